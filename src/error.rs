@@ -1,0 +1,102 @@
+//! What can go wrong between a valid problem and its result.
+
+use crate::ProblemError;
+
+/// Why a device could not be opened or a reduction not be run.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The problem, or the data given for it, is not valid.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// No wgpu backend is compiled in for this platform.
+    #[error(
+        "no GPU backend is compiled in: enable a feature of wgreduce (vulkan, metal, dx12, gles)"
+    )]
+    NoBackend,
+    /// No adapter, or none that fits the request.
+    #[error("no adapter {wanted}; there are: {}", list(.available))]
+    NoAdapter {
+        /// The request in words: `at all`, `number 7`, `named "radeon"`.
+        wanted: String,
+        /// The adapters that exist, in order.
+        available: Vec<String>,
+    },
+    /// The adapter lacks what every reduction needs.
+    #[error("adapter {adapter} cannot be used: {what} is {actual}, at least {needed} is needed")]
+    Unsupported {
+        /// The adapter's name.
+        adapter: String,
+        /// The limit or feature.
+        what: &'static str,
+        /// What the adapter has.
+        actual: u64,
+        /// The least that works.
+        needed: u64,
+    },
+    /// The adapter gave no device.
+    #[error("adapter {adapter} gave no device: {message}")]
+    NoDevice {
+        /// The adapter's name.
+        adapter: String,
+        /// What the driver said.
+        message: String,
+    },
+    /// A plan would exceed a limit of the device.
+    #[error("{what} of {needed} exceeds the device's limit of {limit}")]
+    Limit {
+        /// The limit.
+        what: &'static str,
+        /// What the plan needs.
+        needed: u64,
+        /// What the device allows.
+        limit: u64,
+    },
+    /// The device ran out of memory; it can still be used.
+    #[error("out of device memory: {what} of {bytes} bytes")]
+    OutOfMemory {
+        /// What was to be allocated.
+        what: &'static str,
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// The device is lost. Open a new one.
+    #[error("the device is lost: {message}")]
+    DeviceLost {
+        /// What the driver said.
+        message: String,
+    },
+    /// The device answered a call with an error that this library did not foresee.
+    #[error("the device refused {what}: {message}")]
+    Device {
+        /// The call.
+        what: &'static str,
+        /// What wgpu said.
+        message: String,
+    },
+    /// The device did not finish in time; it may still be working.
+    #[error("the device did not finish within {seconds} s")]
+    Timeout {
+        /// The time that was allowed.
+        seconds: f64,
+    },
+    /// The device computes wrongly.
+    #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]
+    SelfTest {
+        /// The adapter's name.
+        adapter: String,
+        /// What was computed.
+        case: String,
+        /// The right answer.
+        expected: String,
+        /// The device's answer.
+        actual: String,
+    },
+}
+
+fn list(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "none".into(),
+        false => names.join(", "),
+    }
+}

@@ -1,0 +1,851 @@
+//! What is to be computed: operator, element type, shape, axes and options, validated.
+//!
+//! This module keeps the operators' rules (the ONNX specification's, with NumPy's where that is
+//! silent) and must not know how anything is computed.
+
+use std::fmt;
+
+/// An element type, by ONNX's list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum DType {
+    /// `bfloat16`: the upper half of a `float`.
+    BF16,
+    /// `float16`: IEEE 754 binary16.
+    F16,
+    /// `float`: IEEE 754 binary32.
+    F32,
+    /// `double`: IEEE 754 binary64.
+    F64,
+    /// `int8`.
+    I8,
+    /// `int16`.
+    I16,
+    /// `int32`.
+    I32,
+    /// `int64`.
+    I64,
+    /// `uint8`.
+    U8,
+    /// `uint16`.
+    U16,
+    /// `uint32`.
+    U32,
+    /// `uint64`.
+    U64,
+    /// `bool`: one byte; non-zero reads as true, true is written as 1.
+    Bool,
+}
+
+/// What an element's bits mean, apart from how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// IEEE-like: sign, exponent, mantissa.
+    Float,
+    /// Two's complement.
+    Signed,
+    /// Plain binary.
+    Unsigned,
+    /// One byte, zero or not.
+    Bool,
+}
+
+impl DType {
+    /// All thirteen types.
+    pub const ALL: [DType; 13] = [
+        DType::BF16,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::Bool,
+    ];
+
+    /// Bytes of one element: 1, 2, 4 or 8.
+    pub const fn size(self) -> u64 {
+        match self {
+            DType::I8 | DType::U8 | DType::Bool => 1,
+            DType::BF16 | DType::F16 | DType::I16 | DType::U16 => 2,
+            DType::F32 | DType::I32 | DType::U32 => 4,
+            DType::F64 | DType::I64 | DType::U64 => 8,
+        }
+    }
+
+    /// What the bits mean.
+    pub const fn class(self) -> Class {
+        match self {
+            DType::BF16 | DType::F16 | DType::F32 | DType::F64 => Class::Float,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Class::Signed,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Class::Unsigned,
+            DType::Bool => Class::Bool,
+        }
+    }
+
+    /// NumPy's name (`float32`); `bfloat16` where NumPy has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::BF16 => "bfloat16",
+            DType::F16 => "float16",
+            DType::F32 => "float32",
+            DType::F64 => "float64",
+            DType::I8 => "int8",
+            DType::I16 => "int16",
+            DType::I32 => "int32",
+            DType::I64 => "int64",
+            DType::U8 => "uint8",
+            DType::U16 => "uint16",
+            DType::U32 => "uint32",
+            DType::U64 => "uint64",
+            DType::Bool => "bool",
+        }
+    }
+
+    /// The name in ONNX's type constraints (`float`, `double`).
+    pub const fn onnx_name(self) -> &'static str {
+        match self {
+            DType::F32 => "float",
+            DType::F64 => "double",
+            other => other.name(),
+        }
+    }
+
+    /// The type of that NumPy or ONNX name, `None` for any other text.
+    pub fn from_name(name: &str) -> Option<DType> {
+        DType::ALL
+            .into_iter()
+            .find(|t| t.name() == name || t.onnx_name() == name)
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// An operator of the ONNX specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Op {
+    /// Index of the smallest element along one axis.
+    ArgMin,
+    /// Index of the largest element along one axis.
+    ArgMax,
+    /// Smallest element over a set of axes.
+    ReduceMin,
+    /// Largest element over a set of axes.
+    ReduceMax,
+    /// Elementwise smallest of one or more broadcast inputs.
+    Min,
+    /// Elementwise largest of one or more broadcast inputs.
+    Max,
+}
+
+impl Op {
+    /// All operators.
+    pub const ALL: [Op; 6] = [
+        Op::ArgMin,
+        Op::ArgMax,
+        Op::ReduceMin,
+        Op::ReduceMax,
+        Op::Min,
+        Op::Max,
+    ];
+
+    /// ONNX's name: `ArgMin`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::ArgMin => "ArgMin",
+            Op::ArgMax => "ArgMax",
+            Op::ReduceMin => "ReduceMin",
+            Op::ReduceMax => "ReduceMax",
+            Op::Min => "Min",
+            Op::Max => "Max",
+        }
+    }
+
+    /// Whether the largest element wins.
+    pub const fn is_max(self) -> bool {
+        matches!(self, Op::ArgMax | Op::ReduceMax | Op::Max)
+    }
+
+    /// Whether the result is an index.
+    pub const fn is_index(self) -> bool {
+        matches!(self, Op::ArgMin | Op::ArgMax)
+    }
+
+    /// Whether the operator combines several inputs element by element.
+    pub const fn is_elementwise(self) -> bool {
+        matches!(self, Op::Min | Op::Max)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The type of an index result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IndexType {
+    /// `int64`, as ONNX.
+    #[default]
+    I64,
+    /// `int32`: the axis must not be longer than 2^31.
+    I32,
+    /// `uint32`: the axis must not be longer than 2^32.
+    U32,
+}
+
+impl IndexType {
+    /// The element type of the result.
+    pub const fn dtype(self) -> DType {
+        match self {
+            IndexType::I64 => DType::I64,
+            IndexType::I32 => DType::I32,
+            IndexType::U32 => DType::U32,
+        }
+    }
+}
+
+/// What a NaN does to the set it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NanPolicy {
+    /// A NaN is the extreme: the value is NaN, the index is the first NaN's
+    /// (the last one's with `select_last_index`). NumPy's `min` and `argmin`.
+    #[default]
+    Propagate,
+    /// NaNs are skipped; a set of only NaN gives NaN and index 0 (the last one with
+    /// `select_last_index`). NumPy's `fmin`.
+    Ignore,
+}
+
+/// Why a problem was refused. Carries the numbers, and the axis as the caller wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// An axis outside `[-rank, rank - 1]`.
+    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.rank))]
+    AxisOutOfRange {
+        /// As the caller wrote it.
+        axis: i64,
+        /// Dimensions of the input.
+        rank: usize,
+    },
+    /// Two axes that name the same dimension.
+    #[error("axis {axis} names the same dimension as axis {first}: axes must differ")]
+    DuplicateAxis {
+        /// The second mention, as the caller wrote it.
+        axis: i64,
+        /// The first mention, as the caller wrote it.
+        first: i64,
+    },
+    /// An index operator over an axis without elements.
+    #[error("{op} over axis {axis} of shape {shape:?}: the axis has no element to point to")]
+    EmptyAxis {
+        /// The operator.
+        op: Op,
+        /// As the caller wrote it.
+        axis: i64,
+        /// The input's shape.
+        shape: Vec<u64>,
+    },
+    /// A shape whose bytes do not fit 63 bits.
+    #[error("a {dtype} tensor of shape {shape:?} has more than 2^63 - 1 bytes")]
+    TooLarge {
+        /// The offending shape, of an input or of the output.
+        shape: Vec<u64>,
+        /// Its element type.
+        dtype: DType,
+    },
+    /// An axis too long for the requested index type.
+    #[error("an axis of {len} elements needs indices that {} cannot hold", .index_type.dtype())]
+    IndexRange {
+        /// Elements along the axis.
+        len: u64,
+        /// The requested type.
+        index_type: IndexType,
+    },
+    /// An option the operator does not have.
+    #[error("{op} has no option {option}")]
+    NoSuchOption {
+        /// The operator.
+        op: Op,
+        /// The option's name.
+        option: &'static str,
+    },
+    /// Min or Max without an input.
+    #[error("{op} needs at least one input")]
+    NoInputs {
+        /// The operator.
+        op: Op,
+    },
+    /// Shapes that do not broadcast together.
+    #[error(
+        "input {input} of shape {shape:?} does not broadcast with {with:?} \
+         (dimensions must be equal or 1, aligned at the last)"
+    )]
+    NotBroadcastable {
+        /// Position of the input that does not fit.
+        input: usize,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// What the inputs before it broadcast to.
+        with: Vec<u64>,
+    },
+    /// A call with another number of inputs than the problem has.
+    #[error("{op} was given {actual} inputs where the problem has {expected}")]
+    InputCount {
+        /// The operator.
+        op: Op,
+        /// Inputs of the problem.
+        expected: usize,
+        /// Inputs of the call.
+        actual: usize,
+    },
+    /// Input data of the wrong size.
+    #[error("input {input} has {actual} bytes where {dtype} of shape {shape:?} takes {expected}")]
+    InputBytes {
+        /// Position of the input.
+        input: usize,
+        /// Element type of the problem.
+        dtype: DType,
+        /// Shape of that input.
+        shape: Vec<u64>,
+        /// Bytes the problem takes.
+        expected: u64,
+        /// Bytes that were given.
+        actual: u64,
+    },
+    /// Typed data of another type than the problem's.
+    #[error("{what} is {expected} in the problem but {actual} in the call")]
+    ElementType {
+        /// `input 0`, `output 0`.
+        what: String,
+        /// The problem's.
+        expected: DType,
+        /// The call's.
+        actual: DType,
+    },
+}
+
+fn legal_axes(rank: usize) -> String {
+    match rank {
+        0 => " (a scalar has no axis)".into(),
+        r => format!(" (legal: {}..={})", -(r as i128), r - 1),
+    }
+}
+
+/// One output of a problem.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Output {
+    /// Element type.
+    pub dtype: DType,
+    /// Shape.
+    pub shape: Vec<u64>,
+}
+
+impl Output {
+    /// Bytes of the tensor.
+    pub fn bytes(&self) -> u64 {
+        // Checked when the problem was made.
+        elements(&self.shape) * self.dtype.size()
+    }
+}
+
+/// A validated reduction or elementwise minimum or maximum: what to compute, on which shapes.
+///
+/// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
+/// `select_last_index` false, indices are `int64`, NaN propagates.
+///
+/// ```
+/// use wgreduce::{DType, Problem};
+/// let problem = Problem::arg_max(DType::F32, &[64, 1000], -1)?.keepdims(false)?;
+/// assert_eq!(problem.outputs()[0].shape, [64]);
+/// # Ok::<(), wgreduce::ProblemError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Problem {
+    op: Op,
+    dtype: DType,
+    inputs: Vec<Vec<u64>>,
+    /// Per dimension of the first input: is it reduced?
+    reduced: Vec<bool>,
+    /// No axes were given: all are reduced, or none with `noop_with_empty_axes`.
+    no_axes: bool,
+    noop: bool,
+    keepdims: bool,
+    select_last_index: bool,
+    nan: NanPolicy,
+    index_type: IndexType,
+    values: bool,
+    /// What Min and Max broadcast to.
+    broadcast: Vec<u64>,
+}
+
+/// A dimension of the canonical form: neighbours of one kind are merged, ones are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Dim {
+    pub size: u64,
+    pub reduced: bool,
+}
+
+impl Problem {
+    /// Index of the smallest element along `axis`.
+    ///
+    /// # Errors
+    /// [`ProblemError::AxisOutOfRange`], [`ProblemError::EmptyAxis`] when `shape[axis]` is 0,
+    /// [`ProblemError::TooLarge`]. A scalar (rank 0) is accepted with axis 0 or -1.
+    pub fn arg_min(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::ArgMin, dtype, shape, axis)
+    }
+
+    /// Index of the largest element along `axis`; otherwise as [`Problem::arg_min`].
+    ///
+    /// # Errors
+    /// As [`Problem::arg_min`].
+    pub fn arg_max(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::ArgMax, dtype, shape, axis)
+    }
+
+    /// Smallest element over `axes`, in any order; an empty list means all axes, as in ONNX.
+    ///
+    /// # Errors
+    /// [`ProblemError::AxisOutOfRange`], [`ProblemError::DuplicateAxis`],
+    /// [`ProblemError::TooLarge`].
+    pub fn reduce_min(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceMin, dtype, shape, axes)
+    }
+
+    /// Largest element over `axes`; otherwise as [`Problem::reduce_min`].
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_min`].
+    pub fn reduce_max(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceMax, dtype, shape, axes)
+    }
+
+    /// Elementwise smallest of one or more inputs, broadcast against each other.
+    /// A single input is copied bit for bit.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoInputs`], [`ProblemError::NotBroadcastable`], [`ProblemError::TooLarge`].
+    pub fn min<S: AsRef<[u64]>>(dtype: DType, shapes: &[S]) -> Result<Problem, ProblemError> {
+        Problem::elementwise(Op::Min, dtype, shapes)
+    }
+
+    /// Elementwise largest; otherwise as [`Problem::min`].
+    ///
+    /// # Errors
+    /// As [`Problem::min`].
+    pub fn max<S: AsRef<[u64]>>(dtype: DType, shapes: &[S]) -> Result<Problem, ProblemError> {
+        Problem::elementwise(Op::Max, dtype, shapes)
+    }
+
+    fn new(op: Op, dtype: DType, inputs: Vec<Vec<u64>>) -> Result<Problem, ProblemError> {
+        for shape in &inputs {
+            check_size(dtype, shape)?;
+        }
+        Ok(Problem {
+            op,
+            dtype,
+            reduced: Vec::new(),
+            no_axes: false,
+            noop: false,
+            keepdims: true,
+            select_last_index: false,
+            nan: NanPolicy::default(),
+            index_type: IndexType::default(),
+            values: false,
+            broadcast: Vec::new(),
+            inputs,
+        })
+    }
+
+    fn arg(op: Op, dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
+        problem.reduced = vec![false; shape.len()];
+        if shape.is_empty() {
+            // NumPy, and so ONNX's reference, takes a scalar as a row of one.
+            if axis != 0 && axis != -1 {
+                return Err(ProblemError::AxisOutOfRange { axis, rank: 0 });
+            }
+            return Ok(problem);
+        }
+        let dim = normalise(axis, shape.len())?;
+        if shape[dim] == 0 {
+            return Err(ProblemError::EmptyAxis {
+                op,
+                axis,
+                shape: shape.to_vec(),
+            });
+        }
+        problem.reduced[dim] = true;
+        problem.check_outputs()
+    }
+
+    fn reduce(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
+        problem.no_axes = axes.is_empty();
+        problem.reduced = vec![axes.is_empty(); shape.len()];
+        for (i, &axis) in axes.iter().enumerate() {
+            let dim = normalise(axis, shape.len())?;
+            if problem.reduced[dim] {
+                let same = |a: &&i64| normalise(**a, shape.len()) == Ok(dim);
+                let first = *axes[..i].iter().find(same).unwrap_or(&axis);
+                return Err(ProblemError::DuplicateAxis { axis, first });
+            }
+            problem.reduced[dim] = true;
+        }
+        problem.check_outputs()
+    }
+
+    fn elementwise<S: AsRef<[u64]>>(
+        op: Op,
+        dtype: DType,
+        shapes: &[S],
+    ) -> Result<Problem, ProblemError> {
+        let inputs: Vec<Vec<u64>> = shapes.iter().map(|s| s.as_ref().to_vec()).collect();
+        let mut with: Vec<u64> = match inputs.first() {
+            Some(first) => first.clone(),
+            None => return Err(ProblemError::NoInputs { op }),
+        };
+        for (input, shape) in inputs.iter().enumerate().skip(1) {
+            with = broadcast(&with, shape).ok_or_else(|| ProblemError::NotBroadcastable {
+                input,
+                shape: shape.clone(),
+                with: with.clone(),
+            })?;
+        }
+        let mut problem = Problem::new(op, dtype, inputs)?;
+        problem.broadcast = with;
+        problem.check_outputs()
+    }
+
+    /// Whether reduced dimensions stay, with size 1 (the default).
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOption`] for Min and Max.
+    pub fn keepdims(mut self, keepdims: bool) -> Result<Problem, ProblemError> {
+        self.keepdims = keepdims;
+        let has = !self.op.is_elementwise();
+        self.option("keepdims", has)
+    }
+
+    /// Whether the last of several equal extremes wins, instead of the first.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOption`] unless the operator gives an index.
+    pub fn select_last_index(mut self, last: bool) -> Result<Problem, ProblemError> {
+        self.select_last_index = last;
+        let has = self.op.is_index();
+        self.option("select_last_index", has)
+    }
+
+    /// The element type of an index result.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOption`] unless the operator gives an index;
+    /// [`ProblemError::IndexRange`] when the axis is too long for the type.
+    pub fn index_type(mut self, index_type: IndexType) -> Result<Problem, ProblemError> {
+        let longest = match index_type {
+            IndexType::I64 => 1 << 63,
+            IndexType::I32 => 1 << 31,
+            IndexType::U32 => 1u64 << 32,
+        };
+        self.index_type = index_type;
+        let has = self.op.is_index();
+        let problem = self.option("index_type", has)?;
+        match problem.reduced_len() {
+            len if len > longest => Err(ProblemError::IndexRange { len, index_type }),
+            _ => Ok(problem),
+        }
+    }
+
+    /// Whether an index operator also gives, as a second output, the elements it points to:
+    /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOption`] unless the operator gives an index.
+    pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
+        self.values = values;
+        let has = self.op.is_index();
+        self.option("values", has)
+    }
+
+    /// Whether ReduceMin or ReduceMax without axes copies its input bit for bit
+    /// (`keepdims` then has no effect) instead of reducing every axis. ONNX has it from opset 18.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOption`] for any other operator.
+    pub fn noop_with_empty_axes(mut self, noop: bool) -> Result<Problem, ProblemError> {
+        self.noop = noop && self.no_axes;
+        let has = matches!(self.op, Op::ReduceMin | Op::ReduceMax);
+        self.option("noop_with_empty_axes", has)
+    }
+
+    /// What a NaN does.
+    #[must_use]
+    pub fn nan(mut self, nan: NanPolicy) -> Problem {
+        self.nan = nan;
+        self
+    }
+
+    fn option(self, option: &'static str, has: bool) -> Result<Problem, ProblemError> {
+        match has {
+            true => self.check_outputs(),
+            false => Err(ProblemError::NoSuchOption {
+                op: self.op,
+                option,
+            }),
+        }
+    }
+
+    fn check_outputs(self) -> Result<Problem, ProblemError> {
+        for output in self.outputs() {
+            check_size(output.dtype, &output.shape)?;
+        }
+        Ok(self)
+    }
+
+    /// The operator.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// The element type of the inputs.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The inputs' shapes: one for the reductions, one or more for Min and Max.
+    pub fn inputs(&self) -> &[Vec<u64>] {
+        &self.inputs
+    }
+
+    /// Bytes of input `i`.
+    ///
+    /// # Panics
+    /// If there is no input `i`.
+    pub fn input_bytes(&self, i: usize) -> u64 {
+        elements(&self.inputs[i]) * self.dtype.size()
+    }
+
+    /// Per dimension of the (only) input of a reduction: whether it is reduced.
+    /// Empty for Min and Max.
+    pub fn reduced(&self) -> &[bool] {
+        &self.reduced
+    }
+
+    /// Elements in each reduced set.
+    pub fn reduced_len(&self) -> u64 {
+        let shape = self.inputs.first().map_or(&[][..], |s| s);
+        let dims = shape.iter().zip(&self.reduced);
+        let dims: Vec<u64> = dims.filter(|(_, r)| **r).map(|(d, _)| *d).collect();
+        elements(&dims)
+    }
+
+    /// Whether ties go to the last index.
+    pub fn selects_last_index(&self) -> bool {
+        self.select_last_index
+    }
+
+    /// What a NaN does.
+    pub fn nan_policy(&self) -> NanPolicy {
+        self.nan
+    }
+
+    /// Whether the result is the input's bits, unchanged: a no-op reduction, or Min and Max of
+    /// one input.
+    pub fn is_copy(&self) -> bool {
+        self.noop || (self.op.is_elementwise() && self.inputs.len() == 1)
+    }
+
+    /// The outputs in order: the result; with [`Problem::with_values`] also the values.
+    pub fn outputs(&self) -> Vec<Output> {
+        let shape = self.output_shape();
+        let values = Output {
+            dtype: self.dtype,
+            shape: shape.clone(),
+        };
+        match self.op.is_index() {
+            false => vec![values],
+            true => {
+                let dtype = self.index_type.dtype();
+                let mut outputs = vec![Output { dtype, shape }];
+                outputs.extend(self.values.then_some(values));
+                outputs
+            }
+        }
+    }
+
+    fn output_shape(&self) -> Vec<u64> {
+        if self.op.is_elementwise() {
+            return self.broadcast.clone();
+        }
+        if self.noop {
+            return self.inputs[0].clone();
+        }
+        let dims = self.inputs[0].iter().zip(&self.reduced);
+        let kept = dims.filter_map(|(&d, &r)| match r {
+            false => Some(d),
+            true => self.keepdims.then_some(1),
+        });
+        kept.collect()
+    }
+
+    /// The canonical form of a reduction: dimensions of one dropped, neighbours of one kind
+    /// merged, so that kept and reduced alternate.
+    pub(crate) fn dims(&self) -> Vec<Dim> {
+        let mut dims: Vec<Dim> = Vec::new();
+        for (&size, &reduced) in self.inputs[0].iter().zip(&self.reduced) {
+            match dims.last_mut() {
+                _ if size == 1 => {}
+                // Saturating: with a zero elsewhere in the shape nothing is computed from it.
+                Some(d) if d.reduced == reduced => d.size = d.size.saturating_mul(size),
+                _ => dims.push(Dim { size, reduced }),
+            }
+        }
+        dims
+    }
+
+    /// Refuses data that does not fit the problem's inputs.
+    pub(crate) fn check_inputs(&self, lens: &[u64]) -> Result<(), ProblemError> {
+        if lens.len() != self.inputs.len() {
+            return Err(ProblemError::InputCount {
+                op: self.op,
+                expected: self.inputs.len(),
+                actual: lens.len(),
+            });
+        }
+        for (input, &actual) in lens.iter().enumerate() {
+            let expected = self.input_bytes(input);
+            if actual != expected {
+                return Err(ProblemError::InputBytes {
+                    input,
+                    dtype: self.dtype,
+                    shape: self.inputs[input].clone(),
+                    expected,
+                    actual,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Problem {
+    /// `ArgMin float32 [64, 512, 512] axes [1]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.op, self.dtype)?;
+        for shape in &self.inputs {
+            write!(f, " {shape:?}")?;
+        }
+        if !self.op.is_elementwise() {
+            let axes = self.reduced.iter().enumerate().filter(|(_, r)| **r);
+            write!(f, " axes {:?}", axes.map(|(i, _)| i).collect::<Vec<_>>())?;
+        }
+        Ok(())
+    }
+}
+
+/// Elements of a shape that was checked before; 0 if any dimension is 0.
+pub(crate) fn elements(shape: &[u64]) -> u64 {
+    match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().product(),
+    }
+}
+
+fn check_size(dtype: DType, shape: &[u64]) -> Result<(), ProblemError> {
+    let bytes = match shape.contains(&0) {
+        true => Some(0),
+        false => shape
+            .iter()
+            .try_fold(dtype.size(), |n, &d| n.checked_mul(d)),
+    };
+    match bytes {
+        Some(b) if b <= i64::MAX as u64 => Ok(()),
+        _ => Err(ProblemError::TooLarge {
+            shape: shape.to_vec(),
+            dtype,
+        }),
+    }
+}
+
+fn normalise(axis: i64, rank: usize) -> Result<usize, ProblemError> {
+    let from_end = if axis < 0 { rank as i128 } else { 0 };
+    let dim = axis as i128 + from_end;
+    match (0..rank as i128).contains(&dim) {
+        true => Ok(dim as usize),
+        false => Err(ProblemError::AxisOutOfRange { axis, rank }),
+    }
+}
+
+/// ONNX's multidirectional broadcasting of two shapes.
+fn broadcast(a: &[u64], b: &[u64]) -> Option<Vec<u64>> {
+    let rank = a.len().max(b.len());
+    let dim = |s: &[u64], i: usize| match (i + s.len()).checked_sub(rank) {
+        Some(i) => s[i],
+        None => 1,
+    };
+    let pair = |i| match (dim(a, i), dim(b, i)) {
+        (x, y) if x == y || y == 1 => Some(x),
+        (1, y) => Some(y),
+        _ => None,
+    };
+    (0..rank).map(pair).collect()
+}
+
+/// A Rust type that is an element type: `f32`, `half::f16`, `half::bf16`, `i64`, `bool`, ...
+pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
+    /// The element type.
+    const DTYPE: DType;
+    /// The bytes of a slice.
+    fn bytes(elements: &[Self]) -> &[u8];
+    /// Elements from bytes, of which only whole elements count.
+    fn from_bytes(bytes: &[u8]) -> Vec<Self>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! element {
+    ($($t:ty => $dtype:ident),*) => {$(
+        impl sealed::Sealed for $t {}
+        impl Element for $t {
+            const DTYPE: DType = DType::$dtype;
+            fn bytes(elements: &[Self]) -> &[u8] {
+                bytemuck::cast_slice(elements)
+            }
+            fn from_bytes(bytes: &[u8]) -> Vec<Self> {
+                let chunks = bytes.chunks_exact(size_of::<Self>());
+                chunks.map(bytemuck::pod_read_unaligned).collect()
+            }
+        }
+    )*};
+}
+element!(half::bf16 => BF16, half::f16 => F16, f32 => F32, f64 => F64, i8 => I8, i16 => I16,
+         i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64);
+
+impl sealed::Sealed for bool {}
+impl Element for bool {
+    const DTYPE: DType = DType::Bool;
+    fn bytes(elements: &[Self]) -> &[u8] {
+        bytemuck::cast_slice(elements)
+    }
+    fn from_bytes(bytes: &[u8]) -> Vec<Self> {
+        bytes.iter().map(|&b| b != 0).collect()
+    }
+}
