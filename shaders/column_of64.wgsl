@@ -1,0 +1,31 @@
+// The columns in a vec4 of 64-bit elements.
+struct Acc {
+    first: Key,
+    second: Key,
+    at: vec2<u32>, // the wide rows of the keys
+}
+
+fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
+    let a = low == 0u && high > 0u;
+    let b = high == 2u;
+    let first = select(PAD, settle(key(v.xy)), a);
+    let second = select(PAD, settle(key(v.zw)), b);
+    return Acc(first, second, vec2<u32>(select(t + 1u, t, a), select(t + 1u, t, b)));
+}
+
+fn acc_take(acc: Acc, v: vec4<u32>, high: u32, t: u32) -> Acc {
+    let a = settle(key(v.xy));
+    let b = settle(key(v.zw));
+    let first = high > 0u && replaces(a, acc.first);
+    let second = high == 2u && replaces(b, acc.second);
+    let at = select(acc.at, vec2<u32>(t), vec2<bool>(first, second));
+    return Acc(select(acc.first, a, first), select(acc.second, b, second), at);
+}
+
+fn acc_key(acc: Acc, i: u32) -> Key {
+    return select(acc.first, acc.second, i == 1u);
+}
+
+fn acc_at(acc: Acc, i: u32) -> u32 {
+    return acc.at[i];
+}

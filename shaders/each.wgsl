@@ -1,0 +1,68 @@
+// Each: an invocation for every output word walks its segments element by element, whatever
+// their stride: for segments too short to share.
+override WG: u32;
+override RAW: u32; // 1: the element's bits as they are
+
+fn position(o: u32) -> u32 {
+    let outer = o / P.inner;
+    return P.src_delta + outer * P.len * P.inner + o - outer * P.inner;
+}
+
+fn search(o: u32) -> Best {
+    let start = position(o);
+    var best = settle(key(raw(start)));
+    var at = 0u;
+    for (var i = 1u; i < P.len; i++) {
+        let k = settle(key(raw(start + i * P.inner)));
+        if replaces(k, best) {
+            best = k;
+            at = i;
+        }
+    }
+    return Best(best, placed(at));
+}
+
+// The value of output o, at the top of the word.
+fn value(o: u32) -> u32 {
+    if RAW != 0u {
+        return pack(raw(position(o))).x;
+    }
+    return pack(element(search(o).key)).x;
+}
+
+fn write_raw(o: u32) {
+    let bits = pack(raw(position(o)));
+    let at = P.dst_delta + o;
+    if OUT == 3u {
+        dst[at] = bits.x;
+    } else {
+        dst[2u * at] = bits.x;
+        dst[2u * at + 1u] = bits.y;
+    }
+}
+
+@compute @workgroup_size(WG)
+fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let w = linear(group) * WG + lid;
+    if OUT < 5u {
+        if w < P.items {
+            if RAW != 0u {
+                write_raw(w);
+            } else {
+                emit(w, search(w));
+            }
+        }
+        return;
+    }
+    var bits = 0u;
+    var mask = 0u;
+    for (var j = 0u; j < per_word(); j++) {
+        // Wraps to a large number before the first output.
+        let o = w * per_word() + j - P.dst_delta;
+        if o < P.items {
+            bits |= lane_bits(value(o), j);
+            mask |= lane_mask(j);
+        }
+    }
+    write_word(w, bits, mask);
+}

@@ -1,0 +1,36 @@
+// A result that has words of its own: a record, an index, a value of 32 or 64 bits.
+
+fn record(r: u32) -> Best {
+    let w = 4u * r;
+    return Best(unpack(vec2<u32>(dst[w], dst[w + 1u])), vec2<u32>(dst[w + 2u], dst[w + 3u]));
+}
+
+fn emit(slot: u32, best: Best) {
+    let at = P.dst_delta + slot;
+    switch OUT {
+        case 0u: {
+            if P.merge == 0u || better(best, record(at)) {
+                let k = pack(best.key);
+                dst[4u * at] = k.x;
+                dst[4u * at + 1u] = k.y;
+                dst[4u * at + 2u] = best.index.x;
+                dst[4u * at + 3u] = best.index.y;
+            }
+        }
+        case 1u: {
+            dst[2u * at] = best.index.x;
+            dst[2u * at + 1u] = best.index.y;
+        }
+        case 2u: {
+            dst[at] = best.index.x;
+        }
+        case 3u: {
+            dst[at] = pack(element(best.key)).x;
+        }
+        default: {
+            let bits = pack(element(best.key));
+            dst[2u * at] = bits.x;
+            dst[2u * at + 1u] = bits.y;
+        }
+    }
+}

@@ -1,0 +1,70 @@
+// Finish: records become results. LANES neighbouring invocations take the records of an output.
+override WG: u32;
+override LANES: u32; // a power of two; WG / LANES is a multiple of 4
+
+var<workgroup> wg_key: array<Key, WG>;
+var<workgroup> wg_index: array<vec2<u32>, WG>;
+
+fn source_record(r: u32) -> Best {
+    let w = 4u * r;
+    let key = unpack(vec2<u32>(words[w], words[w + 1u]));
+    return Best(key, vec2<u32>(words[w + 2u], words[w + 3u]));
+}
+
+fn shared_best(lid: u32) -> Best {
+    return Best(wg_key[lid], wg_index[lid]);
+}
+
+fn share(lid: u32, best: Best) {
+    wg_key[lid] = best.key;
+    wg_index[lid] = best.index;
+}
+
+@compute @workgroup_size(WG)
+fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let lane = lid % LANES;
+    let first = linear(group) * (WG / LANES);
+    // Results below a word count from a whole word; wraps before the first output.
+    var skipped = 0u;
+    if OUT >= 5u {
+        skipped = P.dst_delta;
+    }
+    let output = first + lid / LANES - skipped;
+    // Invocations without an output repeat the last one, so that all arrive at the barriers.
+    let o = min(output, P.items - 1u);
+    let outer = o / P.inner;
+    let start = outer * P.len * P.inner + o - outer * P.inner;
+    var best = source_record(start + min(lane, P.len - 1u) * P.inner);
+    for (var i = lane + LANES; i < P.len; i += LANES) {
+        let next = source_record(start + i * P.inner);
+        if better(next, best) {
+            best = next;
+        }
+    }
+    share(lid, best);
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half && better(shared_best(lid + half), shared_best(lid)) {
+            share(lid, shared_best(lid + half));
+        }
+    }
+    if OUT < 5u {
+        if lane == 0u && output < P.items {
+            emit(o, shared_best(lid));
+        }
+        return;
+    }
+    workgroupBarrier();
+    if lid * per_word() < WG / LANES {
+        var bits = 0u;
+        var mask = 0u;
+        for (var j = 0u; j < per_word(); j++) {
+            let r = lid * per_word() + j;
+            if first + r - skipped < P.items {
+                bits |= lane_bits(pack(element(wg_key[r * LANES])).x, j);
+                mask |= lane_mask(j);
+            }
+        }
+        write_word(first / per_word() + lid, bits, mask);
+    }
+}

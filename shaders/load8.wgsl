@@ -1,0 +1,43 @@
+// Elements of 8 bits: sixteen in a vec4, four in a word.
+const E: u32 = 16u;
+const BYTE0: vec4<u32> = vec4<u32>(0u, 4u, 8u, 12u);
+
+fn raw(e: u32) -> u32 {
+    return (words[e >> 2u] << (24u - 8u * (e & 3u))) & 0xff000000u;
+}
+
+// The keys of byte j of each word. What is below the byte is noise.
+fn byte(v: vec4<u32>, j: u32) -> vec4<u32> {
+    return key4(v << vec4<u32>(24u - 8u * j));
+}
+
+fn least(k: vec4<u32>) -> Key {
+    let m = min(k.xy, k.zw);
+    return min(m.x, m.y);
+}
+
+fn bytes(v: vec4<u32>) -> vec4<u32> {
+    return min(min(byte(v, 0u), byte(v, 1u)), min(byte(v, 2u), byte(v, 3u)));
+}
+
+fn block_key(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Key {
+    return least(min(min(bytes(a), bytes(b)), min(bytes(c), bytes(d))));
+}
+
+fn part(v: vec4<u32>, j: u32, low: u32, high: u32) -> vec4<u32> {
+    return select(vec4<u32>(PAD), byte(v, j), inside(BYTE0 + vec4<u32>(j), low, high));
+}
+
+fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
+    let ab = min(part(v, 0u, low, high), part(v, 1u, low, high));
+    let cd = min(part(v, 2u, low, high), part(v, 3u, low, high));
+    return least(min(ab, cd));
+}
+
+fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
+    let a = matches(byte(v, 0u), want, BYTE0, low, high);
+    let b = matches(byte(v, 1u), want, BYTE0 + vec4<u32>(1u), low, high);
+    let c = matches(byte(v, 2u), want, BYTE0 + vec4<u32>(2u), low, high);
+    let d = matches(byte(v, 3u), want, BYTE0 + vec4<u32>(3u), low, high);
+    return pick(nearer(nearer(a, b), nearer(c, d)));
+}

@@ -1,0 +1,32 @@
+// What a kernel writes. OUT: 0 record (key, index), 1 index of 64 bits, 2 index of 32 bits,
+// 3 value of 32 bits, 4 value of 64 bits, 5 value of 16 bits, 6 value of 8 bits.
+// Of results smaller than a word one invocation owns the word, so that no two write it.
+override OUT: u32;
+
+const WHOLE: u32 = 0xffffffffu;
+
+// Results in a word of the destination.
+fn per_word() -> u32 {
+    return select(select(1u, 2u, OUT == 5u), 4u, OUT == 6u);
+}
+
+// The mask of result j of a word, for results below 32 bits.
+fn lane_mask(j: u32) -> u32 {
+    let bits = 32u / per_word();
+    return ((1u << bits) - 1u) << (j * bits);
+}
+
+// An element from the top of a word to place j.
+fn lane_bits(top: u32, j: u32) -> u32 {
+    let bits = 32u / per_word();
+    return (top >> (32u - bits)) << (j * bits);
+}
+
+// Writes what the mask names of a word; its other bytes belong to somebody else.
+fn write_word(w: u32, bits: u32, mask: u32) {
+    if mask == WHOLE {
+        dst[w] = bits;
+    } else if mask != 0u {
+        dst[w] = (dst[w] & ~mask) | bits;
+    }
+}

@@ -1,0 +1,29 @@
+// What a dispatch works on. Mirrored by `Params` in src/params.rs.
+//
+// A dispatch sees one box: `outer` x `len` x `inner` elements, contiguous in memory, of which
+// `len` is reduced. Element positions are u32 and count from the start of the binding.
+struct Params {
+    grid: u32, // workgroups in a row of the folded grid
+    items: u32, // work items: outputs, or slices of them
+    reps: u32, // items a lane group works through, one after another
+    len: u32,
+    inner: u32,
+    slices: u32, // parts a segment is cut into
+    slice: u32, // elements in a part (rows) or wide rows in a part (columns); the last is shorter
+    width: u32, // columns: vec4 in a wide row
+    total: u32, // columns: elements in a matrix, len * inner
+    src_delta: u32, // elements before the box in the source binding
+    dst_delta: u32, // outputs before the box in the destination binding
+    merge: u32, // 1: combine with the records that are there
+    base_lo: u32, // added to every index: the box's place in the segment
+    base_hi: u32,
+    fill_lo: u32, // the element that fills, low and high word
+    fill_hi: u32,
+}
+
+@group(0) @binding(0) var<uniform> P: Params;
+@group(0) @binding(2) var<storage, read_write> dst: array<u32>;
+
+fn linear(group: vec3<u32>) -> u32 {
+    return group.y * P.grid + group.x;
+}

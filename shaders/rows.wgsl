@@ -1,0 +1,170 @@
+// Rows: a segment is contiguous. LANES neighbouring invocations take a slice of it together,
+// in blocks of four vec4. The first and the last vec4 of a slice, which may hold elements of
+// its neighbours, every lane reads for itself; the lanes share the whole vec4 in between.
+// A block is reduced first and only its place remembered; its element is found at the end.
+override WG: u32;
+override LANES: u32; // a power of two that divides WG
+override CHUNKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
+override INDEX: u32; // 0: only the value counts
+
+var<workgroup> wg_key: array<Key, WG>;
+var<workgroup> wg_place: array<u32, WG>;
+
+// The elements begin..end of the binding and the vec4 they lie in.
+struct Span {
+    begin: u32,
+    end: u32,
+    first: u32,
+    last: u32,
+}
+
+// A lane's part of the vec4 between first and last: a block is at, at + step, ... below end.
+struct Walk {
+    at: u32,
+    end: u32,
+    step: u32,
+}
+
+// A settled key and the vec4 its block begins with.
+struct Found {
+    key: Key,
+    block: u32,
+}
+
+fn span(begin: u32, len: u32) -> Span {
+    return Span(begin, begin + len, begin / E, (begin + len - 1u) / E);
+}
+
+fn walk(s: Span, lane: u32) -> Walk {
+    let begin = s.first + 1u;
+    let end = max(s.last, begin);
+    if CHUNKED == 0u {
+        return Walk(begin + lane, end, LANES);
+    }
+    let run = (end - begin + LANES - 1u) / LANES;
+    let at = min(begin + lane * run, end);
+    return Walk(at, min(at + run, end), 1u);
+}
+
+fn low_in(s: Span, v: u32) -> u32 {
+    return max(v * E, s.begin) - v * E;
+}
+
+fn high_in(s: Span, v: u32) -> u32 {
+    return min(v * E + E, s.end) - v * E;
+}
+
+fn edge_key(s: Span, v: u32) -> Key {
+    return settle(part_key(edge(v), low_in(s, v), high_in(s, v)));
+}
+
+fn scan(s: Span, w: Walk) -> Found {
+    var found = Found(edge_key(s, s.first), s.first);
+    for (var at = w.at; at < w.end; at += 4u * w.step) {
+        // Past the end the last vec4 is read again: it does no harm to a minimum.
+        let last = w.end - 1u;
+        let b = src[min(at + w.step, last)];
+        let c = src[min(at + 2u * w.step, last)];
+        let k = settle(block_key(src[at], b, c, src[min(at + 3u * w.step, last)]));
+        if replaces(k, found.key) {
+            found = Found(k, at);
+        }
+    }
+    let k = edge_key(s, s.last);
+    if replaces(k, found.key) {
+        found = Found(k, s.last);
+    }
+    return found;
+}
+
+// The place in the binding of the element of that key in vec4 v; `none` if it has none.
+fn find_in(s: Span, v: u32, want: Key, none: u32) -> u32 {
+    var p: u32;
+    if v == s.first || v == s.last {
+        p = part_find(edge(v), want, low_in(s, v), high_in(s, v));
+    } else {
+        p = part_find(src[v], want, 0u, E);
+    }
+    return select(v * E + p, none, p == E);
+}
+
+fn preferred(a: u32, b: u32) -> u32 {
+    return select(min(a, b), max(a, b), LAST != 0u);
+}
+
+// The place in the binding of the element a lane found.
+fn find(s: Span, w: Walk, found: Found) -> u32 {
+    let none = nowhere().x;
+    if found.block == s.first || found.block == s.last {
+        return find_in(s, found.block, found.key, none);
+    }
+    let last = w.end - 1u;
+    let a = find_in(s, found.block, found.key, none);
+    let b = find_in(s, min(found.block + w.step, last), found.key, none);
+    let c = find_in(s, min(found.block + 2u * w.step, last), found.key, none);
+    let d = find_in(s, min(found.block + 3u * w.step, last), found.key, none);
+    return preferred(preferred(a, b), preferred(c, d));
+}
+
+// The least key of a group of lanes, for all of them.
+fn group_key(lid: u32, own: Key) -> Key {
+    wg_key[lid] = own;
+    let lane = lid % LANES;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half && less(wg_key[lid + half], wg_key[lid]) {
+            wg_key[lid] = wg_key[lid + half];
+        }
+    }
+    workgroupBarrier();
+    let key = wg_key[lid - lane];
+    workgroupBarrier();
+    return key;
+}
+
+// The preferred place of a group of lanes, for its first.
+fn group_place(lid: u32, own: u32) -> u32 {
+    wg_place[lid] = own;
+    let lane = lid % LANES;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half {
+            wg_place[lid] = preferred(wg_place[lid], wg_place[lid + half]);
+        }
+    }
+    let place = wg_place[lid];
+    workgroupBarrier();
+    return place;
+}
+
+@compute @workgroup_size(WG)
+fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let lane = lid % LANES;
+    for (var rep = 0u; rep < P.reps; rep++) {
+        let item = (linear(group) * P.reps + rep) * (WG / LANES) + lid / LANES;
+        // Lanes without an item repeat the last one, so that all arrive at the barriers.
+        let i = min(item, P.items - 1u);
+        let row = i / P.slices;
+        let skip = (i - row * P.slices) * P.slice;
+        let start = P.src_delta + row * P.len;
+        let s = span(start + skip, min(P.slice, P.len - skip));
+        let w = walk(s, lane);
+        let found = scan(s, w);
+        var key = found.key;
+        if LANES > 1u {
+            key = group_key(lid, found.key);
+        }
+        var place = nowhere().x;
+        if INDEX != 0u {
+            if same(key, found.key) {
+                place = find(s, w, found);
+            }
+            if LANES > 1u {
+                place = group_place(lid, place);
+            }
+        }
+        if lane == 0u && item < P.items {
+            emit(item, Best(key, placed(place - start)));
+        }
+    }
+}

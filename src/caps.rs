@@ -1,0 +1,152 @@
+//! What a device allows and how it likes to be used: limits and tuning, as plain data.
+
+/// What kind of machine an adapter is, as far as tuning goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdapterClass {
+    /// A CPU that plays GPU.
+    Software,
+    /// A GPU that shares the CPU's memory; also what is not known.
+    Integrated,
+    /// A GPU with memory of its own.
+    Discrete,
+}
+
+impl AdapterClass {
+    /// The class of a device type.
+    pub fn of(kind: wgpu::DeviceType) -> AdapterClass {
+        match kind {
+            wgpu::DeviceType::Cpu => AdapterClass::Software,
+            wgpu::DeviceType::DiscreteGpu => AdapterClass::Discrete,
+            _ => AdapterClass::Integrated,
+        }
+    }
+}
+
+/// How work is mapped to invocations where several ways are right. Results never depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// Invocations in a workgroup, a power of two; lowered to what the device allows.
+    pub workgroup: u32,
+    /// Most invocations that share a row, a power of two. 1: each walks a row or a slice of its
+    /// own, which is what a CPU likes.
+    pub row_lanes: u32,
+    /// Bytes of a row that a lane takes before another lane is added.
+    pub lane_bytes: u64,
+    /// Whether the lanes of a row walk a contiguous run each, instead of abreast.
+    pub chunked: bool,
+    /// Invocations that fill the device: shorter work is split to reach them.
+    pub invocations: u64,
+    /// Least bytes of a slice when a segment is split.
+    pub slice_bytes: u64,
+    /// Most slices of a segment, unless the limit on iterations asks for more.
+    pub slices: u64,
+    /// Rows, matrices or columns' lengths below which an invocation takes one alone: bytes of
+    /// a row.
+    pub each_row_bytes: u64,
+    /// The same for columns: elements along the reduced axis.
+    pub each_column_len: u64,
+    /// Least bytes of the wide rows that columns are folded into.
+    pub wide_bytes: u64,
+    /// Row groups a workgroup works through when there are many.
+    pub reps: u32,
+    /// Takes this family wherever it is possible (for tests and measurements).
+    pub force: Option<crate::Family>,
+}
+
+impl Tuning {
+    /// The defaults of a class.
+    pub fn of(class: AdapterClass) -> Tuning {
+        let gpu = Tuning {
+            workgroup: 256,
+            row_lanes: 256,
+            lane_bytes: 128,
+            chunked: false,
+            invocations: 1 << 18,
+            slice_bytes: 16 << 10,
+            slices: 1024,
+            each_row_bytes: 32,
+            each_column_len: 4,
+            wide_bytes: 512,
+            reps: 1,
+            force: None,
+        };
+        match class {
+            AdapterClass::Discrete => gpu,
+            AdapterClass::Integrated => Tuning {
+                invocations: 1 << 15,
+                ..gpu
+            },
+            AdapterClass::Software => Tuning {
+                workgroup: 64,
+                row_lanes: 1,
+                chunked: true,
+                invocations: 512,
+                reps: 16,
+                ..gpu
+            },
+        }
+    }
+}
+
+/// What a device allows, and its tuning: all that the planner knows of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Caps {
+    /// Bytes of one storage binding.
+    pub binding_bytes: u64,
+    /// What a binding's offset is a multiple of.
+    pub offset_alignment: u64,
+    /// Workgroups in one dimension of a dispatch.
+    pub workgroups: u32,
+    /// Invocations in a workgroup.
+    pub invocations: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
+    /// Kind of machine.
+    pub class: AdapterClass,
+    /// How to use it.
+    pub tuning: Tuning,
+}
+
+impl Caps {
+    /// The caps of a device with these limits.
+    pub fn new(limits: &wgpu::Limits, class: AdapterClass) -> Caps {
+        Caps {
+            binding_bytes: limits.max_storage_buffer_binding_size,
+            offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
+            workgroups: limits.max_compute_workgroups_per_dimension,
+            invocations: limits
+                .max_compute_invocations_per_workgroup
+                .min(limits.max_compute_workgroup_size_x),
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            class,
+            tuning: Tuning::of(class),
+        }
+    }
+
+    /// WebGPU's default limits, for planning without a device.
+    pub fn webgpu_default() -> Caps {
+        Caps::new(&wgpu::Limits::default(), AdapterClass::Integrated)
+    }
+
+    /// These caps with lower limits: the smaller of each is taken, so that a plan made with
+    /// the result runs on the device. Bindings keep at least the offset alignment and 16 bytes.
+    #[must_use]
+    pub fn lowered(&self, binding_bytes: u64, workgroups: u32) -> Caps {
+        let least = self.offset_alignment + 16;
+        Caps {
+            binding_bytes: self.binding_bytes.min(binding_bytes.max(least)),
+            workgroups: self.workgroups.min(workgroups.max(1)),
+            ..self.clone()
+        }
+    }
+
+    /// These caps with another tuning.
+    #[must_use]
+    pub fn tuned(&self, tuning: Tuning) -> Caps {
+        Caps {
+            tuning,
+            ..self.clone()
+        }
+    }
+}

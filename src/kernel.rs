@@ -1,0 +1,410 @@
+//! From a compile key to WGSL: which fragments make a kernel, and the numbers they are given.
+//!
+//! Nothing is decided in shader text: every number is an `override`, every shape a parameter.
+//! This module knows no shapes and no device.
+
+use crate::{Class, DType, NanPolicy};
+
+/// How a kernel maps work to invocations; each is a file in `shaders/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Family {
+    /// Contiguous segments, by whole vec4, some lanes a segment.
+    Rows,
+    /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
+    Columns,
+    /// A lane an output word, element by element.
+    Each,
+    /// Records of partial results become results.
+    Finish,
+    /// The elements that indices point to.
+    Gather,
+    /// The same element everywhere.
+    Fill,
+}
+
+impl Family {
+    /// All families.
+    pub const ALL: [Family; 6] = [
+        Family::Rows,
+        Family::Columns,
+        Family::Each,
+        Family::Finish,
+        Family::Gather,
+        Family::Fill,
+    ];
+
+    /// The name of the shader file and of its entry point.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Family::Rows => "rows",
+            Family::Columns => "columns",
+            Family::Each => "each",
+            Family::Finish => "finish",
+            Family::Gather => "gather",
+            Family::Fill => "fill",
+        }
+    }
+}
+
+/// What a kernel writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Out {
+    /// A key and a 64-bit index, 16 bytes, for a later pass.
+    Record,
+    /// `int64`.
+    Index64,
+    /// `int32`, `uint32`.
+    Index32,
+    /// An element of 32 bits.
+    Value32,
+    /// An element of 64 bits.
+    Value64,
+    /// An element of 16 bits; two share a word.
+    Value16,
+    /// An element of 8 bits; four share a word.
+    Value8,
+}
+
+impl Out {
+    /// All kinds, in the order of the shaders' `OUT`.
+    pub const ALL: [Out; 7] = [
+        Out::Record,
+        Out::Index64,
+        Out::Index32,
+        Out::Value32,
+        Out::Value64,
+        Out::Value16,
+        Out::Value8,
+    ];
+
+    /// What holds an element of that type.
+    pub const fn value(dtype: DType) -> Out {
+        match dtype.size() {
+            1 => Out::Value8,
+            2 => Out::Value16,
+            4 => Out::Value32,
+            _ => Out::Value64,
+        }
+    }
+
+    /// Bytes of one.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Out::Record => 16,
+            Out::Index64 | Out::Value64 => 8,
+            Out::Index32 | Out::Value32 => 4,
+            Out::Value16 => 2,
+            Out::Value8 => 1,
+        }
+    }
+
+    /// How many share a word of the destination.
+    pub const fn per_word(self) -> u32 {
+        match self {
+            Out::Value16 => 2,
+            Out::Value8 => 4,
+            _ => 1,
+        }
+    }
+}
+
+/// The constants that turn an element type's bits into keys of which the least wins.
+///
+/// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic
+/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/key32.wgsl` tells what each
+/// is for. Complementing before NaNs get their place gives the largest element with the same
+/// kernels; both ends of the order are free for NaNs because they lie together across the
+/// wrap of the sign-flipped bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Keys {
+    bits: u32,
+    sign: u64,
+    flip: u64,
+    rot: u64,
+    keep: u64,
+    floor: u64,
+    ceil: u64,
+    zero: u64,
+    zero_to: u64,
+    nan: Option<(u64, u64)>,
+}
+
+impl Keys {
+    /// The keys of a type, for the smallest or the largest element. Where zeros tie (for an
+    /// index) -0 and +0 share a key.
+    pub fn new(dtype: DType, largest: bool, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let bits = 8 * dtype.size() as u32;
+        let shift = 64 - bits;
+        let keep = u64::MAX << shift;
+        let unit = 1u64 << shift;
+        let top = 1u64 << 63;
+        let flip = if largest { keep } else { 0 };
+        let plain = Keys {
+            bits,
+            sign: 0,
+            flip,
+            rot: 0,
+            keep,
+            floor: 0,
+            ceil: u64::MAX,
+            zero: 0,
+            zero_to: 0,
+            nan: None,
+        };
+        match dtype.class() {
+            Class::Unsigned => plain,
+            Class::Signed => Keys {
+                flip: flip ^ top,
+                ..plain
+            },
+            // Any true is one key.
+            Class::Bool if largest => Keys {
+                floor: keep - unit,
+                ..plain
+            },
+            Class::Bool => Keys {
+                ceil: unit,
+                ..plain
+            },
+            Class::Float => {
+                let (infinity, nan_bits) = match dtype {
+                    DType::F16 => (0x7c00 << 48, 0x7e00 << 48),
+                    DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
+                    _ => (0x7f80 << 48, 0x7fc0 << 48),
+                };
+                // In the order by sign and magnitude, NaNs lie above +inf and, wrapping,
+                // below -inf, whose key is keep - infinity; complementing maps this range
+                // onto itself.
+                let below = keep - infinity;
+                let (rot, floor, ceil) = match nan {
+                    NanPolicy::Propagate => {
+                        let rot = infinity + unit;
+                        (rot, (below - unit).wrapping_sub(rot), u64::MAX)
+                    }
+                    NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
+                };
+                let nan_key = if nan == NanPolicy::Ignore {
+                    ceil
+                } else {
+                    floor
+                };
+                // -0 and +0 are neighbours, around the wrap of the order.
+                let zeros = match zeros_tie {
+                    true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
+                    false => (0, 0),
+                };
+                Keys {
+                    sign: keep & !top,
+                    rot,
+                    floor,
+                    ceil,
+                    zero: zeros.0,
+                    zero_to: zeros.1,
+                    nan: Some((nan_key, nan_bits)),
+                    ..plain
+                }
+            }
+        }
+    }
+
+    /// Bits of an element: 8, 16, 32 or 64.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The settled key of an element, as the shaders compute it; of an element below 64 bits
+    /// it sits at the top.
+    pub fn key(&self, element: u64) -> u64 {
+        let b = element << (64 - self.bits);
+        let sign = if b >> 63 == 1 { self.sign } else { 0 };
+        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot) & self.keep;
+        let c = k.max(self.floor).min(self.ceil);
+        if c == self.zero { self.zero_to } else { c }
+    }
+
+    /// The element of a settled key.
+    pub fn element(&self, key: u64) -> u64 {
+        let b = key.wrapping_add(self.rot) ^ self.flip;
+        let sign = if b >> 63 == 1 { self.sign } else { 0 };
+        let bits = match self.nan {
+            Some((nan_key, bits)) if key == nan_key => bits,
+            _ => (b ^ sign) & self.keep,
+        };
+        bits >> (64 - self.bits)
+    }
+
+    fn constants(&self) -> Vec<(&'static str, u32)> {
+        let (nan_key, nan_bits) = self.nan.unwrap_or((0, 0));
+        let high = [
+            ("SIGN", self.sign),
+            ("FLIP", self.flip),
+            ("ROT", self.rot),
+            ("FLOOR", self.floor),
+            ("CEIL", self.ceil),
+            ("ZERO", self.zero),
+            ("ZERO_TO", self.zero_to),
+            ("NAN_KEY", nan_key),
+            ("NAN_BITS", nan_bits),
+        ];
+        let low = [
+            ("SIGN_LO", self.sign),
+            ("FLIP_LO", self.flip),
+            ("ROT_LO", self.rot),
+            ("FLOOR_LO", self.floor),
+            ("CEIL_LO", self.ceil),
+            ("ZERO_LO", self.zero),
+            ("ZERO_TO_LO", self.zero_to),
+            ("NAN_KEY_LO", nan_key),
+        ];
+        let mut all = vec![("IS_FLOAT", self.nan.is_some() as u32)];
+        all.extend(high.map(|(name, x)| (name, (x >> 32) as u32)));
+        match self.bits {
+            64 => all.extend(low.map(|(name, x)| (name, x as u32))),
+            _ => all.push(("KEEP", (self.keep >> 32) as u32)),
+        }
+        all
+    }
+}
+
+/// The compile key: everything a pipeline depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    /// The mapping.
+    pub family: Family,
+    /// The order of the elements.
+    pub keys: Keys,
+    /// What is written.
+    pub out: Out,
+    /// Invocations in a workgroup.
+    pub workgroup: u32,
+    /// Invocations that share a segment (rows, finish).
+    pub lanes: u32,
+    /// Whether a lane walks a run of its own (rows).
+    pub chunked: bool,
+    /// Whether an index is wanted (rows, columns).
+    pub index: bool,
+    /// Whether the last of equals wins.
+    pub last: bool,
+    /// Whether elements are copied as they are (each).
+    pub raw: bool,
+    /// Words of an index that is read (gather).
+    pub index_words: u32,
+}
+
+macro_rules! fragment {
+    ($name:literal) => {
+        include_str!(concat!("../shaders/", $name, ".wgsl"))
+    };
+}
+
+impl Kernel {
+    /// `reduce/rows/32bit/record/wg256x32`: family, element bits, output, workgroup and lanes.
+    pub fn label(&self) -> String {
+        let Kernel { family, out, .. } = self;
+        let (family, out) = (family.name(), format!("{out:?}").to_lowercase());
+        let (bits, wg, lanes) = (self.keys.bits, self.workgroup, self.lanes);
+        format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
+    }
+
+    /// The name of the entry point.
+    pub fn entry_point(&self) -> &'static str {
+        self.family.name()
+    }
+
+    /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
+    /// and 3 (source as words).
+    pub fn bindings(&self) -> &'static [u32] {
+        match self.family {
+            Family::Rows | Family::Columns | Family::Gather => &[0, 1, 2, 3],
+            Family::Each | Family::Finish => &[0, 2, 3],
+            Family::Fill => &[0, 2],
+        }
+    }
+
+    /// Bytes of workgroup memory.
+    pub fn workgroup_bytes(&self) -> u32 {
+        let key = if self.keys.bits == 64 { 8 } else { 4 };
+        match self.family {
+            Family::Rows => self.workgroup * (key + 4),
+            Family::Finish => self.workgroup * (key + 8),
+            _ => 0,
+        }
+    }
+
+    /// The whole shader, fragments in a fixed order.
+    pub fn wgsl(&self) -> String {
+        let mut text = String::from(fragment!("params"));
+        let mut add = |fragment: &str| {
+            text.push('\n');
+            text.push_str(fragment);
+        };
+        add(fragment!("out"));
+        if self.family == Family::Fill {
+            add(fragment!("fill"));
+            return text;
+        }
+        add(fragment!("source"));
+        if matches!(self.family, Family::Rows | Family::Columns) {
+            add(fragment!("source4"));
+        }
+        match self.keys.bits {
+            64 => add(fragment!("key64")),
+            _ => {
+                add(fragment!("key32"));
+                add(fragment!("find32"));
+            }
+        }
+        add(fragment!("better"));
+        add(match self.keys.bits {
+            8 => fragment!("load8"),
+            16 => fragment!("load16"),
+            32 => fragment!("load32"),
+            _ => fragment!("load64"),
+        });
+        add(fragment!("emit"));
+        if self.family == Family::Columns && self.keys.bits < 64 {
+            add(fragment!("column32"));
+        }
+        if self.family == Family::Columns {
+            add(match self.keys.bits {
+                8 => fragment!("column_of8"),
+                16 => fragment!("column_of16"),
+                32 => fragment!("column_of32"),
+                _ => fragment!("column_of64"),
+            });
+        }
+        add(match self.family {
+            Family::Rows => fragment!("rows"),
+            Family::Columns => fragment!("columns"),
+            Family::Each => fragment!("each"),
+            Family::Finish => fragment!("finish"),
+            Family::Gather => fragment!("gather"),
+            Family::Fill => fragment!("fill"),
+        });
+        text
+    }
+
+    /// The values of the shader's overrides: those it declares, and no other.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
+        if self.family != Family::Fill {
+            all.extend(self.keys.constants());
+            all.push(("LAST", self.last as u32));
+        }
+        match self.family {
+            Family::Rows => {
+                all.push(("LANES", self.lanes));
+                all.push(("CHUNKED", self.chunked as u32));
+                all.push(("INDEX", self.index as u32));
+            }
+            Family::Columns => all.push(("INDEX", self.index as u32)),
+            Family::Each => all.push(("RAW", self.raw as u32)),
+            Family::Finish => all.push(("LANES", self.lanes)),
+            Family::Gather => all.push(("INDEX_WORDS", self.index_words)),
+            Family::Fill => {}
+        }
+        all.into_iter().map(|(name, x)| (name, x as f64)).collect()
+    }
+}

@@ -1,0 +1,1018 @@
+//! The planner: from a problem and a device's limits to dispatches.
+//!
+//! Pure: the same problem and caps give the same plan, on any machine, without a device.
+//! It keeps the schedule and knows nothing of WGSL or of wgpu's objects.
+//!
+//! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes boxes
+//! (what one binding can see), a box becomes one or two passes: partial results as records,
+//! and records to results.
+
+use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::params::Params;
+use crate::problem::elements;
+use crate::{Caps, DType, Error, Op, Problem};
+use std::fmt;
+
+/// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers stop
+/// every loop after 65,535 and report nothing.
+pub const MAX_ITERATIONS: u64 = 32_768;
+/// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
+const MAX_BOX: u64 = 1 << 30;
+/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
+const BLOCK_BYTES: u64 = 64;
+
+/// A buffer a pass reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// An input of the problem.
+    Input(usize),
+    /// An output of the problem.
+    Output(usize),
+    /// Scratch that holds records of partial results.
+    Records,
+    /// Scratch that holds a tensor between two steps.
+    Temp(usize),
+}
+
+/// A range of a slot, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    /// The buffer.
+    pub slot: Slot,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Bytes of an element.
+    pub element: u64,
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// What runs.
+    pub kernel: Kernel,
+    /// What is read; nothing by a fill.
+    pub src: Option<View>,
+    /// Indices that are read (gather).
+    pub indices: Option<View>,
+    /// What is written.
+    pub dst: View,
+    /// Parameters; the deltas are filled in when buffers are known.
+    pub params: Params,
+    /// Workgroups in x, y and z.
+    pub workgroups: [u32; 3],
+    /// Most loop iterations of an invocation.
+    pub iterations: u64,
+}
+
+impl Pass {
+    /// The kernel's label.
+    pub fn label(&self) -> String {
+        self.kernel.label()
+    }
+
+    /// Bytes read.
+    pub fn src_bytes(&self) -> u64 {
+        self.src.map_or(0, |v| v.bytes) + self.indices.map_or(0, |v| v.bytes)
+    }
+
+    /// Bytes written.
+    pub fn dst_bytes(&self) -> u64 {
+        self.dst.bytes
+    }
+}
+
+/// The dispatches that solve a problem, in order.
+///
+/// ```
+/// use wgreduce::{Caps, DType, Plan, Problem};
+/// let problem = Problem::arg_max(DType::F32, &[1, 1 << 24], 1)?;
+/// let plan = Plan::new(&problem, &Caps::webgpu_default())?;
+/// assert_eq!(plan.passes().len(), 2); // slices of the row, then their winners
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    problem: String,
+    passes: Vec<Pass>,
+    /// Bytes of `Records` and of the temporary tensors; 0 where not needed.
+    records: u64,
+    temps: [u64; 2],
+}
+
+impl Plan {
+    /// Plans a problem.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] when the device allows no dispatch that would do.
+    pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        let mut planner = Planner {
+            caps,
+            problem,
+            plan: Plan {
+                problem: problem.to_string(),
+                passes: Vec::new(),
+                records: 0,
+                temps: [0; 2],
+            },
+        };
+        planner.problem()?;
+        let plan = planner.plan;
+        debug_assert!(plan.passes.iter().all(|p| p.iterations <= MAX_ITERATIONS));
+        Ok(plan)
+    }
+
+    /// The dispatches, in order.
+    pub fn passes(&self) -> &[Pass] {
+        &self.passes
+    }
+
+    /// Bytes of scratch: of all scratch buffers together.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.records + self.temps.iter().sum::<u64>()
+    }
+
+    /// Bytes of one scratch slot; 0 if it is not used.
+    pub fn slot_bytes(&self, slot: Slot) -> u64 {
+        match slot {
+            Slot::Records => self.records,
+            Slot::Temp(i) => self.temps[i],
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.problem)?;
+        if self.passes.is_empty() {
+            return write!(f, " nothing to do");
+        }
+        const SHOWN: usize = 6;
+        for pass in self.passes.iter().take(SHOWN) {
+            let [x, y, _] = pass.workgroups;
+            write!(f, " {} on {x}x{y}", pass.label())?;
+            write!(f, " (read {} B,", pass.src_bytes())?;
+            write!(f, " write {} B,", pass.dst_bytes())?;
+            write!(f, " {} iterations)", pass.iterations)?;
+        }
+        if self.passes.len() > SHOWN {
+            write!(f, " and {} more", self.passes.len() - SHOWN)?;
+        }
+        write!(f, "; scratch {} B", self.scratch_bytes())
+    }
+}
+
+/// One group of reduced dimensions between what comes before and after.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    src: Slot,
+    dst: Slot,
+    out: Out,
+    keys: Keys,
+    outer: u64,
+    len: u64,
+    inner: u64,
+    index: bool,
+}
+
+/// A part of a step that one binding can see: contiguous in memory.
+#[derive(Clone, Copy, Debug)]
+struct Box3 {
+    /// First element, from the tensor's start.
+    at: u64,
+    /// First output, from the result's start.
+    out: u64,
+    outer: u64,
+    len: u64,
+    inner: u64,
+    /// Place of its first element in the segments.
+    base: u64,
+}
+
+/// Boxes whose outputs are the same: the parts of their segments.
+struct Group {
+    boxes: Vec<Box3>,
+}
+
+/// How a box is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Geometry {
+    Each,
+    Rows {
+        lanes: u64,
+        slices: u64,
+        slice: u64,
+    },
+    /// `fold` rows side by side; `slice` in wide rows.
+    Columns {
+        fold: u64,
+        slices: u64,
+        slice: u64,
+    },
+}
+
+impl Geometry {
+    /// Records an output takes.
+    fn parts(self) -> u64 {
+        match self {
+            Geometry::Each => 1,
+            Geometry::Rows { slices, .. } => slices,
+            Geometry::Columns { fold, slices, .. } => slices * fold,
+        }
+    }
+}
+
+struct Planner<'a> {
+    caps: &'a Caps,
+    problem: &'a Problem,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    fn problem(&mut self) -> Result<(), Error> {
+        let problem = self.problem;
+        let output = &problem.outputs()[0];
+        let outputs = elements(&output.shape);
+        if outputs == 0 {
+            return Ok(());
+        }
+        let dtype = problem.dtype();
+        if problem.is_copy() {
+            return self.copy(outputs);
+        }
+        if problem.op().is_elementwise() {
+            return Err(Error::Limit {
+                what: "inputs of an elementwise operator",
+                needed: problem.inputs().len() as u64,
+                limit: 1,
+            });
+        }
+        if problem.reduced_len() == 0 {
+            return self.fill(0, Out::value(dtype), identity(problem), outputs);
+        }
+        match problem.op().is_index() {
+            true => self.index(outputs),
+            false => self.values(outputs),
+        }
+    }
+
+    fn copy(&mut self, n: u64) -> Result<(), Error> {
+        let step = Step {
+            index: false,
+            ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
+        };
+        for group in self.groups(&step, self.caps.workgroup())? {
+            self.each(&step, &group.boxes[0], step.dst, step.out, false, true)?;
+        }
+        Ok(())
+    }
+
+    /// A step over elements of the problem's type that gives values of it.
+    fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
+        let (problem, dtype) = (self.problem, self.problem.dtype());
+        Step {
+            src,
+            dst,
+            out: Out::value(dtype),
+            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            outer,
+            len,
+            inner,
+            index: false,
+        }
+    }
+
+    fn values(&mut self, outputs: u64) -> Result<(), Error> {
+        let mut dims = self.problem.dims();
+        let mut src = Slot::Input(0);
+        let groups = dims.iter().filter(|d| d.reduced).count();
+        if groups == 0 {
+            // Nothing is combined, but values still get their one form.
+            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
+            return self.reduce(&step);
+        }
+        for done in 0..groups {
+            // The longest first: what is left to read shrinks fastest.
+            let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
+            let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
+            let Some(at) = longest.map(|(i, _)| i) else {
+                break;
+            };
+            let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+            let shape: [u64; 3] = [
+                product(&dims[..at]),
+                dims[at].size,
+                product(&dims[at + 1..]),
+            ];
+            let dst = match done + 1 == groups {
+                true => Slot::Output(0),
+                false => self.temp(done % 2, shape[0] * shape[2]),
+            };
+            let step = self.step(src, dst, shape);
+            self.reduce(&step)?;
+            src = dst;
+            dims.remove(at);
+        }
+        Ok(())
+    }
+
+    fn temp(&mut self, i: usize, elements: u64) -> Slot {
+        let bytes = elements * self.problem.dtype().size();
+        self.plan.temps[i] = self.plan.temps[i].max(bytes.next_multiple_of(16));
+        Slot::Temp(i)
+    }
+
+    fn index(&mut self, outputs: u64) -> Result<(), Error> {
+        let problem = self.problem;
+        let result = problem.outputs();
+        let out = match result[0].dtype {
+            DType::I64 => Out::Index64,
+            _ => Out::Index32,
+        };
+        let dims = problem.dims();
+        let at = dims.iter().position(|d| d.reduced);
+        let [outer, len, inner] = match at {
+            Some(at) => {
+                let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+                [
+                    product(&dims[..at]),
+                    dims[at].size,
+                    product(&dims[at + 1..]),
+                ]
+            }
+            None => [outputs, 1, 1],
+        };
+        let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
+        let step = Step {
+            out,
+            keys: Keys::new(dtype, max, problem.nan_policy(), true),
+            index: true,
+            ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
+        };
+        match at {
+            Some(_) => self.reduce(&step)?,
+            None => self.fill(0, out, 0, outputs)?,
+        }
+        match result.len() {
+            2 => self.gather(&step),
+            _ => Ok(()),
+        }
+    }
+
+    fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
+        let wg = self.caps.workgroup();
+        let most = self.outputs_per_dispatch(out, wg);
+        let mut at = 0;
+        while at < n {
+            let count = most.min(n - at);
+            let kernel = Kernel {
+                family: Family::Fill,
+                out,
+                ..self.kernel(wg)
+            };
+            // Below a word the element sits at the top, as the shaders have it.
+            let shift = 32u64.saturating_sub(8 * out.bytes());
+            let params = Params {
+                items: count as u32,
+                fill: element << shift,
+                ..Params::default()
+            };
+            let dst = out_view(Slot::Output(output), out, at, count);
+            self.push(kernel, None, dst, params, words(out, count), 4)?;
+            at += count;
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, step: &Step) -> Result<(), Error> {
+        let wg = self.caps.workgroup();
+        let value = Step {
+            out: Out::value(self.problem.dtype()),
+            ..*step
+        };
+        for group in self.groups(&value, wg)? {
+            for b in group.boxes {
+                let count = b.outer * b.inner;
+                let kernel = Kernel {
+                    family: Family::Gather,
+                    out: value.out,
+                    index_words: step.out.bytes() as u32 / 4,
+                    ..self.kernel(wg)
+                };
+                let params = Params {
+                    items: count as u32,
+                    len: b.len as u32,
+                    inner: b.inner as u32,
+                    base: b.base,
+                    ..Params::default()
+                };
+                let dst = out_view(Slot::Output(1), value.out, b.out, count);
+                let src = self.src_view(step, &b);
+                self.push(kernel, Some(src), dst, params, words(value.out, count), 4)?;
+                let indices = out_view(Slot::Output(0), step.out, b.out, count);
+                if let Some(pass) = self.plan.passes.last_mut() {
+                    pass.indices = Some(indices);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A kernel of the problem, to be completed.
+    fn kernel(&self, workgroup: u32) -> Kernel {
+        let problem = self.problem;
+        let (dtype, index) = (problem.dtype(), problem.op().is_index());
+        Kernel {
+            family: Family::Each,
+            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), index),
+            out: Out::Record,
+            workgroup,
+            lanes: 1,
+            chunked: false,
+            index,
+            last: problem.selects_last_index(),
+            raw: false,
+            index_words: 2,
+        }
+    }
+
+    fn reduce(&mut self, step: &Step) -> Result<(), Error> {
+        let wg = self.caps.workgroup();
+        for group in self.groups(step, wg)? {
+            let first = group.boxes[0];
+            let whole = group.boxes.len() == 1;
+            let geometry = self.geometry(step, &first);
+            let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+            if whole && geometry.parts() == 1 && !subword {
+                self.pass(step, &first, geometry, step.dst, step.out, false)?;
+                continue;
+            }
+            for (i, b) in group.boxes.iter().enumerate() {
+                let geometry = shortened(geometry, b, step.keys.bits());
+                self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
+            }
+            self.finish(step, &first, geometry.parts())?;
+        }
+        Ok(())
+    }
+
+    /// Cuts a step into boxes, grouped by their outputs.
+    fn groups(&self, step: &Step, wg: u32) -> Result<Vec<Group>, Error> {
+        let &Step {
+            outer, len, inner, ..
+        } = step;
+        let element = u64::from(step.keys.bits() / 8);
+        let seen = self.caps.elements(element).min(MAX_BOX);
+        // Iterations of an invocation that takes its segments alone.
+        let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
+        let written = self.outputs_per_dispatch(step.out, wg);
+        if seen == 0 || written == 0 {
+            return Err(Error::Limit {
+                what: "a storage binding",
+                needed: self.caps.offset_alignment + 16,
+                limit: self.caps.binding_bytes,
+            });
+        }
+        let mut groups = Vec::new();
+        let whole = len
+            .checked_mul(inner)
+            .is_some_and(|m| m <= seen && inner <= written);
+        let one = Box3 {
+            at: 0,
+            out: 0,
+            outer: 1,
+            len,
+            inner,
+            base: 0,
+        };
+        let alone_too_long = len > alone && self.geometry(step, &one) == Geometry::Each;
+        if whole && !alone_too_long {
+            let mut most = (seen / (len * inner)).min(written / inner).min(outer);
+            most = self.fitting(step, &one, most);
+            let mut o = 0;
+            while o < outer {
+                let count = most.min(outer - o);
+                let boxes = vec![Box3 {
+                    at: o * len * inner,
+                    out: o * inner,
+                    outer: count,
+                    ..one
+                }];
+                groups.push(Group { boxes });
+                o += count;
+            }
+            return Ok(groups);
+        }
+        // Segments are cut: their parts meet in records.
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let columns = seen.min(written).min(records).min(inner);
+        let rows = match columns == inner {
+            true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
+            false => 1,
+        };
+        for o in 0..outer {
+            let mut c = 0;
+            while c < inner {
+                let width = columns.min(inner - c);
+                let mut boxes = Vec::new();
+                let mut l = 0;
+                while l < len {
+                    let count = rows.min(len - l);
+                    boxes.push(Box3 {
+                        at: (o * len + l) * inner + c,
+                        out: o * inner + c,
+                        outer: 1,
+                        len: count,
+                        inner: width,
+                        base: l,
+                    });
+                    l += count;
+                }
+                groups.push(Group { boxes });
+                c += width;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// How many matrices at most a dispatch may take, of `most` that bindings allow.
+    fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
+        let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let groups = u64::from(self.caps.workgroups).pow(2);
+        let mut most = most;
+        // More matrices need fewer parts each: halving ends at what fits.
+        while most > 1 {
+            let outputs = most * one.inner;
+            let parts = parts_of(most);
+            let direct = parts == 1 && step.out.per_word() == 1;
+            let fits_records = direct || outputs * parts <= records;
+            let lanes = self.lanes(
+                step,
+                &Box3 {
+                    outer: most,
+                    ..*one
+                },
+            );
+            if fits_records && lanes.div_ceil(u64::from(self.caps.workgroup())) <= groups {
+                break;
+            }
+            most /= 2;
+        }
+        // Whole words of small outputs, so that boxes share none.
+        match most {
+            4.. => most / 4 * 4,
+            _ => most,
+        }
+    }
+
+    /// Invocations a box takes.
+    fn lanes(&self, step: &Step, b: &Box3) -> u64 {
+        let outputs = b.outer * b.inner;
+        match self.geometry(step, b) {
+            Geometry::Each => outputs,
+            Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
+            Geometry::Columns { fold, slices, .. } => {
+                let element = u64::from(step.keys.bits() / 8);
+                outputs * fold * element / 16 * slices
+            }
+        }
+    }
+
+    /// Chooses how a box is mapped.
+    fn geometry(&self, step: &Step, b: &Box3) -> Geometry {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        // Below one vec4 there is nothing to bind as such.
+        if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
+            return Geometry::Each;
+        }
+        let rows = self.rows(b, element);
+        let columns = self.columns(b, element);
+        let chosen = match (tuning.force, b.inner) {
+            (Some(Family::Each), _) => None,
+            (Some(Family::Rows), 1) => rows,
+            (Some(Family::Columns), _) => columns,
+            (_, 1) if b.len * element > tuning.each_row_bytes => rows,
+            (_, 2..) if b.len >= tuning.each_column_len => columns,
+            _ => None,
+        };
+        chosen.unwrap_or(Geometry::Each)
+    }
+
+    /// Slices that fill the device, of `most` that make sense.
+    fn slices(&self, invocations: u64, most: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let wanted = tuning.invocations.div_ceil(invocations.max(1));
+        wanted.min(most).min(tuning.slices).max(1)
+    }
+
+    fn rows(&self, b: &Box3, element: u64) -> Option<Geometry> {
+        let tuning = &self.caps.tuning;
+        let bytes = b.len * element;
+        let wg = u64::from(self.caps.workgroup());
+        let lanes = (bytes / tuning.lane_bytes.max(1)).max(1);
+        let lanes = (1 << lanes.ilog2())
+            .min(u64::from(tuning.row_lanes))
+            .min(wg);
+        let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
+        // A block an iteration, and a few for edges and trees.
+        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64) / u64::from(self.reps_most());
+        let slices = filled.max(bytes.div_ceil(longest));
+        // Whole vec4 blocks, so that slices of an aligned row are aligned.
+        let slice = match slices {
+            1 => b.len,
+            _ => b
+                .len
+                .div_ceil(slices)
+                .next_multiple_of(BLOCK_BYTES / element),
+        };
+        let slices = b.len.div_ceil(slice);
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let groups = u64::from(self.caps.workgroups).pow(2);
+        let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Rows {
+            lanes,
+            slices,
+            slice,
+        })
+    }
+
+    fn columns(&self, b: &Box3, element: u64) -> Option<Geometry> {
+        let tuning = &self.caps.tuning;
+        let pitch = b.inner * element;
+        // Rows side by side until they make whole vec4, and are wide enough.
+        let least = 16 / gcd(pitch, 16);
+        let wide = tuning.wide_bytes.div_ceil(least * pitch).max(1);
+        let fold = least * wide.min((b.len / least / 2).max(1));
+        if fold * 2 > b.len && fold > 1 {
+            return None;
+        }
+        let width = fold * pitch / 16;
+        // One more for a matrix that begins inside a vec4.
+        let rows = b.len.div_ceil(fold) + 1;
+        let groups = u64::from(self.caps.workgroups).pow(2);
+        let wg = u64::from(self.caps.workgroup());
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let column_elements = 16 / element;
+        let room = records / (fold * b.inner).max(1);
+        // Records of a slice cost their bytes; a slice must be worth them.
+        let worth = rows * element / 64;
+        let filled = self.slices(b.outer * width, worth.min(room));
+        let longest = 4 * (MAX_ITERATIONS - 64 - column_elements);
+        let slices = filled.max(rows.div_ceil(longest));
+        let slice = rows.div_ceil(slices);
+        let slices = rows.div_ceil(slice);
+        let fits = slices <= room.max(1)
+            && (fold == 1 && slices == 1 || room > 0)
+            && (width * slices).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Columns {
+            fold,
+            slices,
+            slice,
+        })
+    }
+
+    fn reps_most(&self) -> u32 {
+        self.caps.tuning.reps.max(1)
+    }
+
+    /// The first pass over a box.
+    fn pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        geometry: Geometry,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        match geometry {
+            Geometry::Each => self.each(step, b, dst, out, merge, false),
+            Geometry::Rows {
+                lanes,
+                slices,
+                slice,
+            } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
+            Geometry::Columns {
+                fold,
+                slices,
+                slice,
+            } => self.columns_pass(step, b, [fold, slices, slice], dst, out, merge),
+        }
+    }
+
+    fn each(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+        raw: bool,
+    ) -> Result<(), Error> {
+        let count = b.outer * b.inner;
+        let kernel = Kernel {
+            keys: step.keys,
+            out,
+            index: step.index,
+            raw,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: count as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let iterations = u64::from(out.per_word()) * (b.len + 1);
+        self.push(
+            kernel,
+            Some(src),
+            dst,
+            params,
+            words(out, count),
+            iterations,
+        )
+    }
+
+    fn rows_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [lanes, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let items = b.outer * slices;
+        // Many short rows: fewer, fatter workgroups.
+        let spare = items * lanes / wg / self.caps.tuning.invocations.max(1).div_ceil(wg);
+        let reps = spare.clamp(1, u64::from(self.reps_most()));
+        let kernel = Kernel {
+            family: Family::Rows,
+            keys: step.keys,
+            out,
+            lanes: lanes as u32,
+            chunked: self.caps.tuning.chunked,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: items as u32,
+            reps: reps as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let element = u64::from(step.keys.bits() / 8);
+        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        let iterations = reps * (blocks + 2 * u64::from(lanes.ilog2()) + 2);
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
+        let groups = (items * lanes).div_ceil(wg * reps);
+        self.push(kernel, Some(src), dst, params, groups * wg, iterations)
+    }
+
+    fn columns_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [fold, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let width = fold * b.inner * element / 16;
+        let items = b.outer * slices * width;
+        let kernel = Kernel {
+            family: Family::Columns,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: width as u32,
+            total: (b.len * b.inner) as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let iterations = slice.div_ceil(4) + 16 / element + 1;
+        let (src, dst) = (
+            self.src_view(step, b),
+            record_view(dst, out, b, slices * fold),
+        );
+        self.push(kernel, Some(src), dst, params, items, iterations)
+    }
+
+    /// The second pass: `parts` records an output become results.
+    fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let count = b.outer * b.inner;
+        let groups = u64::from(self.caps.workgroups).pow(2);
+        // Lanes share an output's records as long as there are workgroups for it.
+        let mut lanes = 1;
+        while lanes * 2 <= (wg / 4).min(parts / 2)
+            && (count + 4) * lanes * 2 <= groups * wg
+            && count * lanes < self.caps.tuning.invocations
+        {
+            lanes *= 2;
+        }
+        let kernel = Kernel {
+            family: Family::Finish,
+            keys: step.keys,
+            out: step.out,
+            lanes: lanes as u32,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: count as u32,
+            len: parts as u32,
+            inner: b.inner as u32,
+            ..Params::default()
+        };
+        let records = count * parts * Out::Record.bytes();
+        let src = View {
+            slot: Slot::Records,
+            offset: 0,
+            bytes: records,
+            element: Out::Record.bytes(),
+        };
+        self.plan.records = self.plan.records.max(records);
+        let dst = out_view(step.dst, step.out, b.out, count);
+        let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
+        // A result below a word may begin inside one.
+        let outputs = count + u64::from(step.out.per_word()) - 1;
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+    }
+
+    fn src_view(&self, step: &Step, b: &Box3) -> View {
+        let element = u64::from(step.keys.bits() / 8);
+        View {
+            slot: step.src,
+            offset: b.at * element,
+            bytes: b.outer * b.len * b.inner * element,
+            element,
+        }
+    }
+
+    /// Outputs that one dispatch of an invocation a word can write.
+    fn outputs_per_dispatch(&self, out: Out, wg: u32) -> u64 {
+        let words = u64::from(self.caps.workgroups).pow(2) * u64::from(wg);
+        // One word is kept for results that begin inside a word.
+        let words = words.saturating_sub(1).max(1);
+        words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
+    }
+
+    fn push(
+        &mut self,
+        kernel: Kernel,
+        src: Option<View>,
+        dst: View,
+        params: Params,
+        invocations: u64,
+        iterations: u64,
+    ) -> Result<(), Error> {
+        let most = u64::from(self.caps.workgroups);
+        let groups = invocations.div_ceil(u64::from(kernel.workgroup));
+        let x = groups.min(most);
+        let y = groups.div_ceil(x.max(1));
+        if y > most || iterations > MAX_ITERATIONS {
+            return Err(Error::Limit {
+                what: "workgroups of a dispatch",
+                needed: groups,
+                limit: most * most,
+            });
+        }
+        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
+            return Err(Error::Limit {
+                what: "bytes of workgroup memory",
+                needed: kernel.workgroup_bytes().into(),
+                limit: self.caps.workgroup_bytes.into(),
+            });
+        }
+        let params = Params {
+            grid: x as u32,
+            ..params
+        };
+        self.plan.passes.push(Pass {
+            kernel,
+            src,
+            indices: None,
+            dst,
+            params,
+            workgroups: [x as u32, y as u32, 1],
+            iterations,
+        });
+        Ok(())
+    }
+}
+
+impl Caps {
+    /// The workgroup size to plan with: tuning's, within the limits, a power of two.
+    fn workgroup(&self) -> u32 {
+        // Kernels take up to 16 bytes of workgroup memory an invocation.
+        let most = self.invocations.min(self.workgroup_bytes / 16);
+        let wg = self.tuning.workgroup.min(most).max(1);
+        1 << wg.ilog2()
+    }
+
+    /// Elements that a binding surely holds, wherever in a buffer they begin.
+    fn elements(&self, bytes: u64) -> u64 {
+        let binding = self.binding_bytes / 4 * 4;
+        let usable = (binding + bytes).saturating_sub(self.offset_alignment);
+        usable.min(binding) / bytes
+    }
+}
+
+/// The same mapping for another part of the same segments, which may be shorter.
+fn shortened(geometry: Geometry, b: &Box3, bits: u32) -> Geometry {
+    match geometry {
+        Geometry::Each => Geometry::Each,
+        Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
+            lanes,
+            slices: b.len.div_ceil(slice),
+            slice,
+        },
+        Geometry::Columns { fold, slice, .. } => {
+            let _ = bits;
+            Geometry::Columns {
+                fold,
+                slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
+                slice,
+            }
+        }
+    }
+}
+
+fn box_params(b: &Box3) -> Params {
+    Params {
+        len: b.len as u32,
+        inner: b.inner as u32,
+        base: b.base,
+        ..Params::default()
+    }
+}
+
+fn out_view(slot: Slot, out: Out, at: u64, count: u64) -> View {
+    View {
+        slot,
+        offset: at * out.bytes(),
+        bytes: count * out.bytes(),
+        element: out.bytes(),
+    }
+}
+
+/// Where a box's results go: its place in a result, or the start of the records.
+fn record_view(slot: Slot, out: Out, b: &Box3, parts: u64) -> View {
+    let count = b.outer * b.inner * parts;
+    match slot {
+        Slot::Records => out_view(slot, out, 0, count),
+        _ => out_view(slot, out, b.out, count),
+    }
+}
+
+/// Words that results touch, one more where they may begin inside a word.
+fn words(out: Out, count: u64) -> u64 {
+    match out.per_word() {
+        1 => count,
+        n => count.div_ceil(n.into()) + 1,
+    }
+}
+
+/// The result over an empty set.
+fn identity(problem: &Problem) -> u64 {
+    // The key that every other replaces is the last in the order: the identity by its bits.
+    let (dtype, max) = (problem.dtype(), problem.op().is_max());
+    let bits = 8 * dtype.size();
+    let ones = u64::MAX >> (64 - bits);
+    let sign = 1u64 << (bits - 1);
+    match (dtype, max) {
+        (DType::F16, false) => 0x7c00,
+        (DType::F16, true) => 0xfc00,
+        (DType::BF16, false) => 0x7f80,
+        (DType::BF16, true) => 0xff80,
+        (DType::F32, false) => 0x7f80_0000,
+        (DType::F32, true) => 0xff80_0000,
+        (DType::F64, false) => 0x7ff0 << 48,
+        (DType::F64, true) => 0xfff0 << 48,
+        (DType::Bool, _) => (!max).into(),
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, false) => ones,
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, true) => 0,
+        (_, false) => ones ^ sign,
+        (_, true) => sign,
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,182 @@
+//! The order-preserving keys: all values of the small types, boundaries of the large ones.
+
+use half::{bf16, f16};
+use std::cmp::Ordering;
+use wgreduce::{Class, DType, Keys, NanPolicy};
+
+const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
+
+/// Patterns of a type: all of up to 16 bits, the boundaries and their neighbours beyond.
+fn patterns(dtype: DType) -> Vec<u64> {
+    let bits = 8 * dtype.size();
+    if bits <= 16 {
+        return (0..1 << bits).collect();
+    }
+    let ones = u64::MAX >> (64 - bits);
+    let seeds: &[u64] = match bits {
+        32 => &[
+            0,
+            1 << 23,
+            0x7f80_0000,
+            0x7fc0_0000,
+            0x3f80_0000,
+            0x7fff_ffff,
+            0x1234_5678,
+        ],
+        _ => &[
+            0,
+            1 << 52,
+            0x7ff0 << 48,
+            0x7ff8 << 48,
+            0x3ff0 << 48,
+            i64::MAX as u64,
+            1 << 32,
+            (1 << 32) - 1,
+            0x0123_4567_89ab_cdef,
+        ],
+    };
+    let mut all: Vec<u64> = Vec::new();
+    for seed in seeds {
+        for step in [0u64, 1, 2, u64::MAX, u64::MAX - 1] {
+            let x = seed.wrapping_add(step) & ones;
+            all.extend([x, x ^ (1 << (bits - 1)), !x & ones]);
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The value as a float, if the type is one.
+fn float(dtype: DType, bits: u64) -> Option<f64> {
+    match dtype {
+        DType::F16 => Some(f16::from_bits(bits as u16).to_f64()),
+        DType::BF16 => Some(bf16::from_bits(bits as u16).to_f64()),
+        DType::F32 => Some(f32::from_bits(bits as u32).into()),
+        DType::F64 => Some(f64::from_bits(bits)),
+        _ => None,
+    }
+}
+
+fn is_nan(dtype: DType, bits: u64) -> bool {
+    float(dtype, bits).is_some_and(f64::is_nan)
+}
+
+fn quiet_nan(dtype: DType) -> u64 {
+    match dtype {
+        DType::F16 => 0x7e00,
+        DType::BF16 => 0x7fc0,
+        DType::F32 => 0x7fc0_0000,
+        _ => 0x7ff8 << 48,
+    }
+}
+
+/// How two elements compare, by plain means: numbers, with -0 < +0 unless zeros tie.
+fn compare(dtype: DType, a: u64, b: u64, zeros_tie: bool) -> Ordering {
+    if let (Some(x), Some(y)) = (float(dtype, a), float(dtype, b)) {
+        let order = x.partial_cmp(&y).expect("no NaN here");
+        let signs = y.is_sign_negative().cmp(&x.is_sign_negative());
+        return if zeros_tie { order } else { order.then(signs) };
+    }
+    match (dtype.class(), dtype.size()) {
+        (Class::Signed, 1) => (a as i8).cmp(&(b as i8)),
+        (Class::Signed, 2) => (a as i16).cmp(&(b as i16)),
+        (Class::Signed, 4) => (a as i32).cmp(&(b as i32)),
+        (Class::Signed, _) => (a as i64).cmp(&(b as i64)),
+        (Class::Bool, _) => (a != 0).cmp(&(b != 0)),
+        _ => a.cmp(&b),
+    }
+}
+
+/// Calls with every (type, largest, policy, zeros tie) and its keys.
+fn each_kind(mut check: impl FnMut(DType, bool, NanPolicy, bool, Keys)) {
+    for dtype in DType::ALL {
+        for largest in [false, true] {
+            for nan in POLICIES {
+                for tie in [false, true] {
+                    check(
+                        dtype,
+                        largest,
+                        nan,
+                        tie,
+                        Keys::new(dtype, largest, nan, tie),
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_order_as_the_elements_do() {
+    each_kind(|dtype, largest, _, tie, keys| {
+        let mut all = patterns(dtype);
+        all.retain(|&b| !is_nan(dtype, b));
+        all.sort_by(|&a, &b| compare(dtype, a, b, tie));
+        for pair in all.windows(2) {
+            let by_value = compare(dtype, pair[0], pair[1], tie);
+            let by_value = if largest {
+                by_value.reverse()
+            } else {
+                by_value
+            };
+            let by_key = keys.key(pair[0]).cmp(&keys.key(pair[1]));
+            assert_eq!(by_key, by_value, "{dtype} {largest} {tie} {pair:x?}");
+        }
+    });
+}
+
+#[test]
+fn nans_share_the_key_at_the_end_their_policy_gives_them() {
+    each_kind(|dtype, largest, nan, tie, keys| {
+        let (nans, numbers): (Vec<u64>, Vec<u64>) =
+            patterns(dtype).into_iter().partition(|&b| is_nan(dtype, b));
+        let shared = keys.key(quiet_nan(dtype));
+        assert!(nans.iter().all(|&x| keys.key(x) == shared), "{dtype}");
+        for y in numbers.into_iter().filter(|_| !nans.is_empty()) {
+            let nan_first = shared < keys.key(y);
+            let wins = nan == NanPolicy::Propagate;
+            assert_eq!(nan_first, wins, "{dtype} {largest} {nan:?} {tie} {y:x}");
+            assert_ne!(shared, keys.key(y), "{dtype} {y:x}");
+        }
+    });
+}
+
+#[test]
+fn value_keys_give_their_elements_back() {
+    each_kind(|dtype, largest, nan, tie, keys| {
+        // Where zeros tie an index is wanted, and no element comes back.
+        for x in patterns(dtype).into_iter().filter(|_| !tie) {
+            let expected = match dtype.class() {
+                Class::Float if is_nan(dtype, x) => quiet_nan(dtype),
+                Class::Bool => (x != 0).into(),
+                _ => x,
+            };
+            let back = keys.element(keys.key(x));
+            assert_eq!(back, expected, "{dtype} {largest} {nan:?} {x:x}");
+        }
+    });
+}
+
+/// All 2^32 patterns take a minute; a stride of a prime keeps this a second, and
+/// WGREDUCE_ALL=1 asks for all of them.
+#[test]
+fn float32_keys_order_as_the_floats_do() {
+    let step = if std::env::var_os("WGREDUCE_ALL").is_some() {
+        1
+    } else {
+        251
+    };
+    for tie in [false, true] {
+        let keys = Keys::new(DType::F32, false, NanPolicy::Propagate, tie);
+        let down = (0x8000_0001..=0xff80_0000u32).rev().step_by(step);
+        let up = (0..=0x7f80_0000u32).step_by(step);
+        let mut last: Option<u64> = None;
+        for bits in down.chain([0x8000_0000]).chain(up) {
+            let key = keys.key(bits.into());
+            let rises = last.is_none_or(|before| key > before);
+            assert_eq!(rises, !(tie && bits == 0), "{bits:x}");
+            last = Some(key);
+        }
+    }
+}
