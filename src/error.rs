@@ -80,6 +80,54 @@ pub enum Error {
         /// The time that was allowed.
         seconds: f64,
     },
+    /// Another number of buffers than the problem has inputs or outputs.
+    #[error("{actual} {what} buffers were bound where the problem has {expected}")]
+    BufferCount {
+        /// `input` or `output`.
+        what: &'static str,
+        /// The problem's.
+        expected: usize,
+        /// The call's.
+        actual: usize,
+    },
+    /// A slice that does not hold its tensor, in whole words of its buffer.
+    #[error("{what} {index} is bound to {actual} bytes where {needed} are needed")]
+    BufferTooSmall {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes there.
+        actual: u64,
+    },
+    /// A slice that begins inside an element.
+    #[error("{what} {index} begins at byte {offset}, no multiple of its elements' {element} bytes")]
+    BufferMisaligned {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+        /// Where it begins in the buffer.
+        offset: u64,
+        /// Bytes of an element.
+        element: u64,
+    },
+    /// A buffer that shaders may not use.
+    #[error("{what} {index} is bound to a buffer without the usage STORAGE")]
+    BufferUsage {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+    },
+    /// An output in a buffer that an input, or another output, is in.
+    #[error("output {output} shares its buffer with an input or another output")]
+    Aliased {
+        /// Position of the output.
+        output: usize,
+    },
     /// The device computes wrongly.
     #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]
     SelfTest {

@@ -1,0 +1,323 @@
+//! A reduction with its buffers: bind groups and parameters, ready to be recorded.
+//!
+//! Everything that can be refused about buffers is refused here; recording cannot fail.
+
+use crate::context::Context;
+use crate::params;
+use crate::plan::{Pass, Slot, View};
+use crate::{Error, Plan, Problem};
+use std::sync::Arc;
+
+/// The caller's buffers for [`crate::Reduction::bind`]: for each input and output of the
+/// problem, the slice that holds it, in C order.
+///
+/// A slice begins at any multiple of the element's size. Inputs need the usage `STORAGE`;
+/// outputs too. The library never touches a byte outside of an output's slice.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers<'a> {
+    /// One slice an input.
+    pub inputs: &'a [wgpu::BufferSlice<'a>],
+    /// One slice an output, of buffers that are none of the inputs'.
+    pub outputs: &'a [wgpu::BufferSlice<'a>],
+}
+
+/// A range of a buffer that stands for a slot of the plan.
+#[derive(Clone)]
+struct Place {
+    buffer: wgpu::Buffer,
+    offset: u64,
+    bytes: u64,
+}
+
+/// A compiled pass: what a plan's pass became on a device.
+pub(crate) struct Compiled {
+    pub pipeline: wgpu::ComputePipeline,
+    pub layout: wgpu::BindGroupLayout,
+}
+
+struct Dispatch {
+    compiled: Arc<Compiled>,
+    group: wgpu::BindGroup,
+    workgroups: [u32; 3],
+}
+
+/// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
+/// queue; it may be recorded any number of times.
+pub struct Bound {
+    dispatches: Vec<Dispatch>,
+}
+
+impl Bound {
+    /// Records the reduction as a compute pass of its own.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("wgreduce"),
+            timestamp_writes: None,
+        });
+        self.record(&mut pass);
+    }
+
+    /// Records the reduction into a compute pass that is open. It leaves its own pipeline and
+    /// bind group 0 set.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        for dispatch in &self.dispatches {
+            let [x, y, z] = dispatch.workgroups;
+            pass.set_pipeline(&dispatch.compiled.pipeline);
+            pass.set_bind_group(0, &dispatch.group, &[]);
+            pass.dispatch_workgroups(x, y, z);
+        }
+    }
+
+    /// Dispatches that are recorded.
+    pub fn dispatches(&self) -> usize {
+        self.dispatches.len()
+    }
+}
+
+impl std::fmt::Debug for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bound({} dispatches)", self.dispatches.len())
+    }
+}
+
+/// Binds a compiled plan to buffers.
+pub(crate) fn bind(
+    context: &Context,
+    problem: &Problem,
+    plan: &Plan,
+    compiled: &[Arc<Compiled>],
+    buffers: Buffers<'_>,
+) -> Result<Bound, Error> {
+    let places = Places::new(context, problem, plan, buffers)?;
+    let limits = context.device.limits();
+    let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(16);
+    let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
+    let passes = plan.passes();
+    if passes.is_empty() {
+        return Ok(Bound {
+            dispatches: Vec::new(),
+        });
+    }
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    let uniforms = context.buffer("parameters", stride * passes.len() as u64, usage)?;
+    let mut words = vec![0u32; (stride as usize / 4) * passes.len()];
+    let mut dispatches = Vec::with_capacity(passes.len());
+    for (i, (pass, compiled)) in passes.iter().zip(compiled).enumerate() {
+        let range = |view: &View| places.range(view, alignment);
+        let (src, dst) = (pass.src.as_ref().map(range), range(&pass.dst));
+        let indices = pass.indices.as_ref().map(range);
+        let at = i * stride as usize / 4;
+        let block = with_deltas(pass, src.as_ref(), &dst, indices.as_ref());
+        words[at..at + params::WORDS].copy_from_slice(&block.words());
+        let uniform = wgpu::BufferBinding {
+            buffer: &uniforms,
+            offset: i as u64 * stride,
+            size: std::num::NonZeroU64::new(params::BYTES),
+        };
+        let entries: Vec<_> = pass
+            .kernel
+            .bindings()
+            .iter()
+            .map(|&binding| {
+                let range = match binding {
+                    1 => indices.as_ref().or(src.as_ref()),
+                    2 => Some(&dst),
+                    3 => src.as_ref(),
+                    _ => None,
+                };
+                let resource = range.map_or(uniform.clone(), Range::binding);
+                wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(resource),
+                }
+            })
+            .collect();
+        let descriptor = wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &compiled.layout,
+            entries: &entries,
+        };
+        let create = || context.device.create_bind_group(&descriptor);
+        dispatches.push(Dispatch {
+            group: context.scoped("a bind group", 0, create)?,
+            compiled: compiled.clone(),
+            workgroups: pass.workgroups,
+        });
+    }
+    let write = || {
+        let bytes = bytemuck::cast_slice(&words);
+        context.queue.write_buffer(&uniforms, 0, bytes);
+    };
+    context.scoped("parameters", 4 * words.len() as u64, write)?;
+    Ok(Bound { dispatches })
+}
+
+/// The parameters of a pass, with the distances that alignment leaves.
+fn with_deltas(
+    pass: &Pass,
+    src: Option<&Range<'_>>,
+    dst: &Range<'_>,
+    indices: Option<&Range<'_>>,
+) -> params::Params {
+    let mut block = pass.params;
+    block.src_delta = src.map_or(0, |r| r.delta);
+    block.dst_delta = dst.delta;
+    if let Some(indices) = indices {
+        block.slice = indices.delta;
+    }
+    block
+}
+
+/// A binding that covers a view, and how many elements it begins before it.
+struct Range<'a> {
+    buffer: &'a wgpu::Buffer,
+    offset: u64,
+    bytes: u64,
+    delta: u32,
+}
+
+impl Range<'_> {
+    fn binding(&self) -> wgpu::BufferBinding<'_> {
+        wgpu::BufferBinding {
+            buffer: self.buffer,
+            offset: self.offset,
+            size: std::num::NonZeroU64::new(self.bytes),
+        }
+    }
+}
+
+/// Where the plan's slots are.
+struct Places {
+    inputs: Vec<Place>,
+    outputs: Vec<Place>,
+    records: Option<Place>,
+    temps: [Option<Place>; 2],
+}
+
+impl Places {
+    fn new(
+        context: &Context,
+        problem: &Problem,
+        plan: &Plan,
+        buffers: Buffers<'_>,
+    ) -> Result<Places, Error> {
+        let outputs = problem.outputs();
+        let size = problem.dtype().size();
+        let input = |i| (problem.input_bytes(i), size);
+        let wanted = (0..problem.inputs().len()).map(input).collect::<Vec<_>>();
+        let inputs = places("input", buffers.inputs, &wanted)?;
+        let wanted: Vec<_> = outputs
+            .iter()
+            .map(|o| (o.bytes(), o.dtype.size()))
+            .collect();
+        let outputs = places("output", buffers.outputs, &wanted)?;
+        for (i, output) in outputs.iter().enumerate() {
+            let others = outputs[..i].iter().chain(&inputs);
+            if output.bytes > 0 && others.into_iter().any(|p| p.buffer == output.buffer) {
+                return Err(Error::Aliased { output: i });
+            }
+        }
+        let scratch = |slot, label| -> Result<Option<Place>, Error> {
+            let bytes = plan.slot_bytes(slot);
+            if bytes == 0 {
+                return Ok(None);
+            }
+            let buffer = context.buffer(label, bytes, wgpu::BufferUsages::STORAGE)?;
+            Ok(Some(Place {
+                offset: 0,
+                bytes: buffer.size(),
+                buffer,
+            }))
+        };
+        Ok(Places {
+            inputs,
+            outputs,
+            records: scratch(Slot::Records, "records")?,
+            temps: [
+                scratch(Slot::Temp(0), "a step's result")?,
+                scratch(Slot::Temp(1), "a step's result")?,
+            ],
+        })
+    }
+
+    fn place(&self, slot: Slot) -> &Place {
+        let scratch = match slot {
+            Slot::Input(i) => return &self.inputs[i],
+            Slot::Output(i) => return &self.outputs[i],
+            Slot::Records => self.records.as_ref(),
+            Slot::Temp(i) => self.temps[i].as_ref(),
+        };
+        // A plan that uses a slot gives it bytes.
+        scratch.unwrap_or(&self.inputs[0])
+    }
+
+    fn range(&self, view: &View, alignment: u64) -> Range<'_> {
+        let place = self.place(view.slot);
+        let begin = place.offset + view.offset;
+        let mut offset = begin / alignment * alignment;
+        // Shaders see at least a vec4 where the buffer has one.
+        if begin + view.bytes - offset < 16 && offset >= alignment {
+            offset -= alignment;
+        }
+        let end = (begin + view.bytes).next_multiple_of(4).max(offset + 16);
+        let end = end.min(place.buffer.size());
+        Range {
+            buffer: &place.buffer,
+            offset,
+            bytes: end - offset,
+            delta: ((begin - offset) / view.element) as u32,
+        }
+    }
+}
+
+/// Checks slices against what the problem has: (bytes, bytes of an element) each.
+fn places(
+    what: &'static str,
+    slices: &[wgpu::BufferSlice<'_>],
+    wanted: &[(u64, u64)],
+) -> Result<Vec<Place>, Error> {
+    if slices.len() != wanted.len() {
+        return Err(Error::BufferCount {
+            what,
+            expected: wanted.len(),
+            actual: slices.len(),
+        });
+    }
+    let check = |(i, (slice, &(bytes, element))): (usize, (&wgpu::BufferSlice<'_>, _))| {
+        let (buffer, offset) = (slice.buffer(), slice.offset());
+        if slice.size() < bytes {
+            return Err(Error::BufferTooSmall {
+                what,
+                index: i,
+                needed: bytes,
+                actual: slice.size(),
+            });
+        }
+        if offset % element != 0 {
+            return Err(Error::BufferMisaligned {
+                what,
+                index: i,
+                offset,
+                element,
+            });
+        }
+        if bytes > 0 && !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(Error::BufferUsage { what, index: i });
+        }
+        // Shaders see whole words.
+        if (offset + bytes).next_multiple_of(4) > buffer.size() {
+            return Err(Error::BufferTooSmall {
+                what,
+                index: i,
+                needed: (offset + bytes).next_multiple_of(4) - offset,
+                actual: buffer.size() - offset,
+            });
+        }
+        Ok(Place {
+            buffer: buffer.clone(),
+            offset,
+            bytes,
+        })
+    };
+    slices.iter().zip(wanted).enumerate().map(check).collect()
+}

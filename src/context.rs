@@ -1,0 +1,192 @@
+//! A device and what it takes to use it safely: error scopes round every call that can fail,
+//! one place that waits, one that notices a lost device.
+//!
+//! Knows wgpu's rules of life and nothing of reductions.
+
+use crate::Error;
+use futures::channel::oneshot;
+use futures::future::FutureExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+
+/// Who drives the device while somebody waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drive {
+    /// The waiting thread itself.
+    Here,
+    /// A thread of the context's own, so that a future completes under any executor.
+    Thread,
+}
+
+/// A device, its queue, and its state of health.
+pub(crate) struct Context {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    lost: Mutex<Option<String>>,
+    waiter: OnceLock<mpsc::Sender<()>>,
+}
+
+impl Context {
+    pub fn new(device: wgpu::Device, queue: wgpu::Queue) -> Context {
+        Context {
+            device,
+            queue,
+            lost: Mutex::new(None),
+            waiter: OnceLock::new(),
+        }
+    }
+
+    /// Remembers that the device is lost.
+    pub fn lose(&self, message: String) -> Error {
+        let mut lost = lock(&self.lost);
+        let message = lost.get_or_insert(message).clone();
+        Error::DeviceLost { message }
+    }
+
+    /// An error if the device is known to be lost.
+    pub fn alive(&self) -> Result<(), Error> {
+        match lock(&self.lost).clone() {
+            Some(message) => Err(Error::DeviceLost { message }),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs calls that report errors to the device, and returns the first as ours.
+    pub fn scoped<T>(
+        &self,
+        what: &'static str,
+        bytes: u64,
+        f: impl FnOnce() -> T,
+    ) -> Result<T, Error> {
+        self.alive()?;
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let value = f();
+        // Ready at once outside of a browser.
+        let errors = [
+            validation.pop().now_or_never(),
+            internal.pop().now_or_never(),
+            memory.pop().now_or_never(),
+        ];
+        match errors.into_iter().flatten().flatten().next() {
+            None => Ok(value),
+            Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { what, bytes }),
+            Some(other) => Err(Error::Device {
+                what,
+                message: other.to_string(),
+            }),
+        }
+    }
+
+    /// A buffer of at least one vec4.
+    pub fn buffer(
+        &self,
+        what: &'static str,
+        bytes: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, Error> {
+        let size = bytes.next_multiple_of(16).max(16);
+        let limit = self.device.limits().max_buffer_size;
+        if size > limit {
+            return Err(Error::Limit {
+                what: "a buffer",
+                needed: size,
+                limit,
+            });
+        }
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some(what),
+            size,
+            usage,
+            mapped_at_creation: false,
+        };
+        self.scoped(what, size, || self.device.create_buffer(&descriptor))
+    }
+
+    /// Submits what was recorded.
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), Error> {
+        self.scoped("a submission", 0, || {
+            self.queue.submit([encoder.finish()]);
+        })
+    }
+
+    /// Maps a slice once the work that uses it is done.
+    pub async fn map(
+        &self,
+        slice: wgpu::BufferSlice<'_>,
+        mode: wgpu::MapMode,
+        drive: Drive,
+    ) -> Result<(), Error> {
+        let (done, mapped) = oneshot::channel();
+        self.scoped("a mapping", 0, || {
+            slice.map_async(mode, move |result| {
+                // Nobody listens if the future was dropped.
+                let _ = done.send(result);
+            });
+        })?;
+        self.drive(drive)?;
+        match mapped.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                self.alive()?;
+                Err(Error::Device {
+                    what: "a mapping",
+                    message: error.to_string(),
+                })
+            }
+            Err(_) => Err(self.lose("it stopped answering".into())),
+        }
+    }
+
+    /// Waits for the device, here or on the thread.
+    fn drive(&self, drive: Drive) -> Result<(), Error> {
+        match drive {
+            Drive::Here => wait(&self.device).map_err(|message| self.lose(message)),
+            Drive::Thread => {
+                let waiter = self.waiter.get_or_init(|| {
+                    let (sender, receiver) = mpsc::channel();
+                    let device = self.device.clone();
+                    let run = move || {
+                        // Ends with the context that holds the sender.
+                        while receiver.recv().is_ok() {
+                            while receiver.try_recv().is_ok() {}
+                            if let Err(message) = wait(&device) {
+                                log::error!("the device is lost: {message}");
+                                return;
+                            }
+                        }
+                    };
+                    let name = "wgreduce waiter".to_owned();
+                    if let Err(e) = std::thread::Builder::new().name(name).spawn(run) {
+                        log::error!("no waiter thread: {e}");
+                    }
+                    sender
+                });
+                let gone = |_| self.lose("it stopped answering".into());
+                waiter.send(()).map_err(gone)
+            }
+        }
+    }
+}
+
+/// Waits until the device has nothing left to do. wgpu panics here when the device is lost.
+fn wait(device: &wgpu::Device) -> Result<(), String> {
+    let poll = || device.poll(wgpu::PollType::wait_indefinitely());
+    match catch_unwind(AssertUnwindSafe(poll)) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(panic) => Err(panic_message(&*panic)),
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no reason given").to_owned()
+}
+
+/// A lock that a panic elsewhere does not take away: what it guards is always whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

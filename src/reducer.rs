@@ -1,0 +1,640 @@
+//! Reducer and Reduction: from a device to results. Plans, compiles, keeps pipelines, moves host
+//! data in and out.
+
+use crate::adapter::{self, AdapterChoice};
+use crate::bound::{self, Bound, Buffers, Compiled};
+use crate::context::{Context, Drive, lock};
+use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The least a device must offer: WebGPU's downlevel floor.
+const LEAST_STORAGE_BUFFERS: u32 = 4;
+const LEAST_WORKGROUP_BYTES: u32 = 16_352;
+const LEAST_INVOCATIONS: u32 = 128;
+/// Host data goes up through two buffers of at most this size, one being filled while the
+/// other is read.
+const UPLOAD_BYTES: u64 = 16 << 20;
+
+/// A device that runs reductions: pipelines are compiled once and kept.
+///
+/// Cheap to clone; clones share everything. `Send + Sync`.
+#[derive(Clone)]
+pub struct Reducer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    context: Context,
+    info: wgpu::AdapterInfo,
+    caps: Caps,
+    compiled: Mutex<HashMap<Kernel, Arc<Compiled>>>,
+}
+
+impl std::fmt::Debug for Reducer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Reducer({})", self.shared.info.name)
+    }
+}
+
+impl Reducer {
+    /// Opens an adapter without a window, with all its limits, and checks by known answers that
+    /// it computes rightly.
+    ///
+    /// # Errors
+    /// [`Error::NoBackend`], [`Error::NoAdapter`], [`Error::Unsupported`], [`Error::NoDevice`],
+    /// [`Error::SelfTest`], and what a run can give.
+    pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
+        let adapter = adapter::choose(choice).await?;
+        let named = adapter.to_string();
+        supported(&named, &adapter.limits)?;
+        let optional = wgpu::Features::TIMESTAMP_QUERY;
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("wgreduce"),
+            required_features: adapter.features & optional,
+            required_limits: adapter.limits.clone(),
+            ..Default::default()
+        };
+        let opened = adapter.inner.request_device(&descriptor).await;
+        let (device, queue) = opened.map_err(|e| Error::NoDevice {
+            adapter: named,
+            message: e.to_string(),
+        })?;
+        let reducer = Reducer::new(&device, &queue)?;
+        crate::selftest::run(&reducer).await?;
+        Ok(reducer)
+    }
+
+    /// [`Reducer::open`], waiting for it.
+    ///
+    /// # Errors
+    /// As [`Reducer::open`].
+    pub fn open_blocking(choice: &AdapterChoice) -> Result<Reducer, Error> {
+        pollster::block_on(Reducer::open(choice))
+    }
+
+    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`].
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
+        let info = device.adapter_info();
+        let class = AdapterClass::of(info.device_type);
+        Reducer::with_caps(device, queue, Caps::new(&device.limits(), class))
+    }
+
+    /// [`Reducer::new`] with caps of the caller's choice, such as lowered limits or another
+    /// tuning. Limits above the device's are lowered to them.
+    ///
+    /// # Errors
+    /// As [`Reducer::new`].
+    pub fn with_caps(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        caps: Caps,
+    ) -> Result<Reducer, Error> {
+        let info = device.adapter_info();
+        let limits = device.limits();
+        supported(&info.name, &limits)?;
+        let real = Caps::new(&limits, caps.class);
+        let caps = Caps {
+            offset_alignment: real.offset_alignment,
+            invocations: caps.invocations.min(real.invocations),
+            workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
+            ..real.lowered(caps.binding_bytes, caps.workgroups)
+        }
+        .tuned(caps.tuning);
+        Ok(Reducer {
+            shared: Arc::new(Shared {
+                context: Context::new(device.clone(), queue.clone()),
+                info,
+                caps,
+                compiled: Mutex::new(HashMap::new()),
+            }),
+        })
+    }
+
+    /// Name, backend and driver of the adapter.
+    pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
+        &self.shared.info
+    }
+
+    /// Limits and tuning that plans are made with.
+    pub fn caps(&self) -> &Caps {
+        &self.shared.caps
+    }
+
+    /// The device.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.shared.context.device
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.shared.context.queue
+    }
+
+    /// Plans a problem and compiles what is not yet compiled.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
+    pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        let plan = Plan::new(problem, &self.shared.caps)?;
+        let compile = |pass: &crate::Pass| self.shared.compiled(&pass.kernel);
+        let compiled = plan
+            .passes()
+            .iter()
+            .map(compile)
+            .collect::<Result<_, _>>()?;
+        Ok(Reduction {
+            shared: self.shared.clone(),
+            problem: problem.clone(),
+            plan,
+            compiled,
+            idle: Arc::default(),
+        })
+    }
+
+    /// Solves a problem of one input and one output from host data.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; what [`Reducer::prepare`] and
+    /// [`Reduction::run_bytes`] give.
+    pub async fn run<T: Element, O: Element>(
+        &self,
+        problem: &Problem,
+        input: &[T],
+    ) -> Result<Vec<O>, Error> {
+        self.prepare(problem)?.run(input).await
+    }
+
+    /// [`Reducer::run`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reducer::run`].
+    pub fn run_blocking<T: Element, O: Element>(
+        &self,
+        problem: &Problem,
+        input: &[T],
+    ) -> Result<Vec<O>, Error> {
+        self.prepare(problem)?.run_blocking(input)
+    }
+}
+
+fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
+    let needs = [
+        (
+            "the number of storage buffers a stage",
+            limits.max_storage_buffers_per_shader_stage,
+            LEAST_STORAGE_BUFFERS,
+        ),
+        (
+            "workgroup memory in bytes",
+            limits.max_compute_workgroup_storage_size,
+            LEAST_WORKGROUP_BYTES,
+        ),
+        (
+            "the number of invocations in a workgroup",
+            limits.max_compute_invocations_per_workgroup,
+            LEAST_INVOCATIONS,
+        ),
+    ];
+    match needs.into_iter().find(|(_, actual, least)| actual < least) {
+        None => Ok(()),
+        Some((what, actual, needed)) => Err(Error::Unsupported {
+            adapter: adapter.to_owned(),
+            what,
+            actual: actual.into(),
+            needed: needed.into(),
+        }),
+    }
+}
+
+impl Shared {
+    fn compiled(&self, kernel: &Kernel) -> Result<Arc<Compiled>, Error> {
+        if let Some(compiled) = lock(&self.compiled).get(kernel) {
+            return Ok(compiled.clone());
+        }
+        // Compiled without the lock: two threads may do it twice, none waits for the other.
+        let compiled = self
+            .context
+            .scoped("a pipeline", 0, || compile(&self.context.device, kernel))?;
+        let mut all = lock(&self.compiled);
+        Ok(all.entry(*kernel).or_insert(Arc::new(compiled)).clone())
+    }
+}
+
+fn compile(device: &wgpu::Device, kernel: &Kernel) -> Compiled {
+    let label = kernel.label();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&label),
+        source: wgpu::ShaderSource::Wgsl(kernel.wgsl().into()),
+    });
+    let entries: Vec<_> = kernel.bindings().iter().map(|&b| layout_entry(b)).collect();
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(&label),
+        entries: &entries,
+    });
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(&label),
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(&label),
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some(kernel.entry_point()),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &kernel.constants(),
+            // Every kernel writes workgroup memory before it reads it.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    Compiled { pipeline, layout }
+}
+
+fn layout_entry(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    let ty = match binding {
+        0 => wgpu::BufferBindingType::Uniform,
+        2 => wgpu::BufferBindingType::Storage { read_only: false },
+        _ => wgpu::BufferBindingType::Storage { read_only: true },
+    };
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+        count: None,
+    }
+}
+
+/// How long the parts of a run took.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Times {
+    /// Host data to the device.
+    pub upload: Duration,
+    /// On the device, by its own clock, where it has one.
+    pub gpu: Option<Duration>,
+    /// From the submission of the work to its completion.
+    pub wall: Duration,
+    /// Results to the host.
+    pub readback: Duration,
+}
+
+/// A problem, planned and compiled; runs any number of times, from any thread.
+pub struct Reduction {
+    shared: Arc<Shared>,
+    problem: Problem,
+    plan: Plan,
+    compiled: Vec<Arc<Compiled>>,
+    /// Buffers of earlier runs, for later ones.
+    idle: Arc<Mutex<Vec<Workspace>>>,
+}
+
+impl std::fmt::Debug for Reduction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Reduction({})", self.plan)
+    }
+}
+
+/// The buffers of a run from host data.
+struct Workspace {
+    inputs: Vec<wgpu::Buffer>,
+    outputs: Vec<wgpu::Buffer>,
+    upload: [wgpu::Buffer; 2],
+    readback: Vec<wgpu::Buffer>,
+    bound: Bound,
+    timer: Option<Timer>,
+}
+
+/// A pair of timestamps and the way to read them.
+struct Timer {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    readback: wgpu::Buffer,
+}
+
+impl Reduction {
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Binds the caller's buffers.
+    ///
+    /// # Errors
+    /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
+    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
+        let context = &self.shared.context;
+        bound::bind(context, &self.problem, &self.plan, &self.compiled, buffers)
+    }
+
+    /// Runs from host data of one input to one output.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; what [`Reduction::run_bytes`]
+    /// gives.
+    pub async fn run<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
+        self.check_types(T::DTYPE, O::DTYPE)?;
+        let outputs = self.run_bytes(&[T::bytes(input)]).await?;
+        Ok(O::from_bytes(&outputs[0]))
+    }
+
+    /// [`Reduction::run`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run`].
+    pub fn run_blocking<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
+        self.check_types(T::DTYPE, O::DTYPE)?;
+        let outputs = self.run_bytes_blocking(&[T::bytes(input)])?;
+        Ok(O::from_bytes(&outputs[0]))
+    }
+
+    /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
+    /// The future completes under any executor: a thread of the library waits for the device.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; [`Error::Limit`] if a tensor
+    /// exceeds the device's largest buffer; [`Error::OutOfMemory`], [`Error::DeviceLost`],
+    /// [`Error::Device`].
+    pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(self.run_on(inputs, Drive::Thread, false).await?.0)
+    }
+
+    /// [`Reduction::run_bytes`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`].
+    pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(pollster::block_on(self.run_on(inputs, Drive::Here, false))?.0)
+    }
+
+    /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`].
+    pub async fn run_timed(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        self.run_on(inputs, Drive::Thread, true).await
+    }
+
+    /// [`Reduction::run_timed`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`].
+    pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        pollster::block_on(self.run_on(inputs, Drive::Here, true))
+    }
+
+    fn check_types(&self, input: crate::DType, output: crate::DType) -> Result<(), Error> {
+        let check = |what: &str, expected, actual| match expected == actual {
+            true => Ok(()),
+            false => Err(ProblemError::ElementType {
+                what: what.into(),
+                expected,
+                actual,
+            }),
+        };
+        check("input 0", self.problem.dtype(), input)?;
+        check("output 0", self.problem.outputs()[0].dtype, output)?;
+        Ok(())
+    }
+
+    async fn run_on(
+        &self,
+        inputs: &[&[u8]],
+        drive: Drive,
+        timed: bool,
+    ) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        let lens: Vec<u64> = inputs.iter().map(|i| i.len() as u64).collect();
+        self.problem.check_inputs(&lens)?;
+        if self.plan.passes().is_empty() {
+            let outputs = self.problem.outputs().iter().map(|_| Vec::new()).collect();
+            return Ok((outputs, Times::default()));
+        }
+        let idle = lock(&self.idle).pop();
+        let workspace = match idle {
+            Some(workspace) => workspace,
+            None => self.workspace()?,
+        };
+        // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
+        let result = self.run_in(&workspace, inputs, drive, timed).await?;
+        lock(&self.idle).push(workspace);
+        Ok(result)
+    }
+
+    fn workspace(&self) -> Result<Workspace, Error> {
+        use wgpu::BufferUsages as U;
+        let context = &self.shared.context;
+        let problem = &self.problem;
+        let outputs = problem.outputs();
+        let input =
+            |i| context.buffer("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
+        let inputs = (0..problem.inputs().len())
+            .map(input)
+            .collect::<Result<Vec<_>, _>>()?;
+        let buffers = |what, usage| {
+            let make = |o: &crate::Output| context.buffer(what, o.bytes(), usage);
+            outputs.iter().map(make).collect::<Result<Vec<_>, _>>()
+        };
+        let result = buffers("an output", U::STORAGE | U::COPY_SRC)?;
+        let readback = buffers("a result's way back", U::MAP_READ | U::COPY_DST)?;
+        let largest = inputs.iter().map(wgpu::Buffer::size).max().unwrap_or(0);
+        let chunk = || {
+            let size = largest.min(UPLOAD_BYTES);
+            context.buffer("an upload", size, U::MAP_WRITE | U::COPY_SRC)
+        };
+        let upload = [chunk()?, chunk()?];
+        let from: Vec<_> = inputs.iter().map(|b| b.slice(..)).collect();
+        let to: Vec<_> = result.iter().map(|b| b.slice(..)).collect();
+        let bound = self.bind(Buffers {
+            inputs: &from,
+            outputs: &to,
+        })?;
+        Ok(Workspace {
+            upload,
+            readback,
+            bound,
+            timer: Timer::new(context)?,
+            inputs,
+            outputs: result,
+        })
+    }
+
+    async fn run_in(
+        &self,
+        workspace: &Workspace,
+        inputs: &[&[u8]],
+        drive: Drive,
+        timed: bool,
+    ) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        let context = &self.shared.context;
+        let mut times = Times::default();
+        let start = Instant::now();
+        self.upload(workspace, inputs, drive).await?;
+        if timed {
+            // The chunks' next mapping waits for the copies.
+            for chunk in &workspace.upload {
+                context
+                    .map(chunk.slice(..), wgpu::MapMode::Write, drive)
+                    .await?;
+                chunk.unmap();
+            }
+        }
+        times.upload = start.elapsed();
+
+        let start = Instant::now();
+        let mut encoder = self.encoder();
+        let timer = workspace.timer.as_ref().filter(|_| timed);
+        {
+            let writes = timer.map(|t| wgpu::ComputePassTimestampWrites {
+                query_set: &t.queries,
+                beginning_of_pass_write_index: Some(0),
+                end_of_pass_write_index: Some(1),
+            });
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("wgreduce"),
+                timestamp_writes: writes,
+            });
+            workspace.bound.record(&mut pass);
+        }
+        if let Some(timer) = timer {
+            timer.resolve(&mut encoder);
+            context.submit(encoder)?;
+            times.gpu = timer.read(context, drive).await?;
+            times.wall = start.elapsed();
+            encoder = self.encoder();
+        }
+        let start = Instant::now();
+        for (from, to) in workspace.outputs.iter().zip(&workspace.readback) {
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
+        }
+        context.submit(encoder)?;
+        let mut outputs = Vec::new();
+        for (buffer, output) in workspace.readback.iter().zip(self.problem.outputs()) {
+            let bytes = output.bytes();
+            context
+                .map(buffer.slice(..), wgpu::MapMode::Read, drive)
+                .await?;
+            outputs.push(read(context, buffer, bytes)?);
+            buffer.unmap();
+        }
+        match timer {
+            Some(_) => times.readback = start.elapsed(),
+            None => times.wall = start.elapsed(),
+        }
+        Ok((outputs, times))
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        let descriptor = wgpu::CommandEncoderDescriptor {
+            label: Some("wgreduce"),
+        };
+        self.shared
+            .context
+            .device
+            .create_command_encoder(&descriptor)
+    }
+
+    async fn upload(
+        &self,
+        workspace: &Workspace,
+        inputs: &[&[u8]],
+        drive: Drive,
+    ) -> Result<(), Error> {
+        let context = &self.shared.context;
+        let mut turn = 0;
+        for (data, buffer) in inputs.iter().zip(&workspace.inputs) {
+            let chunk_bytes = workspace.upload[0].size() as usize;
+            for (i, part) in data.chunks(chunk_bytes).enumerate() {
+                let chunk = &workspace.upload[turn % 2];
+                turn += 1;
+                // Copies move whole words; what is past the data is never read as an element.
+                let size = (part.len() as u64).next_multiple_of(4);
+                context
+                    .map(chunk.slice(..), wgpu::MapMode::Write, drive)
+                    .await?;
+                write(context, chunk, part)?;
+                chunk.unmap();
+                let mut encoder = self.encoder();
+                let at = (i * chunk_bytes) as u64;
+                encoder.copy_buffer_to_buffer(chunk, 0, buffer, at, size);
+                context.submit(encoder)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unmapped(context: &Context, error: impl ToString) -> Error {
+    let message = error.to_string();
+    match context.alive() {
+        Err(lost) => lost,
+        Ok(()) => Error::Device {
+            what: "a mapped range",
+            message,
+        },
+    }
+}
+
+fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
+    let view = buffer.slice(..).get_mapped_range();
+    let view = view.map_err(|e| unmapped(context, e))?;
+    Ok(view[..bytes as usize].to_vec())
+}
+
+fn write(context: &Context, buffer: &wgpu::Buffer, data: &[u8]) -> Result<(), Error> {
+    let view = buffer.slice(..).get_mapped_range_mut();
+    let mut view = view.map_err(|e| unmapped(context, e))?;
+    view.slice(..data.len()).copy_from_slice(data);
+    Ok(())
+}
+
+impl Timer {
+    fn new(context: &Context) -> Result<Option<Timer>, Error> {
+        use wgpu::BufferUsages as U;
+        let features = context.device.features();
+        if !features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return Ok(None);
+        }
+        let descriptor = wgpu::QuerySetDescriptor {
+            label: Some("wgreduce"),
+            ty: wgpu::QueryType::Timestamp,
+            count: 2,
+        };
+        let create = || context.device.create_query_set(&descriptor);
+        Ok(Some(Timer {
+            queries: context.scoped("timestamps", 16, create)?,
+            resolved: context.buffer("timestamps", 16, U::QUERY_RESOLVE | U::COPY_SRC)?,
+            readback: context.buffer("timestamps", 16, U::MAP_READ | U::COPY_DST)?,
+        }))
+    }
+
+    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 16);
+    }
+
+    async fn read(&self, context: &Context, drive: Drive) -> Result<Option<Duration>, Error> {
+        let slice = self.readback.slice(..);
+        context.map(slice, wgpu::MapMode::Read, drive).await?;
+        let bytes = read(context, &self.readback, 16)?;
+        self.readback.unmap();
+        let ticks: Vec<u64> = Element::from_bytes(&bytes);
+        let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
+        let nanos = ticks * f64::from(context.queue.get_timestamp_period());
+        Ok(Some(Duration::from_nanos(nanos as u64)))
+    }
+}
