@@ -647,12 +647,13 @@ impl Problem {
         &self.reduced
     }
 
-    /// Elements in each reduced set.
+    /// Elements in each reduced set; `u64::MAX` if there are more, which takes a kept dimension
+    /// of 0.
     pub fn reduced_len(&self) -> u64 {
         let shape = self.inputs.first().map_or(&[][..], |s| s);
         let dims = shape.iter().zip(&self.reduced);
-        let dims: Vec<u64> = dims.filter(|(_, r)| **r).map(|(d, _)| *d).collect();
-        elements(&dims)
+        let dims = dims.filter(|(_, r)| **r).map(|(&d, _)| d);
+        dims.fold(1, u64::saturating_mul)
     }
 
     /// Whether ties go to the last index.

@@ -1,11 +1,386 @@
-//! The CPU reference: the definition every result is checked against.
-use crate::{Problem, ProblemError};
+//! The CPU reference: the definition that every result is checked against.
+//!
+//! This module keeps what the operators mean, element by element, in plain comparisons of typed
+//! values. It must not know how a device computes them: it takes nothing from plans, kernels or
+//! order-preserving keys, so that a mistake made there cannot repeat itself here.
+//!
+//! ```
+//! use wgreduce::{DType, Element, Problem, reference};
+//! let problem = Problem::arg_max(DType::F32, &[2, 3], -1)?;
+//! let scores: [f32; 6] = [1.0, 5.0, 5.0, -1.0, f32::NAN, 2.0];
+//! let outputs = reference::evaluate(&problem, &[f32::bytes(&scores)])?;
+//! assert_eq!(i64::from_bytes(&outputs[0]), [1, 1]);
+//! # Ok::<(), wgreduce::ProblemError>(())
+//! ```
 
-/// Computes `problem` over `inputs` (raw little-endian bytes, C order), an output after another.
+use crate::{DType, NanPolicy, Output, Problem, ProblemError};
+use half::{bf16, f16};
+use std::fmt;
+
+/// Runs `$body` with `$t` as the Rust type of the elements.
+macro_rules! for_type {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        for_type!(@ $dtype, $t, $body, BF16 bf16, F16 f16, F32 f32, F64 f64, I8 i8, I16 i16,
+            I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool bool)
+    };
+    (@ $dtype:expr, $t:ident, $body:expr, $($name:ident $type:ty),*) => {
+        match $dtype {
+            $(DType::$name => {
+                type $t = $type;
+                $body
+            })*
+        }
+    };
+}
+
+/// Computes `problem` over `inputs`, which are raw little-endian bytes in C order, and gives the
+/// bytes of one tensor for each of [`Problem::outputs`].
 ///
 /// # Errors
-/// [`ProblemError::InputCount`], [`ProblemError::InputBytes`].
+/// [`ProblemError::InputCount`] and [`ProblemError::InputBytes`] when the inputs are not those of
+/// the problem.
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
-    let _ = (problem, inputs);
-    Ok(Vec::new())
+    let lens: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
+    problem.check_inputs(&lens)?;
+    let outputs = problem.outputs();
+    if outputs[0].bytes() == 0 {
+        return Ok(vec![Vec::new(); outputs.len()]);
+    }
+    if problem.is_copy() {
+        return Ok(vec![inputs[0].to_vec()]);
+    }
+    Ok(
+        for_type!(problem.dtype(), T => match problem.op().is_index() {
+            true => indices::<T>(problem, inputs[0]),
+            false => vec![values::<T>(problem, inputs)],
+        }),
+    )
+}
+
+/// Minima or maxima, over axes or over several inputs. The output has at least one element.
+fn values<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<u8> {
+    let rule = Rule::of(problem);
+    let shape = &problem.outputs()[0].shape;
+    let mut extremes: Vec<Option<T>> = vec![None; count(shape)];
+    if problem.op().is_elementwise() {
+        for (from, input) in problem.inputs().iter().zip(inputs) {
+            // Aligned at the last dimension; a missing dimension and one of 1 stand still.
+            let missing = shape.len() - from.len();
+            let mut dims = vec![(1, false); missing];
+            dims.extend(from.iter().map(|&size| (size, size != 1)));
+            for (held, at) in extremes.iter_mut().zip(Walk::new(shape, strides(&dims))) {
+                let new = T::read(&input[at * T::SIZE..]);
+                *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
+            }
+        }
+    } else {
+        for (element, at) in inputs[0].chunks_exact(T::SIZE).zip(output_walk(problem)) {
+            let new = T::read(element);
+            let held = &mut extremes[at];
+            *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
+        }
+    }
+    let mut bytes = Vec::with_capacity(extremes.len() * T::SIZE);
+    for extreme in extremes {
+        let value = extreme.unwrap_or_else(|| T::identity(rule.max));
+        value.write(&mut bytes);
+    }
+    bytes
+}
+
+/// Indices along one axis, then the elements they point to if the problem has them.
+fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
+    let rule = Rule::of(problem);
+    let outputs = problem.outputs();
+    // The best element so far of each output, and its position in the input.
+    let mut best: Vec<Option<(T, usize)>> = vec![None; count(&outputs[0].shape)];
+    let elements = input.chunks_exact(T::SIZE).enumerate();
+    for ((position, element), at) in elements.zip(output_walk(problem)) {
+        let new = T::read(element);
+        match best[at] {
+            Some((held, _)) if !rule.points_to(held, new) => {}
+            _ => best[at] = Some((new, position)),
+        }
+    }
+    // A scalar is a row of one.
+    let shape = &problem.inputs()[0];
+    let axis = problem.reduced().iter().position(|&reduced| reduced);
+    let (len, stride) = axis.map_or((1, 1), |a| (shape[a], shape[a + 1..].iter().product()));
+
+    let index_size = outputs[0].dtype.size() as usize;
+    let sizes = outputs.iter().map(|o| o.bytes() as usize);
+    let mut bytes: Vec<_> = sizes.map(Vec::with_capacity).collect();
+    for (_, position) in best.into_iter().flatten() {
+        let index = position as u64 / stride % len;
+        // As many bytes as the index type has: the problem was checked, so it fits.
+        bytes[0].extend(&index.to_le_bytes()[..index_size]);
+        if let Some(values) = bytes.get_mut(1) {
+            values.extend(&input[position * T::SIZE..][..T::SIZE]);
+        }
+    }
+    bytes
+}
+
+/// What decides between two elements.
+#[derive(Clone, Copy)]
+struct Rule {
+    max: bool,
+    ignore_nan: bool,
+    last: bool,
+}
+
+impl Rule {
+    fn of(problem: &Problem) -> Rule {
+        Rule {
+            max: problem.op().is_max(),
+            ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
+            last: problem.selects_last_index(),
+        }
+    }
+
+    /// The extreme of two values, where -0 is below +0.
+    fn extreme<T: Value>(self, held: T, new: T) -> T {
+        let new_wins = match (held.is_nan(), new.is_nan()) {
+            (true, _) => self.ignore_nan,
+            (false, true) => !self.ignore_nan,
+            (false, false) if self.max => below(held, new),
+            (false, false) => below(new, held),
+        };
+        if new_wins { new } else { held }
+    }
+
+    /// Whether the index goes from one element to another further along the axis. -0 and +0 tie.
+    fn points_to<T: Value>(self, held: T, new: T) -> bool {
+        let (lower, higher) = if self.max { (held, new) } else { (new, held) };
+        match (held.is_nan(), new.is_nan()) {
+            (true, true) => self.last,
+            (true, false) => self.ignore_nan,
+            (false, true) => !self.ignore_nan,
+            (false, false) => lower.less(higher) || self.last && !higher.less(lower),
+        }
+    }
+}
+
+/// The order of values other than NaN: `less`, and -0 below +0.
+fn below<T: Value>(a: T, b: T) -> bool {
+    a.less(b) || !b.less(a) && a.is_negative() && !b.is_negative()
+}
+
+/// An element as the CPU knows it.
+trait Value: Copy + fmt::Debug {
+    const SIZE: usize = size_of::<Self>();
+    /// From the first bytes of a slice.
+    fn read(bytes: &[u8]) -> Self;
+    /// Appends the bytes, those of the canonical NaN for any NaN.
+    fn write(self, bytes: &mut Vec<u8>);
+    fn is_nan(self) -> bool;
+    /// The language's `<`: false with a NaN, -0 equals +0.
+    fn less(self, other: Self) -> bool;
+    /// The sign bit of a float; what tells one zero from another.
+    fn is_negative(self) -> bool;
+    /// The result of an empty set: the value that loses to every other.
+    fn identity(max: bool) -> Self;
+}
+
+macro_rules! floats {
+    // A 16-bit float is compared as the equal f32.
+    ($($t:ty, $wide:ty, $canonical_nan:literal;)*) => {$(
+        impl Value for $t {
+            fn read(bytes: &[u8]) -> Self {
+                <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+            }
+            fn write(self, bytes: &mut Vec<u8>) {
+                let bits = match Value::is_nan(self) {
+                    true => $canonical_nan,
+                    false => self.to_bits(),
+                };
+                bytes.extend(bits.to_le_bytes());
+            }
+            fn is_nan(self) -> bool {
+                <$wide>::from(self).is_nan()
+            }
+            fn less(self, other: Self) -> bool {
+                <$wide>::from(self) < <$wide>::from(other)
+            }
+            fn is_negative(self) -> bool {
+                self.is_sign_negative()
+            }
+            fn identity(max: bool) -> Self {
+                if max { <$t>::NEG_INFINITY } else { <$t>::INFINITY }
+            }
+        }
+    )*};
+}
+floats! {
+    bf16, f32, 0x7fc0;
+    f16, f32, 0x7e00;
+    f32, f32, 0x7fc0_0000;
+    f64, f64, 0x7ff8_0000_0000_0000;
+}
+
+macro_rules! integers {
+    ($($t:ty)*) => {$(
+        impl Value for $t {
+            fn read(bytes: &[u8]) -> Self {
+                <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+            }
+            fn write(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+            fn is_nan(self) -> bool {
+                false
+            }
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+            fn is_negative(self) -> bool {
+                false
+            }
+            fn identity(max: bool) -> Self {
+                if max { <$t>::MIN } else { <$t>::MAX }
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+impl Value for bool {
+    fn read(bytes: &[u8]) -> Self {
+        bytes[0] != 0
+    }
+    fn write(self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self));
+    }
+    fn is_nan(self) -> bool {
+        false
+    }
+    fn less(self, other: Self) -> bool {
+        !self && other
+    }
+    fn is_negative(self) -> bool {
+        false
+    }
+    fn identity(max: bool) -> Self {
+        !max
+    }
+}
+
+/// Every coordinate of a shape in C order, each as the sum of its coordinates times strides.
+struct Walk<'a> {
+    shape: &'a [u64],
+    strides: Vec<u64>,
+    coordinates: Vec<u64>,
+    sum: u64,
+    done: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(shape: &'a [u64], strides: Vec<u64>) -> Walk<'a> {
+        Walk {
+            shape,
+            strides,
+            coordinates: vec![0; shape.len()],
+            sum: 0,
+            done: shape.contains(&0),
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.done {
+            return None;
+        }
+        let sum = self.sum;
+        for d in (0..self.shape.len()).rev() {
+            self.coordinates[d] += 1;
+            self.sum += self.strides[d];
+            if self.coordinates[d] < self.shape[d] {
+                return Some(sum as usize);
+            }
+            self.coordinates[d] = 0;
+            self.sum -= self.strides[d] * self.shape[d];
+        }
+        self.done = true;
+        Some(sum as usize)
+    }
+}
+
+/// For every element of a reduction's input in C order, the element of the output it goes into.
+fn output_walk(problem: &Problem) -> Walk<'_> {
+    let shape = &problem.inputs()[0];
+    let reduced = problem.reduced();
+    let dims = shape.iter().zip(reduced).map(|(&size, &r)| (size, !r));
+    Walk::new(shape, strides(&dims.collect::<Vec<_>>()))
+}
+
+/// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.
+fn strides(dims: &[(u64, bool)]) -> Vec<u64> {
+    let mut strides = vec![0; dims.len()];
+    let mut next = 1;
+    for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
+        *stride = next;
+        next *= size;
+    }
+    strides
+}
+
+fn count(shape: &[u64]) -> usize {
+    shape.iter().product::<u64>() as usize
+}
+
+/// Where two tensors differ first, and in what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Coordinates of the element; `None` when the number of bytes is wrong.
+    pub index: Option<Vec<u64>>,
+    /// The expected element, as value and bits: `-0.0 (0x80000000)`; or `24 bytes`.
+    pub expected: String,
+    /// What was there, in the same form.
+    pub actual: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = &self.index {
+            write!(f, "at {index:?}: ")?;
+        }
+        write!(f, "expected {}, got {}", self.expected, self.actual)
+    }
+}
+
+/// Compares two tensors byte for byte: `None` if they are the same and of the size `output` says.
+pub fn first_difference(output: &Output, expected: &[u8], actual: &[u8]) -> Option<Difference> {
+    for data in [expected, actual] {
+        if data.len() as u64 != output.bytes() {
+            return Some(Difference {
+                index: None,
+                expected: format!("{} bytes", output.bytes()),
+                actual: format!("{} bytes", data.len()),
+            });
+        }
+    }
+    let size = output.dtype.size() as usize;
+    let mut pairs = expected.chunks_exact(size).zip(actual.chunks_exact(size));
+    let mut left = pairs.position(|(expected, actual)| expected != actual)?;
+    let element = left * size..(left + 1) * size;
+    let mut index = vec![0; output.shape.len()];
+    for (coordinate, &size) in index.iter_mut().zip(&output.shape).rev() {
+        *coordinate = left as u64 % size;
+        left /= size as usize;
+    }
+    Some(Difference {
+        index: Some(index),
+        expected: show(output.dtype, &expected[element.clone()]),
+        actual: show(output.dtype, &actual[element]),
+    })
+}
+
+/// An element as value and bits.
+fn show(dtype: DType, element: &[u8]) -> String {
+    let value = for_type!(dtype, T => format!("{:?}", T::read(element)));
+    let bits: String = element.iter().rev().map(|b| format!("{b:02x}")).collect();
+    format!("{value} (0x{bits})")
 }

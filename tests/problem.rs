@@ -1,0 +1,474 @@
+//! The rules of problems: shapes, options, refusals with their numbers, and how both read.
+
+use half::{bf16, f16};
+use wgreduce::{Class, DType, Element, IndexType, NanPolicy, Op, Problem, ProblemError};
+
+type Made = Result<Problem, ProblemError>;
+type Arg = fn(DType, &[u64], i64) -> Made;
+type Reduce = fn(DType, &[u64], &[i64]) -> Made;
+
+const ARGS: [(Op, Arg); 2] = [
+    (Op::ArgMin, Problem::arg_min),
+    (Op::ArgMax, Problem::arg_max),
+];
+const REDUCES: [(Op, Reduce); 2] = [
+    (Op::ReduceMin, Problem::reduce_min),
+    (Op::ReduceMax, Problem::reduce_max),
+];
+
+fn shape(problem: Made) -> Vec<u64> {
+    let mut outputs = problem.unwrap().outputs();
+    assert_eq!(outputs.len(), 1);
+    outputs.remove(0).shape
+}
+
+// Names and sizes.
+
+#[test]
+fn a_type_is_found_by_both_of_its_names_and_by_no_other_text() {
+    let names = DType::ALL.map(DType::name).join(" ");
+    let expected = "bfloat16 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 \
+                    uint64 bool";
+    assert_eq!(names, expected);
+    for dtype in DType::ALL {
+        assert_eq!(DType::from_name(dtype.name()), Some(dtype));
+        assert_eq!(DType::from_name(dtype.onnx_name()), Some(dtype));
+    }
+    assert_eq!(
+        [DType::F32.onnx_name(), DType::F64.onnx_name()],
+        ["float", "double"]
+    );
+    assert_eq!(DType::BF16.onnx_name(), "bfloat16");
+    for text in ["", "Float", "float 32", "f32", "string"] {
+        assert_eq!(DType::from_name(text), None, "{text}");
+    }
+}
+
+#[test]
+fn sizes_and_classes_are_those_of_the_names() {
+    for dtype in DType::ALL {
+        let digits = dtype.name().trim_start_matches(char::is_alphabetic);
+        let bits = digits.parse().unwrap_or(8);
+        assert_eq!(dtype.size() * 8, bits, "{dtype}");
+        let class = match dtype.name().trim_end_matches(char::is_numeric) {
+            "int" => Class::Signed,
+            "uint" => Class::Unsigned,
+            "bool" => Class::Bool,
+            _ => Class::Float,
+        };
+        assert_eq!(dtype.class(), class, "{dtype}");
+    }
+}
+
+#[test]
+fn elements_go_to_bytes_and_back() {
+    fn check<T: Element + PartialEq + std::fmt::Debug>(dtype: DType, elements: &[T]) {
+        assert_eq!(T::DTYPE, dtype);
+        let bytes = T::bytes(elements);
+        assert_eq!(bytes.len() as u64, dtype.size() * elements.len() as u64);
+        // Shifted by one byte, so that nothing relies on alignment; the rest is no element.
+        let shifted = [&[9][..], bytes].concat();
+        assert_eq!(T::from_bytes(&shifted[1..]), elements);
+        if dtype.size() > 1 {
+            assert_eq!(T::from_bytes(&shifted).len(), elements.len());
+        }
+    }
+    check(DType::BF16, &[bf16::ONE, bf16::MIN]);
+    check(DType::F16, &[f16::ONE, f16::MIN]);
+    check(DType::F32, &[1.5f32, -2.0]);
+    check(DType::F64, &[1.5f64, -2.0]);
+    check(DType::I8, &[1i8, -2]);
+    check(DType::I16, &[1i16, -2]);
+    check(DType::I32, &[1i32, -2]);
+    check(DType::I64, &[1i64, -2]);
+    check(DType::U8, &[1u8, 2]);
+    check(DType::U16, &[1u16, 2]);
+    check(DType::U32, &[1u32, 2]);
+    check(DType::U64, &[1u64, 2]);
+    check(DType::Bool, &[true, false]);
+    assert_eq!(bool::from_bytes(&[0, 1, 7]), [false, true, true]);
+}
+
+#[test]
+fn operators_say_what_they_are() {
+    for op in Op::ALL {
+        assert_eq!(op.is_max(), op.name().contains("Max"), "{op}");
+        assert_eq!(op.is_index(), op.name().starts_with("Arg"), "{op}");
+        assert_eq!(op.is_elementwise(), op.name().len() == 3, "{op}");
+    }
+    assert_eq!(
+        Op::ALL.map(Op::name).join(" "),
+        "ArgMin ArgMax ReduceMin ReduceMax Min Max"
+    );
+}
+
+// Shapes.
+
+#[test]
+fn defaults_are_those_of_onnx() {
+    let problem = Problem::arg_min(DType::F16, &[2, 3], 0).unwrap();
+    assert_eq!(problem.op(), Op::ArgMin);
+    assert_eq!(problem.dtype(), DType::F16);
+    assert_eq!(problem.nan_policy(), NanPolicy::Propagate);
+    assert!(!problem.selects_last_index());
+    assert!(!problem.is_copy());
+    let outputs = problem.outputs();
+    assert_eq!(outputs.len(), 1);
+    assert_eq!(
+        (outputs[0].dtype, &outputs[0].shape[..]),
+        (DType::I64, &[1, 3][..])
+    );
+    assert_eq!(outputs[0].bytes(), 24);
+}
+
+#[test]
+fn index_operators_keep_or_drop_their_axis() {
+    for (op, arg) in ARGS {
+        for (axis, kept, dropped) in [
+            (0, [1, 3, 4], [3, 4]),
+            (1, [2, 1, 4], [2, 4]),
+            (-1, [2, 3, 1], [2, 3]),
+            (-3, [1, 3, 4], [3, 4]),
+        ] {
+            let problem = arg(DType::F32, &[2, 3, 4], axis);
+            assert_eq!(problem.as_ref().unwrap().op(), op);
+            assert_eq!(shape(problem.clone()), kept, "{op} {axis}");
+            assert_eq!(
+                shape(problem.and_then(|p| p.keepdims(false))),
+                dropped,
+                "{op} {axis}"
+            );
+        }
+    }
+}
+
+#[test]
+fn reductions_keep_or_drop_their_axes_in_any_order() {
+    for (op, reduce) in REDUCES {
+        for (axes, kept, dropped) in [
+            (&[][..], [1, 1, 1], &[][..]),
+            (&[0, 2], [1, 3, 1], &[3]),
+            (&[-1, 0], [1, 3, 1], &[3]),
+            (&[1], [2, 1, 4], &[2, 4]),
+            (&[2, 1, 0], [1, 1, 1], &[]),
+        ] {
+            let problem = reduce(DType::I8, &[2, 3, 4], axes);
+            assert_eq!(problem.as_ref().unwrap().op(), op);
+            assert_eq!(shape(problem.clone()), kept, "{op} {axes:?}");
+            assert_eq!(
+                shape(problem.and_then(|p| p.keepdims(false))),
+                dropped,
+                "{op} {axes:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_problem_says_which_dimensions_it_reduces_and_how_many_elements_that_is() {
+    let problem = Problem::reduce_min(DType::F64, &[2, 3, 4], &[-1, 0]).unwrap();
+    assert_eq!(problem.reduced(), [true, false, true]);
+    assert_eq!(problem.reduced_len(), 8);
+    assert_eq!(problem.inputs(), [[2, 3, 4]]);
+    assert_eq!(problem.input_bytes(0), 192);
+    let scalar = Problem::reduce_max(DType::U8, &[], &[]).unwrap();
+    assert_eq!((scalar.reduced(), scalar.reduced_len()), (&[][..], 1));
+    let empty = Problem::reduce_max(DType::U8, &[3, 0], &[]).unwrap();
+    assert_eq!((empty.reduced_len(), empty.input_bytes(0)), (0, 0));
+}
+
+#[test]
+fn a_length_beyond_64_bits_next_to_a_zero_is_no_overflow() {
+    let problem = Problem::reduce_min(DType::U8, &[1 << 40, 1 << 40, 0], &[0, 1]).unwrap();
+    assert_eq!(problem.reduced_len(), u64::MAX);
+    assert_eq!(problem.outputs()[0].bytes(), 0);
+}
+
+#[test]
+fn a_noop_keeps_the_shape_and_has_no_effect_where_there_are_axes() {
+    for keepdims in [false, true] {
+        let noop = Problem::reduce_min(DType::F32, &[2, 3], &[]);
+        let noop = noop.and_then(|p| p.noop_with_empty_axes(true)?.keepdims(keepdims));
+        assert!(noop.as_ref().unwrap().is_copy());
+        assert_eq!(shape(noop), [2, 3]);
+    }
+    let axes = Problem::reduce_min(DType::F32, &[2, 3], &[1]);
+    let axes = axes.and_then(|p| p.noop_with_empty_axes(true));
+    assert!(!axes.as_ref().unwrap().is_copy());
+    assert_eq!(shape(axes), [2, 1]);
+    let off = Problem::reduce_min(DType::F32, &[2, 3], &[]);
+    let off = off.and_then(|p| p.noop_with_empty_axes(false));
+    assert_eq!(shape(off), [1, 1]);
+}
+
+#[test]
+fn shapes_broadcast_aligned_at_the_last_dimension() {
+    for (shapes, expected) in [
+        (&[&[3, 1, 5][..], &[4, 1]][..], &[3, 4, 5][..]),
+        (&[&[4, 1], &[3, 1, 5]], &[3, 4, 5]),
+        (&[&[], &[2]], &[2]),
+        (&[&[1], &[], &[2, 1], &[3]], &[2, 3]),
+        (&[&[0], &[1]], &[0]),
+        (&[&[1, 3], &[0, 1]], &[0, 3]),
+        (&[&[7]], &[7]),
+    ] {
+        assert_eq!(
+            shape(Problem::min(DType::F32, shapes)),
+            expected,
+            "{shapes:?}"
+        );
+        assert_eq!(
+            shape(Problem::max(DType::Bool, shapes)),
+            expected,
+            "{shapes:?}"
+        );
+    }
+    assert!(Problem::max(DType::F32, &[[7]]).unwrap().is_copy());
+    assert!(!Problem::max(DType::F32, &[[7], [7]]).unwrap().is_copy());
+}
+
+#[test]
+fn options_are_kept_and_values_are_a_second_output() {
+    let problem = Problem::arg_max(DType::BF16, &[4, 2], 0).unwrap();
+    let problem = problem
+        .select_last_index(true)
+        .unwrap()
+        .nan(NanPolicy::Ignore);
+    assert!(problem.selects_last_index());
+    assert_eq!(problem.nan_policy(), NanPolicy::Ignore);
+    let problem = problem
+        .with_values(true)
+        .unwrap()
+        .index_type(IndexType::U32)
+        .unwrap();
+    let outputs = problem.keepdims(false).unwrap().outputs();
+    let dtypes: Vec<_> = outputs.iter().map(|o| o.dtype).collect();
+    assert_eq!(dtypes, [DType::U32, DType::BF16]);
+    assert!(outputs.iter().all(|o| o.shape == [2]));
+}
+
+// Refusals.
+
+#[test]
+fn an_axis_out_of_range_is_named_as_it_was_written() {
+    for (rank, axes) in [
+        (0, &[1, -2][..]),
+        (1, &[1, -2]),
+        (3, &[3, -4, i64::MAX, i64::MIN]),
+    ] {
+        for &axis in axes {
+            let expected = Err(ProblemError::AxisOutOfRange { axis, rank });
+            for (_, arg) in ARGS {
+                assert_eq!(arg(DType::F32, &vec![2; rank], axis), expected);
+            }
+            for (_, reduce) in REDUCES {
+                assert_eq!(reduce(DType::F32, &vec![2; rank], &[axis]), expected);
+            }
+        }
+    }
+    // A scalar has an axis for the index operators only.
+    let expected = Err(ProblemError::AxisOutOfRange { axis: 0, rank: 0 });
+    assert_eq!(Problem::reduce_min(DType::F32, &[], &[0]), expected);
+    assert!(Problem::arg_min(DType::F32, &[], 0).is_ok());
+}
+
+#[test]
+fn two_axes_of_one_dimension_are_refused() {
+    for (_, reduce) in REDUCES {
+        for (axes, axis, first) in [(&[1, 1][..], 1, 1), (&[2, 0, -1], -1, 2), (&[-3, 0], 0, -3)] {
+            let expected = Err(ProblemError::DuplicateAxis { axis, first });
+            assert_eq!(reduce(DType::F32, &[2, 3, 4], axes), expected);
+        }
+    }
+}
+
+#[test]
+fn an_index_over_an_axis_without_elements_is_refused_even_if_the_output_is_empty() {
+    for (op, arg) in ARGS {
+        for (shape, axis) in [
+            (vec![0], 0),
+            (vec![2, 0], -1),
+            (vec![0, 0], 1),
+            (vec![3, 0, 0], 1),
+        ] {
+            let expected = ProblemError::EmptyAxis {
+                op,
+                axis,
+                shape: shape.clone(),
+            };
+            assert_eq!(arg(DType::F32, &shape, axis), Err(expected));
+        }
+        assert!(arg(DType::F32, &[2, 0], 0).is_ok());
+    }
+}
+
+#[test]
+fn a_tensor_of_more_than_63_bits_of_bytes_is_refused() {
+    let too_large = |dtype, shape: &[u64]| {
+        let shape = shape.to_vec();
+        Err(ProblemError::TooLarge { shape, dtype })
+    };
+    let most = i64::MAX as u64;
+    assert!(Problem::reduce_min(DType::U8, &[most], &[]).is_ok());
+    for (dtype, shape) in [
+        (DType::U8, &[most + 1][..]),
+        (DType::I16, &[most / 2 + 1]),
+        (DType::F64, &[1 << 32, 1 << 32]),
+        (DType::F64, &[u64::MAX; 3]),
+    ] {
+        assert_eq!(
+            Problem::reduce_min(dtype, shape, &[]),
+            too_large(dtype, shape)
+        );
+    }
+    // The output can be too large where no input is.
+    let output = [1 << 40, 1 << 40];
+    let problem = Problem::min(DType::U8, &[[1 << 40, 1], [1, 1 << 40]]);
+    assert_eq!(problem, too_large(DType::U8, &output));
+    let problem = Problem::arg_min(DType::U8, &[1 << 61, 2], 1);
+    assert_eq!(problem, too_large(DType::I64, &[1 << 61, 1]));
+    let problem = Problem::reduce_max(DType::U8, &[1 << 40, 0, 1 << 40], &[1]);
+    assert_eq!(problem, too_large(DType::U8, &[1 << 40, 1, 1 << 40]));
+}
+
+#[test]
+fn an_axis_longer_than_its_index_type_is_refused() {
+    let index = |len, t| Problem::arg_min(DType::U8, &[len], 0).and_then(|p| p.index_type(t));
+    for (index_type, longest) in [(IndexType::I32, 1 << 31), (IndexType::U32, 1 << 32)] {
+        assert!(index(longest, index_type).is_ok());
+        let len = longest + 1;
+        let expected = Err(ProblemError::IndexRange { len, index_type });
+        assert_eq!(index(len, index_type), expected);
+        assert!(index(len, IndexType::I64).is_ok());
+        // Only the axis counts.
+        let problem = Problem::arg_max(DType::U8, &[len, 3], 1);
+        assert!(problem.unwrap().index_type(index_type).is_ok());
+    }
+}
+
+#[test]
+fn an_option_that_the_operator_does_not_have_is_refused() {
+    type Setter = fn(Problem) -> Made;
+    type Has = fn(Op) -> bool;
+    let options: [(&str, Setter, Has); 5] = [
+        ("keepdims", |p| p.keepdims(false), |op| !op.is_elementwise()),
+        (
+            "select_last_index",
+            |p| p.select_last_index(true),
+            Op::is_index,
+        ),
+        ("index_type", |p| p.index_type(IndexType::U32), Op::is_index),
+        ("values", |p| p.with_values(true), Op::is_index),
+        (
+            "noop_with_empty_axes",
+            |p| p.noop_with_empty_axes(true),
+            |op| matches!(op, Op::ReduceMin | Op::ReduceMax),
+        ),
+    ];
+    let problems = [
+        Problem::arg_min(DType::F32, &[2], 0),
+        Problem::arg_max(DType::F32, &[2], 0),
+        Problem::reduce_min(DType::F32, &[2], &[]),
+        Problem::reduce_max(DType::F32, &[2], &[]),
+        Problem::min(DType::F32, &[[2]]),
+        Problem::max(DType::F32, &[[2]]),
+    ];
+    for problem in problems.map(Result::unwrap) {
+        let op = problem.op();
+        for (option, set, has) in options {
+            match (set(problem.clone()), has(op)) {
+                (Ok(_), true) => {}
+                (made, expected) => {
+                    assert!(!expected, "{op} {option}: {made:?}");
+                    assert_eq!(made, Err(ProblemError::NoSuchOption { op, option }));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shapes_that_do_not_broadcast_are_refused_with_what_came_before() {
+    let refused = |input, shape: &[u64], with: &[u64]| {
+        let (shape, with) = (shape.to_vec(), with.to_vec());
+        Err(ProblemError::NotBroadcastable { input, shape, with })
+    };
+    let min = |shapes: &[&[u64]]| Problem::min(DType::F32, shapes);
+    assert_eq!(min(&[&[2, 3], &[2]]), refused(1, &[2], &[2, 3]));
+    assert_eq!(min(&[&[3, 1], &[2], &[4, 2]]), refused(2, &[4, 2], &[3, 2]));
+    assert_eq!(min(&[&[0], &[2]]), refused(1, &[2], &[0]));
+    assert_eq!(min(&[]), Err(ProblemError::NoInputs { op: Op::Min }));
+    let none: [&[u64]; 0] = [];
+    assert_eq!(
+        Problem::max(DType::F32, &none),
+        Err(ProblemError::NoInputs { op: Op::Max })
+    );
+}
+
+// Text.
+
+#[test]
+fn a_problem_reads_as_operator_type_shapes_and_axes() {
+    for (problem, text) in [
+        (
+            Problem::arg_min(DType::F32, &[64, 512, 512], -2),
+            "ArgMin float32 [64, 512, 512] axes [1]",
+        ),
+        (
+            Problem::reduce_max(DType::Bool, &[2, 3], &[]),
+            "ReduceMax bool [2, 3] axes [0, 1]",
+        ),
+        (
+            Problem::min(DType::U8, &[&[3, 1][..], &[]]),
+            "Min uint8 [3, 1] []",
+        ),
+    ] {
+        assert_eq!(problem.unwrap().to_string(), text);
+    }
+}
+
+#[test]
+fn a_refusal_says_what_is_wrong_with_its_numbers() {
+    for (refused, text) in [
+        (
+            Problem::arg_min(DType::F32, &[2, 3], 2),
+            "axis 2 is out of range for rank 2 (legal: -2..=1)",
+        ),
+        (
+            Problem::reduce_min(DType::F32, &[], &[0]),
+            "axis 0 is out of range for rank 0 (a scalar has no axis)",
+        ),
+        (
+            Problem::reduce_min(DType::F32, &[2, 3], &[1, -1]),
+            "axis -1 names the same dimension as axis 1: axes must differ",
+        ),
+        (
+            Problem::arg_max(DType::F32, &[2, 0], -1),
+            "ArgMax over axis -1 of shape [2, 0]: the axis has no element to point to",
+        ),
+        (
+            Problem::reduce_min(DType::F64, &[1 << 60], &[]),
+            "a float64 tensor of shape [1152921504606846976] has more than 2^63 - 1 bytes",
+        ),
+        (
+            Problem::arg_min(DType::U8, &[4294967297], 0)
+                .and_then(|p| p.index_type(IndexType::U32)),
+            "an axis of 4294967297 elements needs indices that uint32 cannot hold",
+        ),
+        (
+            Problem::min(DType::F32, &[[2]]).and_then(|p| p.keepdims(true)),
+            "Min has no option keepdims",
+        ),
+        (
+            Problem::max::<[u64; 1]>(DType::F32, &[]),
+            "Max needs at least one input",
+        ),
+        (
+            Problem::max(DType::F32, &[[2], [3]]),
+            "input 1 of shape [3] does not broadcast with [2] (dimensions must be equal or 1, \
+             aligned at the last)",
+        ),
+    ] {
+        assert_eq!(refused.unwrap_err().to_string(), text);
+    }
+}
