@@ -57,8 +57,7 @@ fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var bits = 0u;
     var mask = 0u;
     for (var j = 0u; j < per_word(); j++) {
-        // Wraps to a large number before the first output.
-        let o = w * per_word() + j - P.dst_delta;
+        let o = output_at(w, j);
         if o < P.items {
             bits |= lane_bits(value(o), j);
             mask |= lane_mask(j);

@@ -19,7 +19,7 @@ fn fill(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var bits = 0u;
     var mask = 0u;
     for (var j = 0u; j < per_word(); j++) {
-        if w * per_word() + j - P.dst_delta < P.items {
+        if output_at(w, j) < P.items {
             bits |= lane_bits(P.fill_lo, j);
             mask |= lane_mask(j);
         }

@@ -24,12 +24,10 @@ fn share(lid: u32, best: Best) {
 fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let lane = lid % LANES;
     let first = linear(group) * (WG / LANES);
-    // Results below a word count from a whole word; wraps before the first output.
-    var skipped = 0u;
+    var output = first + lid / LANES;
     if OUT >= 5u {
-        skipped = P.dst_delta;
+        output = output_at(0u, output);
     }
-    let output = first + lid / LANES - skipped;
     // Invocations without an output repeat the last one, so that all arrive at the barriers.
     let o = min(output, P.items - 1u);
     let outer = o / P.inner;
@@ -59,8 +57,8 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         var bits = 0u;
         var mask = 0u;
         for (var j = 0u; j < per_word(); j++) {
-            let r = lid * per_word() + j;
-            if first + r - skipped < P.items {
+            if output_at(first / per_word() + lid, j) < P.items {
+                let r = lid * per_word() + j;
                 bits |= lane_bits(pack(element(wg_key[r * LANES])).x, j);
                 mask |= lane_mask(j);
             }

@@ -47,7 +47,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     var bits = 0u;
     var mask = 0u;
     for (var j = 0u; j < per_word(); j++) {
-        let o = w * per_word() + j - P.dst_delta;
+        let o = output_at(w, j);
         if o < P.items {
             let t = there(o);
             if t.yes {

@@ -22,8 +22,15 @@ fn lane_bits(top: u32, j: u32) -> u32 {
     return (top >> (32u - bits)) << (j * bits);
 }
 
-// Writes what the mask names of a word; its other bytes belong to somebody else.
-fn write_word(w: u32, bits: u32, mask: u32) {
+// The output that place j of word w holds, counting words from the first output's. Wraps to a
+// large number before the first output.
+fn output_at(w: u32, j: u32) -> u32 {
+    return w * per_word() + j - P.dst_delta % per_word();
+}
+
+// Writes what the mask names of word v, counted likewise; the other bytes are somebody else's.
+fn write_word(v: u32, bits: u32, mask: u32) {
+    let w = P.dst_delta / per_word() + v;
     if mask == WHOLE {
         dst[w] = bits;
     } else if mask != 0u {

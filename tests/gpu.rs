@@ -1,0 +1,421 @@
+//! Every adapter against the CPU reference, byte for byte.
+//!
+//! A trial per adapter and subject, with the adapter's name. Without an adapter the trials show
+//! as ignored; where WGREDUCE_REQUIRE_ADAPTER is set, that is a failure.
+
+mod common;
+
+use common::{differs, tensor};
+use libtest_mimic::{Arguments, Failed, Trial};
+use wgreduce::{
+    AdapterChoice, DType, Family, IndexType, NanPolicy, Problem, ProblemError, Reducer, Tuning,
+    adapters_blocking,
+};
+
+type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
+
+const SUBJECTS: &[Subject] = &[
+    ("rows_of_every_length_and_type", rows),
+    ("columns_of_every_width_and_type", columns),
+    ("middle_axes", middle_axes),
+    ("forced_families_and_tunings_agree", forced),
+    ("tiny_limits_change_nothing", tiny_limits),
+    ("scattered_axes", scattered),
+    ("values_beside_indices", values),
+    ("options", options),
+    ("empty_and_degenerate_shapes", degenerate),
+    ("buffers_of_foreign_size_and_offset", foreign),
+    ("run_from_host_data", host),
+    ("large_shapes", large),
+];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let adapters = adapters_blocking().unwrap_or_default();
+    let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
+    let mut trials = vec![Trial::test("an_adapter_is_there_where_one_is_required", {
+        let found = adapters.len();
+        move || match required && found == 0 {
+            true => Err("no adapter found, and WGREDUCE_REQUIRE_ADAPTER is set".into()),
+            false => Ok(()),
+        }
+    })];
+    for &(name, subject) in SUBJECTS {
+        for adapter in &adapters {
+            let index = adapter.index;
+            let named = format!("{name}::{}_{}", adapter.info.backend, adapter.info.name);
+            let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
+            trials.push(Trial::test(named, move || {
+                let reducer = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+                subject(&reducer)
+            }));
+        }
+        if adapters.is_empty() {
+            let skipped = Trial::test(format!("{name}::no_adapter"), || Ok(()));
+            trials.push(skipped.with_ignored_flag(true));
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The six ways to reduce a dimension.
+fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
+    Ok(vec![
+        Problem::arg_min(dtype, shape, axis)?,
+        Problem::arg_max(dtype, shape, axis)?.keepdims(false)?,
+        Problem::arg_min(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::reduce_min(dtype, shape, &[axis])?,
+        Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
+    ])
+}
+
+/// Checks all six ways over a `[outer, len, inner]` tensor.
+fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], seed: u64) -> Result<(), Failed> {
+    let input = tensor(dtype, shape, seed);
+    for problem in variants(dtype, &shape, 1)? {
+        same(reducer, &problem, &[&input], 0)?;
+    }
+    Ok(())
+}
+
+fn same(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]], offset: u64) -> Result<(), Failed> {
+    match differs(reducer, problem, inputs, offset) {
+        None => Ok(()),
+        Some(difference) => Err(difference.into()),
+    }
+}
+
+fn rows(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        let lens = [
+            1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33, 64, 65, 127, 130, 257, 1001, 4099,
+        ];
+        for len in lens {
+            check(reducer, dtype, [9, len, 1], len)?;
+        }
+        // One row, and rows enough for several workgroups.
+        check(reducer, dtype, [1, 70_003, 1], 1)?;
+        check(reducer, dtype, [1500, 19, 1], 2)?;
+        check(reducer, dtype, [301, 64, 1], 3)?;
+    }
+    Ok(())
+}
+
+fn columns(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        for inner in [2, 3, 4, 5, 7, 8, 11, 16, 17, 33, 64, 100, 129] {
+            check(reducer, dtype, [1, 37, inner], inner)?;
+        }
+        for len in [1, 2, 3, 4, 5, 6, 8, 9, 15, 16, 17, 65, 200] {
+            check(reducer, dtype, [1, len, 24], len)?;
+            check(reducer, dtype, [1, len, 9], len)?;
+        }
+        check(reducer, dtype, [1, 3001, 3], 1)?;
+        check(reducer, dtype, [1, 900, 160], 2)?;
+    }
+    Ok(())
+}
+
+fn middle_axes(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        for shape in [
+            [3, 40, 5],
+            [7, 33, 16],
+            [2, 100, 31],
+            [5, 9, 130],
+            [40, 3, 3],
+            [9, 64, 1],
+        ] {
+            check(reducer, dtype, shape, 5)?;
+        }
+    }
+    Ok(())
+}
+
+/// A reducer on the same device with another tuning.
+fn tuned(reducer: &Reducer, change: impl Fn(&mut Tuning)) -> Result<Reducer, Failed> {
+    let mut tuning = reducer.caps().tuning.clone();
+    change(&mut tuning);
+    let caps = reducer.caps().tuned(tuning);
+    Ok(Reducer::with_caps(reducer.device(), reducer.queue(), caps)?)
+}
+
+fn forced(reducer: &Reducer) -> Result<(), Failed> {
+    let force = |family| tuned(reducer, move |t| t.force = Some(family));
+    let rows = |lanes, chunked| {
+        tuned(reducer, move |t| {
+            *t = Tuning {
+                workgroup: 64,
+                row_lanes: lanes,
+                lane_bytes: 16,
+                chunked,
+                force: Some(Family::Rows),
+                slice_bytes: 256,
+                reps: 3,
+                ..t.clone()
+            }
+        })
+    };
+    let narrow = tuned(reducer, |t| {
+        (t.workgroup, t.invocations, t.slice_bytes, t.wide_bytes) = (4, 1 << 16, 64, 16);
+        t.each_column_len = 2;
+    })?;
+    let wide = tuned(reducer, |t| {
+        (t.workgroup, t.row_lanes, t.chunked) = (256, 256, false);
+        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
+    })?;
+    let reducers = [
+        force(Family::Each)?,
+        force(Family::Columns)?,
+        rows(1, true)?,
+        rows(1, false)?,
+        rows(8, true)?,
+        rows(8, false)?,
+        rows(64, true)?,
+        rows(64, false)?,
+        narrow,
+        wide,
+    ];
+    for reducer in &reducers {
+        for dtype in DType::ALL {
+            for shape in [
+                [5, 3, 1],
+                [3, 67, 1],
+                [2, 1030, 1],
+                [1, 300, 5],
+                [2, 67, 24],
+            ] {
+                check(reducer, dtype, shape, 7)?;
+            }
+        }
+        check(reducer, DType::F32, [1, 50_000, 1], 8)?;
+        check(reducer, DType::U8, [1, 50_000, 1], 9)?;
+    }
+    Ok(())
+}
+
+fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
+    let caps = reducer.caps();
+    let small = caps.tuned(Tuning {
+        workgroup: 16,
+        each_column_len: 2,
+        wide_bytes: 32,
+        slice_bytes: 64,
+        ..caps.tuning.clone()
+    });
+    let least = caps.offset_alignment + 16;
+    for caps in [
+        small.lowered(least, 3),
+        small.lowered(2 * least, 3),
+        small.lowered(4096, 2),
+    ] {
+        let reducer = Reducer::with_caps(reducer.device(), reducer.queue(), caps)?;
+        for dtype in [DType::F32, DType::F64, DType::U8, DType::F16, DType::Bool] {
+            for shape in [[2, 150, 1], [3, 9, 7], [40, 3, 1], [1, 5, 40], [2, 33, 4]] {
+                check(&reducer, dtype, shape, 3)?;
+            }
+            let input = tensor(dtype, [2, 30, 3], 4);
+            let problem = Problem::arg_max(dtype, &[2, 30, 3], 1)?.with_values(true)?;
+            same(&reducer, &problem, &[&input], dtype.size())?;
+        }
+    }
+    Ok(())
+}
+
+fn scattered(reducer: &Reducer) -> Result<(), Failed> {
+    let cases: &[(&[u64], &[i64])] = &[
+        (&[6, 8, 10], &[0, 2]),
+        (&[6, 8, 10], &[0]),
+        (&[6, 8, 10], &[0, 1, 2]),
+        (&[3, 4, 5, 6, 7], &[0, 2, 4]),
+        (&[3, 4, 5, 6, 7], &[1, 3]),
+        (&[3, 4, 1, 6, 7], &[-1, -3, 0]),
+        (&[2, 300, 2, 20], &[0, 3]),
+        (&[64, 5, 33], &[2, 0]),
+    ];
+    for dtype in DType::ALL {
+        for &(shape, axes) in cases {
+            let n: u64 = shape.iter().product();
+            let input = tensor(dtype, [n / 7 + 1, 7, 1], 11);
+            let input = &input[..(n * dtype.size()) as usize];
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                for keepdims in [true, false] {
+                    let min = Problem::reduce_min(dtype, shape, axes)?.keepdims(keepdims)?;
+                    let max = Problem::reduce_max(dtype, shape, axes)?.keepdims(keepdims)?;
+                    same(reducer, &min.nan(nan), &[input], 0)?;
+                    same(reducer, &max.nan(nan), &[input], 0)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn values(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        for shape in [[9, 33, 1], [1, 5000, 1], [2, 40, 6], [3, 7, 70], [5, 1, 3]] {
+            let input = tensor(dtype, shape, 13);
+            for problem in variants(dtype, &shape, 1)?.into_iter().take(4) {
+                for index in [IndexType::I64, IndexType::I32] {
+                    let fused = problem.clone().index_type(index)?.with_values(true)?;
+                    same(reducer, &fused, &[&input], 0)?;
+                    same(
+                        reducer,
+                        &fused.nan(NanPolicy::Ignore),
+                        &[&input],
+                        dtype.size(),
+                    )?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn options(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        for shape in [[9, 70, 1], [2, 33, 8], [1, 3000, 1]] {
+            let input = tensor(dtype, shape, 17);
+            for problem in variants(dtype, &shape, 1)? {
+                same(
+                    reducer,
+                    &problem.clone().nan(NanPolicy::Ignore),
+                    &[&input],
+                    0,
+                )?;
+                for index in [IndexType::I32, IndexType::U32] {
+                    if problem.op().is_index() {
+                        same(reducer, &problem.clone().index_type(index)?, &[&input], 0)?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        let shapes: [&[u64]; 8] = [
+            &[],
+            &[1],
+            &[1, 1, 1],
+            &[5],
+            &[0],
+            &[3, 0],
+            &[0, 3],
+            &[2, 0, 3],
+        ];
+        for shape in shapes {
+            let n: u64 = shape.iter().product();
+            let input = tensor(dtype, [n, 1, 1], 19);
+            let mut problems = vec![
+                Problem::reduce_min(dtype, shape, &[])?,
+                Problem::reduce_max(dtype, shape, &[])?,
+                Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true)?,
+                Problem::min(dtype, &[shape])?,
+            ];
+            for axis in 0..shape.len().max(1) as i64 {
+                problems.extend(Problem::arg_min(dtype, shape, axis));
+                problems.extend(Problem::reduce_max(dtype, shape, &[axis]));
+            }
+            for problem in problems {
+                same(reducer, &problem, &[&input], 0)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sizes of 4, 8 and 12 modulo 16 bytes, odd row lengths, and every kind of offset.
+fn foreign(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        let size = dtype.size();
+        for n in 1..=17 {
+            let n = n * 4 / size.min(4);
+            let input = tensor(dtype, [1, n, 1], n);
+            for problem in variants(dtype, &[n], 0)? {
+                same(reducer, &problem, &[&input], 0)?;
+            }
+        }
+        for offset in [1, 2, 4, 8, 12, 20, 260] {
+            if offset % size != 0 {
+                continue;
+            }
+            for shape in [[3, 21, 1], [1, 999, 1], [2, 31, 5], [1, 40, 16]] {
+                let input = tensor(dtype, shape, offset);
+                for problem in variants(dtype, &shape, 1)? {
+                    same(reducer, &problem, &[&input], offset)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn host(reducer: &Reducer) -> Result<(), Failed> {
+    let scores = [0.5f32, 2.0, -1.0, f32::NAN, 9.0, 9.0];
+    let problem = Problem::arg_max(DType::F32, &[2, 3], 1)?.keepdims(false)?;
+    let winners: Vec<i64> = reducer.run_blocking(&problem, &scores)?;
+    assert_eq!(winners, [1, 0]);
+    let reduction = reducer.prepare(&problem)?;
+    for _ in 0..3 {
+        let again: Vec<i64> = pollster::block_on(reduction.run(&scores))?;
+        assert_eq!(again, winners);
+    }
+    let wrong = reduction.run_blocking::<f64, i64>(&[0.0; 6]);
+    let text = wrong.map_err(|e| e.to_string()).unwrap_err();
+    assert_eq!(
+        text,
+        "input 0 is float32 in the problem but float64 in the call"
+    );
+    let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
+    assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));
+    assert!(times.wall > std::time::Duration::ZERO);
+    Ok(())
+}
+
+/// Long axes, tensors above one binding, more rows than workgroups in a dimension.
+fn large(reducer: &Reducer) -> Result<(), Failed> {
+    let whole = |dtype, shape, axis| -> Result<(), Failed> {
+        let [outer, len, inner] = shape;
+        let input = ramp(dtype, outer * len * inner);
+        for problem in [
+            Problem::arg_min(dtype, &shape, axis)?,
+            Problem::arg_max(dtype, &shape, axis)?.select_last_index(true)?,
+            Problem::reduce_max(dtype, &shape, &[axis])?,
+        ] {
+            let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
+            let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
+            if expected != actual {
+                return Err(format!("{problem} differs").into());
+            }
+        }
+        Ok(())
+    };
+    whole(DType::F32, [1, 1 << 25, 1], 1)?;
+    whole(DType::U8, [3, 100_000_000, 1], 1)?;
+    whole(DType::U8, [3_000_000, 100, 1], 0)?;
+    whole(DType::F32, [140_000, 5, 1], 1)?;
+    whole(DType::I16, [70_000, 300, 1], 0)
+}
+
+/// Elements that rise and fall slowly, with the extremes near the end and repeated.
+fn ramp(dtype: DType, n: u64) -> Vec<u8> {
+    let size = dtype.size() as usize;
+    let mut bytes = vec![0x11u8; n as usize * size];
+    for (i, element) in bytes.chunks_exact_mut(size).enumerate() {
+        let x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
+        element[0] = (x & 0x3f) as u8 | 0x40;
+        if x == 77 || i + 3 == n as usize {
+            element[size - 1] = 0;
+            element[0] = 1;
+        }
+        if x == 78 || i + 2 == n as usize {
+            element[size - 1] = 0x7e;
+            element[0] = 0x7f;
+        }
+    }
+    bytes
+}
