@@ -23,12 +23,13 @@ const UPLOAD_BYTES: u64 = 16 << 20;
 #[derive(Clone)]
 pub struct Reducer {
     shared: Arc<Shared>,
+    caps: Arc<Caps>,
 }
 
+/// What belongs to the device, whatever the caps.
 struct Shared {
     context: Context,
     info: wgpu::AdapterInfo,
-    caps: Caps,
     compiled: Mutex<HashMap<Kernel, Arc<Compiled>>>,
 }
 
@@ -79,40 +80,36 @@ impl Reducer {
     /// # Errors
     /// [`Error::Unsupported`].
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
-        let info = device.adapter_info();
-        let class = AdapterClass::of(info.device_type);
-        Reducer::with_caps(device, queue, Caps::new(&device.limits(), class))
-    }
-
-    /// [`Reducer::new`] with caps of the caller's choice, such as lowered limits or another
-    /// tuning. Limits above the device's are lowered to them.
-    ///
-    /// # Errors
-    /// As [`Reducer::new`].
-    pub fn with_caps(
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        caps: Caps,
-    ) -> Result<Reducer, Error> {
-        let info = device.adapter_info();
-        let limits = device.limits();
+        let (info, limits) = (device.adapter_info(), device.limits());
         supported(&info.name, &limits)?;
-        let real = Caps::new(&limits, caps.class);
-        let caps = Caps {
-            offset_alignment: real.offset_alignment,
-            invocations: caps.invocations.min(real.invocations),
-            workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
-            ..real.lowered(caps.binding_bytes, caps.workgroups)
-        }
-        .tuned(caps.tuning);
+        let caps = Caps::new(&limits, AdapterClass::of(info.device_type));
         Ok(Reducer {
+            caps: Arc::new(caps),
             shared: Arc::new(Shared {
                 context: Context::new(device.clone(), queue.clone()),
                 info,
-                caps,
                 compiled: Mutex::new(HashMap::new()),
             }),
         })
+    }
+
+    /// The same device and pipelines with other caps: lower limits, another tuning.
+    /// Limits above the device's are lowered to them.
+    #[must_use]
+    pub fn with_caps(&self, caps: Caps) -> Reducer {
+        let limits = self.shared.context.device.limits();
+        let real = Caps::new(&limits, caps.class);
+        let lowered = real.lowered(caps.binding_bytes, caps.workgroups);
+        let caps = Caps {
+            invocations: caps.invocations.min(real.invocations),
+            workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
+            tuning: caps.tuning,
+            ..lowered
+        };
+        Reducer {
+            shared: self.shared.clone(),
+            caps: Arc::new(caps),
+        }
     }
 
     /// Name, backend and driver of the adapter.
@@ -122,7 +119,7 @@ impl Reducer {
 
     /// Limits and tuning that plans are made with.
     pub fn caps(&self) -> &Caps {
-        &self.shared.caps
+        &self.caps
     }
 
     /// The device.
@@ -140,7 +137,7 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
-        let plan = Plan::new(problem, &self.shared.caps)?;
+        let plan = Plan::new(problem, &self.caps)?;
         let compile = |pass: &crate::Pass| self.shared.compiled(&pass.kernel);
         let compiled = plan
             .passes()
