@@ -8,6 +8,8 @@ mod caps;
 mod context;
 mod error;
 mod kernel;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 mod params;
 mod plan;
 mod problem;

@@ -1,0 +1,279 @@
+//! The runner of cases in the layout of ONNX's node tests.
+
+use super::{Model, Tensor, compare};
+use crate::Problem;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const MODEL: &str = "model.onnx";
+const DATA_SET: &str = "test_data_set_";
+
+/// A folder or file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {source}", .path.display())]
+pub struct PathError {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl PathError {
+    fn of(path: &Path) -> impl FnOnce(io::Error) -> PathError {
+        |source| PathError {
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+/// A folder that may hold a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    name: String,
+    path: PathBuf,
+}
+
+/// What came of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every output of every data set is as expected.
+    Passed,
+    /// Something is not, or could not be computed; the first reason.
+    Failed(String),
+    /// The folder holds no case.
+    Skipped(String),
+}
+
+/// The result of one folder.
+#[derive(Clone, Debug)]
+pub struct CaseReport {
+    /// The folder's name.
+    pub name: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What was computed, also where it is not as expected.
+    pub computed: Vec<Computed>,
+}
+
+/// The computed outputs of one data set.
+#[derive(Clone, Debug)]
+pub struct Computed {
+    /// The data set's folder: `test_data_set_0`.
+    pub data_set: String,
+    /// Names and tensors, in the graph's order.
+    pub outputs: Vec<(String, Tensor)>,
+}
+
+/// The case in `path`, or the folders in it, by name.
+///
+/// # Errors
+/// If `path` is no folder that can be read.
+pub fn discover(path: &Path) -> Result<Vec<Folder>, PathError> {
+    let folders = subfolders(path)?;
+    let name = match path.file_name() {
+        Some(_) => file_name(path),
+        // `.` and `..` have a name only as a real path.
+        None => file_name(&fs::canonicalize(path).map_err(PathError::of(path))?),
+    };
+    let folder = Folder {
+        name,
+        path: path.into(),
+    };
+    match folder.is_case() {
+        true => Ok(vec![folder]),
+        false => Ok(folders),
+    }
+}
+
+fn subfolders(path: &Path) -> Result<Vec<Folder>, PathError> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(path).map_err(PathError::of(path))? {
+        let path = entry.map_err(PathError::of(path))?.path();
+        if path.is_dir() {
+            let name = file_name(&path);
+            folders.push(Folder { name, path });
+        }
+    }
+    folders.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(folders)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+impl Folder {
+    /// The folder's name, which is the case's.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it has a model or data sets: a case that lacks one of them is still a case.
+    pub fn is_case(&self) -> bool {
+        self.path.join(MODEL).exists() || self.data_sets().is_ok_and(|sets| !sets.is_empty())
+    }
+
+    /// Computes every data set with `evaluate` (see [`Model::run`]) and compares the outputs.
+    pub fn run<E: Display>(
+        &self,
+        mut evaluate: impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+    ) -> CaseReport {
+        let mut computed = Vec::new();
+        let outcome = match self.is_case() {
+            false => Outcome::Skipped(format!("no {MODEL} and no {DATA_SET}*")),
+            true => match self.run_all(&mut evaluate, &mut computed) {
+                Ok(()) => Outcome::Passed,
+                Err(reason) => Outcome::Failed(reason),
+            },
+        };
+        CaseReport {
+            name: self.name.clone(),
+            outcome,
+            computed,
+        }
+    }
+
+    fn run_all<E: Display>(
+        &self,
+        evaluate: &mut impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+        computed: &mut Vec<Computed>,
+    ) -> Result<(), String> {
+        let model = Model::decode(&read(&self.path.join(MODEL))?);
+        let model = model.map_err(|e| format!("{MODEL}: {e}"))?;
+        let data_sets = self.data_sets().map_err(|e| e.to_string())?;
+        let mut result = match data_sets.is_empty() {
+            true => Err(format!("no {DATA_SET}*")),
+            false => Ok(()),
+        };
+        // After a failure the others still run: what they compute can be saved.
+        for set in data_sets.values() {
+            let outcome = set.compute(&model, evaluate).and_then(|outputs| {
+                let compared = set.compare(&outputs);
+                let names = model.outputs().map(str::to_owned);
+                computed.push(Computed {
+                    data_set: set.name.clone(),
+                    outputs: names.zip(outputs).collect(),
+                });
+                compared
+            });
+            result = result.and(outcome.map_err(|reason| format!("{}/{reason}", set.name)));
+        }
+        result
+    }
+
+    fn data_sets(&self) -> Result<BTreeMap<u64, Folder>, PathError> {
+        let mut sets = BTreeMap::new();
+        for folder in subfolders(&self.path)? {
+            if let Some(number) = number(&folder.name, DATA_SET, "") {
+                sets.insert(number, folder);
+            }
+        }
+        Ok(sets)
+    }
+
+    /// As a data set: the outputs for its inputs.
+    fn compute<E: Display>(
+        &self,
+        model: &Model,
+        evaluate: &mut impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+    ) -> Result<Vec<Tensor>, String> {
+        let files = self.files("input_")?;
+        check_last(&files, "input_", model.inputs().len())?;
+        let count = files.keys().last().map_or(0, |&last| last + 1);
+        let mut inputs = Vec::new();
+        for number in 0..count {
+            let file = files.get(&number);
+            inputs.push(file.map(|path| read_tensor(path)).transpose()?);
+        }
+        model
+            .run(&inputs, evaluate)
+            .map_err(|e| format!("inputs: {e}"))
+    }
+
+    /// As a data set: whether the outputs are as expected.
+    fn compare(&self, outputs: &[Tensor]) -> Result<(), String> {
+        let files = self.files("output_")?;
+        check_last(&files, "output_", outputs.len())?;
+        for (number, actual) in outputs.iter().enumerate() {
+            let file = format!("output_{number}.pb");
+            let path = files.get(&number);
+            let expected = read_tensor(path.ok_or_else(|| format!("{file} is missing"))?)?;
+            compare(&expected, actual).map_err(|difference| format!("{file}: {difference}"))?;
+        }
+        Ok(())
+    }
+
+    fn files(&self, prefix: &str) -> Result<BTreeMap<usize, PathBuf>, String> {
+        let error = |e| PathError::of(&self.path)(e).to_string();
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(&self.path).map_err(error)? {
+            let path = entry.map_err(error)?.path();
+            if let Some(number) = number(&file_name(&path), prefix, ".pb") {
+                files.insert(number, path);
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl CaseReport {
+    /// Writes what was computed to `dir/<case>/<data set>/output_M.pb`. Each file is written
+    /// beside its place and renamed, so none is ever half there.
+    ///
+    /// # Errors
+    /// If a folder or file cannot be written.
+    pub fn save(&self, dir: &Path) -> Result<(), PathError> {
+        for set in &self.computed {
+            let folder = dir.join(&self.name).join(&set.data_set);
+            fs::create_dir_all(&folder).map_err(PathError::of(&folder))?;
+            for (number, (name, tensor)) in set.outputs.iter().enumerate() {
+                let path = folder.join(format!("output_{number}.pb"));
+                let beside = folder.join(format!(".output_{number}.pb.{}", std::process::id()));
+                let written = fs::write(&beside, tensor.encode(name));
+                let renamed = written.and_then(|()| fs::rename(&beside, &path));
+                if let Err(source) = renamed {
+                    // The first error is the one to tell.
+                    let _ = fs::remove_file(&beside);
+                    return Err(PathError { path, source });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file beyond the graph's inputs or outputs would be a value that nothing looks at.
+fn check_last(files: &BTreeMap<usize, PathBuf>, prefix: &str, count: usize) -> Result<(), String> {
+    match files.keys().last() {
+        Some(&last) if last >= count => Err(format!(
+            "{prefix}{last}.pb: the model has only {count} of these"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The number in `prefix` number `suffix`, written the only way it can be.
+fn number<T: std::str::FromStr + ToString>(name: &str, prefix: &str, suffix: &str) -> Option<T> {
+    let text = name.strip_prefix(prefix)?.strip_suffix(suffix)?;
+    text.parse()
+        .ok()
+        .filter(|number: &T| number.to_string() == text)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|e| format!("{}: {e}", file_name(path)))
+}
+
+fn read_tensor(path: &Path) -> Result<Tensor, String> {
+    Tensor::decode(&read(path)?).map_err(|e| format!("{}: {e}", file_name(path)))
+}

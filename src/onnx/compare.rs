@@ -1,0 +1,135 @@
+//! The comparison of the node tests: exact, up to what NumPy leaves open.
+
+use super::Tensor;
+use crate::{Class, DType};
+use half::{bf16, f16};
+use std::fmt;
+
+/// In what two tensors differ: the first thing that does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Difference {
+    /// The element types.
+    #[error("expected element type {}, got {}", .expected.onnx_name(), .actual.onnx_name())]
+    Type {
+        /// The right one.
+        expected: DType,
+        /// The computed one.
+        actual: DType,
+    },
+    /// The shapes.
+    #[error("expected shape {expected:?}, got {actual:?}")]
+    Shape {
+        /// The right one.
+        expected: Vec<u64>,
+        /// The computed one.
+        actual: Vec<u64>,
+    },
+    /// An element, in C order.
+    #[error("element {index:?}: expected {expected}, got {actual}")]
+    Element {
+        /// Its coordinates.
+        index: Vec<u64>,
+        /// The right value.
+        expected: String,
+        /// The computed one.
+        actual: String,
+    },
+}
+
+/// Compares types, shapes and elements: integers by value, floats by value with NaN equal to NaN
+/// and the signs of zeros ignored, bools by truth.
+///
+/// # Errors
+/// The first difference.
+pub fn compare(expected: &Tensor, actual: &Tensor) -> Result<(), Difference> {
+    let dtype = expected.dtype();
+    if dtype != actual.dtype() {
+        return Err(Difference::Type {
+            expected: dtype,
+            actual: actual.dtype(),
+        });
+    }
+    if expected.shape() != actual.shape() {
+        return Err(Difference::Shape {
+            expected: expected.shape().to_vec(),
+            actual: actual.shape().to_vec(),
+        });
+    }
+    let size = dtype.size() as usize;
+    let mut pairs = expected
+        .bytes()
+        .chunks(size)
+        .zip(actual.bytes().chunks(size));
+    // Almost always the bytes are the same: values are looked at only where they are not.
+    match pairs.position(|(e, a)| e != a && Value::of(dtype, e) != Value::of(dtype, a)) {
+        None => Ok(()),
+        Some(at) => {
+            let show = |t: &Tensor| Value::of(dtype, &t.bytes()[at * size..][..size]).to_string();
+            Err(Difference::Element {
+                index: coordinates(at as u64, expected.shape()),
+                expected: show(expected),
+                actual: show(actual),
+            })
+        }
+    }
+}
+
+/// An element by value: every type fits one of three without loss.
+enum Value {
+    Float(f64),
+    Integer(i128),
+    Bool(bool),
+}
+
+impl Value {
+    /// The value of an element that has the bytes of its type.
+    fn of(dtype: DType, bytes: &[u8]) -> Value {
+        let mut wide = [0; 16];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u128::from_le_bytes(wide);
+        let unused = 128 - 8 * bytes.len();
+        match (dtype, dtype.class()) {
+            (DType::BF16, _) => Value::Float(bf16::from_bits(bits as u16).to_f64()),
+            (DType::F16, _) => Value::Float(f16::from_bits(bits as u16).to_f64()),
+            (DType::F32, _) => Value::Float(f32::from_bits(bits as u32).into()),
+            (_, Class::Float) => Value::Float(f64::from_bits(bits as u64)),
+            (_, Class::Bool) => Value::Bool(bits != 0),
+            (_, Class::Unsigned) => Value::Integer(bits as i128),
+            // Shifted up and back, the sign fills the unused bits.
+            (_, Class::Signed) => Value::Integer((bits << unused) as i128 >> unused),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Float(a), Value::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+            (Value::Integer(a), Value::Integer(b)) => a == b,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Float(v) => write!(f, "{v:?}"),
+            Value::Integer(v) => write!(f, "{v}"),
+            Value::Bool(v) => write!(f, "{v}"),
+        }
+    }
+}
+
+/// Coordinates of element `at` of a shape that has it.
+fn coordinates(mut at: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index: Vec<u64> = Vec::new();
+    for size in shape.iter().rev() {
+        index.push(at % size);
+        at /= size;
+    }
+    index.reverse();
+    index
+}

@@ -1,0 +1,34 @@
+//! ONNX models and tensors: the operators by name and opset, `.onnx` files, `TensorProto`, and a
+//! runner for cases in the layout of ONNX's node tests.
+//!
+//! The core computes every element type with every operator; this layer is as strict as the
+//! standard and refuses what an opset does not allow, by name. Nothing here computes: a
+//! [`Model`] is run with a closure that evaluates one [`Problem`](crate::Problem) at a time, a
+//! device's or the reference's.
+//!
+//! ```
+//! use wgreduce::onnx::{AttributeProto, Input, Operator};
+//! use wgreduce::{DType, Problem};
+//!
+//! let last = AttributeProto::int("axis", -1);
+//! let operator = Operator::new("ArgMax", "", 17, &[last])?;
+//! let scores = Input { dtype: DType::F32, shape: &[64, 1000], data: None };
+//! assert_eq!(operator.problem(&[Some(scores)])?, Problem::arg_max(DType::F32, &[64, 1000], -1)?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod cases;
+mod compare;
+mod error;
+mod model;
+pub mod proto;
+mod rules;
+mod tensor;
+
+pub use cases::{CaseReport, Computed, Folder, Outcome, PathError, discover};
+pub use compare::{Difference, compare};
+pub use error::OnnxError;
+pub use model::{Model, RunError};
+pub use proto::AttributeProto;
+pub use rules::{Input, Operator};
+pub use tensor::Tensor;

@@ -1,0 +1,382 @@
+//! Models: a graph of our operators, checked when it is read, then run node by node.
+
+use super::proto::{Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+use super::proto::{TypeProto, ValueInfoProto};
+use super::rules::is_default_domain;
+use super::tensor::{self, Tensor};
+use super::{Input, OnnxError, Operator};
+use crate::{DType, Problem};
+use prost::Message;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+
+/// The most bytes of results of one run. A protobuf message, and so an ONNX file, cannot be
+/// larger; a file of a few bytes can ask for more, by broadcasting or by reducing nothing.
+const RESULT_LIMIT: u64 = i32::MAX as u64;
+
+/// A model whose operators, attributes and names are legal.
+#[derive(Clone, Debug)]
+pub struct Model {
+    constants: HashMap<String, Tensor>,
+    inputs: Vec<Declared>,
+    outputs: Vec<Declared>,
+    nodes: Vec<Node>,
+}
+
+/// A graph input or output; what the graph leaves open is `None`.
+#[derive(Clone, Debug)]
+struct Declared {
+    name: String,
+    dtype: Option<DType>,
+    shape: Option<Vec<Option<u64>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    operator: Operator,
+    inputs: Vec<String>,
+    output: String,
+}
+
+/// Why a model did not run: it does not fit its inputs, or the evaluation failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError<E> {
+    /// The model or its inputs.
+    #[error(transparent)]
+    Onnx(#[from] OnnxError),
+    /// What the closure gave.
+    #[error("{0}")]
+    Evaluate(E),
+}
+
+impl Model {
+    /// Reads a `ModelProto`.
+    ///
+    /// # Errors
+    /// Unless it is one, of operators that are ours in versions that exist, with legal attributes,
+    /// every name defined once and before its use, and all data inside.
+    pub fn decode(bytes: &[u8]) -> Result<Model, OnnxError> {
+        let what = "ModelProto";
+        let proto = ModelProto::decode(bytes);
+        let proto = proto.map_err(|source| OnnxError::Protobuf { what, source })?;
+        Model::from_proto(proto)
+    }
+
+    /// The model of a message.
+    ///
+    /// # Errors
+    /// As [`Model::decode`].
+    pub fn from_proto(proto: ModelProto) -> Result<Model, OnnxError> {
+        let graph = proto.graph.ok_or(OnnxError::NoGraph)?;
+        let unsupported = [
+            ("functions", proto.functions.len()),
+            ("sparse initializers", graph.sparse_initializer.len()),
+        ];
+        if let Some(&(what, _)) = unsupported.iter().find(|u| u.1 > 0) {
+            return Err(OnnxError::Unsupported { what });
+        }
+        let opset = opset(&proto.opset_import)?;
+        let nodes = graph.node.iter().map(|n| Node::new(n, opset));
+        let nodes = nodes.collect::<Result<_, _>>()?;
+        check_names(&graph)?;
+        let mut constants = HashMap::new();
+        for proto in graph.initializer {
+            constants.insert(proto.name.clone(), Tensor::from_proto(proto)?);
+        }
+        let model = Model {
+            constants,
+            inputs: declared(graph.input)?,
+            outputs: declared(graph.output)?,
+            nodes,
+        };
+        match model.inputs.iter().find(|i| i.dtype.is_none()) {
+            Some(Declared { name, .. }) => Err(OnnxError::NotATensor { name: name.clone() }),
+            None => Ok(model),
+        }
+    }
+
+    /// Names of the graph's inputs, in order, with those that have a default.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.inputs.iter().map(|i| i.name.as_str())
+    }
+
+    /// Names of the graph's outputs, in order.
+    pub fn outputs(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.outputs.iter().map(|o| o.name.as_str())
+    }
+
+    /// Computes the graph's outputs, in order. `inputs` are the graph's, in order; one that is
+    /// `None` or left off at the end takes its default. `evaluate` computes one problem from its
+    /// inputs' bytes.
+    ///
+    /// # Errors
+    /// [`RunError::Onnx`] unless the inputs, and what is computed from them, are legal for the
+    /// operators and as the graph declares; [`RunError::Evaluate`] with the first error of
+    /// `evaluate`.
+    pub fn run<E>(
+        &self,
+        inputs: &[Option<Tensor>],
+        mut evaluate: impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+    ) -> Result<Vec<Tensor>, RunError<E>> {
+        let mut values = self.start(inputs)?;
+        let mut room = RESULT_LIMIT;
+        for node in &self.nodes {
+            let given: Vec<Option<&Tensor>> =
+                node.inputs.iter().map(|n| value(&values, n)).collect();
+            let problem = node.problem(&given)?;
+            room = reserve(room, &problem)?;
+            let data = given.into_iter().flatten().take(problem.inputs().len());
+            let data: Vec<&[u8]> = data.map(Tensor::bytes).collect();
+            let result = evaluate(&problem, &data).map_err(RunError::Evaluate)?;
+            values.insert(&node.output, Cow::Owned(result_of(&problem, result)?));
+        }
+        let mut outputs = Vec::new();
+        for output in &self.outputs {
+            // Taken out, not copied: names of outputs differ.
+            let tensor = values.remove(output.name.as_str());
+            let tensor = tensor.ok_or_else(|| undefined("the graph's output", &output.name))?;
+            output.check(&tensor)?;
+            outputs.push(tensor.into_owned());
+        }
+        Ok(outputs)
+    }
+
+    /// The values that are there before the first node: constants and inputs.
+    fn start<'a>(&'a self, inputs: &'a [Option<Tensor>]) -> Result<Values<'a>, OnnxError> {
+        if inputs.len() > self.inputs.len() {
+            return Err(OnnxError::TooManyInputs {
+                expected: self.inputs.len(),
+                actual: inputs.len(),
+            });
+        }
+        let constants = self.constants.iter();
+        let mut values: Values<'_> = constants
+            .map(|(n, t)| (n.as_str(), Cow::Borrowed(t)))
+            .collect();
+        let given = inputs
+            .iter()
+            .map(Option::as_ref)
+            .chain(std::iter::repeat(None));
+        for (declared, tensor) in self.inputs.iter().zip(given) {
+            let name = declared.name.as_str();
+            let tensor = tensor.or_else(|| self.constants.get(name));
+            let tensor = tensor.ok_or_else(|| OnnxError::MissingInput { name: name.into() })?;
+            declared.check(tensor)?;
+            values.insert(name, Cow::Borrowed(tensor));
+        }
+        Ok(values)
+    }
+}
+
+type Values<'a> = HashMap<&'a str, Cow<'a, Tensor>>;
+
+/// The value of a name; the empty name has none.
+fn value<'a>(values: &'a Values<'_>, name: &str) -> Option<&'a Tensor> {
+    values.get(name).map(Cow::as_ref)
+}
+
+/// What is left of the room for results after this problem's.
+fn reserve(room: u64, problem: &Problem) -> Result<u64, OnnxError> {
+    let outputs = problem.outputs();
+    let left = outputs
+        .iter()
+        .try_fold(room, |room, o| room.checked_sub(o.bytes()));
+    left.ok_or(OnnxError::ResultTooLarge {
+        limit: RESULT_LIMIT,
+    })
+}
+
+/// The first (and for ONNX only) output of a problem, from what an evaluation gave.
+fn result_of(problem: &Problem, mut result: Vec<Vec<u8>>) -> Result<Tensor, OnnxError> {
+    let outputs = problem.outputs();
+    let expected: Vec<u64> = outputs.iter().map(|o| o.bytes()).collect();
+    let actual: Vec<u64> = result.iter().map(|r| r.len() as u64).collect();
+    if expected != actual {
+        let problem = problem.to_string();
+        return Err(OnnxError::Evaluation {
+            problem,
+            expected,
+            actual,
+        });
+    }
+    Tensor::new(outputs[0].dtype, &outputs[0].shape, result.swap_remove(0))
+}
+
+impl Node {
+    fn new(proto: &NodeProto, opset: i64) -> Result<Node, OnnxError> {
+        let operator = Operator::new(&proto.op_type, &proto.domain, opset, &proto.attribute)?;
+        match proto.output.as_slice() {
+            [output] => Ok(Node {
+                operator,
+                inputs: proto.input.clone(),
+                output: output.clone(),
+            }),
+            outputs => Err(OnnxError::OutputCount {
+                op: operator.op(),
+                opset,
+                actual: outputs.len(),
+            }),
+        }
+    }
+
+    fn problem(&self, given: &[Option<&Tensor>]) -> Result<Problem, OnnxError> {
+        let inputs = given.iter().map(|tensor| {
+            tensor.map(|tensor| Input {
+                dtype: tensor.dtype(),
+                shape: tensor.shape(),
+                data: Some(tensor.bytes()),
+            })
+        });
+        self.operator.problem(&inputs.collect::<Vec<_>>())
+    }
+}
+
+impl Declared {
+    fn new(proto: ValueInfoProto) -> Result<Declared, OnnxError> {
+        let name = proto.name;
+        let tensor = match proto.r#type {
+            Some(TypeProto { tensor_type: None }) => return Err(OnnxError::NotATensor { name }),
+            Some(TypeProto { tensor_type }) => tensor_type.unwrap_or_default(),
+            None => Default::default(),
+        };
+        let dtype = match tensor.elem_type {
+            0 => None,
+            code => Some(tensor::dtype(&name, code)?),
+        };
+        let shape = match tensor.shape {
+            None => None,
+            Some(shape) => {
+                let dims = shape.dim.into_iter().map(|dim| match dim.value {
+                    Some(Dimension::Value(size)) => dimension(&name, size).map(Some),
+                    Some(Dimension::Param(_)) | None => Ok(None),
+                });
+                Some(dims.collect::<Result<_, _>>()?)
+            }
+        };
+        Ok(Declared { name, dtype, shape })
+    }
+
+    fn check(&self, tensor: &Tensor) -> Result<(), OnnxError> {
+        let actual = tensor.dtype();
+        if let Some(declared) = self.dtype.filter(|&d| d != actual) {
+            let name = self.name.clone();
+            return Err(OnnxError::DeclaredType {
+                name,
+                declared,
+                actual,
+            });
+        }
+        let actual = tensor.shape();
+        let fits = |declared: &Vec<Option<u64>>| {
+            let mut pairs = declared.iter().zip(actual);
+            declared.len() == actual.len() && pairs.all(|(d, a)| d.is_none_or(|d| d == *a))
+        };
+        match &self.shape {
+            Some(declared) if !fits(declared) => Err(OnnxError::DeclaredShape {
+                name: self.name.clone(),
+                declared: declared.clone(),
+                actual: actual.to_vec(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn declared(protos: Vec<ValueInfoProto>) -> Result<Vec<Declared>, OnnxError> {
+    protos.into_iter().map(Declared::new).collect()
+}
+
+fn dimension(name: &str, size: i64) -> Result<u64, OnnxError> {
+    u64::try_from(size).map_err(|_| OnnxError::NegativeDimension {
+        name: name.into(),
+        dims: vec![size],
+    })
+}
+
+/// The opset of ONNX's own domain.
+fn opset(imports: &[OperatorSetIdProto]) -> Result<i64, OnnxError> {
+    let canonical = |domain: &str| match is_default_domain(domain) {
+        true => String::new(),
+        false => domain.to_owned(),
+    };
+    let mut opsets = HashMap::new();
+    for import in imports {
+        if opsets
+            .insert(canonical(&import.domain), import.version)
+            .is_some()
+        {
+            let domain = import.domain.clone();
+            return Err(OnnxError::DuplicateOpset { domain });
+        }
+    }
+    opsets.get("").copied().ok_or(OnnxError::NoOpset)
+}
+
+/// Refuses a graph in which a name is defined twice, or used where it is not defined (yet).
+fn check_names(graph: &GraphProto) -> Result<(), OnnxError> {
+    let inputs = unique("a graph input", graph.input.iter().map(|i| i.name.as_str()))?;
+    let constants = unique(
+        "an initializer",
+        graph.initializer.iter().map(|i| i.name.as_str()),
+    )?;
+    unique(
+        "a graph output",
+        graph.output.iter().map(|o| o.name.as_str()),
+    )?;
+    let computed = graph
+        .node
+        .iter()
+        .flat_map(|n| &n.output)
+        .map(String::as_str);
+    let computed = unique("a node's output", computed)?;
+    // An initializer may be the default of an input, so these two may share names.
+    let mut known = &inputs | &constants;
+    if let Some(name) = known.intersection(&computed).next() {
+        return Err(OnnxError::DuplicateName {
+            name: (*name).into(),
+        });
+    }
+    for node in &graph.node {
+        let user = || format!("{} {:?}", node.op_type, node.name);
+        let mut used = node.input.iter().filter(|name| !name.is_empty());
+        if let Some(name) = used.find(|name| !known.contains(name.as_str())) {
+            return Err(match computed.contains(name.as_str()) {
+                true => OnnxError::UsedTooEarly {
+                    user: user(),
+                    name: name.clone(),
+                },
+                false => undefined(&user(), name),
+            });
+        }
+        known.extend(node.output.iter().map(String::as_str));
+    }
+    let mut outputs = graph.output.iter();
+    match outputs.find(|o| !known.contains(o.name.as_str())) {
+        Some(output) => Err(undefined("the graph's output", &output.name)),
+        None => Ok(()),
+    }
+}
+
+fn undefined(user: &str, name: &str) -> OnnxError {
+    OnnxError::UndefinedName {
+        user: user.into(),
+        name: name.into(),
+    }
+}
+
+fn unique<'a>(
+    what: &'static str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<BTreeSet<&'a str>, OnnxError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if name.is_empty() {
+            return Err(OnnxError::Unnamed { what });
+        }
+        if !seen.insert(name) {
+            return Err(OnnxError::DuplicateName { name: name.into() });
+        }
+    }
+    Ok(seen)
+}

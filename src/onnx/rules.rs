@@ -1,0 +1,437 @@
+//! The operators by opset: which version, which types, which attributes, which inputs.
+
+use super::OnnxError;
+use super::proto::AttributeProto;
+use crate::{DType, Op, Problem, ProblemError};
+
+use Attribute::*;
+use Inputs::*;
+
+/// A version of an operator pair, as a row of the standard's change log.
+#[derive(Debug)]
+struct Version {
+    ops: [Op; 2],
+    since: i64,
+    types: &'static [&'static [DType]],
+    attributes: &'static [Attribute],
+    inputs: Inputs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Attribute {
+    Axis,
+    Axes,
+    Keepdims,
+    SelectLastIndex,
+    NoopWithEmptyAxes,
+    ConsumedInputs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Inputs {
+    /// One tensor.
+    Data,
+    /// One tensor, and perhaps the axes.
+    DataAndAxes,
+    /// One or more, all of one shape.
+    Equal,
+    /// One or more, broadcast against each other.
+    Broadcast,
+}
+
+const ARG: [Op; 2] = [Op::ArgMin, Op::ArgMax];
+const REDUCE: [Op; 2] = [Op::ReduceMin, Op::ReduceMax];
+const ELEMENT: [Op; 2] = [Op::Min, Op::Max];
+
+const FLOAT: &[DType] = &[DType::F16, DType::F32, DType::F64];
+const WIDE: &[DType] = &[DType::I32, DType::I64, DType::U32, DType::U64];
+const INT16: &[DType] = &[DType::I16, DType::U16];
+const INT8: &[DType] = &[DType::I8, DType::U8];
+const BF16: &[DType] = &[DType::BF16];
+const BOOL: &[DType] = &[DType::Bool];
+
+/// The whole standard for these operators.
+#[rustfmt::skip]
+const VERSIONS: [Version; 15] = [
+    //   operators  since  element types                           attributes                          inputs
+    row( ARG,       1,     &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
+    row( ARG,       11,    &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
+    row( ARG,       12,    &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims, SelectLastIndex], Data        ),
+    row( ARG,       13,    &[FLOAT, WIDE, INT16, INT8, BF16],      &[Axis, Keepdims, SelectLastIndex], Data        ),
+    row( REDUCE,    1,     &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( REDUCE,    11,    &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( REDUCE,    12,    &[FLOAT, WIDE, INT8],                   &[Axes, Keepdims],                  Data        ),
+    row( REDUCE,    13,    &[FLOAT, WIDE, INT8, BF16],             &[Axes, Keepdims],                  Data        ),
+    row( REDUCE,    18,    &[FLOAT, WIDE, INT8, BF16],             &[Keepdims, NoopWithEmptyAxes],     DataAndAxes ),
+    row( REDUCE,    20,    &[FLOAT, WIDE, INT8, BF16, BOOL],       &[Keepdims, NoopWithEmptyAxes],     DataAndAxes ),
+    row( ELEMENT,   1,     &[FLOAT],                               &[ConsumedInputs],                  Equal       ),
+    row( ELEMENT,   6,     &[FLOAT],                               &[],                                Equal       ),
+    row( ELEMENT,   8,     &[FLOAT],                               &[],                                Broadcast   ),
+    row( ELEMENT,   12,    &[FLOAT, WIDE, INT16, INT8],            &[],                                Broadcast   ),
+    row( ELEMENT,   13,    &[FLOAT, WIDE, INT16, INT8, BF16],      &[],                                Broadcast   ),
+];
+
+const fn row(
+    ops: [Op; 2],
+    since: i64,
+    types: &'static [&'static [DType]],
+    attributes: &'static [Attribute],
+    inputs: Inputs,
+) -> Version {
+    Version {
+        ops,
+        since,
+        types,
+        attributes,
+        inputs,
+    }
+}
+
+impl Attribute {
+    const fn name(self) -> &'static str {
+        match self {
+            Axis => "axis",
+            Axes => "axes",
+            Keepdims => "keepdims",
+            SelectLastIndex => "select_last_index",
+            NoopWithEmptyAxes => "noop_with_empty_axes",
+            ConsumedInputs => "consumed_inputs",
+        }
+    }
+}
+
+impl Inputs {
+    fn most(self) -> Option<usize> {
+        match self {
+            Data => Some(1),
+            DataAndAxes => Some(2),
+            Equal | Broadcast => None,
+        }
+    }
+}
+
+/// The attributes' values: the standard's defaults, then what the node says.
+#[derive(Clone, Debug)]
+struct Settings {
+    axis: i64,
+    axes: Vec<i64>,
+    keepdims: bool,
+    select_last_index: bool,
+    noop_with_empty_axes: bool,
+}
+
+/// An operator of a certain opset with its attributes, all legal.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    op: Op,
+    opset: i64,
+    version: &'static Version,
+    settings: Settings,
+}
+
+/// What an operator has to know of an input before it is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input<'a> {
+    /// Element type.
+    pub dtype: DType,
+    /// Shape.
+    pub shape: &'a [u64],
+    /// The elements, little-endian: needed only for an axes input.
+    pub data: Option<&'a [u8]>,
+}
+
+impl Operator {
+    /// The operator `op_type` of `domain` (empty or `ai.onnx`) as of `opset`: its newest version
+    /// at or below that.
+    ///
+    /// # Errors
+    /// Unless operator, opset, and the attributes' names, types and switches are legal.
+    pub fn new(
+        op_type: &str,
+        domain: &str,
+        opset: i64,
+        attributes: &[AttributeProto],
+    ) -> Result<Operator, OnnxError> {
+        let ours = is_default_domain(domain);
+        let op = Op::ALL.into_iter().find(|op| ours && op.name() == op_type);
+        let op = op.ok_or_else(|| OnnxError::UnknownOperator {
+            op_type: op_type.into(),
+            domain: domain.into(),
+        })?;
+        let version = versions(op).rfind(|v| v.since <= opset);
+        let version = version.ok_or(OnnxError::NoVersion { op, opset })?;
+        let settings = Settings {
+            axis: 0,
+            axes: Vec::new(),
+            keepdims: true,
+            select_last_index: false,
+            noop_with_empty_axes: false,
+        };
+        let mut operator = Operator {
+            op,
+            opset,
+            version,
+            settings,
+        };
+        let mut given = Vec::new();
+        for proto in attributes {
+            let attribute = operator.attribute(&proto.name)?;
+            if given.contains(&attribute) {
+                let attribute = attribute.name();
+                return Err(OnnxError::DuplicateAttribute {
+                    op,
+                    opset,
+                    attribute,
+                });
+            }
+            operator.set(attribute, proto)?;
+            given.push(attribute);
+        }
+        Ok(operator)
+    }
+
+    /// Which operator it is.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// The opset it was asked for in.
+    pub fn opset(&self) -> i64 {
+        self.opset
+    }
+
+    /// The opset that introduced the version in use.
+    pub fn since(&self) -> i64 {
+        self.version.since
+    }
+
+    fn attribute(&self, name: &str) -> Result<Attribute, OnnxError> {
+        let named = |v: &Version| v.attributes.iter().copied().find(|a| a.name() == name);
+        named(self.version).ok_or_else(|| OnnxError::UnknownAttribute {
+            op: self.op,
+            opset: self.opset,
+            attribute: name.into(),
+            versions: versions(self.op)
+                .filter(|v| named(v).is_some())
+                .map(|v| v.since)
+                .collect(),
+        })
+    }
+
+    fn set(&mut self, attribute: Attribute, proto: &AttributeProto) -> Result<(), OnnxError> {
+        match attribute {
+            Axis => self.settings.axis = self.int(attribute, proto)?,
+            Axes => self.settings.axes = self.ints(attribute, proto)?,
+            Keepdims => self.settings.keepdims = self.switch(attribute, proto)?,
+            SelectLastIndex => self.settings.select_last_index = self.switch(attribute, proto)?,
+            NoopWithEmptyAxes => {
+                self.settings.noop_with_empty_axes = self.switch(attribute, proto)?;
+            }
+            // A hint for memory reuse from ONNX's first days: it never changed the result.
+            ConsumedInputs => drop(self.ints(attribute, proto)?),
+        }
+        Ok(())
+    }
+
+    fn int(&self, attribute: Attribute, proto: &AttributeProto) -> Result<i64, OnnxError> {
+        match has_type(proto, AttributeProto::INT) {
+            true => Ok(proto.i.unwrap_or(0)),
+            false => Err(self.wrong_type(attribute, "INT")),
+        }
+    }
+
+    fn ints(&self, attribute: Attribute, proto: &AttributeProto) -> Result<Vec<i64>, OnnxError> {
+        match has_type(proto, AttributeProto::INTS) {
+            true => Ok(proto.ints.clone()),
+            false => Err(self.wrong_type(attribute, "INTS")),
+        }
+    }
+
+    fn switch(&self, attribute: Attribute, proto: &AttributeProto) -> Result<bool, OnnxError> {
+        match self.int(attribute, proto)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            value => Err(OnnxError::AttributeValue {
+                op: self.op,
+                opset: self.opset,
+                attribute: attribute.name(),
+                value,
+            }),
+        }
+    }
+
+    fn wrong_type(&self, attribute: Attribute, expected: &'static str) -> OnnxError {
+        OnnxError::AttributeType {
+            op: self.op,
+            opset: self.opset,
+            attribute: attribute.name(),
+            expected,
+        }
+    }
+
+    /// The problem that the operator poses for these inputs, in the node's order; `None` is an
+    /// absent one. The problem's inputs are the first of them.
+    ///
+    /// # Errors
+    /// Unless the number of inputs, their types and shapes, and the axes are legal.
+    pub fn problem(&self, inputs: &[Option<Input<'_>>]) -> Result<Problem, OnnxError> {
+        let inputs = self.present(inputs)?;
+        let (data, axes) = match self.version.inputs {
+            DataAndAxes => inputs.split_at(1),
+            Data | Equal | Broadcast => (&inputs[..], &[][..]),
+        };
+        self.check_types(data)?;
+        self.check_shapes(data)?;
+        let axes = match axes {
+            [axes] => self.axes(axes)?,
+            _ => self.settings.axes.clone(),
+        };
+        let problem = self.pose(data, &axes);
+        problem.map_err(|source| OnnxError::Problem {
+            op: self.op,
+            opset: self.opset,
+            source,
+        })
+    }
+
+    fn pose(&self, data: &[Input<'_>], axes: &[i64]) -> Result<Problem, ProblemError> {
+        let Input { dtype, shape, .. } = data[0];
+        let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
+        let set = &self.settings;
+        match self.op {
+            Op::ArgMin => Problem::arg_min(dtype, shape, set.axis)?
+                .keepdims(set.keepdims)?
+                .select_last_index(set.select_last_index),
+            Op::ArgMax => Problem::arg_max(dtype, shape, set.axis)?
+                .keepdims(set.keepdims)?
+                .select_last_index(set.select_last_index),
+            Op::ReduceMin => Problem::reduce_min(dtype, shape, axes)?
+                .keepdims(set.keepdims)?
+                .noop_with_empty_axes(set.noop_with_empty_axes),
+            Op::ReduceMax => Problem::reduce_max(dtype, shape, axes)?
+                .keepdims(set.keepdims)?
+                .noop_with_empty_axes(set.noop_with_empty_axes),
+            Op::Min => Problem::min(dtype, &shapes),
+            Op::Max => Problem::max(dtype, &shapes),
+        }
+    }
+
+    /// The inputs without absent ones at the end, which are as good as not written.
+    fn present<'a>(&self, inputs: &[Option<Input<'a>>]) -> Result<Vec<Input<'a>>, OnnxError> {
+        let (op, opset) = (self.op, self.opset);
+        let actual = inputs
+            .iter()
+            .rposition(Option::is_some)
+            .map_or(0, |i| i + 1);
+        let most = self.version.inputs.most();
+        if actual == 0 || most.is_some_and(|most| actual > most) {
+            return Err(OnnxError::InputCount {
+                op,
+                opset,
+                actual,
+                most,
+            });
+        }
+        let inputs = inputs[..actual].iter().enumerate();
+        inputs
+            .map(|(input, i)| i.ok_or(OnnxError::AbsentInput { op, opset, input }))
+            .collect()
+    }
+
+    fn check_types(&self, data: &[Input<'_>]) -> Result<(), OnnxError> {
+        let (op, opset) = (self.op, self.opset);
+        let first = data[0].dtype;
+        for (input, &Input { dtype, .. }) in data.iter().enumerate() {
+            let legal = self.version.types.concat();
+            if !legal.contains(&dtype) {
+                return Err(OnnxError::IllegalType {
+                    op,
+                    opset,
+                    dtype,
+                    legal,
+                });
+            }
+            if dtype != first {
+                return Err(OnnxError::MixedTypes {
+                    op,
+                    opset,
+                    input,
+                    dtype,
+                    first,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_shapes(&self, data: &[Input<'_>]) -> Result<(), OnnxError> {
+        let (op, opset) = (self.op, self.opset);
+        let first = data[0].shape;
+        // The core takes a scalar as a row of one; the standard's range [-r, r-1] is empty.
+        if op.is_index() && first.is_empty() {
+            return Err(OnnxError::Scalar { op, opset });
+        }
+        let equal = self.version.inputs == Equal;
+        let differs = |i: &Input<'_>| equal && i.shape != first;
+        match data.iter().position(differs) {
+            None => Ok(()),
+            Some(input) => Err(OnnxError::UnequalShapes {
+                op,
+                opset,
+                input,
+                shape: data[input].shape.to_vec(),
+                first: first.to_vec(),
+            }),
+        }
+    }
+
+    fn axes(&self, input: &Input<'_>) -> Result<Vec<i64>, OnnxError> {
+        let (op, opset) = (self.op, self.opset);
+        let (DType::I64, &[count]) = (input.dtype, input.shape) else {
+            let (dtype, shape) = (input.dtype, input.shape.to_vec());
+            return Err(OnnxError::AxesInput {
+                op,
+                opset,
+                dtype,
+                shape,
+            });
+        };
+        let expected = count.saturating_mul(DType::I64.size());
+        match input.data {
+            Some(data) if data.len() as u64 == expected => {
+                let (elements, _) = data.as_chunks();
+                Ok(elements.iter().map(|e| i64::from_le_bytes(*e)).collect())
+            }
+            _ => Err(OnnxError::AxesData {
+                op,
+                opset,
+                expected,
+            }),
+        }
+    }
+}
+
+/// Whether a domain is ONNX's own.
+pub(super) fn is_default_domain(domain: &str) -> bool {
+    matches!(domain, "" | "ai.onnx")
+}
+
+fn versions(op: Op) -> impl DoubleEndedIterator<Item = &'static Version> {
+    VERSIONS.iter().filter(move |v| v.ops.contains(&op))
+}
+
+/// Whether an attribute is of that type and has no other value. Files of ONNX's first days do
+/// not write the type; a value that is not written is 0 or empty.
+fn has_type(proto: &AttributeProto, wanted: i32) -> bool {
+    let others = [
+        (AttributeProto::FLOAT, proto.f.is_some()),
+        (AttributeProto::INT, proto.i.is_some()),
+        (AttributeProto::STRING, proto.s.is_some()),
+        (AttributeProto::FLOATS, !proto.floats.is_empty()),
+        (AttributeProto::INTS, !proto.ints.is_empty()),
+    ];
+    let written = |t: i32| others.contains(&(t, true));
+    let typed = proto.r#type == wanted || (proto.r#type == 0 && written(wanted));
+    let other = others.iter().any(|&(t, set)| set && t != wanted);
+    typed && !other && proto.ref_attr_name.is_empty()
+}

@@ -1,0 +1,285 @@
+//! Tensors, from and to ONNX's form.
+
+use super::OnnxError;
+use super::proto::TensorProto;
+use crate::{Class, DType};
+use prost::Message;
+
+/// An element type, a shape, and the elements: little-endian, in C order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    dtype: DType,
+    shape: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl Tensor {
+    /// A tensor of these elements.
+    ///
+    /// # Errors
+    /// [`OnnxError::DataLength`], [`OnnxError::TooLarge`] unless `bytes` is as long as type and
+    /// shape say.
+    pub fn new(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Result<Tensor, OnnxError> {
+        Form::new("", dtype, shape.to_vec())?.filled("bytes", bytes)
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Shape.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// The elements.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The elements, without the rest.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Reads a `TensorProto`.
+    ///
+    /// # Errors
+    /// Unless it is one, of one of the thirteen types, whole and with its data inside.
+    pub fn decode(bytes: &[u8]) -> Result<Tensor, OnnxError> {
+        let what = "TensorProto";
+        let proto = TensorProto::decode(bytes);
+        let proto = proto.map_err(|source| OnnxError::Protobuf { what, source })?;
+        Tensor::from_proto(proto)
+    }
+
+    /// The bytes of a `TensorProto` of that name, data in `raw_data`.
+    pub fn encode(&self, name: &str) -> Vec<u8> {
+        self.to_proto(name).encode_to_vec()
+    }
+
+    /// The message with that name, data in `raw_data`.
+    pub fn to_proto(&self, name: &str) -> TensorProto {
+        TensorProto {
+            dims: self.shape.iter().map(|&d| d as i64).collect(),
+            data_type: code(self.dtype),
+            name: name.into(),
+            raw_data: Some(self.bytes.clone()),
+            ..Default::default()
+        }
+    }
+
+    /// The tensor of a message.
+    ///
+    /// # Errors
+    /// As [`Tensor::decode`].
+    pub fn from_proto(proto: TensorProto) -> Result<Tensor, OnnxError> {
+        let TensorProto { name, .. } = &proto;
+        let name = name.clone();
+        if proto.data_location != 0 || !proto.external_data.is_empty() {
+            return Err(OnnxError::ExternalData { name });
+        }
+        if proto.segment.is_some() {
+            return Err(OnnxError::Segment { name });
+        }
+        let dtype = dtype(&name, proto.data_type)?;
+        let form = Form::new(&name, dtype, dimensions(&name, &proto.dims)?)?;
+        let raw = proto.raw_data.as_ref().is_some_and(|raw| !raw.is_empty());
+        let own = if raw { "raw_data" } else { typed_field(dtype) };
+        let other = fields(&proto).into_iter().find(|f| f.1 > 0 && f.0 != own);
+        if let Some((field, _)) = other {
+            return Err(OnnxError::DataField { name, dtype, field });
+        }
+        match raw {
+            true => form.filled("raw_data", proto.raw_data.unwrap_or_default()),
+            false => form.typed(&proto),
+        }
+    }
+}
+
+/// A tensor before its data is there.
+struct Form<'a> {
+    name: &'a str,
+    dtype: DType,
+    shape: Vec<u64>,
+    elements: u64,
+}
+
+impl<'a> Form<'a> {
+    fn new(name: &'a str, dtype: DType, shape: Vec<u64>) -> Result<Form<'a>, OnnxError> {
+        let elements = match shape.contains(&0) {
+            true => Some(0),
+            false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
+        };
+        let bytes = elements.and_then(|n| n.checked_mul(dtype.size()));
+        // Also each dimension alone must be an ONNX dimension, which a zero beside it hides.
+        let fits = bytes.is_some_and(|b| i64::try_from(b).is_ok())
+            && shape.iter().all(|&d| i64::try_from(d).is_ok());
+        match elements {
+            Some(elements) if fits => Ok(Form {
+                name,
+                dtype,
+                shape,
+                elements,
+            }),
+            _ => Err(OnnxError::TooLarge {
+                name: name.into(),
+                shape,
+            }),
+        }
+    }
+
+    fn filled(self, field: &'static str, bytes: Vec<u8>) -> Result<Tensor, OnnxError> {
+        let expected = self.elements * self.dtype.size();
+        self.check_length(field, "bytes", expected, bytes.len())?;
+        let Form { dtype, shape, .. } = self;
+        Ok(Tensor {
+            dtype,
+            shape,
+            bytes,
+        })
+    }
+
+    fn typed(self, proto: &TensorProto) -> Result<Tensor, OnnxError> {
+        let field = typed_field(self.dtype);
+        let found = fields(proto).into_iter().find(|f| f.0 == field);
+        let actual = found.map_or(0, |f| f.1);
+        self.check_length(field, "elements", self.elements, actual)?;
+        let bytes = match self.dtype {
+            DType::F32 => proto
+                .float_data
+                .iter()
+                .flat_map(|v| v.to_le_bytes())
+                .collect(),
+            DType::F64 => proto
+                .double_data
+                .iter()
+                .flat_map(|v| v.to_le_bytes())
+                .collect(),
+            DType::Bool => proto.int32_data.iter().map(|&v| u8::from(v != 0)).collect(),
+            DType::I64 => self.integers(&proto.int64_data)?,
+            DType::U32 | DType::U64 => self.integers(&proto.uint64_data)?,
+            // Of the 16-bit floats the field holds the bits.
+            DType::BF16
+            | DType::F16
+            | DType::I8
+            | DType::I16
+            | DType::I32
+            | DType::U8
+            | DType::U16 => self.integers(&proto.int32_data)?,
+        };
+        self.filled(field, bytes)
+    }
+
+    fn integers<T: Copy + Into<i128>>(&self, values: &[T]) -> Result<Vec<u8>, OnnxError> {
+        let size = self.dtype.size() as usize;
+        let range = match self.dtype.class() {
+            Class::Signed => -(1 << (8 * size - 1))..1 << (8 * size - 1),
+            Class::Float | Class::Unsigned | Class::Bool => 0..1i128 << (8 * size),
+        };
+        let mut bytes = Vec::with_capacity(values.len() * size);
+        for (index, &value) in values.iter().enumerate() {
+            let value: i128 = value.into();
+            if !range.contains(&value) {
+                let (name, dtype) = (self.name.into(), self.dtype);
+                return Err(OnnxError::ValueRange {
+                    name,
+                    dtype,
+                    index,
+                    value,
+                });
+            }
+            bytes.extend_from_slice(&value.to_le_bytes()[..size]);
+        }
+        Ok(bytes)
+    }
+
+    fn check_length(
+        &self,
+        field: &'static str,
+        unit: &'static str,
+        expected: u64,
+        actual: usize,
+    ) -> Result<(), OnnxError> {
+        match actual as u64 == expected {
+            true => Ok(()),
+            false => Err(OnnxError::DataLength {
+                name: self.name.into(),
+                dtype: self.dtype,
+                shape: self.shape.clone(),
+                field,
+                unit,
+                expected,
+                actual: actual as u64,
+            }),
+        }
+    }
+}
+
+/// Where the elements of a type are when they are not in `raw_data`.
+fn typed_field(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "float_data",
+        DType::F64 => "double_data",
+        DType::I64 => "int64_data",
+        DType::U32 | DType::U64 => "uint64_data",
+        DType::BF16
+        | DType::F16
+        | DType::I8
+        | DType::I16
+        | DType::I32
+        | DType::U8
+        | DType::U16
+        | DType::Bool => "int32_data",
+    }
+}
+
+/// The fields for data, and how much is in each.
+fn fields(proto: &TensorProto) -> [(&'static str, usize); 7] {
+    [
+        ("raw_data", proto.raw_data.as_ref().map_or(0, Vec::len)),
+        ("float_data", proto.float_data.len()),
+        ("int32_data", proto.int32_data.len()),
+        ("string_data", proto.string_data.len()),
+        ("int64_data", proto.int64_data.len()),
+        ("double_data", proto.double_data.len()),
+        ("uint64_data", proto.uint64_data.len()),
+    ]
+}
+
+/// ONNX's code of an element type.
+const fn code(dtype: DType) -> i32 {
+    match dtype {
+        DType::F32 => 1,
+        DType::U8 => 2,
+        DType::I8 => 3,
+        DType::U16 => 4,
+        DType::I16 => 5,
+        DType::I32 => 6,
+        DType::I64 => 7,
+        DType::Bool => 9,
+        DType::F16 => 10,
+        DType::F64 => 11,
+        DType::U32 => 12,
+        DType::U64 => 13,
+        DType::BF16 => 16,
+    }
+}
+
+/// The element type of a code; `name` is whose it is.
+pub(super) fn dtype(name: &str, data_type: i32) -> Result<DType, OnnxError> {
+    let found = DType::ALL.into_iter().find(|&t| code(t) == data_type);
+    found.ok_or_else(|| OnnxError::ElementType {
+        name: name.into(),
+        code: data_type,
+    })
+}
+
+fn dimensions(name: &str, dims: &[i64]) -> Result<Vec<u64>, OnnxError> {
+    let shape: Result<Vec<u64>, _> = dims.iter().map(|&d| u64::try_from(d)).collect();
+    shape.map_err(|_| OnnxError::NegativeDimension {
+        name: name.into(),
+        dims: dims.to_vec(),
+    })
+}

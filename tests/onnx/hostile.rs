@@ -1,0 +1,194 @@
+//! Files that were made to break a reader: every one is refused or read, none panics.
+
+use crate::held_out::cases;
+use crate::support::*;
+use proptest::prelude::*;
+use prost::Message;
+use std::sync::LazyLock;
+use wgreduce::DType;
+use wgreduce::onnx::proto::*;
+use wgreduce::onnx::{AttributeProto, Model, OnnxError, RunError, Tensor};
+
+/// Models with initializers, chains and all kinds of attributes, as bytes, with inputs.
+static SEEDS: LazyLock<Vec<(Vec<u8>, Vec<Tensor>)>> = LazyLock::new(|| {
+    let seeds = cases(7, 1).into_iter().step_by(9);
+    seeds
+        .map(|case| (case.model.encode_to_vec(), case.inputs))
+        .collect()
+});
+
+/// Reads and, where that works, runs: small, so that a huge result would be a failure.
+fn survive(bytes: &[u8], inputs: &[Tensor]) {
+    let Ok(model) = Model::decode(bytes) else {
+        return;
+    };
+    let inputs: Vec<Option<Tensor>> = inputs.iter().cloned().map(Some).collect();
+    let given: usize = inputs.iter().flatten().map(|t| t.bytes().len()).sum();
+    let result = model.run(&inputs, |problem, data| {
+        let wanted: u64 = problem.outputs().iter().map(|o| o.bytes()).sum();
+        // More than this only a mutated initializer could ask for, by broadcasting.
+        match wanted > 1 << 20 {
+            true => Err(None),
+            false => evaluate(problem, data).map_err(Some),
+        }
+    });
+    match result {
+        Ok(outputs) => outputs.iter().for_each(|output| {
+            assert_eq!(
+                Tensor::decode(&output.encode("y")).as_ref(),
+                Ok(output),
+                "{given}"
+            );
+        }),
+        Err(RunError::Evaluate(Some(error))) => panic!("a model posed an unfit problem: {error}"),
+        Err(error) => assert!(!matches!(
+            error,
+            RunError::Onnx(OnnxError::Evaluation { .. })
+        )),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn mutated_models_are_refused_or_run(
+        seed in 0..1000usize,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let (bytes, inputs) = &SEEDS[seed % SEEDS.len()];
+        let mut bytes = bytes.clone();
+        for (at, byte) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        survive(&bytes, inputs);
+    }
+
+    #[test]
+    fn random_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        survive(&bytes, &[]);
+        if let Ok(tensor) = Tensor::decode(&bytes) {
+            prop_assert!(tensor.bytes().len() <= bytes.len() * 8);
+        }
+    }
+
+    #[test]
+    fn mutated_tensors_are_refused_or_backed_by_the_file(
+        dtype in 0..13usize,
+        typed: bool,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let tensor = zeros(DType::ALL[dtype], &[3, 2]);
+        let mut bytes = match typed {
+            true => typed_proto(&tensor, "t").encode_to_vec(),
+            false => tensor.encode("t"),
+        };
+        for (at, byte) in edits {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Ok(tensor) = Tensor::decode(&bytes) {
+            // A packed number of one byte is at most eight in memory.
+            prop_assert!(tensor.bytes().len() <= bytes.len() * 8);
+        }
+    }
+}
+
+#[test]
+fn every_truncation_of_a_model_and_of_a_tensor_is_refused_or_run() {
+    let mut refused = 0;
+    for (bytes, inputs) in SEEDS.iter().take(20) {
+        for length in 0..bytes.len() {
+            survive(&bytes[..length], inputs);
+            refused += usize::from(Model::decode(&bytes[..length]).is_err());
+        }
+    }
+    assert!(refused > 1000, "{refused}");
+    let tensor = tensor(&[2, 3], &[1f32; 6]).encode("t");
+    for length in 0..tensor.len() {
+        assert!(Tensor::decode(&tensor[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn a_length_beyond_the_file_is_refused_without_being_allocated() {
+    // Field 9 (raw_data) and field 4 (float_data) that claim 2^40 bytes.
+    for tag in [0x4a, 0x22] {
+        let bytes = [0x10, 1, tag, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0, 0];
+        let error = Tensor::decode(&bytes).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                OnnxError::Protobuf {
+                    what: "TensorProto",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn deep_nesting_and_unknown_fields_do_not_matter() {
+    // Groups within groups in a field we do not know: the protobuf crate stops at a depth.
+    let nested = [0xfb, 0x07].repeat(100_000);
+    assert!(matches!(
+        Model::decode(&nested),
+        Err(OnnxError::Protobuf { .. })
+    ));
+    let x = zeros(DType::F32, &[2]);
+    let mut unknown = one_node(13, "Min", &[], std::slice::from_ref(&x)).encode_to_vec();
+    unknown.extend([0xfa, 0x07, 3, 1, 2, 3]);
+    let model = Model::decode(&unknown).unwrap();
+    assert_eq!(model.run(&[Some(x.clone())], evaluate).unwrap(), [x]);
+}
+
+#[test]
+fn names_that_are_no_text_are_refused() {
+    let mut bytes = one_node(13, "Min", &[], &[zeros(DType::F32, &[2])]).encode_to_vec();
+    let at = bytes.windows(3).position(|w| w == b"Min").unwrap();
+    bytes[at] = 0xff;
+    assert!(matches!(
+        Model::decode(&bytes),
+        Err(OnnxError::Protobuf {
+            what: "ModelProto",
+            ..
+        })
+    ));
+}
+
+#[test]
+fn many_nodes_and_many_axes_are_no_trouble() {
+    let x = zeros(DType::F32, &[2]);
+    let mut long = one_node(13, "Min", &[], std::slice::from_ref(&x));
+    let graph = long.graph.as_mut().unwrap();
+    let name = |i: usize| if i == 0 { "x0".into() } else { format!("v{i}") };
+    graph.node = (0..5000)
+        .map(|i| node("Min", &[&name(i)], &name(i + 1)))
+        .collect();
+    graph.output = vec![named("v5000")];
+    let input = std::slice::from_ref(&x);
+    assert_eq!(run(&long, input).unwrap(), input);
+    let axes = AttributeProto::ints("axes", &[0; 100_000]);
+    let error = run(
+        &one_node(13, "ReduceMin", &[axes], std::slice::from_ref(&x)),
+        &[x],
+    )
+    .unwrap_err();
+    assert!(matches!(error, OnnxError::Problem { .. }), "{error}");
+}
+
+#[test]
+fn a_tensor_of_very_many_dimensions_runs() {
+    let x = zeros(DType::F32, &[1; 1000]);
+    let proto = one_node(13, "ReduceMin", &[], std::slice::from_ref(&x));
+    assert_eq!(run(&proto, std::slice::from_ref(&x)).unwrap(), [x]);
+    let declared = TensorProto {
+        dims: vec![1; 100_000],
+        data_type: 2,
+        ..Default::default()
+    };
+    assert!(Tensor::decode(&declared.encode_to_vec()).is_err());
+}

@@ -1,0 +1,556 @@
+//! Graphs: names, order, constants, defaults, declared types and shapes, chains.
+
+use crate::support::*;
+use wgreduce::DType::*;
+use wgreduce::onnx::proto::*;
+use wgreduce::onnx::{Model, OnnxError, RunError, Tensor};
+use wgreduce::{Op, Problem};
+
+fn graph(nodes: Vec<NodeProto>, inputs: Vec<ValueInfoProto>, outputs: &[&str]) -> GraphProto {
+    GraphProto {
+        node: nodes,
+        input: inputs,
+        output: outputs.iter().map(|name| named(name)).collect(),
+        ..Default::default()
+    }
+}
+
+fn decode(proto: ModelProto) -> Result<Model, OnnxError> {
+    Model::from_proto(proto)
+}
+
+fn data() -> Tensor {
+    tensor(&[2, 3], &[5f32, 1., 4., 2., 9., 3.])
+}
+
+#[test]
+fn a_chain_of_two_nodes_computes_the_second_from_the_first() {
+    let nodes = vec![
+        with(
+            node("ReduceMax", &["x"], "m"),
+            &[AttributeProto::ints("axes", &[1])],
+        ),
+        node("ArgMin", &["m"], "y"),
+    ];
+    let chain = model(
+        13,
+        graph(nodes, vec![declare("x", F32, &[2, 3])], &["y", "m"]),
+    );
+    let outputs = run(&chain, &[data()]).unwrap();
+    assert_eq!(
+        outputs,
+        [tensor(&[1, 1], &[0i64]), tensor(&[2, 1], &[5f32, 9.])]
+    );
+}
+
+#[test]
+fn axes_may_be_computed_by_another_node() {
+    let nodes = vec![
+        with(
+            node("ArgMax", &["p"], "axes"),
+            &[AttributeProto::int("axis", 0)],
+        ),
+        node("ReduceMin", &["x", "axes"], "y"),
+    ];
+    let inputs = vec![declare("p", I32, &[2]), declare("x", F32, &[2, 3])];
+    let chain = model(18, graph(nodes, inputs, &["y"]));
+    for (p, expected) in [
+        ([7, 1], tensor(&[1, 3], &[2f32, 1., 3.])),
+        ([1, 7], tensor(&[2, 1], &[1f32, 2.])),
+    ] {
+        assert_eq!(
+            run(&chain, &[tensor(&[2], &p), data()]).unwrap(),
+            [expected]
+        );
+    }
+}
+
+#[test]
+fn axes_may_be_an_initializer_an_input_or_the_default_of_one() {
+    let axes = tensor(&[1], &[-1i64]);
+    let nodes = || vec![node("ReduceMin", &["x", "axes"], "y")];
+    let x = || declare("x", F32, &[2, 3]);
+    let expected = [tensor(&[2, 1], &[1f32, 2.])];
+    for proto in [axes.to_proto("axes"), typed_proto(&axes, "axes")] {
+        let mut constant = graph(nodes(), vec![x()], &["y"]);
+        constant.initializer = vec![proto.clone()];
+        assert_eq!(run(&model(18, constant), &[data()]).unwrap(), expected);
+        let mut default = graph(nodes(), vec![x(), declare("axes", I64, &[1])], &["y"]);
+        default.initializer = vec![proto];
+        let default = model(18, default);
+        assert_eq!(run(&default, &[data()]).unwrap(), expected);
+        assert_eq!(run_with(&default, &[Some(data()), None]).unwrap(), expected);
+        let other = tensor(&[1], &[0i64]);
+        assert_eq!(
+            run(&default, &[data(), other]).unwrap(),
+            [tensor(&[1, 3], &[2f32, 1., 3.])]
+        );
+    }
+    let given = model(
+        18,
+        graph(nodes(), vec![x(), declare("axes", I64, &[1])], &["y"]),
+    );
+    assert_eq!(run(&given, &[data(), axes]).unwrap(), expected);
+    let error = run(&given, &[data()]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::MissingInput {
+            name: "axes".into()
+        }
+    );
+}
+
+#[test]
+fn an_input_with_the_empty_name_is_absent() {
+    let absent = graph(
+        vec![node("ReduceMin", &["x", ""], "y")],
+        vec![declare("x", F32, &[2, 3])],
+        &["y"],
+    );
+    assert_eq!(
+        run(&model(18, absent), &[data()]).unwrap(),
+        [tensor(&[1, 1], &[1f32])]
+    );
+    let first = graph(
+        vec![node("ReduceMin", &["", "x"], "y")],
+        vec![declare("x", I64, &[1])],
+        &["y"],
+    );
+    let error = run(&model(18, first), &[tensor(&[1], &[0i64])]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::AbsentInput {
+            op: Op::ReduceMin,
+            opset: 18,
+            input: 0
+        }
+    );
+}
+
+#[test]
+fn outputs_may_be_inputs_or_constants() {
+    let mut through = graph(vec![], vec![declare("x", F32, &[2, 3])], &["c", "x"]);
+    through.initializer = vec![tensor(&[], &[7u8]).to_proto("c")];
+    let outputs = run(&model(13, through), &[data()]).unwrap();
+    assert_eq!(outputs, [tensor(&[], &[7u8]), data()]);
+}
+
+#[test]
+fn a_foreign_node_is_refused_by_name() {
+    for (op_type, domain) in [("Constant", ""), ("Relu", ""), ("Min", "custom")] {
+        let mut foreign = node(op_type, &[], "y");
+        foreign.domain = domain.into();
+        let error = decode(model(13, graph(vec![foreign], vec![], &["y"]))).unwrap_err();
+        let (op_type, domain) = (op_type.into(), domain.into());
+        assert_eq!(error, OnnxError::UnknownOperator { op_type, domain });
+    }
+}
+
+#[test]
+fn the_opset_is_the_one_of_the_default_domain() {
+    let inputs = || vec![declare("x", BF16, &[2])];
+    let mut proto = model(0, graph(vec![node("Min", &["x"], "y")], inputs(), &["y"]));
+    let x = zeros(BF16, &[2]);
+    for imports in [
+        vec![import("ai.onnx", 13), import("other", 1)],
+        vec![import("other", 1), import("", 13)],
+    ] {
+        proto.opset_import = imports;
+        let input = std::slice::from_ref(&x);
+        assert_eq!(run(&proto, input).unwrap(), input);
+    }
+    proto.opset_import = vec![import("", 12), import("other", 13)];
+    assert!(matches!(
+        run(&proto, &[x]),
+        Err(OnnxError::IllegalType { opset: 12, .. })
+    ));
+    for imports in [vec![], vec![import("other", 13)]] {
+        proto.opset_import = imports;
+        assert_eq!(decode(proto.clone()).unwrap_err(), OnnxError::NoOpset);
+    }
+    for domain in ["", "ai.onnx"] {
+        proto.opset_import = vec![import("", 13), import(domain, 13)];
+        let domain = domain.into();
+        assert_eq!(
+            decode(proto.clone()).unwrap_err(),
+            OnnxError::DuplicateOpset { domain }
+        );
+    }
+}
+
+#[test]
+fn a_model_without_a_graph_is_refused() {
+    assert_eq!(Model::decode(&[]).unwrap_err(), OnnxError::NoGraph);
+}
+
+#[test]
+fn cyclic_unsorted_and_dangling_names_are_refused() {
+    let x = || vec![declare("x", F32, &[2])];
+    let early =
+        |nodes: Vec<NodeProto>, name: &str| match decode(model(13, graph(nodes, x(), &["b"])))
+            .unwrap_err()
+        {
+            OnnxError::UsedTooEarly { name: n, .. } => assert_eq!(n, name),
+            other => panic!("{other:?}"),
+        };
+    early(vec![node("Min", &["b"], "b")], "b");
+    early(
+        vec![node("Min", &["x", "b"], "a"), node("Min", &["a"], "b")],
+        "b",
+    );
+    early(
+        vec![node("Min", &["a"], "b"), node("Min", &["x"], "a")],
+        "a",
+    );
+    for (nodes, outputs) in [
+        (vec![node("Min", &["x", "nowhere"], "y")], &["y"]),
+        (vec![node("Min", &["x"], "y")], &["nowhere"]),
+    ] {
+        match decode(model(13, graph(nodes, x(), outputs))).unwrap_err() {
+            OnnxError::UndefinedName { name, .. } => assert_eq!(name, "nowhere"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_name_is_defined_once() {
+    let x = declare("x", F32, &[2]);
+    let min = |output| node("Min", &["x"], output);
+    let twice = [
+        graph(vec![min("x")], vec![x.clone()], &["x"]),
+        graph(vec![min("y"), min("y")], vec![x.clone()], &["y"]),
+        graph(vec![min("y")], vec![x.clone(), x.clone()], &["y"]),
+        graph(vec![min("y")], vec![x.clone()], &["y", "y"]),
+    ];
+    for graph in twice {
+        let error = decode(model(13, graph)).unwrap_err();
+        assert!(matches!(error, OnnxError::DuplicateName { .. }), "{error}");
+    }
+    let constant = zeros(F32, &[2]).to_proto("c");
+    let mut shadowed = graph(vec![min("c")], vec![x.clone()], &["c"]);
+    shadowed.initializer = vec![constant.clone()];
+    let mut doubled = graph(vec![min("y")], vec![x], &["y"]);
+    doubled.initializer = vec![constant.clone(), constant];
+    for graph in [shadowed, doubled] {
+        let error = decode(model(13, graph)).unwrap_err();
+        assert_eq!(error, OnnxError::DuplicateName { name: "c".into() });
+    }
+}
+
+#[test]
+fn what_is_defined_has_a_name() {
+    let x = declare("x", F32, &[2]);
+    let min = |output| vec![node("Min", &["x"], output)];
+    let mut constant = graph(min("y"), vec![x.clone()], &["y"]);
+    constant.initializer = vec![zeros(F32, &[2]).to_proto("")];
+    for graph in [
+        constant,
+        graph(min(""), vec![x.clone()], &["x"]),
+        graph(min("y"), vec![x.clone()], &["y", ""]),
+        graph(min("y"), vec![x, declare("", F32, &[2])], &["y"]),
+    ] {
+        let error = decode(model(13, graph)).unwrap_err();
+        assert!(matches!(error, OnnxError::Unnamed { .. }), "{error}");
+    }
+}
+
+#[test]
+fn a_node_has_one_output() {
+    for outputs in [vec![], vec!["y".to_string(), "z".to_string()]] {
+        let actual = outputs.len();
+        let two = NodeProto {
+            output: outputs,
+            ..node("Min", &["x"], "")
+        };
+        let error = decode(model(
+            13,
+            graph(vec![two], vec![declare("x", F32, &[2])], &["x"]),
+        ))
+        .unwrap_err();
+        assert_eq!(
+            error,
+            OnnxError::OutputCount {
+                op: Op::Min,
+                opset: 13,
+                actual
+            }
+        );
+    }
+}
+
+#[test]
+fn functions_and_sparse_constants_are_refused() {
+    let base = one_node(13, "Min", &[], &[zeros(F32, &[2])]);
+    let mut functions = base.clone();
+    functions.functions.push(Unread {});
+    let mut sparse = base;
+    sparse
+        .graph
+        .as_mut()
+        .unwrap()
+        .sparse_initializer
+        .push(Unread {});
+    for (proto, what) in [(functions, "functions"), (sparse, "sparse initializers")] {
+        assert_eq!(decode(proto).unwrap_err(), OnnxError::Unsupported { what });
+    }
+}
+
+#[test]
+fn a_bad_initializer_is_refused_by_name() {
+    let mut outside = zeros(F32, &[2]).to_proto("c");
+    outside.data_location = 1;
+    let mut graph = graph(vec![node("Min", &["c"], "y")], vec![], &["y"]);
+    graph.initializer = vec![outside];
+    let error = decode(model(13, graph)).unwrap_err();
+    assert_eq!(error, OnnxError::ExternalData { name: "c".into() });
+}
+
+#[test]
+fn inputs_must_be_as_declared() {
+    let proto = one_node(13, "Min", &[], &[zeros(F32, &[2, 3])]);
+    let error = run(&proto, &[zeros(F64, &[2, 3])]).unwrap_err();
+    let (name, declared, actual) = ("x0".to_string(), F32, F64);
+    assert_eq!(
+        error,
+        OnnxError::DeclaredType {
+            name,
+            declared,
+            actual
+        }
+    );
+    for shape in [&[2, 4][..], &[2], &[2, 3, 1], &[]] {
+        let error = run(&proto, &[zeros(F32, shape)]).unwrap_err();
+        let (name, declared, actual) = ("x0".to_string(), vec![Some(2), Some(3)], shape.to_vec());
+        assert_eq!(
+            error,
+            OnnxError::DeclaredShape {
+                name,
+                declared,
+                actual
+            }
+        );
+    }
+    let error = run(&proto, &[zeros(F32, &[2, 3]), zeros(F32, &[2, 3])]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::TooManyInputs {
+            expected: 1,
+            actual: 2
+        }
+    );
+    let error = run(&proto, &[]).unwrap_err();
+    assert_eq!(error, OnnxError::MissingInput { name: "x0".into() });
+}
+
+#[test]
+fn open_dimensions_and_open_ranks_take_any_size() {
+    let param = DimensionProto {
+        value: Some(Dimension::Param("batch".into())),
+    };
+    let dim = vec![param, DimensionProto { value: None }];
+    let ranked = declare_code("x", 1, Some(TensorShapeProto { dim }));
+    let build = |x| model(13, graph(vec![node("Max", &["x"], "y")], vec![x], &["y"]));
+    for shape in [[2, 3], [0, 7]] {
+        let x = zeros(F32, &shape);
+        assert_eq!(
+            run(&build(ranked.clone()), std::slice::from_ref(&x)).unwrap(),
+            [x]
+        );
+    }
+    let error = run(&build(ranked), &[zeros(F32, &[2])]).unwrap_err();
+    assert!(error.to_string().contains("declared as [?, ?]"), "{error}");
+    for shape in [&[][..], &[1, 2, 3, 4]] {
+        let x = zeros(F32, shape);
+        assert_eq!(
+            run(&build(declare_open("x", F32)), std::slice::from_ref(&x)).unwrap(),
+            [x]
+        );
+    }
+}
+
+#[test]
+fn inputs_must_be_declared_as_tensors_of_a_known_type() {
+    let build = |x, y| {
+        let mut graph = graph(vec![node("Max", &["x"], "y")], vec![x], &[]);
+        graph.output = vec![y];
+        decode(model(13, graph)).unwrap_err()
+    };
+    let sequence = |name: &str| ValueInfoProto {
+        r#type: Some(TypeProto { tensor_type: None }),
+        ..named(name)
+    };
+    let not_a_tensor = |name: &str| OnnxError::NotATensor { name: name.into() };
+    assert_eq!(build(named("x"), named("y")), not_a_tensor("x"));
+    assert_eq!(build(sequence("x"), named("y")), not_a_tensor("x"));
+    assert_eq!(
+        build(declare_code("x", 0, None), named("y")),
+        not_a_tensor("x")
+    );
+    assert_eq!(
+        build(declare_open("x", F32), sequence("y")),
+        not_a_tensor("y")
+    );
+    let text = build(declare_code("x", 8, None), named("y"));
+    assert_eq!(
+        text,
+        OnnxError::ElementType {
+            name: "x".into(),
+            code: 8
+        }
+    );
+    let dim = vec![DimensionProto {
+        value: Some(Dimension::Value(-2)),
+    }];
+    let negative = build(
+        declare_code("x", 1, Some(TensorShapeProto { dim })),
+        named("y"),
+    );
+    assert_eq!(
+        negative,
+        OnnxError::NegativeDimension {
+            name: "x".into(),
+            dims: vec![-2]
+        }
+    );
+}
+
+#[test]
+fn outputs_must_be_as_declared() {
+    let x = zeros(F32, &[2, 3]);
+    let mut proto = one_node(13, "ArgMin", &[], std::slice::from_ref(&x));
+    let mut check = |y| {
+        proto.graph.as_mut().unwrap().output = vec![y];
+        run(&proto, std::slice::from_ref(&x))
+    };
+    assert_eq!(
+        check(declare("y", I64, &[1, 3])).unwrap(),
+        [zeros(I64, &[1, 3])]
+    );
+    let error = check(declare("y", F32, &[1, 3])).unwrap_err();
+    assert!(matches!(error, OnnxError::DeclaredType { actual: I64, .. }));
+    let error = check(declare("y", I64, &[3])).unwrap_err();
+    assert!(matches!(error, OnnxError::DeclaredShape { .. }));
+}
+
+#[test]
+fn a_default_must_be_as_its_input_declares() {
+    let mut graph = graph(
+        vec![node("Min", &["x"], "y")],
+        vec![declare("x", F32, &[2])],
+        &["y"],
+    );
+    graph.initializer = vec![zeros(F32, &[3]).to_proto("x")];
+    let error = run(&model(13, graph), &[]).unwrap_err();
+    assert!(matches!(error, OnnxError::DeclaredShape { .. }), "{error}");
+}
+
+#[test]
+fn results_that_no_file_could_hold_are_refused_before_they_are_computed() {
+    let huge = 1 << 40;
+    let nothing = Tensor::new(F32, &[0, huge], vec![]).unwrap();
+    let reduce = one_node(
+        13,
+        "ReduceMin",
+        &[AttributeProto::ints("axes", &[0])],
+        std::slice::from_ref(&nothing),
+    );
+    let error = run(&reduce, &[nothing]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::ResultTooLarge {
+            limit: (1 << 31) - 1
+        }
+    );
+    let (row, column) = (zeros(U8, &[1, 50_000]), zeros(U8, &[50_000, 1]));
+    let inputs = [row, column];
+    let error = run(&one_node(13, "Min", &[], &inputs), &inputs).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::ResultTooLarge {
+            limit: (1 << 31) - 1
+        }
+    );
+}
+
+#[test]
+fn results_of_all_nodes_together_have_one_limit() {
+    let x = [zeros(U8, &[1, 35_000]), zeros(U8, &[35_000, 1])];
+    let nodes = |count| {
+        (0..count)
+            .map(|i| node("Max", &["x0", "x1"], &format!("y{i}")))
+            .collect()
+    };
+    let run = |count| {
+        let mut proto = one_node(13, "Max", &[], &x);
+        let graph = proto.graph.as_mut().unwrap();
+        (graph.node, graph.output) = (nodes(count), vec![named("x0")]);
+        // Zeroed memory that nobody touches is not really there.
+        let evaluate = |problem: &Problem, _: &[&[u8]]| {
+            Ok::<_, String>(vec![vec![0; problem.outputs()[0].bytes() as usize]])
+        };
+        decode(proto).unwrap().run(&x.clone().map(Some), evaluate)
+    };
+    assert_eq!(run(1).unwrap(), [x[0].clone()]);
+    let limit = (1 << 31) - 1;
+    assert_eq!(
+        run(2).unwrap_err(),
+        RunError::Onnx(OnnxError::ResultTooLarge { limit })
+    );
+}
+
+#[test]
+fn an_operator_that_is_none_of_ours_is_told_before_its_names() {
+    let mut foreign = node("BatchNormalization", &["nowhere"], "");
+    foreign.output.push("z".into());
+    let error = decode(model(13, graph(vec![foreign], vec![], &["z"]))).unwrap_err();
+    assert!(
+        matches!(error, OnnxError::UnknownOperator { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_evaluation_of_another_size_is_refused_and_its_error_is_passed_on() {
+    let x = zeros(F32, &[2, 3]);
+    let model = decode(one_node(13, "ArgMin", &[], std::slice::from_ref(&x))).unwrap();
+    let inputs = [Some(x)];
+    for actual in [vec![], vec![23], vec![24, 0]] {
+        let answer = actual.iter().map(|&n| vec![0; n]).collect::<Vec<_>>();
+        let error = model
+            .run(&inputs, |_, _| Ok::<_, String>(answer.clone()))
+            .unwrap_err();
+        let sizes: Vec<u64> = actual.iter().map(|&n| n as u64).collect();
+        match error {
+            RunError::Onnx(OnnxError::Evaluation {
+                expected, actual, ..
+            }) => {
+                assert_eq!((expected, actual), (vec![24], sizes));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let error = model.run(&inputs, |_, _| Err("lost")).unwrap_err();
+    assert_eq!(error, RunError::Evaluate("lost"));
+}
+
+#[test]
+fn the_evaluation_is_given_the_problem_and_only_its_inputs() {
+    let inputs = [data(), tensor(&[1], &[0i64])];
+    let model = decode(one_node(18, "ReduceMax", &[], &inputs)).unwrap();
+    let mut seen = 0;
+    let given = inputs.clone().map(Some);
+    let outputs = model.run(&given, |problem, bytes| {
+        assert_eq!(problem, &Problem::reduce_max(F32, &[2, 3], &[0]).unwrap());
+        assert_eq!(bytes, [inputs[0].bytes()]);
+        seen += 1;
+        Ok::<_, String>(vec![vec![7; 12]])
+    });
+    assert_eq!(
+        outputs.unwrap(),
+        [Tensor::new(F32, &[1, 3], vec![7; 12]).unwrap()]
+    );
+    assert_eq!(seen, 1);
+    assert_eq!(model.inputs().collect::<Vec<_>>(), ["x0", "x1"]);
+    assert_eq!(model.outputs().collect::<Vec<_>>(), ["y"]);
+}

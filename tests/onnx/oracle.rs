@@ -1,0 +1,234 @@
+//! What the operators give, written a second time: element by element over coordinates, on values
+//! wide enough for every type. Shares nothing with the library but the names of the types.
+
+use half::{bf16, f16};
+use wgreduce::{Class, DType, Op};
+
+/// A node in the terms of the standard, axes already resolved.
+pub struct Question<'a> {
+    pub op: Op,
+    pub dtype: DType,
+    pub inputs: Vec<(&'a [u64], &'a [u8])>,
+    /// Which dimensions are reduced.
+    pub reduced: Vec<bool>,
+    pub keepdims: bool,
+    pub last: bool,
+    /// The result is a copy.
+    pub copy: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Wide {
+    Float(f64),
+    Integer(i128),
+}
+
+impl Wide {
+    fn read(dtype: DType, bytes: &[u8]) -> Wide {
+        fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+            bytes.try_into().unwrap()
+        }
+        match dtype {
+            DType::BF16 => Wide::Float(bf16::from_le_bytes(array(bytes)).to_f64()),
+            DType::F16 => Wide::Float(f16::from_le_bytes(array(bytes)).to_f64()),
+            DType::F32 => Wide::Float(f32::from_le_bytes(array(bytes)).into()),
+            DType::F64 => Wide::Float(f64::from_le_bytes(array(bytes))),
+            DType::I8 => Wide::Integer(i8::from_le_bytes(array(bytes)).into()),
+            DType::I16 => Wide::Integer(i16::from_le_bytes(array(bytes)).into()),
+            DType::I32 => Wide::Integer(i32::from_le_bytes(array(bytes)).into()),
+            DType::I64 => Wide::Integer(i64::from_le_bytes(array(bytes)).into()),
+            DType::U8 => Wide::Integer(bytes[0].into()),
+            DType::U16 => Wide::Integer(u16::from_le_bytes(array(bytes)).into()),
+            DType::U32 => Wide::Integer(u32::from_le_bytes(array(bytes)).into()),
+            DType::U64 => Wide::Integer(u64::from_le_bytes(array(bytes)).into()),
+            DType::Bool => Wide::Integer((bytes[0] != 0).into()),
+            other => panic!("no such type here: {other}"),
+        }
+    }
+
+    fn is_nan(self) -> bool {
+        matches!(self, Wide::Float(v) if v.is_nan())
+    }
+
+    /// Whether it is smaller; with `signs` also -0 than +0.
+    fn below(self, other: Wide, signs: bool) -> bool {
+        match (self, other) {
+            (Wide::Float(a), Wide::Float(b)) if a == 0.0 && b == 0.0 => {
+                signs && a.is_sign_negative() && b.is_sign_positive()
+            }
+            (Wide::Float(a), Wide::Float(b)) => a < b,
+            (Wide::Integer(a), Wide::Integer(b)) => a < b,
+            _ => panic!("one type at a time"),
+        }
+    }
+}
+
+impl Question<'_> {
+    /// Shape and bytes of the answer.
+    pub fn answer(&self) -> (Vec<u64>, Vec<u8>) {
+        let (shape, bytes) = self.inputs[0];
+        if self.copy {
+            return (shape.to_vec(), bytes.to_vec());
+        }
+        match self.op.is_elementwise() {
+            true => self.elementwise(),
+            false => self.reduction(),
+        }
+    }
+
+    fn elementwise(&self) -> (Vec<u64>, Vec<u8>) {
+        let rank = self.inputs.iter().map(|i| i.0.len()).max().unwrap();
+        let aligned: Vec<Vec<u64>> = self.inputs.iter().map(|i| align(i.0, rank)).collect();
+        let shape: Vec<u64> = (0..rank)
+            .map(|d| broadcast(aligned.iter().map(|s| s[d])))
+            .collect();
+        let mut out = Vec::new();
+        for at in coordinates(&shape) {
+            let sets = self.inputs.iter().zip(&aligned).map(|((_, bytes), shape)| {
+                let at: Vec<u64> = at
+                    .iter()
+                    .zip(shape)
+                    .map(|(&i, &n)| if n == 1 { 0 } else { i })
+                    .collect();
+                self.element(bytes, offset(&at, shape))
+            });
+            out.extend(self.value(&sets.collect::<Vec<_>>()));
+        }
+        (shape, out)
+    }
+
+    fn reduction(&self) -> (Vec<u64>, Vec<u8>) {
+        let (shape, bytes) = self.inputs[0];
+        let part = |reduced: bool| -> Vec<u64> {
+            let dims = shape.iter().zip(&self.reduced);
+            dims.map(|(&d, &r)| if r == reduced { d } else { 1 })
+                .collect()
+        };
+        let (kept, within) = (part(false), part(true));
+        let mut out = Vec::new();
+        for outer in coordinates(&kept) {
+            let set: Vec<&[u8]> = coordinates(&within)
+                .map(|inner| {
+                    let at: Vec<u64> = outer.iter().zip(inner).map(|(&o, i)| o + i).collect();
+                    self.element(bytes, offset(&at, shape))
+                })
+                .collect();
+            match self.op.is_index() {
+                true => out.extend((self.index(&set) as i64).to_le_bytes()),
+                false => out.extend(self.value(&set)),
+            }
+        }
+        let dims = shape.iter().zip(&self.reduced);
+        let dims = dims.filter(|(_, r)| self.keepdims || !**r);
+        (dims.map(|(&d, &r)| if r { 1 } else { d }).collect(), out)
+    }
+
+    fn element<'a>(&self, bytes: &'a [u8], at: u64) -> &'a [u8] {
+        let size = self.dtype.size() as usize;
+        &bytes[at as usize * size..][..size]
+    }
+
+    fn better(&self, a: Wide, b: Wide, signs: bool) -> bool {
+        match self.op.is_max() {
+            true => b.below(a, signs),
+            false => a.below(b, signs),
+        }
+    }
+
+    fn index(&self, set: &[&[u8]]) -> usize {
+        let values: Vec<Wide> = set.iter().map(|e| Wide::read(self.dtype, e)).collect();
+        let nan = |v: &Wide| v.is_nan();
+        let nans = match self.last {
+            true => values.iter().rposition(nan),
+            false => values.iter().position(nan),
+        };
+        nans.unwrap_or_else(|| {
+            let mut best = 0;
+            for (i, &value) in values.iter().enumerate() {
+                let ties = !self.better(values[best], value, false);
+                if self.better(value, values[best], false) || (self.last && ties) {
+                    best = i;
+                }
+            }
+            best
+        })
+    }
+
+    fn value(&self, set: &[&[u8]]) -> Vec<u8> {
+        let Some(&first) = set.first() else {
+            return self.of_nothing();
+        };
+        let read = |e: &[u8]| Wide::read(self.dtype, e);
+        if set.iter().any(|e| read(e).is_nan()) {
+            return nan(self.dtype);
+        }
+        let best = set.iter().fold(first, |best, e| {
+            match self.better(read(e), read(best), true) {
+                true => e,
+                false => best,
+            }
+        });
+        match self.dtype {
+            DType::Bool => vec![u8::from(best[0] != 0)],
+            _ => best.to_vec(),
+        }
+    }
+
+    /// The identity: what every element beats.
+    fn of_nothing(&self) -> Vec<u8> {
+        let size = self.dtype.size() as usize;
+        let max = self.op.is_max();
+        let mut bytes = match (self.dtype, self.dtype.class(), max) {
+            (DType::BF16, ..) => bf16::INFINITY.to_le_bytes().to_vec(),
+            (DType::F16, ..) => f16::INFINITY.to_le_bytes().to_vec(),
+            (DType::F32, ..) => f32::INFINITY.to_le_bytes().to_vec(),
+            (DType::F64, ..) => f64::INFINITY.to_le_bytes().to_vec(),
+            (_, Class::Signed, true) => vec![0; size],
+            (_, Class::Signed, false) => [vec![0xff; size - 1], vec![0x7f]].concat(),
+            (_, Class::Bool, _) => vec![u8::from(!max)],
+            (_, _, true) => vec![0; size],
+            (_, _, false) => vec![0xff; size],
+        };
+        if max && matches!(self.dtype.class(), Class::Float | Class::Signed) {
+            bytes[size - 1] |= 0x80;
+        }
+        bytes
+    }
+}
+
+fn nan(dtype: DType) -> Vec<u8> {
+    match dtype {
+        DType::BF16 => 0x7fc0u16.to_le_bytes().to_vec(),
+        DType::F16 => 0x7e00u16.to_le_bytes().to_vec(),
+        DType::F32 => 0x7fc0_0000u32.to_le_bytes().to_vec(),
+        _ => 0x7ff8_0000_0000_0000u64.to_le_bytes().to_vec(),
+    }
+}
+
+fn align(shape: &[u64], rank: usize) -> Vec<u64> {
+    [vec![1; rank - shape.len()], shape.to_vec()].concat()
+}
+
+fn broadcast(sizes: impl Iterator<Item = u64>) -> u64 {
+    sizes.fold(1, |all, size| if all == 1 { size } else { all })
+}
+
+fn offset(at: &[u64], shape: &[u64]) -> u64 {
+    at.iter().zip(shape).fold(0, |sum, (i, n)| sum * n + i)
+}
+
+/// All coordinates of a shape, in C order.
+fn coordinates(shape: &[u64]) -> impl Iterator<Item = Vec<u64>> {
+    let count: u64 = shape.iter().product();
+    let shape = shape.to_vec();
+    (0..count).map(move |mut at| {
+        let digits = shape.iter().rev().map(|n| {
+            let digit = at % n;
+            at /= n;
+            digit
+        });
+        let mut digits: Vec<u64> = digits.collect();
+        digits.reverse();
+        digits
+    })
+}

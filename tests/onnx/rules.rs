@@ -1,0 +1,646 @@
+//! Operators by opset: every cell of the standard's table, and every way to be refused.
+
+use crate::support::*;
+use wgreduce::DType::{self, *};
+use wgreduce::onnx::{AttributeProto, Input, OnnxError, Operator, Tensor};
+use wgreduce::{Op, Problem, ProblemError};
+
+/// The newest opset the tests ask for; the operators' last change was in 20.
+const NEWEST: i64 = 26;
+
+const FLOATS: [DType; 3] = [F16, F32, F64];
+const ALL_INTEGERS: [DType; 8] = [I8, I16, I32, I64, U8, U16, U32, U64];
+
+/// The standard's type lists, written from its text and not from the library's table.
+fn is_legal(op: Op, opset: i64, dtype: DType) -> bool {
+    let integer = ALL_INTEGERS.contains(&dtype);
+    FLOATS.contains(&dtype)
+        || match op {
+            Op::ArgMin | Op::ArgMax => integer || (dtype == BF16 && opset >= 13),
+            Op::ReduceMin | Op::ReduceMax => match dtype {
+                I32 | I64 | U32 | U64 => true,
+                I8 | U8 => opset >= 12,
+                BF16 => opset >= 13,
+                Bool => opset >= 20,
+                _ => false,
+            },
+            _ => (integer && opset >= 12) || (dtype == BF16 && opset >= 13),
+        }
+}
+
+fn attempt(
+    op: Op,
+    opset: i64,
+    attributes: &[AttributeProto],
+    inputs: &[Tensor],
+) -> Result<Tensor, OnnxError> {
+    let outputs = run(&one_node(opset, op.name(), attributes, inputs), inputs)?;
+    Ok(outputs.into_iter().next().unwrap())
+}
+
+#[test]
+fn every_operator_runs_in_every_opset_on_its_types_and_refuses_the_others_by_name() {
+    let (mut legal, mut refused) = (0, 0);
+    for op in Op::ALL {
+        for opset in 1..=NEWEST {
+            for dtype in DType::ALL {
+                let input = zeros(dtype, &[2, 3]);
+                match attempt(op, opset, &[], std::slice::from_ref(&input)) {
+                    Ok(output) => {
+                        assert!(is_legal(op, opset, dtype), "{op} {opset} {dtype} ran");
+                        assert_eq!(output, of_zeros(op, dtype), "{op} {opset} {dtype}");
+                        legal += 1;
+                    }
+                    Err(error) => {
+                        assert!(!is_legal(op, opset, dtype), "{op} {opset} {dtype}: {error}");
+                        assert_names(&error, op, opset, dtype);
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(legal + refused, 6 * NEWEST * 13);
+    assert!(
+        legal > 1000 && refused > 400,
+        "{legal} ran, {refused} were refused"
+    );
+}
+
+/// What a 2x3 tensor of zeros gives, with ONNX's defaults.
+fn of_zeros(op: Op, dtype: DType) -> Tensor {
+    match op {
+        Op::ArgMin | Op::ArgMax => zeros(I64, &[1, 3]),
+        Op::ReduceMin | Op::ReduceMax => zeros(dtype, &[1, 1]),
+        _ => zeros(dtype, &[2, 3]),
+    }
+}
+
+fn assert_names(error: &OnnxError, op: Op, opset: i64, dtype: DType) {
+    match error {
+        OnnxError::IllegalType {
+            op: o,
+            opset: v,
+            dtype: t,
+            legal,
+        } => {
+            assert_eq!((*o, *v, *t), (op, opset, dtype));
+            assert!(!legal.contains(&dtype));
+        }
+        other => panic!("{op} {opset} {dtype}: {other:?}"),
+    }
+    let text = error.to_string();
+    let start = format!("{op} of opset {opset} does not take {} ", dtype.onnx_name());
+    assert!(text.starts_with(&start), "{text}");
+}
+
+#[test]
+fn a_higher_opset_means_the_newest_version_at_or_below_it() {
+    let versions: [(&[Op], &[i64]); 3] = [
+        (&[Op::ArgMin, Op::ArgMax], &[1, 11, 12, 13]),
+        (&[Op::ReduceMin, Op::ReduceMax], &[1, 11, 12, 13, 18, 20]),
+        (&[Op::Min, Op::Max], &[1, 6, 8, 12, 13]),
+    ];
+    for (ops, since) in versions {
+        for (op, opset) in ops.iter().flat_map(|op| (1..=NEWEST).map(move |v| (op, v))) {
+            let operator = Operator::new(op.name(), "", opset, &[]).unwrap();
+            let newest = since.iter().copied().filter(|v| *v <= opset).max();
+            assert_eq!(Some(operator.since()), newest, "{op} {opset}");
+            assert_eq!((operator.op(), operator.opset()), (*op, opset));
+        }
+    }
+}
+
+#[test]
+fn an_opset_before_the_first_is_refused() {
+    for opset in [0, -1, i64::MIN] {
+        let error = Operator::new("Min", "", opset, &[]).unwrap_err();
+        assert_eq!(error, OnnxError::NoVersion { op: Op::Min, opset });
+    }
+    assert_eq!(Operator::new("Min", "", i64::MAX, &[]).unwrap().since(), 13);
+}
+
+#[test]
+fn only_our_operators_of_the_default_domain_exist() {
+    for domain in ["", "ai.onnx"] {
+        assert_eq!(Operator::new("Max", domain, 13, &[]).unwrap().op(), Op::Max);
+    }
+    for (op_type, domain) in [
+        ("Constant", ""),
+        ("argmin", ""),
+        ("", ""),
+        ("Min", "ai.onnx.ml"),
+        ("Min", "com.microsoft"),
+    ] {
+        let error = Operator::new(op_type, domain, 13, &[]).unwrap_err();
+        let (op_type, domain) = (op_type.to_string(), domain.to_string());
+        assert!(error.to_string().contains(&op_type) && error.to_string().contains(&domain));
+        assert_eq!(error, OnnxError::UnknownOperator { op_type, domain });
+    }
+}
+
+/// The attributes of each operator by opset, from the standard's text.
+fn has_attribute(op: Op, opset: i64, attribute: &str) -> bool {
+    match (op, attribute) {
+        (Op::ArgMin | Op::ArgMax, "axis") => true,
+        (Op::ArgMin | Op::ArgMax, "select_last_index") => opset >= 12,
+        (Op::ReduceMin | Op::ReduceMax, "axes") => opset < 18,
+        (Op::ReduceMin | Op::ReduceMax, "noop_with_empty_axes") => opset >= 18,
+        (Op::Min | Op::Max, "consumed_inputs") => opset < 6,
+        (Op::ArgMin | Op::ArgMax | Op::ReduceMin | Op::ReduceMax, "keepdims") => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn every_attribute_is_known_exactly_where_the_standard_has_it() {
+    let attributes = [
+        AttributeProto::int("axis", 0),
+        AttributeProto::ints("axes", &[0]),
+        AttributeProto::int("keepdims", 1),
+        AttributeProto::int("select_last_index", 0),
+        AttributeProto::int("noop_with_empty_axes", 0),
+        AttributeProto::ints("consumed_inputs", &[0]),
+        AttributeProto::int("alpha", 0),
+        AttributeProto::int("Axis", 0),
+        AttributeProto::int("", 0),
+    ];
+    for op in Op::ALL {
+        for opset in 1..=NEWEST {
+            for attribute in &attributes {
+                let name = &attribute.name;
+                let made = Operator::new(op.name(), "", opset, std::slice::from_ref(attribute));
+                assert_eq!(
+                    made.is_ok(),
+                    has_attribute(op, opset, name),
+                    "{op} {opset} {name}"
+                );
+                let Err(error) = made else { continue };
+                match &error {
+                    OnnxError::UnknownAttribute {
+                        op: o,
+                        opset: v,
+                        attribute,
+                        ..
+                    } => {
+                        assert_eq!((*o, *v, attribute), (op, opset, name));
+                    }
+                    other => panic!("{op} {opset} {name}: {other:?}"),
+                }
+                assert!(
+                    error
+                        .to_string()
+                        .starts_with(&format!("{op} of opset {opset} has no attribute {name:?}"))
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_attribute_of_another_version_is_refused_with_the_versions_that_have_it() {
+    let early = Operator::new(
+        "ArgMin",
+        "",
+        11,
+        &[AttributeProto::int("select_last_index", 1)],
+    );
+    let late = Operator::new("ReduceMax", "", 18, &[AttributeProto::ints("axes", &[0])]);
+    for (made, expected) in [(early, "[12, 13]"), (late, "[1, 11, 12, 13]")] {
+        let text = made.unwrap_err().to_string();
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn attributes_of_another_type_are_refused() {
+    let float = AttributeProto {
+        f: Some(1.0),
+        r#type: AttributeProto::FLOAT,
+        ..named_attribute("axis")
+    };
+    let text = AttributeProto {
+        s: Some(b"1".to_vec()),
+        r#type: AttributeProto::STRING,
+        ..named_attribute("axis")
+    };
+    let list = AttributeProto::ints("axis", &[1]);
+    let two_values = AttributeProto {
+        f: Some(1.0),
+        ..AttributeProto::int("axis", 1)
+    };
+    let mislabelled = AttributeProto {
+        r#type: AttributeProto::FLOAT,
+        ..AttributeProto::int("axis", 1)
+    };
+    let untyped_nothing = named_attribute("axis");
+    let reference = AttributeProto {
+        ref_attr_name: "outer".into(),
+        ..AttributeProto::int("axis", 1)
+    };
+    for wrong in [
+        float,
+        text,
+        list,
+        two_values,
+        mislabelled,
+        untyped_nothing,
+        reference,
+    ] {
+        let error = Operator::new("ArgMax", "", 13, std::slice::from_ref(&wrong)).unwrap_err();
+        let (op, attribute, expected) = (Op::ArgMax, "axis", "INT");
+        assert_eq!(
+            error,
+            OnnxError::AttributeType {
+                op,
+                opset: 13,
+                attribute,
+                expected
+            },
+            "{wrong:?}"
+        );
+    }
+    let error = Operator::new("ReduceMin", "", 13, &[AttributeProto::int("axes", 1)]).unwrap_err();
+    let (op, attribute, expected) = (Op::ReduceMin, "axes", "INTS");
+    assert_eq!(
+        error,
+        OnnxError::AttributeType {
+            op,
+            opset: 13,
+            attribute,
+            expected
+        }
+    );
+}
+
+fn named_attribute(name: &str) -> AttributeProto {
+    AttributeProto {
+        name: name.into(),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn an_attribute_without_its_type_is_read_by_its_value() {
+    let untyped = AttributeProto {
+        i: Some(1),
+        ..named_attribute("axis")
+    };
+    let operator = Operator::new("ArgMin", "", 1, &[untyped]).unwrap();
+    let problem = operator.problem(&[Some(input(F32, &[4, 5]))]).unwrap();
+    assert_eq!(problem, Problem::arg_min(F32, &[4, 5], 1).unwrap());
+}
+
+#[test]
+fn an_attribute_given_twice_is_refused() {
+    let twice = [
+        AttributeProto::int("axis", 1),
+        AttributeProto::int("axis", 1),
+    ];
+    let error = Operator::new("ArgMin", "", 13, &twice).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::DuplicateAttribute {
+            op: Op::ArgMin,
+            opset: 13,
+            attribute: "axis"
+        }
+    );
+}
+
+#[test]
+fn a_switch_is_zero_or_one() {
+    for (op, attribute) in [
+        (Op::ArgMin, "keepdims"),
+        (Op::ArgMax, "select_last_index"),
+        (Op::ReduceMin, "noop_with_empty_axes"),
+    ] {
+        for value in [0, 1] {
+            assert!(
+                Operator::new(op.name(), "", 20, &[AttributeProto::int(attribute, value)]).is_ok()
+            );
+        }
+        for value in [2, -1, i64::MAX] {
+            let error = Operator::new(op.name(), "", 20, &[AttributeProto::int(attribute, value)])
+                .unwrap_err();
+            assert_eq!(
+                error,
+                OnnxError::AttributeValue {
+                    op,
+                    opset: 20,
+                    attribute,
+                    value
+                }
+            );
+        }
+    }
+}
+
+fn input(dtype: DType, shape: &[u64]) -> Input<'_> {
+    Input {
+        dtype,
+        shape,
+        data: None,
+    }
+}
+
+#[test]
+fn attributes_become_the_problems_options() {
+    let arg = [
+        AttributeProto::int("axis", -2),
+        AttributeProto::int("keepdims", 0),
+        AttributeProto::int("select_last_index", 1),
+    ];
+    let posed = Operator::new("ArgMax", "", 12, &arg)
+        .unwrap()
+        .problem(&[Some(input(F16, &[4, 5, 6]))]);
+    let wanted = Problem::arg_max(F16, &[4, 5, 6], -2)
+        .unwrap()
+        .keepdims(false)
+        .unwrap();
+    assert_eq!(posed.unwrap(), wanted.select_last_index(true).unwrap());
+    let reduce = [
+        AttributeProto::ints("axes", &[0, -1]),
+        AttributeProto::int("keepdims", 0),
+    ];
+    let posed = Operator::new("ReduceMin", "", 11, &reduce)
+        .unwrap()
+        .problem(&[Some(input(U64, &[4, 5, 6]))]);
+    let wanted = Problem::reduce_min(U64, &[4, 5, 6], &[0, 2]).unwrap();
+    assert_eq!(posed.unwrap(), wanted.keepdims(false).unwrap());
+}
+
+#[test]
+fn empty_axes_mean_all_or_with_the_switch_none() {
+    let shape: &[u64] = &[2, 3];
+    let noop = AttributeProto::int("noop_with_empty_axes", 1);
+    let data = tensor(shape, &[3i32, 1, 2, 9, 8, 7]);
+    let none = tensor::<i64>(&[0], &[]);
+    let all = tensor(&[1, 1], &[1i32]);
+    let empty = AttributeProto::ints("axes", &[]);
+    assert_eq!(
+        attempt(Op::ReduceMin, 13, &[empty], std::slice::from_ref(&data)).unwrap(),
+        all
+    );
+    assert_eq!(
+        attempt(Op::ReduceMin, 18, &[], &[data.clone(), none.clone()]).unwrap(),
+        all
+    );
+    let copies = [vec![data.clone()], vec![data.clone(), none]];
+    for inputs in copies {
+        assert_eq!(
+            attempt(Op::ReduceMin, 18, std::slice::from_ref(&noop), &inputs).unwrap(),
+            data
+        );
+    }
+    let given = [data, tensor(&[1], &[1i64])];
+    assert_eq!(
+        attempt(Op::ReduceMin, 18, &[noop], &given).unwrap(),
+        tensor(&[2, 1], &[1i32, 7])
+    );
+}
+
+#[test]
+fn axes_are_an_input_only_from_opset_18() {
+    let inputs = [zeros(F32, &[2, 3]), tensor(&[1], &[0i64])];
+    for opset in 1..=NEWEST {
+        let refused = OnnxError::InputCount {
+            op: Op::ReduceMax,
+            opset,
+            actual: 2,
+            most: Some(1),
+        };
+        match attempt(Op::ReduceMax, opset, &[], &inputs) {
+            Ok(output) => assert!(opset >= 18 && output == zeros(F32, &[1, 3])),
+            Err(error) => assert!(opset < 18 && error == refused, "{opset}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn axes_of_another_type_or_rank_are_refused() {
+    for axes in [
+        tensor(&[1], &[0i32]),
+        tensor(&[], &[0i64]),
+        tensor(&[1, 1], &[0i64]),
+    ] {
+        let error =
+            attempt(Op::ReduceMin, 20, &[], &[zeros(F32, &[2, 3]), axes.clone()]).unwrap_err();
+        let (dtype, shape) = (axes.dtype(), axes.shape().to_vec());
+        assert_eq!(
+            error,
+            OnnxError::AxesInput {
+                op: Op::ReduceMin,
+                opset: 20,
+                dtype,
+                shape
+            }
+        );
+    }
+}
+
+#[test]
+fn axes_without_their_values_are_refused() {
+    let operator = Operator::new("ReduceMin", "", 20, &[]).unwrap();
+    for data in [None, Some(&[0u8; 15][..])] {
+        let axes = Input {
+            dtype: I64,
+            shape: &[2],
+            data,
+        };
+        let error = operator
+            .problem(&[Some(input(F32, &[2, 3])), Some(axes)])
+            .unwrap_err();
+        assert_eq!(
+            error,
+            OnnxError::AxesData {
+                op: Op::ReduceMin,
+                opset: 20,
+                expected: 16
+            }
+        );
+    }
+}
+
+#[test]
+fn axes_out_of_range_or_twice_are_refused_as_written() {
+    let shape = vec![2, 3];
+    let out = |axis| ProblemError::AxisOutOfRange { axis, rank: 2 };
+    let data = [zeros(F32, &shape)];
+    for axis in [2, -3, i64::MIN, i64::MAX] {
+        for (op, opset, attribute) in [
+            (Op::ArgMin, 11, AttributeProto::int("axis", axis)),
+            (Op::ReduceMax, 1, AttributeProto::ints("axes", &[0, axis])),
+        ] {
+            let error = attempt(op, opset, &[attribute], &data).unwrap_err();
+            assert_eq!(
+                error,
+                OnnxError::Problem {
+                    op,
+                    opset,
+                    source: out(axis)
+                }
+            );
+            assert!(
+                error
+                    .to_string()
+                    .contains(&format!("axis {axis} is out of range for rank 2"))
+            );
+        }
+    }
+    let twice = [zeros(F32, &shape), tensor(&[2], &[1i64, -1])];
+    let source = ProblemError::DuplicateAxis { axis: -1, first: 1 };
+    let error = attempt(Op::ReduceMin, 18, &[], &twice).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::Problem {
+            op: Op::ReduceMin,
+            opset: 18,
+            source
+        }
+    );
+}
+
+#[test]
+fn index_operators_need_a_dimension_and_an_element() {
+    for opset in 1..=NEWEST {
+        let error = attempt(Op::ArgMin, opset, &[], &[zeros(F32, &[])]).unwrap_err();
+        assert_eq!(
+            error,
+            OnnxError::Scalar {
+                op: Op::ArgMin,
+                opset
+            }
+        );
+        let (op, axis, shape) = (Op::ArgMax, 0, vec![0, 3]);
+        let error = attempt(op, opset, &[], &[zeros(F32, &shape)]).unwrap_err();
+        let source = ProblemError::EmptyAxis { op, axis, shape };
+        assert_eq!(error, OnnxError::Problem { op, opset, source });
+    }
+}
+
+#[test]
+fn min_and_max_broadcast_only_from_opset_8() {
+    let inputs = [
+        tensor(&[2, 2], &[1f32, 5., 3., 7.]),
+        tensor(&[2], &[4f32, 4.]),
+    ];
+    for opset in 1..=NEWEST {
+        let (shape, first) = (vec![2], vec![2, 2]);
+        let refused = OnnxError::UnequalShapes {
+            op: Op::Min,
+            opset,
+            input: 1,
+            shape,
+            first,
+        };
+        match attempt(Op::Min, opset, &[], &inputs) {
+            Ok(output) => assert!(opset >= 8 && output == tensor(&[2, 2], &[1f32, 4., 3., 4.])),
+            Err(error) => assert!(opset < 8 && error == refused, "{opset}: {error}"),
+        }
+        let equal = [inputs[0].clone(), inputs[0].clone()];
+        assert_eq!(attempt(Op::Max, opset, &[], &equal).unwrap(), inputs[0]);
+    }
+    let apart = [zeros(F32, &[2]), zeros(F32, &[3])];
+    let source = ProblemError::NotBroadcastable {
+        input: 1,
+        shape: vec![3],
+        with: vec![2],
+    };
+    let error = attempt(Op::Min, 13, &[], &apart).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::Problem {
+            op: Op::Min,
+            opset: 13,
+            source
+        }
+    );
+}
+
+#[test]
+fn consumed_inputs_of_the_first_min_change_nothing() {
+    let inputs = [tensor(&[2], &[1f32, 5.]), tensor(&[2], &[4f32, 2.])];
+    for consumed in [&[0, 1][..], &[], &[7, -1, 3]] {
+        let attribute = AttributeProto::ints("consumed_inputs", consumed);
+        let output = attempt(Op::Min, 5, &[attribute], &inputs).unwrap();
+        assert_eq!(output, tensor(&[2], &[1f32, 2.]));
+    }
+}
+
+#[test]
+fn inputs_of_min_have_one_type() {
+    let error = attempt(Op::Min, 13, &[], &[zeros(F32, &[2]), zeros(F64, &[2])]).unwrap_err();
+    let (op, opset, input, dtype, first) = (Op::Min, 13, 1, F64, F32);
+    assert_eq!(
+        error,
+        OnnxError::MixedTypes {
+            op,
+            opset,
+            input,
+            dtype,
+            first
+        }
+    );
+}
+
+#[test]
+fn inputs_are_counted() {
+    let data = zeros(F32, &[2]);
+    for (op, inputs, most) in [
+        (Op::ArgMin, 0, Some(1)),
+        (Op::ArgMin, 2, Some(1)),
+        (Op::ReduceMin, 0, Some(2)),
+        (Op::ReduceMin, 3, Some(2)),
+        (Op::Max, 0, None),
+    ] {
+        let error = attempt(op, 20, &[], &vec![data.clone(); inputs]).unwrap_err();
+        assert_eq!(
+            error,
+            OnnxError::InputCount {
+                op,
+                opset: 20,
+                actual: inputs,
+                most
+            }
+        );
+    }
+    let many = vec![data.clone(); 40];
+    assert_eq!(attempt(Op::Max, 20, &[], &many).unwrap(), data);
+}
+
+#[test]
+fn an_absent_input_may_be_only_at_the_end() {
+    let data = input(F32, &[2, 3]);
+    let reduce = Operator::new("ReduceMin", "", 18, &[]).unwrap();
+    let all = Problem::reduce_min(F32, &[2, 3], &[]).unwrap();
+    assert_eq!(reduce.problem(&[Some(data), None]).unwrap(), all);
+    let axes = Input {
+        dtype: I64,
+        shape: &[0],
+        data: Some(&[]),
+    };
+    let (op, opset, input) = (Op::ReduceMin, 18, 0);
+    let error = reduce.problem(&[None, Some(axes)]).unwrap_err();
+    assert_eq!(error, OnnxError::AbsentInput { op, opset, input });
+    let min = Operator::new("Min", "", 18, &[]).unwrap();
+    let error = min.problem(&[Some(data), None, Some(data)]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::AbsentInput {
+            op: Op::Min,
+            opset: 18,
+            input: 1
+        }
+    );
+    let error = min.problem(&[None]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::InputCount {
+            op: Op::Min,
+            opset: 18,
+            actual: 0,
+            most: None
+        }
+    );
+}
