@@ -13,6 +13,8 @@ use wgreduce::{DType, IndexType, NanPolicy};
 /// 2 the request was wrong, 3 the device failed.
 #[derive(Debug, Parser)]
 #[command(name = "wgreduce", version, max_term_width = 100)]
+// Without a command the first line is an error, like any other, not the help.
+#[command(subcommand_required = true, arg_required_else_help = false)]
 pub struct Cli {
     #[command(flatten)]
     pub common: Common,
