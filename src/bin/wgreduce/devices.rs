@@ -55,7 +55,7 @@ fn table(adapters: &[Adapter]) -> Table {
             adapter.info.backend.to_string(),
             format!("{:?}", adapter.info.device_type),
             driver(adapter),
-            mebibytes(adapter.limits.max_storage_buffer_binding_size.into()),
+            mebibytes(adapter.limits.max_storage_buffer_binding_size),
             mebibytes(adapter.limits.max_buffer_size),
             features(adapter).join(", "),
         ]);
