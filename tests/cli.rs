@@ -40,6 +40,8 @@ impl Folder {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
         command.current_dir(self.0.path()).args(line.split(' '));
         command.env_remove("RUST_LOG").stdin(Stdio::null());
+        // As on a machine without a screen, where drivers like to complain on stderr.
+        command.env_remove("XDG_RUNTIME_DIR");
         command
     }
 

@@ -17,9 +17,7 @@ impl Device {
         let device = match Asked::parse(&common.device)? {
             Asked::Cpu => Device::Cpu(""),
             Asked::Auto => match Reducer::open_blocking(&AdapterChoice::Auto) {
-                Err(Error::NoAdapter { .. } | Error::NoBackend) => {
-                    Device::Cpu(" (no GPU adapter found)")
-                }
+                Err(e) if is_no_gpu(&e) => Device::Cpu(" (no GPU adapter found)"),
                 reducer => Device::Gpu(Box::new(reducer?)),
             },
             Asked::Named(choice) => Device::Gpu(Box::new(Reducer::open_blocking(&choice)?)),
@@ -44,6 +42,15 @@ impl Device {
     }
 }
 
+/// Whether nothing was there to choose from. With adapters there, the environment named another.
+pub fn is_no_gpu(error: &Error) -> bool {
+    match error {
+        Error::NoAdapter { available, .. } => available.is_empty(),
+        Error::NoBackend => true,
+        _ => false,
+    }
+}
+
 enum Asked {
     Auto,
     Cpu,
@@ -57,10 +64,10 @@ impl Asked {
             "cpu" => Ok(Asked::Cpu),
             // As a part of a name it would match every adapter.
             "" => Err(Failure::Request("--device \"\" names no device".into())),
-            _ => match text.parse() {
-                Ok(choice) => Ok(Asked::Named(choice)),
-                Err(e) => Err(Failure::Request(format!("--device {text}: {e}"))),
-            },
+            _ => {
+                let Ok(choice) = text.parse();
+                Ok(Asked::Named(choice))
+            }
         }
     }
 }

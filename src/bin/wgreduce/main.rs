@@ -22,6 +22,8 @@ use failure::Failure;
 use wgreduce::Op;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    with_runtime_dir();
     // Panics are caught, here and in the library: their messages belong in the log.
     panic::set_hook(Box::new(|info| log::error!("{info}")));
     if std::env::var_os("RUST_LOG").is_some() {
@@ -40,6 +42,25 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Starts anew with `XDG_RUNTIME_DIR` where it is missing: Mesa's Vulkan layer then looks for a
+/// screen and complains on stderr, `error: ...`, whatever it is asked for. Setting a variable in
+/// a running process is unsafe; this is not.
+#[cfg(target_os = "linux")]
+fn with_runtime_dir() {
+    use std::env;
+    use std::os::unix::process::CommandExt;
+    if env::var_os("XDG_RUNTIME_DIR").is_some_and(|dir| !dir.is_empty()) {
+        return;
+    }
+    let Ok(program) = env::current_exe() else {
+        return;
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(env::args_os().skip(1));
+    // Returns only if it failed, and then all that is lost is a clean stderr.
+    command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
 }
 
 fn command(cli: &Cli) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `wgreduce plan`: what would be dispatched.
 
+use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
 
@@ -7,6 +8,9 @@ use crate::args::{self, Common, Operator, Shape};
 use crate::device::Device;
 use crate::failure::{Failure, write_stdout};
 use crate::run::with_options;
+
+/// Passes that are listed; JSON holds all of them.
+const SHOWN: usize = 20;
 
 pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
     let Some(dtype) = common.dtype else {
@@ -84,7 +88,55 @@ fn refuse_foreign_options(args: &args::Plan) -> Result<(), Failure> {
 fn describe(device: &str, problem: &Problem, plan: &Plan) -> String {
     let moved = bytes_moved(plan);
     let scratch = plan.scratch_bytes();
-    format!("{problem}\non {device}\n{plan}\nmoves {moved} bytes, scratch {scratch} bytes")
+    let dims = canonical(problem);
+    let dims = if dims.is_empty() {
+        "nothing".into()
+    } else {
+        dims.join(", ")
+    };
+    let more = match plan.passes().len() {
+        n if n > SHOWN => format!("\n... and {} passes more", n - SHOWN),
+        _ => String::new(),
+    };
+    let table = table(plan);
+    format!(
+        "{problem}\non {device}\ncanonical: {dims}\n{table}{more}\n\
+         moves {moved} bytes, scratch {scratch} bytes"
+    )
+}
+
+fn table(plan: &Plan) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "pass",
+        "kernel",
+        "workgroups",
+        "read",
+        "written",
+        "iterations",
+    ]);
+    for (i, pass) in plan.passes().iter().take(SHOWN).enumerate() {
+        let [x, y, z] = pass.workgroups;
+        table.add_row([
+            i.to_string(),
+            pass.label(),
+            format!("{x} x {y} x {z}"),
+            pass.src_bytes().to_string(),
+            pass.dst_bytes().to_string(),
+            pass.iterations.to_string(),
+        ]);
+    }
+    table
+}
+
+/// The dimensions that count, neighbours of one kind as one: `512 kept`, `64 reduced`.
+fn canonical(problem: &Problem) -> Vec<String> {
+    let dims = problem.dims();
+    let kind = |reduced| if reduced { "reduced" } else { "kept" };
+    dims.iter()
+        .map(|d| format!("{} {}", d.size, kind(d.reduced)))
+        .collect()
 }
 
 fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
@@ -98,6 +150,7 @@ fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
         "dtype": problem.dtype().name(),
         "inputs": problem.inputs(),
         "outputs": outputs,
+        "canonical": canonical(problem),
         "device": device,
         "passes": plan.passes().iter().map(pass).collect::<Vec<_>>(),
         "bytes_moved": bytes_moved(plan),
@@ -107,15 +160,15 @@ fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
 
 fn pass(pass: &Pass) -> Value {
     json!({
-        "label": pass.label(),
+        "kernel": pass.label(),
         "workgroups": pass.workgroups,
-        "read_bytes": pass.src_bytes,
-        "written_bytes": pass.dst_bytes,
+        "read_bytes": pass.src_bytes(),
+        "written_bytes": pass.dst_bytes(),
         "iterations": pass.iterations,
     })
 }
 
 fn bytes_moved(plan: &Plan) -> u64 {
     let passes = plan.passes().iter();
-    passes.map(|p| p.src_bytes + p.dst_bytes).sum()
+    passes.map(|p| p.src_bytes() + p.dst_bytes()).sum()
 }
