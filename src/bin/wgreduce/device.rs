@@ -20,7 +20,14 @@ impl Device {
                 Err(e) if is_no_gpu(&e) => Device::Cpu(" (no GPU adapter found)"),
                 reducer => Device::Gpu(Box::new(reducer?)),
             },
-            Asked::Named(choice) => Device::Gpu(Box::new(Reducer::open_blocking(&choice)?)),
+            Asked::Named(choice) => match Reducer::open_blocking(&choice) {
+                // Said as the caller wrote it.
+                Err(e @ Error::NoAdapter { .. }) => {
+                    let asked = &common.device;
+                    return Err(Failure::Request(format!("--device {asked}: {e}")));
+                }
+                reducer => Device::Gpu(Box::new(reducer?)),
+            },
         };
         match &device {
             Device::Cpu(why) if common.check => Err(Failure::Request(format!(

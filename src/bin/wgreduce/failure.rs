@@ -9,8 +9,10 @@ use wgreduce::Error;
 
 #[derive(Debug)]
 pub enum Failure {
-    /// A check or a case failed: exit code 1.
+    /// A check failed: exit code 1.
     Check(String),
+    /// Test cases failed, and were named on stdout: exit code 1.
+    Cases,
     /// The request was wrong: exit code 2.
     Request(String),
     /// The device failed: exit code 3.
@@ -29,15 +31,28 @@ impl Failure {
 
     /// Says what failed, in a first line `error: ...` on stderr.
     pub fn report(&self) -> ExitCode {
-        let (code, message) = match self {
+        let code = match self {
             Failure::ClosedPipe => return ExitCode::SUCCESS,
-            Failure::Check(message) => (1, message.as_str()),
-            Failure::Request(message) => (2, message.as_str()),
-            Failure::Device(message) => (3, message.as_str()),
-            Failure::Panic => (3, "a defect of wgreduce (RUST_LOG=error shows where)"),
+            Failure::Cases => return ExitCode::from(1),
+            Failure::Check(_) => 1,
+            Failure::Request(_) => 2,
+            Failure::Device(_) | Failure::Panic => 3,
         };
-        say(&format!("error: {message}"));
+        say(&format!("error: {self}"));
         ExitCode::from(code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::Check(message) | Failure::Request(message) | Failure::Device(message) => {
+                message
+            }
+            Failure::Panic => "a defect of wgreduce (RUST_LOG=error shows where)",
+            Failure::Cases => "cases failed",
+            Failure::ClosedPipe => "nobody reads the output",
+        })
     }
 }
 

@@ -60,7 +60,7 @@ fn with_runtime_dir() {
     let mut command = std::process::Command::new(program);
     command.args(env::args_os().skip(1));
     // Returns only if it failed, and then all that is lost is a clean stderr.
-    command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
+    let _ = command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
 }
 
 fn command(cli: &Cli) -> Result<(), Failure> {

@@ -90,14 +90,13 @@ fn run(
     paths: [&Option<PathBuf>; 2],
     common: &Common,
 ) -> Result<(), Failure> {
-    let problem = problem.nan(common.nan.into());
     let outputs = problem.outputs();
-    if !fits_memory(&outputs) {
-        let why = format!("the result of {problem} does not fit in memory");
-        return Err(Failure::Request(why));
-    }
     let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
-    let (results, report) = compute(&problem, &data, common)?;
+    let (results, report) = {
+        let _spinner = spinner(&problem, common);
+        let device = Device::open(common)?;
+        compute(&device, problem, &data, common)?
+    };
 
     let asked = outputs.iter().zip(&results).zip(paths);
     let targets = asked.clone().filter_map(|((tensor, data), path)| {
@@ -116,31 +115,32 @@ fn run(
     Ok(())
 }
 
-/// The outputs, and the lines for stderr.
-fn compute(
-    problem: &Problem,
+/// The outputs, checked if that was asked for, and the lines for stderr.
+pub fn compute(
+    device: &Device,
+    problem: Problem,
     inputs: &[&[u8]],
     common: &Common,
 ) -> Result<(Vec<Vec<u8>>, Vec<String>), Failure> {
-    let _spinner = spinner(problem, common);
-    let device = Device::open(common)?;
+    let problem = problem.nan(common.nan.into());
+    if !fits_memory(&problem.outputs()) {
+        let why = format!("the result of {problem} does not fit in memory");
+        return Err(Failure::Request(why));
+    }
     let mut report = vec![device.line()];
-    let results = match &device {
+    let results = match device {
         Device::Cpu(_) => {
             let start = Instant::now();
-            let results = reference::evaluate(problem, inputs).map_err(Error::from)?;
+            let results = reference::evaluate(&problem, inputs).map_err(Error::from)?;
             report.push(format!("time: {}", milliseconds(start.elapsed())));
             results
         }
-        Device::Gpu(reducer) => {
-            let results = compute_on(reducer, problem, inputs, &mut report)?;
-            if common.check {
-                check(problem, inputs, &results)?;
-                report.push("check: equal to the CPU reference, byte for byte".into());
-            }
-            results
-        }
+        Device::Gpu(reducer) => compute_on(reducer, &problem, inputs, &mut report)?,
     };
+    if common.check {
+        check(&problem, inputs, &results)?;
+        report.push("check: equal to the CPU reference, byte for byte".into());
+    }
     Ok((results, report))
 }
 
