@@ -616,7 +616,9 @@ fn tensor(data_type: u8, len: u8, data: &[u8]) -> Vec<u8> {
 /// Writes a case: `op` over the floats 3, 1, 2 is expected to give `index`.
 fn case(folder: &Folder, name: &str, op: &str, index: i64) {
     let node = [field(1, b"x"), field(2, b"y"), field(4, op.as_bytes())].concat();
-    let (input, output) = (field(1, b"x"), field(1, b"y"));
+    // A ValueInfoProto: a name, and a tensor type without a shape.
+    let info = |name, data_type| [field(1, name), field(2, &field(1, &[1 << 3, data_type]))];
+    let (input, output) = (info(b"x", 1).concat(), info(b"y", 7).concat());
     let graph = [field(1, &node), field(11, &input), field(12, &output)].concat();
     // An ir_version of 8 and opset 13 of the default domain.
     let model = [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 13])].concat();
