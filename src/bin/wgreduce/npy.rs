@@ -48,10 +48,19 @@ fn parse(mut file: impl Read, length: Option<u64>, dtype: Option<DType>) -> Resu
     }
     let bytes = byte_len(dtype, &shape);
     let bytes = bytes.ok_or_else(|| format!("claims the impossible shape {shape:?}"))?;
+    let mut data = Vec::new();
     if let Some(length) = length {
         check_length(bytes, length.saturating_sub(text.len() as u64))?;
+        let room = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let reserved = data.try_reserve_exact(room);
+        reserved.map_err(|_| format!("does not fit in memory with its {bytes} bytes"))?;
     }
-    let mut data = read_data(file, bytes)?;
+    // Without a known length the claim is not believed: the buffer grows with what arrives.
+    let mut file = file.take(bytes.saturating_add(1));
+    let read = file.read_to_end(&mut data);
+    read.map_err(|e| format!("cannot be read: {e}"))?;
+    check_length(bytes, data.len() as u64)?;
+
     let size = dtype.size() as usize;
     if big_endian {
         swap_bytes(&mut data, size);
@@ -162,16 +171,6 @@ fn check_length(expected: u64, actual: u64) -> Result<(), String> {
     Err(format!(
         "{what}: {actual} bytes of data, {expected} claimed"
     ))
-}
-
-fn read_data(file: impl Read, bytes: u64) -> Result<Vec<u8>, String> {
-    let mut data = Vec::new();
-    // Without a known length the claim is not believed: the buffer grows with what arrives.
-    let mut file = file.take(bytes.saturating_add(1));
-    file.read_to_end(&mut data)
-        .map_err(|e| format!("cannot be read: {e}"))?;
-    check_length(bytes, data.len() as u64)?;
-    Ok(data)
 }
 
 /// Writes a tensor of little-endian bytes in C order.
