@@ -24,6 +24,13 @@ pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::Params;
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
-pub use problem::{Class, DType, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError};
+pub use problem::{
+    Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,
+};
 pub use reducer::{Reducer, Reduction, Times};
 pub use wgpu;
+
+/// The README's examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

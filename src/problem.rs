@@ -395,8 +395,10 @@ pub struct Problem {
 
 /// A dimension of the canonical form: neighbours of one kind are merged, ones are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Dim {
+pub struct Dim {
+    /// Elements along it.
     pub size: u64,
+    /// Whether it is reduced or kept.
     pub reduced: bool,
 }
 
@@ -706,8 +708,8 @@ impl Problem {
     }
 
     /// The canonical form of a reduction: dimensions of one dropped, neighbours of one kind
-    /// merged, so that kept and reduced alternate.
-    pub(crate) fn dims(&self) -> Vec<Dim> {
+    /// merged, so that kept and reduced alternate. Empty for Min and Max.
+    pub fn dims(&self) -> Vec<Dim> {
         let mut dims: Vec<Dim> = Vec::new();
         for (&size, &reduced) in self.inputs[0].iter().zip(&self.reduced) {
             match dims.last_mut() {

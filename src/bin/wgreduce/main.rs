@@ -1,1 +1,79 @@
-fn main() {}
+//! `wgreduce`: the library's operators over .npy files and ONNX test cases.
+#![forbid(unsafe_code)]
+
+mod args;
+mod device;
+mod devices;
+mod failure;
+mod npy;
+mod onnx;
+mod output;
+mod plan;
+mod print;
+mod run;
+mod tensor;
+
+use std::panic;
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use wgreduce::Op;
+
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    with_runtime_dir();
+    // Panics are caught, here and in the library: their messages belong in the log.
+    panic::set_hook(Box::new(|info| log::error!("{info}")));
+    if std::env::var_os("RUST_LOG").is_some() {
+        env_logger::init();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Printing fails only where nobody reads.
+            let _ = usage.print();
+            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+        }
+    };
+    let done = panic::catch_unwind(|| command(&cli)).unwrap_or(Err(Failure::Panic));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Starts anew with `XDG_RUNTIME_DIR` where it is missing: Mesa's Vulkan layer then looks for a
+/// screen and complains on stderr, `error: ...`, whatever it is asked for. Setting a variable in
+/// a running process is unsafe; this is not.
+#[cfg(target_os = "linux")]
+fn with_runtime_dir() {
+    use std::env;
+    use std::os::unix::process::CommandExt;
+    if env::var_os("XDG_RUNTIME_DIR").is_some_and(|dir| !dir.is_empty()) {
+        return;
+    }
+    let Ok(program) = env::current_exe() else {
+        return;
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(env::args_os().skip(1));
+    // Returns only if it failed, and then all that is lost is a clean stderr.
+    let _ = command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
+}
+
+fn command(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.command {
+        Command::Argmin(args) => run::index(Op::ArgMin, args, common),
+        Command::Argmax(args) => run::index(Op::ArgMax, args, common),
+        Command::ReduceMin(args) => run::reduce(Op::ReduceMin, args, common),
+        Command::ReduceMax(args) => run::reduce(Op::ReduceMax, args, common),
+        Command::Min(args) => run::elementwise(Op::Min, args, common),
+        Command::Max(args) => run::elementwise(Op::Max, args, common),
+        Command::Onnx(args) => onnx::run(args, common),
+        Command::Devices(args) => devices::run(args),
+        Command::Plan(args) => plan::run(args, common),
+    }
+}

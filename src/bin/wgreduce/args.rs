@@ -1,0 +1,304 @@
+//! The command line, as clap reads it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use wgreduce::{DType, IndexType, NanPolicy};
+
+/// ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max of .npy files on the GPU.
+///
+/// Semantics and defaults are ONNX's. Exit codes: 0 done, 1 a check or a case failed,
+/// 2 the request was wrong, 3 the device failed.
+#[derive(Debug, Parser)]
+#[command(name = "wgreduce", version, max_term_width = 100)]
+// Without a command the first line is an error, like any other, not the help.
+#[command(subcommand_required = true, arg_required_else_help = false)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command, in any position.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// `auto`, `cpu`, an index of `devices`, a backend (vulkan, metal, dx12, gl) or part of a name
+    #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
+    pub device: String,
+    /// Compare the result with the CPU reference, byte for byte
+    #[arg(long, global = true)]
+    pub check: bool,
+    /// Whether a NaN wins over every number or is skipped
+    #[arg(
+        long,
+        global = true,
+        value_name = "POLICY",
+        default_value = "propagate"
+    )]
+    pub nan: Nan,
+    /// The element type; reads raw `<V2` files as bfloat16
+    #[arg(long, global = true, value_name = "NAME", value_parser = dtype)]
+    pub dtype: Option<DType>,
+    /// Write nothing but the result and errors
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Index of the smallest element along an axis
+    Argmin(Index),
+    /// Index of the largest element along an axis
+    Argmax(Index),
+    /// Smallest element over some or all axes
+    ReduceMin(Reduce),
+    /// Largest element over some or all axes
+    ReduceMax(Reduce),
+    /// Elementwise smallest of broadcast inputs
+    Min(Elementwise),
+    /// Elementwise largest of broadcast inputs
+    Max(Elementwise),
+    /// Run ONNX test cases: folders of model.onnx and test_data_set_*
+    Onnx(Onnx),
+    /// List the adapters
+    Devices(Devices),
+    /// Show what would be dispatched, without running it
+    Plan(Plan),
+}
+
+#[derive(Debug, Args)]
+pub struct Index {
+    /// The input; `-` reads standard input
+    #[arg(value_name = "IN.npy")]
+    pub input: PathBuf,
+    /// The axis, counted from the end when negative
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    pub axis: i64,
+    #[command(flatten)]
+    pub keepdims: Keepdims,
+    #[command(flatten)]
+    pub options: IndexOptions,
+    /// Also write the elements the indices point to
+    #[arg(long, value_name = "OUT2.npy")]
+    pub values: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// What index operators have in `argmin`, `argmax` and `plan`.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct IndexOptions {
+    /// Of equal elements the last one wins
+    #[arg(long)]
+    pub select_last_index: bool,
+    /// The type of the indices
+    #[arg(long, value_name = "TYPE", default_value = "int64")]
+    pub index_type: Indices,
+}
+
+#[derive(Debug, Args)]
+pub struct Reduce {
+    /// The input; `-` reads standard input
+    #[arg(value_name = "IN.npy")]
+    pub input: PathBuf,
+    /// The axes, as in `0,-1`; all when left out
+    #[arg(long, allow_hyphen_values = true)]
+    pub axes: Option<Axes>,
+    #[command(flatten)]
+    pub keepdims: Keepdims,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Debug, Args)]
+pub struct Elementwise {
+    /// The inputs, one or more; `-` reads standard input
+    #[arg(value_name = "IN.npy", required = true)]
+    pub inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Keepdims {
+    /// Whether reduced dimensions stay, with size 1
+    #[arg(long, value_name = "BOOL", default_value = "true", action = ArgAction::Set,
+          value_parser = BoolishValueParser::new())]
+    pub keepdims: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Output {
+    /// Write the result here instead of printing it
+    #[arg(short, long, value_name = "OUT.npy")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Onnx {
+    /// Test case folders, or folders of them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Write what was computed to DIR/<case>/test_data_set_N/output_M.pb
+    #[arg(long, value_name = "DIR")]
+    pub save: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Devices {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Plan {
+    /// The operator
+    #[arg(value_name = "OP")]
+    pub op: Operator,
+    /// An input's shape, as in `64,512,512`; once per input of min and max; `""` is a scalar
+    #[arg(long = "shape", value_name = "SHAPE", required = true)]
+    pub shapes: Vec<Shape>,
+    /// The axis of argmin and argmax
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "axes")]
+    pub axis: Option<i64>,
+    /// The axes of reduce-min and reduce-max
+    #[arg(long, allow_hyphen_values = true)]
+    pub axes: Option<Axes>,
+    #[command(flatten)]
+    pub keepdims: Keepdims,
+    #[command(flatten)]
+    pub options: IndexOptions,
+    /// Plan for indices and the elements they point to
+    #[arg(long)]
+    pub values: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The operators by their subcommands' names.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Operator {
+    Argmin,
+    Argmax,
+    ReduceMin,
+    ReduceMax,
+    Min,
+    Max,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Nan {
+    Propagate,
+    Ignore,
+}
+
+impl From<Nan> for NanPolicy {
+    fn from(nan: Nan) -> NanPolicy {
+        match nan {
+            Nan::Propagate => NanPolicy::Propagate,
+            Nan::Ignore => NanPolicy::Ignore,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Indices {
+    Int64,
+    Int32,
+    Uint32,
+}
+
+impl From<Indices> for IndexType {
+    fn from(indices: Indices) -> IndexType {
+        match indices {
+            Indices::Int64 => IndexType::I64,
+            Indices::Int32 => IndexType::I32,
+            Indices::Uint32 => IndexType::U32,
+        }
+    }
+}
+
+/// `0,-1`; the empty text is the empty list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axes(pub Vec<i64>);
+
+impl FromStr for Axes {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Axes, String> {
+        list(text, "an axis").map(Axes)
+    }
+}
+
+/// `64,512,512`; the empty text is a scalar's shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shape(pub Vec<u64>);
+
+impl FromStr for Shape {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Shape, String> {
+        list(text, "a dimension").map(Shape)
+    }
+}
+
+impl AsRef<[u64]> for Shape {
+    fn as_ref(&self) -> &[u64] {
+        &self.0
+    }
+}
+
+fn list<T: FromStr>(text: &str, what: &str) -> Result<Vec<T>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let item = |item: &str| item.trim().parse();
+    let items = text.split(',');
+    items
+        .map(|i| item(i).map_err(|_| format!("'{i}' is not {what}")))
+        .collect()
+}
+
+fn dtype(name: &str) -> Result<DType, String> {
+    DType::from_name(name).ok_or_else(|| {
+        let names = DType::ALL.map(DType::name).join(", ");
+        format!("no such element type; there are {names}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn clap_accepts_the_definition() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_take_negative_numbers_and_spaces_and_name_what_is_wrong() {
+        assert_eq!("-1, 0".parse(), Ok(Axes(vec![-1, 0])));
+        assert_eq!("".parse(), Ok(Shape(vec![])));
+        assert_eq!(Axes::from_str("0,x"), Err("'x' is not an axis".into()));
+        assert_eq!(
+            Shape::from_str("2,-1"),
+            Err("'-1' is not a dimension".into())
+        );
+    }
+
+    #[test]
+    fn negative_axes_and_global_options_stand_anywhere() {
+        let line = "wgreduce --quiet reduce-min in.npy --axes -1,0 --device cpu --keepdims false";
+        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        let Command::ReduceMin(reduce) = cli.command else {
+            panic!("{:?}", cli.command)
+        };
+        assert_eq!(reduce.axes, Some(Axes(vec![-1, 0])));
+        assert!(cli.common.quiet && !reduce.keepdims.keepdims);
+        assert_eq!(cli.common.device, "cpu");
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a request runs: the adapter that was named, the best there is, or the CPU reference.
+
+use wgreduce::{AdapterChoice, Error, Reducer};
+
+use crate::args::Common;
+use crate::failure::Failure;
+
+pub enum Device {
+    Gpu(Box<Reducer>),
+    /// The reference, with the reason in brackets where it was not asked for.
+    Cpu(&'static str),
+}
+
+impl Device {
+    /// Opens what `--device` names. Only `auto` may end on the CPU without being told to.
+    pub fn open(common: &Common) -> Result<Device, Failure> {
+        let device = match Asked::parse(&common.device)? {
+            Asked::Cpu => Device::Cpu(""),
+            Asked::Auto => match Reducer::open_blocking(&AdapterChoice::Auto) {
+                Err(e) if is_no_gpu(&e) => Device::Cpu(" (no GPU adapter found)"),
+                reducer => Device::Gpu(Box::new(reducer?)),
+            },
+            Asked::Named(choice) => match Reducer::open_blocking(&choice) {
+                // Said as the caller wrote it.
+                Err(e @ Error::NoAdapter { .. }) => {
+                    let asked = &common.device;
+                    return Err(Failure::Request(format!("--device {asked}: {e}")));
+                }
+                reducer => Device::Gpu(Box::new(reducer?)),
+            },
+        };
+        match &device {
+            Device::Cpu(why) if common.check => Err(Failure::Request(format!(
+                "--check compares a GPU with the CPU reference, and the device is cpu{why}"
+            ))),
+            _ => Ok(device),
+        }
+    }
+
+    /// `device: NAME (BACKEND)`.
+    pub fn line(&self) -> String {
+        match self {
+            Device::Gpu(reducer) => {
+                let info = reducer.adapter_info();
+                format!("device: {} ({})", info.name, info.backend)
+            }
+            Device::Cpu(why) => format!("device: cpu reference{why}"),
+        }
+    }
+}
+
+/// Whether nothing was there to choose from. With adapters there, the environment named another.
+pub fn is_no_gpu(error: &Error) -> bool {
+    match error {
+        Error::NoAdapter { available, .. } => available.is_empty(),
+        Error::NoBackend => true,
+        _ => false,
+    }
+}
+
+enum Asked {
+    Auto,
+    Cpu,
+    Named(AdapterChoice),
+}
+
+impl Asked {
+    fn parse(text: &str) -> Result<Asked, Failure> {
+        match text.to_ascii_lowercase().as_str() {
+            "auto" => Ok(Asked::Auto),
+            "cpu" => Ok(Asked::Cpu),
+            // As a part of a name it would match every adapter.
+            "" => Err(Failure::Request("--device \"\" names no device".into())),
+            _ => {
+                let Ok(choice) = text.parse();
+                Ok(Asked::Named(choice))
+            }
+        }
+    }
+}

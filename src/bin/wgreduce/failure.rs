@@ -1,0 +1,85 @@
+//! Why the tool did not do what it was asked, and the exit code that says so.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use wgreduce::Error;
+
+#[derive(Debug)]
+pub enum Failure {
+    /// A check failed: exit code 1.
+    Check(String),
+    /// Test cases failed, and were named on stdout: exit code 1.
+    Cases,
+    /// The request was wrong: exit code 2.
+    Request(String),
+    /// The device failed: exit code 3.
+    Device(String),
+    /// A defect of this program; exit code 3, for nothing is known about the result.
+    Panic,
+    /// Nobody reads the output any more: no failure.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// A wrong request because of a file.
+    pub fn file(path: &Path, why: impl fmt::Display) -> Failure {
+        Failure::Request(format!("{}: {why}", path.display()))
+    }
+
+    /// Says what failed, in a first line `error: ...` on stderr.
+    pub fn report(&self) -> ExitCode {
+        let code = match self {
+            Failure::ClosedPipe => return ExitCode::SUCCESS,
+            Failure::Cases => return ExitCode::from(1),
+            Failure::Check(_) => 1,
+            Failure::Request(_) => 2,
+            Failure::Device(_) | Failure::Panic => 3,
+        };
+        say(&format!("error: {self}"));
+        ExitCode::from(code)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Failure::Check(message) | Failure::Request(message) | Failure::Device(message) => {
+                message
+            }
+            Failure::Panic => "a defect of wgreduce (RUST_LOG=error shows where)",
+            Failure::Cases => "cases failed",
+            Failure::ClosedPipe => "nobody reads the output",
+        })
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::Problem(_)
+            | Error::NoAdapter { .. }
+            | Error::NoBackend
+            | Error::Limit { .. } => Failure::Request(error.to_string()),
+            _ => Failure::Device(error.to_string()),
+        }
+    }
+}
+
+/// A line on stderr; where nobody reads it, it is lost.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Text on stdout, all of it or an error.
+pub fn write_stdout(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        Err(e) => Err(Failure::Request(format!("standard output: {e}"))),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,104 @@
+//! `wgreduce onnx`: test cases in the layout of ONNX's backend tests.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use wgreduce::onnx::{CaseReport, Folder, Outcome, PathError, discover};
+
+use crate::args::{Common, Onnx};
+use crate::device::Device;
+use crate::failure::{Failure, say, write_stdout};
+use crate::run::compute;
+
+pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
+    if common.dtype.is_some() {
+        return Err(Failure::Request("onnx has no option --dtype".into()));
+    }
+    let folders = folders(args)?;
+    let device = Device::open(common)?;
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let progress = progress(folders.len(), common);
+    for folder in &folders {
+        let report = case(folder, &device, common)?;
+        match &report.outcome {
+            Outcome::Passed => passed += 1,
+            Outcome::Skipped(_) => skipped += 1,
+            Outcome::Failed(reason) => {
+                failed += 1;
+                let reason = reason.lines().collect::<Vec<_>>().join("; ");
+                progress.suspend(|| write_stdout(&format!("{}: {reason}\n", report.name)))?;
+            }
+        }
+        if let Some(dir) = &args.save {
+            report.save(dir).map_err(not_found)?;
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    // Only now: after a failure of the device the first line is the error.
+    if !common.quiet {
+        say(&device.line());
+    }
+    write_stdout(&format!(
+        "{passed} passed, {failed} failed, {skipped} skipped\n"
+    ))?;
+    match failed {
+        0 => Ok(()),
+        _ => Err(Failure::Cases),
+    }
+}
+
+/// The folders to look at; at least one of them is a case.
+fn folders(args: &Onnx) -> Result<Vec<Folder>, Failure> {
+    let mut folders = Vec::new();
+    for path in &args.paths {
+        folders.extend(discover(path).map_err(not_found)?);
+    }
+    if !folders.iter().any(Folder::is_case) {
+        let paths: Vec<_> = args.paths.iter().map(|p| p.display().to_string()).collect();
+        let why = "no test case, which is a folder with model.onnx and test_data_set_*";
+        return Err(Failure::file(Path::new(&paths.join(", ")), why));
+    }
+    let mut names = HashSet::new();
+    let cases = folders.iter().filter(|f| f.is_case());
+    match cases.map(Folder::name).find(|name| !names.insert(*name)) {
+        Some(twice) if args.save.is_some() => Err(Failure::Request(format!(
+            "two cases are named {twice}: --save would overwrite one by the other"
+        ))),
+        _ => Ok(folders),
+    }
+}
+
+fn not_found(error: PathError) -> Failure {
+    Failure::Request(error.to_string())
+}
+
+/// Runs a case. A refused model fails the case; a failing device ends the run.
+fn case(folder: &Folder, device: &Device, common: &Common) -> Result<CaseReport, Failure> {
+    let mut lost = None;
+    let report = folder.run(|problem, inputs| {
+        let results = compute(device, problem.clone(), inputs, common);
+        results.map(|(results, _)| results).map_err(|failure| {
+            let reason = failure.to_string();
+            if let Failure::Device(_) = failure {
+                lost = Some(failure);
+            }
+            reason
+        })
+    });
+    match lost {
+        Some(failure) => Err(failure),
+        None => Ok(report),
+    }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn progress(len: usize, common: &Common) -> ProgressBar {
+    if common.quiet {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} cases");
+    let bar = ProgressBar::new(len as u64);
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

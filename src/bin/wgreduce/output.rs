@@ -1,0 +1,96 @@
+//! Result files: written beside their place and renamed, so that a failure leaves what was there.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+use wgreduce::Output;
+
+use crate::failure::Failure;
+use crate::npy;
+
+/// A result and the path it was asked for at.
+pub struct Target<'a> {
+    pub path: &'a Path,
+    pub tensor: &'a Output,
+    pub data: &'a [u8],
+}
+
+/// Writes all targets; none is changed unless all could be written.
+pub fn write(targets: &[Target]) -> Result<(), Failure> {
+    let stage = |target| stage(target).map_err(|e| not_writable(target, &e));
+    let staged: Vec<Staged> = targets.iter().map(stage).collect::<Result<_, _>>()?;
+    for (staged, target) in staged.into_iter().zip(targets) {
+        commit(staged, target).map_err(|e| not_writable(target, &e))?;
+    }
+    Ok(())
+}
+
+/// Whether two paths name one file: results must not overwrite each other.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    let folder = |path: &Path| fs::canonicalize(folder(path)).ok();
+    let whole = |path: &Path| fs::canonicalize(path).ok();
+    a == b
+        || (a.file_name() == b.file_name() && folder(a).is_some() && folder(a) == folder(b))
+        || (whole(a).is_some() && whole(a) == whole(b))
+}
+
+enum Staged {
+    /// Written beside its place.
+    Beside(NamedTempFile, PathBuf),
+    /// A device or a pipe: written to when everything else is ready, never replaced.
+    Special(File),
+}
+
+fn stage(target: &Target) -> io::Result<Staged> {
+    // A link stays a link: what it points to is replaced.
+    let place = fs::canonicalize(target.path).unwrap_or_else(|_| target.path.to_path_buf());
+    let existing = fs::metadata(&place).ok();
+    match &existing {
+        Some(about) if about.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+        Some(about) if !about.is_file() => {
+            return Ok(Staged::Special(File::options().write(true).open(&place)?));
+        }
+        Some(about) if about.permissions().readonly() => {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        _ => {}
+    }
+    let file = create_in(folder(&place))?;
+    npy::write(BufWriter::new(file.as_file()), target.tensor, target.data)?;
+    if let Some(about) = existing {
+        file.as_file().set_permissions(about.permissions())?;
+    }
+    Ok(Staged::Beside(file, place))
+}
+
+fn create_in(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".wgreduce-").suffix(".npy");
+    #[cfg(unix)]
+    {
+        // As any new file, under the umask, instead of readable by its owner only.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+fn commit(staged: Staged, target: &Target) -> io::Result<()> {
+    match staged {
+        Staged::Beside(file, place) => file.persist(place).map(drop).map_err(|e| e.error),
+        Staged::Special(file) => npy::write(BufWriter::new(file), target.tensor, target.data),
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn not_writable(target: &Target, error: &io::Error) -> Failure {
+    Failure::file(target.path, format_args!("cannot be written: {error}"))
+}

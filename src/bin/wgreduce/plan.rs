@@ -1,0 +1,174 @@
+//! `wgreduce plan`: what would be dispatched.
+
+use comfy_table::{Table, presets};
+use serde_json::{Value, json};
+use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
+
+use crate::args::{self, Common, Operator, Shape};
+use crate::device::Device;
+use crate::failure::{Failure, write_stdout};
+use crate::run::with_options;
+
+/// Passes that are listed; JSON holds all of them.
+const SHOWN: usize = 20;
+
+pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
+    let Some(dtype) = common.dtype else {
+        return Err(Failure::Request("plan needs --dtype".into()));
+    };
+    let problem = problem(args, dtype)?.nan(common.nan.into());
+    let (device, caps) = match Device::open(common)? {
+        Device::Gpu(reducer) => {
+            let info = reducer.adapter_info();
+            let name = format!("{} ({})", info.name, info.backend);
+            (name, reducer.caps().clone())
+        }
+        Device::Cpu(_) => ("WebGPU's default limits".into(), Caps::webgpu_default()),
+    };
+    let plan = Plan::new(&problem, &caps)?;
+    let text = match args.json {
+        true => format!("{:#}", to_json(&device, &problem, &plan)),
+        false => describe(&device, &problem, &plan),
+    };
+    write_stdout(&format!("{}\n", text.trim_end()))
+}
+
+fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
+    let shape = match (args.op, args.shapes.as_slice()) {
+        (Operator::Min | Operator::Max, _) => &[][..],
+        (_, [Shape(shape)]) => shape,
+        _ => {
+            return Err(Failure::Request(
+                "only min and max take several --shape".into(),
+            ));
+        }
+    };
+    refuse_foreign_options(args)?;
+    let axis = args.axis.unwrap_or(0);
+    let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
+    let keepdims = args.keepdims.keepdims;
+    let index = |problem: Result<Problem, ProblemError>| {
+        with_options(problem?.keepdims(keepdims)?, &args.options)?.with_values(args.values)
+    };
+    let problem = match args.op {
+        Operator::Argmin => index(Problem::arg_min(dtype, shape, axis)),
+        Operator::Argmax => index(Problem::arg_max(dtype, shape, axis)),
+        Operator::ReduceMin => {
+            Problem::reduce_min(dtype, shape, axes).and_then(|p| p.keepdims(keepdims))
+        }
+        Operator::ReduceMax => {
+            Problem::reduce_max(dtype, shape, axes).and_then(|p| p.keepdims(keepdims))
+        }
+        Operator::Min => Problem::min(dtype, &args.shapes),
+        Operator::Max => Problem::max(dtype, &args.shapes),
+    };
+    Ok(problem.map_err(Error::from)?)
+}
+
+/// An option that changes nothing would be misread as one that does.
+fn refuse_foreign_options(args: &args::Plan) -> Result<(), Failure> {
+    let (op, has_axis, has_axes) = match args.op {
+        Operator::Argmin => (Op::ArgMin, true, false),
+        Operator::Argmax => (Op::ArgMax, true, false),
+        Operator::ReduceMin => (Op::ReduceMin, false, true),
+        Operator::ReduceMax => (Op::ReduceMax, false, true),
+        Operator::Min => (Op::Min, false, false),
+        Operator::Max => (Op::Max, false, false),
+    };
+    let option = match () {
+        () if args.axis.is_some() && !has_axis => "--axis",
+        () if args.axes.is_some() && !has_axes => "--axes",
+        () if args.values && !op.is_index() => "--values",
+        () if args.options.select_last_index && !op.is_index() => "--select-last-index",
+        () => return Ok(()),
+    };
+    Err(Failure::Request(format!("{op} has no option {option}")))
+}
+
+fn describe(device: &str, problem: &Problem, plan: &Plan) -> String {
+    let moved = bytes_moved(plan);
+    let scratch = plan.scratch_bytes();
+    let dims = canonical(problem);
+    let dims = if dims.is_empty() {
+        "nothing".into()
+    } else {
+        dims.join(", ")
+    };
+    let more = match plan.passes().len() {
+        n if n > SHOWN => format!("\n... and {} passes more", n - SHOWN),
+        _ => String::new(),
+    };
+    let table = table(plan);
+    format!(
+        "{problem}\non {device}\ncanonical: {dims}\n{table}{more}\n\
+         moves {moved} bytes, scratch {scratch} bytes"
+    )
+}
+
+fn table(plan: &Plan) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "pass",
+        "kernel",
+        "workgroups",
+        "read",
+        "written",
+        "iterations",
+    ]);
+    for (i, pass) in plan.passes().iter().take(SHOWN).enumerate() {
+        let [x, y, z] = pass.workgroups;
+        table.add_row([
+            i.to_string(),
+            pass.label(),
+            format!("{x} x {y} x {z}"),
+            pass.src_bytes().to_string(),
+            pass.dst_bytes().to_string(),
+            pass.iterations.to_string(),
+        ]);
+    }
+    table
+}
+
+/// The dimensions that count, neighbours of one kind as one: `512 kept`, `64 reduced`.
+fn canonical(problem: &Problem) -> Vec<String> {
+    let dims = problem.dims();
+    let kind = |reduced| if reduced { "reduced" } else { "kept" };
+    dims.iter()
+        .map(|d| format!("{} {}", d.size, kind(d.reduced)))
+        .collect()
+}
+
+fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
+    let outputs = problem.outputs();
+    let outputs: Vec<Value> = outputs
+        .iter()
+        .map(|o| json!({ "dtype": o.dtype.name(), "shape": o.shape }))
+        .collect();
+    json!({
+        "op": problem.op().name(),
+        "dtype": problem.dtype().name(),
+        "inputs": problem.inputs(),
+        "outputs": outputs,
+        "canonical": canonical(problem),
+        "device": device,
+        "passes": plan.passes().iter().map(pass).collect::<Vec<_>>(),
+        "bytes_moved": bytes_moved(plan),
+        "scratch_bytes": plan.scratch_bytes(),
+    })
+}
+
+fn pass(pass: &Pass) -> Value {
+    json!({
+        "kernel": pass.label(),
+        "workgroups": pass.workgroups,
+        "read_bytes": pass.src_bytes(),
+        "written_bytes": pass.dst_bytes(),
+        "iterations": pass.iterations,
+    })
+}
+
+fn bytes_moved(plan: &Plan) -> u64 {
+    let passes = plan.passes().iter();
+    passes.map(|p| p.src_bytes() + p.dst_bytes()).sum()
+}

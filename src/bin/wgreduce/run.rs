@@ -1,0 +1,201 @@
+//! The operators' commands: files in, a file or a print out.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use wgreduce::{Error, Op, Problem, ProblemError, Reducer, Times, reference};
+
+use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
+use crate::device::Device;
+use crate::failure::{Failure, say, write_stdout};
+use crate::npy;
+use crate::output::{self, Target};
+use crate::print::render;
+use crate::tensor::{Tensor, fits_memory};
+
+/// `argmin` and `argmax`.
+pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
+    if let (Some(values), Some(output)) = (&args.values, &args.output.output)
+        && output::is_same(values, output)
+    {
+        return Err(Failure::file(
+            values,
+            "is asked for twice, by -o and --values",
+        ));
+    }
+    let input = npy::read(&args.input, common.dtype)?;
+    let problem = match op.is_max() {
+        false => Problem::arg_min(input.dtype, &input.shape, args.axis),
+        true => Problem::arg_max(input.dtype, &input.shape, args.axis),
+    };
+    let options = &args.options;
+    let problem = problem
+        .and_then(|p| p.keepdims(args.keepdims.keepdims))
+        .and_then(|p| with_options(p, options))
+        .and_then(|p| p.with_values(args.values.is_some()))
+        .map_err(|e| Failure::file(&args.input, e))?;
+    let paths = [&args.output.output, &args.values];
+    run(problem, &[input], paths, common)
+}
+
+/// What `plan` shares with the commands that run.
+pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem, ProblemError> {
+    problem
+        .select_last_index(options.select_last_index)?
+        .index_type(options.index_type.into())
+}
+
+/// `reduce-min` and `reduce-max`.
+pub fn reduce(op: Op, args: &Reduce, common: &Common) -> Result<(), Failure> {
+    let input = npy::read(&args.input, common.dtype)?;
+    let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
+    let problem = match op.is_max() {
+        false => Problem::reduce_min(input.dtype, &input.shape, axes),
+        true => Problem::reduce_max(input.dtype, &input.shape, axes),
+    };
+    let problem = problem
+        .and_then(|p| p.keepdims(args.keepdims.keepdims))
+        .map_err(|e| Failure::file(&args.input, e))?;
+    run(problem, &[input], [&args.output.output, &None], common)
+}
+
+/// `min` and `max`.
+pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Failure> {
+    let inputs = args.inputs.iter().map(|path| npy::read(path, common.dtype));
+    let inputs: Vec<Tensor> = inputs.collect::<Result<_, _>>()?;
+    let dtype = inputs[0].dtype;
+    if let Some(odd) = inputs.iter().position(|i| i.dtype != dtype) {
+        let first = args.inputs[0].display();
+        let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype);
+        return Err(Failure::file(&args.inputs[odd], why));
+    }
+    let shapes: Vec<&[u64]> = inputs.iter().map(|i| i.shape.as_slice()).collect();
+    let problem = match op.is_max() {
+        false => Problem::min(dtype, &shapes),
+        true => Problem::max(dtype, &shapes),
+    };
+    let problem = problem.map_err(|e| match e {
+        ProblemError::NotBroadcastable { input, .. } => Failure::file(&args.inputs[input], e),
+        e => Failure::from(Error::from(e)),
+    })?;
+    run(problem, &inputs, [&args.output.output, &None], common)
+}
+
+/// Computes, checks, and writes every output to its path; the first one, if it has none, to
+/// stdout.
+fn run(
+    problem: Problem,
+    inputs: &[Tensor],
+    paths: [&Option<PathBuf>; 2],
+    common: &Common,
+) -> Result<(), Failure> {
+    let outputs = problem.outputs();
+    let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
+    let (results, report) = {
+        let _spinner = spinner(&problem, common);
+        let device = Device::open(common)?;
+        compute(&device, problem, &data, common)?
+    };
+
+    let asked = outputs.iter().zip(&results).zip(paths);
+    let targets = asked.clone().filter_map(|((tensor, data), path)| {
+        let path = path.as_deref()?;
+        Some(Target { path, tensor, data })
+    });
+    output::write(&targets.collect::<Vec<_>>())?;
+    // Only now: after a failure the first line is the error.
+    if !common.quiet {
+        report.iter().for_each(|line| say(line));
+    }
+    let printed = asked.take(1).filter(|(_, path)| path.is_none());
+    for ((tensor, data), _) in printed {
+        write_stdout(&render(tensor, data))?;
+    }
+    Ok(())
+}
+
+/// The outputs, checked if that was asked for, and the lines for stderr.
+pub fn compute(
+    device: &Device,
+    problem: Problem,
+    inputs: &[&[u8]],
+    common: &Common,
+) -> Result<(Vec<Vec<u8>>, Vec<String>), Failure> {
+    let problem = problem.nan(common.nan.into());
+    if !fits_memory(&problem.outputs()) {
+        let why = format!("the result of {problem} does not fit in memory");
+        return Err(Failure::Request(why));
+    }
+    let mut report = vec![device.line()];
+    let results = match device {
+        Device::Cpu(_) => {
+            let start = Instant::now();
+            let results = reference::evaluate(&problem, inputs).map_err(Error::from)?;
+            report.push(format!("time: {}", milliseconds(start.elapsed())));
+            results
+        }
+        Device::Gpu(reducer) => compute_on(reducer, &problem, inputs, &mut report)?,
+    };
+    if common.check {
+        check(&problem, inputs, &results)?;
+        report.push("check: equal to the CPU reference, byte for byte".into());
+    }
+    Ok((results, report))
+}
+
+fn compute_on(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    report: &mut Vec<String>,
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let reduction = reducer.prepare(problem)?;
+    let (results, times) = reduction.run_timed_blocking(inputs)?;
+    let plan = reduction.plan().to_string();
+    report.push(format!(
+        "plan: {}",
+        plan.lines().collect::<Vec<_>>().join("; ")
+    ));
+    report.push(time_line(&times));
+    Ok(results)
+}
+
+fn time_line(times: &Times) -> String {
+    let upload = milliseconds(times.upload);
+    let readback = milliseconds(times.readback);
+    let gpu = match times.gpu {
+        Some(gpu) => milliseconds(gpu),
+        None => format!("{} (wall, no timestamps)", milliseconds(times.wall)),
+    };
+    format!("time: upload {upload}, gpu {gpu}, readback {readback}")
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+/// Compares what the GPU gave with the definition.
+fn check(problem: &Problem, inputs: &[&[u8]], results: &[Vec<u8>]) -> Result<(), Failure> {
+    let expected = reference::evaluate(problem, inputs).map_err(Error::from)?;
+    let outputs = problem.outputs();
+    for (i, (output, (expected, actual))) in
+        outputs.iter().zip(expected.iter().zip(results)).enumerate()
+    {
+        if let Some(difference) = reference::first_difference(output, expected, actual) {
+            let why = format!("--check: output {i} of {problem}: {difference}");
+            return Err(Failure::Check(why));
+        }
+    }
+    Ok(())
+}
+
+/// Shows on a terminal that something is going on.
+fn spinner(problem: &Problem, common: &Common) -> Option<ProgressBar> {
+    if common.quiet {
+        return None;
+    }
+    let spinner = ProgressBar::new_spinner().with_message(problem.to_string());
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    Some(spinner.with_finish(indicatif::ProgressFinish::AndClear))
+}

@@ -1,0 +1,706 @@
+//! The command-line tool as its users see it: files, streams and exit codes.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder to work in, gone at the end.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let name = |e: std::io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// The tool in this folder, its arguments divided by spaces.
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
+        command.current_dir(self.0.path()).args(line.split(' '));
+        command.env_remove("RUST_LOG").stdin(Stdio::null());
+        // As on a machine without a screen, where drivers like to complain on stderr.
+        command.env_remove("XDG_RUNTIME_DIR");
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    /// Runs on the CPU reference and expects success; what was printed.
+    fn cpu(&self, line: &str) -> String {
+        let output = self.run(&format!("{line} --device cpu"));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{line}: {}",
+            text(&output.stderr)
+        );
+        text(&output.stdout)
+    }
+
+    /// Runs and expects exit code 2, nothing on stdout and an error first; that line.
+    fn refused(&self, line: &str) -> String {
+        let output = self.run(line);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));
+        let first = stderr.lines().next().unwrap_or_default();
+        assert!(first.starts_with("error: "), "{line}: {stderr}");
+        first.to_string()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// An .npy file, written without the code under test.
+fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let dict = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let dict = format!("{dict:<117}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((dict.len() as u16).to_le_bytes());
+    file.extend(dict.as_bytes());
+    file.extend(data);
+    file
+}
+
+fn floats(shape: &str, values: &[f32]) -> Vec<u8> {
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    npy("'<f4'", false, shape, &data)
+}
+
+/// Header text and data of an .npy file, read without the code under test.
+fn parts(file: &[u8]) -> (String, Vec<u8>) {
+    assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
+    let (header, data) = file[10..].split_at(usize::from(u16::from_le_bytes([file[8], file[9]])));
+    (text(header), data.to_vec())
+}
+
+const TYPES: [(&str, &str, usize); 13] = [
+    ("<V2", "bfloat16", 2),
+    ("<f2", "float16", 2),
+    ("<f4", "float32", 4),
+    ("<f8", "float64", 8),
+    ("|i1", "int8", 1),
+    ("<i2", "int16", 2),
+    ("<i4", "int32", 4),
+    ("<i8", "int64", 8),
+    ("|u1", "uint8", 1),
+    ("<u2", "uint16", 2),
+    ("<u4", "uint32", 4),
+    ("<u8", "uint64", 8),
+    ("|b1", "bool", 1),
+];
+
+/// Two rows of three, of which a copy must keep every bit.
+fn bits(size: usize) -> Vec<u8> {
+    (0..6 * size).map(|i| (i * 37 + 11) as u8).collect()
+}
+
+#[test]
+fn every_type_passes_through_unchanged() {
+    let folder = Folder::new();
+    for (descr, name, size) in TYPES {
+        let data = bits(size);
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), false, "(2, 3)", &data),
+        );
+        folder.cpu(&format!("min in.npy -o out.npy --dtype {name}"));
+        let (header, copied) = parts(&folder.read("out.npy"));
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
+        assert!(header.contains("'shape': (2, 3, )"), "{header}");
+        assert!(header.contains("'fortran_order': False"), "{header}");
+        assert_eq!(copied, data, "{name}");
+    }
+}
+
+#[test]
+fn fortran_order_and_big_endian_are_converted_for_every_type() {
+    let folder = Folder::new();
+    for (descr, name, size) in TYPES {
+        let data = bits(size);
+        // The same matrix, column by column.
+        let at = |row: usize, column: usize| &data[(row * 3 + column) * size..][..size];
+        let columns = (0..3).flat_map(|c| (0..2).flat_map(move |r| at(r, c).to_vec()));
+        let columns: Vec<u8> = columns.collect();
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), true, "(2, 3)", &columns),
+        );
+        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
+        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name}");
+
+        let swapped: Vec<u8> = data
+            .chunks(size)
+            .flat_map(|e| e.iter().rev().copied())
+            .collect();
+        let descr = descr.replace('<', ">");
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), false, "(2, 3)", &swapped),
+        );
+        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
+        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name} big-endian");
+    }
+}
+
+#[test]
+fn results_are_printed_as_numpy_would() {
+    let folder = Folder::new();
+    folder.write(
+        "in.npy",
+        &floats("(2, 3)", &[1.0, f32::NAN, -2.5, 3.0, 0.1, -0.0]),
+    );
+    assert_eq!(folder.cpu("argmin in.npy --axis 1"), "[[1]\n [2]]\n");
+    assert_eq!(
+        folder.cpu("argmin in.npy --axis -1 --keepdims false"),
+        "[1 2]\n"
+    );
+    assert_eq!(
+        folder.cpu("argmin in.npy --axis -1 --keepdims false --nan ignore"),
+        "[2 2]\n"
+    );
+    assert_eq!(folder.cpu("argmax in.npy"), "[[1 0 1]]\n");
+    assert_eq!(
+        folder.cpu("reduce-max in.npy --axes -1,0 --keepdims false"),
+        "nan\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min in.npy --axes 0"),
+        "[[ 1.0  nan -2.5]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min in.npy --axes=-2"),
+        "[[ 1.0  nan -2.5]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min --nan ignore --keepdims true in.npy"),
+        "[[-2.5]]\n"
+    );
+
+    folder.write("ones.npy", &npy("'|u1'", false, "(1001,)", &[1; 1001]));
+    assert_eq!(folder.cpu("min ones.npy"), "[1 1 1 ... 1 1 1]\n");
+    assert_eq!(
+        folder.cpu("argmin ones.npy --select-last-index"),
+        "[1000]\n"
+    );
+    folder.write("empty.npy", &floats("(0, 3)", &[]));
+    assert_eq!(
+        folder.cpu("reduce-max empty.npy --axes 0"),
+        "[[-inf -inf -inf]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-max empty.npy --axes 1"),
+        "[] shape=[0, 1]\n"
+    );
+}
+
+#[test]
+fn elementwise_operators_broadcast_all_their_inputs() {
+    let folder = Folder::new();
+    folder.write("a.npy", &floats("(2, 1)", &[1.0, 4.0]));
+    folder.write("b.npy", &floats("(3,)", &[2.0, 3.0, 5.0]));
+    folder.write("c.npy", &floats("()", &[2.5]));
+    let min = "[[1.0 1.0 1.0]\n [2.0 2.5 2.5]]\n";
+    assert_eq!(folder.cpu("min a.npy b.npy c.npy"), min);
+    let max = "[[2.5 3.0 5.0]\n [4.0 4.0 5.0]]\n";
+    assert_eq!(folder.cpu("max a.npy b.npy c.npy"), max);
+}
+
+#[test]
+fn indices_have_the_type_that_was_asked_for() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
+    for (options, descr, bytes) in [
+        ("", "<i8", &1i64.to_le_bytes()[..]),
+        (" --index-type int64", "<i8", &1i64.to_le_bytes()),
+        (" --index-type int32", "<i4", &1i32.to_le_bytes()),
+        (" --index-type uint32", "<u4", &1u32.to_le_bytes()),
+    ] {
+        folder.cpu(&format!(
+            "argmin in.npy -o out.npy --values values.npy{options}"
+        ));
+        let (header, data) = parts(&folder.read("out.npy"));
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
+        assert_eq!(data, bytes);
+        assert_eq!(parts(&folder.read("values.npy")).1, 1f32.to_le_bytes());
+    }
+}
+
+#[test]
+fn stderr_holds_the_report_and_nothing_when_quiet() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
+    let output = folder.run("argmin in.npy --device cpu");
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().next(), Some("device: cpu reference"));
+    assert!(stderr.contains("\ntime: "), "{stderr}");
+    let output = folder.run("argmin in.npy --device cpu --quiet -o out.npy");
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        Default::default()
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn malformed_files_are_refused_by_name() {
+    let folder = Folder::new();
+    let huge = "(4294967296, 4294967296)";
+    let claim = [&b"\x93NUMPY\x02\x00"[..], &u32::MAX.to_le_bytes()].concat();
+    let nested = format!("{}{}", "[".repeat(50), "]".repeat(50));
+    for (why, file) in [
+        ("truncated", npy("'<f4'", false, "(2,)", &[0; 7])),
+        ("longer", npy("'<f4'", false, "(2,)", &[0; 9])),
+        (
+            "truncated",
+            npy("'<f4'", false, "(1099511627776,)", &[0; 64]),
+        ),
+        ("impossible", npy("'<f4'", false, huge, &[])),
+        ("header", npy("'<f4'", false, "(-2,)", &[])),
+        ("header", npy("'<f4'", false, &nested, &[])),
+        ("header", npy("'f", false, "(2,)", &[])),
+        ("header", npy("'<f4'", false, "(2,)", &[])[..60].to_vec()),
+        ("4294967295", claim),
+        ("structured", npy("[('a', '<f4')]", false, "(2,)", &[0; 8])),
+        ("<c8", npy("'<c8'", false, "(1,)", &[0; 8])),
+        ("|O", npy("'|O'", false, "(1,)", &[0; 8])),
+        ("--dtype bfloat16", npy("'<V2'", false, "(1,)", &[0; 2])),
+        ("not an .npy", b"PK\x03\x04 an archive, perhaps".to_vec()),
+        ("not an .npy", Vec::new()),
+    ] {
+        folder.write("in.npy", &file);
+        let error = folder.refused("min in.npy --device cpu");
+        assert!(error.starts_with("error: in.npy: "), "{error}");
+        assert!(error.contains(why), "{why}: {error}");
+    }
+    assert!(folder.refused("min none.npy").contains("none.npy"));
+    fs::create_dir(folder.path("sub")).unwrap();
+    assert!(folder.refused("min sub").contains("sub: is a folder"));
+}
+
+#[test]
+fn wrong_requests_name_what_is_wrong_with_them() {
+    let folder = Folder::new();
+    folder.write("f.npy", &floats("(2, 3)", &[0.0; 6]));
+    folder.write("four.npy", &floats("(4,)", &[0.0; 4]));
+    folder.write("i.npy", &npy("'<i4'", false, "(2, 3)", &[0; 24]));
+    folder.write("empty.npy", &floats("(2, 0)", &[]));
+    for (line, named) in [
+        ("argmin f.npy --axis 5", "f.npy: axis 5"),
+        ("argmin f.npy --axis -3", "axis -3"),
+        ("argmin f.npy --axis one", "'one'"),
+        ("argmin empty.npy --axis -1", "axis -1"),
+        ("reduce-min f.npy --axes 0,-2", "axis -2"),
+        ("reduce-min f.npy --axes 0,x", "'x'"),
+        ("reduce-min f.npy --keepdims maybe", "'maybe'"),
+        ("argmin f.npy --index-type int8", "'int8'"),
+        ("argmin f.npy --nan sometimes", "'sometimes'"),
+        ("argmin f.npy --dtype float99", "'float99'"),
+        (
+            "argmin f.npy --dtype float64",
+            "f.npy: holds float32, not float64",
+        ),
+        ("argmin f.npy --dtype bfloat16", "not bfloat16"),
+        ("argmin f.npy --axes 0", "'--axes'"),
+        ("argmin f.npy --check --device cpu", "--check"),
+        ("argmin f.npy --device 999", "999"),
+        ("argmin f.npy --device NoSuchDevice", "NoSuchDevice"),
+        ("min f.npy four.npy", "four.npy: input 1 of shape [4]"),
+        (
+            "min f.npy i.npy",
+            "i.npy: holds int32, but f.npy holds float32",
+        ),
+        ("min f.npy --frobnicate", "--frobnicate"),
+        ("argmin f.npy -o out.npy --values out.npy", "out.npy"),
+        ("argmin f.npy -o ./out.npy --values out.npy", "out.npy"),
+        (
+            "min f.npy -o none/out.npy",
+            "none/out.npy: cannot be written",
+        ),
+        (
+            "min f.npy -o f.npy/out.npy",
+            "f.npy/out.npy: cannot be written",
+        ),
+        ("min f.npy -o .", ".: cannot be written"),
+        ("plan argmin --shape 2,3", "--dtype"),
+        ("plan argmin --shape 2,3 --dtype int8 --axis 2", "axis 2"),
+        ("plan argmin --shape 2,3 --dtype int8 --axes 0", "--axes"),
+        ("plan argmin --shape 2,-3 --dtype int8", "'-3'"),
+        ("plan sum --shape 2,3 --dtype int8", "'sum'"),
+        ("frobnicate f.npy", "'frobnicate'"),
+        ("--quiet", "subcommand"),
+    ] {
+        // Where a device is not the point, none is opened.
+        let line = match line.contains("--device") {
+            true => line.to_string(),
+            false => format!("--device cpu {line}"),
+        };
+        let error = folder.refused(&line);
+        assert!(error.contains(named), "{line}: {error}");
+    }
+    assert_eq!(folder.names(), ["empty.npy", "f.npy", "four.npy", "i.npy"]);
+}
+
+#[test]
+fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
+    let folder = Folder::new();
+    folder.write(
+        "a.npy",
+        &npy("'|u1'", false, "(16777216, 1)", &[0; 1 << 24]),
+    );
+    folder.write(
+        "b.npy",
+        &npy("'|u1'", false, "(1, 16777216)", &[0; 1 << 24]),
+    );
+    assert!(
+        folder
+            .refused("min a.npy b.npy --device cpu")
+            .contains("memory")
+    );
+}
+
+#[test]
+fn a_failed_run_leaves_existing_outputs_and_no_trace() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("out.npy", b"precious");
+    folder.refused("argmin in.npy --axis 7 -o out.npy --device cpu");
+    folder.refused("argmin in.npy -o out.npy --values none/values.npy --device cpu");
+    folder.refused("argmin in.npy -o none/out.npy --values out.npy --device cpu");
+    assert_eq!(folder.read("out.npy"), b"precious");
+    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+}
+
+#[test]
+fn an_output_may_replace_its_input() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2, 2)", &[4.0, 3.0, 2.0, 1.0]));
+    folder.cpu("reduce-min in.npy --axes 0 -o in.npy");
+    let data: Vec<u8> = [2f32, 1.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    assert_eq!(parts(&folder.read("in.npy")).1, data);
+    assert_eq!(folder.names(), ["in.npy"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn outputs_have_the_permissions_of_ordinary_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode();
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.cpu("min in.npy -o new.npy");
+    assert_eq!(mode(folder.path("new.npy")), mode(folder.path("in.npy")));
+
+    folder.write("old.npy", b"");
+    fs::set_permissions(folder.path("old.npy"), fs::Permissions::from_mode(0o640)).unwrap();
+    folder.cpu("min in.npy -o old.npy");
+    assert_eq!(mode(folder.path("old.npy")) & 0o777, 0o640);
+
+    fs::set_permissions(folder.path("old.npy"), fs::Permissions::from_mode(0o440)).unwrap();
+    let error = folder.refused("min in.npy -o old.npy --device cpu");
+    assert!(error.contains("old.npy: cannot be written"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_and_pipes_are_written_through_not_replaced() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("place.npy", b"");
+    std::os::unix::fs::symlink("place.npy", folder.path("link.npy")).unwrap();
+    folder.cpu("min in.npy -o link.npy");
+    assert!(
+        fs::symlink_metadata(folder.path("link.npy"))
+            .unwrap()
+            .is_symlink()
+    );
+    let expected = parts(&folder.read("in.npy")).1;
+    assert_eq!(parts(&folder.read("place.npy")).1, expected);
+
+    let pipe = folder.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let reader = std::thread::spawn(move || fs::read(pipe).unwrap());
+    folder.cpu("min in.npy -o pipe");
+    assert_eq!(parts(&reader.join().unwrap()).1, expected);
+}
+
+#[test]
+fn standard_input_is_read_and_checked_like_a_file() {
+    let folder = Folder::new();
+    let whole = floats("(3,)", &[3.0, 1.0, 2.0]);
+    for (length, code, printed) in [(whole.len(), 0, "[1]\n"), (whole.len() - 1, 2, "")] {
+        let mut command = folder.command("argmin - --device cpu");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(&whole[..length])
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), printed);
+    }
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_failure() {
+    let folder = Folder::new();
+    let mut command = folder.command("argmin - --device cpu --quiet");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The reader is gone before the input comes, and so before the result.
+    drop(child.stdout.take());
+    let input = floats("(3,)", &[3.0, 1.0, 2.0]);
+    child.stdin.take().unwrap().write_all(&input).unwrap();
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert_eq!(stderr, "");
+}
+
+#[test]
+fn help_and_version_succeed() {
+    let folder = Folder::new();
+    for line in ["--help", "argmin --help", "--version", "help plan"] {
+        let output = folder.run(line);
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert!(text(&output.stdout).contains("wgreduce"), "{line}");
+    }
+}
+
+#[test]
+fn plans_are_made_without_an_adapter() {
+    let folder = Folder::new();
+    let line = "plan argmin --shape 64,512,512 --dtype float32 --axis -1 --device cpu";
+    let plan = folder.run(line);
+    assert_eq!(plan.status.code(), Some(0), "{}", text(&plan.stderr));
+    assert!(text(&plan.stdout).contains("ArgMin float32 [64, 512, 512] axes [2]"));
+
+    let json = folder.run(&format!("{line} --json"));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["outputs"][0]["shape"], serde_json::json!([64, 512, 1]));
+    assert!(!json["passes"].as_array().unwrap().is_empty());
+    assert!(
+        json["bytes_moved"].as_u64().unwrap() >= 64 * 512 * 512 * 4,
+        "{json}"
+    );
+}
+
+#[test]
+fn without_an_adapter_auto_falls_back_to_the_cpu_and_says_so() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[3.0, 1.0, 2.0]));
+    // A backend that this platform cannot have.
+    let backend = if cfg!(windows) { "metal" } else { "dx12" };
+    let run = |line| {
+        folder
+            .command(line)
+            .env("WGPU_BACKEND", backend)
+            .output()
+            .unwrap()
+    };
+    let output = run("argmin in.npy");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(text(&output.stdout), "[1]\n");
+    let first = stderr.lines().next().unwrap();
+    assert!(first.starts_with("device: cpu reference (no"), "{stderr}");
+
+    assert!(run("argmin in.npy --quiet").stderr.is_empty());
+    assert_eq!(run("argmin in.npy --check").status.code(), Some(2));
+    assert_eq!(run("argmin in.npy --device vulkan").status.code(), Some(2));
+    assert_eq!(run("devices").status.code(), Some(0));
+    assert_eq!(text(&run("devices --json").stdout).trim(), "[]");
+}
+
+/// The indices in `devices`, or none where no adapter is.
+fn adapters(folder: &Folder) -> Vec<String> {
+    let list = folder.run("devices --json");
+    assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let list = list.as_array().unwrap();
+    let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
+    assert!(!required || !list.is_empty(), "an adapter is required");
+    list.iter().map(|a| a["index"].to_string()).collect()
+}
+
+#[test]
+fn every_adapter_gives_what_the_cpu_gives() {
+    let folder = Folder::new();
+    let values: Vec<f32> = (0..3000)
+        .map(|i| ((i * 7919) % 1009) as f32 - 500.0)
+        .collect();
+    folder.write("in.npy", &floats("(30, 100)", &values));
+    for adapter in adapters(&folder) {
+        for line in [
+            "argmin in.npy --axis 0 --values values.npy",
+            "argmax in.npy --axis -1 --select-last-index",
+            "reduce-max in.npy --axes 0",
+            "min in.npy in.npy",
+        ] {
+            let expected = folder.cpu(line);
+            let output = folder.run(&format!("{line} --check --device {adapter}"));
+            let stderr = text(&output.stderr);
+            assert_eq!(
+                output.status.code(),
+                Some(0),
+                "{line} on {adapter}: {stderr}"
+            );
+            assert_eq!(text(&output.stdout), expected, "{line} on {adapter}");
+            let mut lines = stderr.lines();
+            assert!(lines.next().unwrap().starts_with("device: "), "{stderr}");
+            assert!(lines.next().unwrap().starts_with("plan: "), "{stderr}");
+            assert!(
+                lines.next().unwrap().starts_with("time: upload "),
+                "{stderr}"
+            );
+        }
+    }
+}
+
+/// A protobuf field that holds bytes, a text or a message.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [
+        &[number << 3 | 2, u8::try_from(bytes.len()).unwrap()],
+        bytes,
+    ]
+    .concat()
+}
+
+/// A TensorProto of one dimension.
+fn tensor(data_type: u8, len: u8, data: &[u8]) -> Vec<u8> {
+    [vec![1 << 3, len, 2 << 3, data_type], field(9, data)].concat()
+}
+
+/// Writes a case: `op` over the floats 3, 1, 2 is expected to give `index`.
+fn case(folder: &Folder, name: &str, op: &str, index: i64) {
+    let node = [field(1, b"x"), field(2, b"y"), field(4, op.as_bytes())].concat();
+    // A ValueInfoProto: a name, and a tensor type without a shape.
+    let info = |name, data_type| [field(1, name), field(2, &field(1, &[1 << 3, data_type]))];
+    let (input, output) = (info(b"x", 1).concat(), info(b"y", 7).concat());
+    let graph = [field(1, &node), field(11, &input), field(12, &output)].concat();
+    // An ir_version of 8 and opset 13 of the default domain.
+    let model = [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 13])].concat();
+    let data: Vec<u8> = [3f32, 1.0, 2.0]
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .collect();
+    let set = format!("{name}/test_data_set_0");
+    fs::create_dir_all(folder.path(&set)).unwrap();
+    folder.write(&format!("{name}/model.onnx"), &model);
+    folder.write(&format!("{set}/input_0.pb"), &tensor(1, 3, &data));
+    folder.write(
+        &format!("{set}/output_0.pb"),
+        &tensor(7, 1, &index.to_le_bytes()),
+    );
+}
+
+#[test]
+fn onnx_cases_are_counted_and_saved() {
+    let folder = Folder::new();
+    case(&folder, "cases/smallest", "ArgMin", 1);
+    case(&folder, "cases/largest", "ArgMax", 0);
+    fs::create_dir_all(folder.path("cases/notes")).unwrap();
+    let output = folder.run("onnx cases --device cpu --save saved");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout), "2 passed, 0 failed, 1 skipped\n");
+    assert_eq!(text(&output.stderr), "device: cpu reference\n");
+    let saved = folder.read("saved/smallest/test_data_set_0/output_0.pb");
+    let index = 1i64.to_le_bytes();
+    assert!(saved.windows(8).any(|w| w == index), "{saved:?}");
+
+    let output = folder.run("onnx cases/largest --device cpu --quiet");
+    assert_eq!(text(&output.stdout), "1 passed, 0 failed, 0 skipped\n");
+    assert_eq!(text(&output.stderr), "");
+}
+
+#[test]
+fn onnx_cases_that_fail_are_named_with_the_reason() {
+    let folder = Folder::new();
+    case(&folder, "cases/good", "ArgMin", 1);
+    case(&folder, "cases/wrong", "ArgMin", 2);
+    case(&folder, "cases/foreign", "Softmax", 0);
+    let output = folder.run("onnx cases --device cpu --save saved");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let stdout = text(&output.stdout);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{stdout}");
+    assert!(
+        lines[0].starts_with("foreign: ") && lines[0].contains("Softmax"),
+        "{stdout}"
+    );
+    assert!(
+        lines[1].starts_with("wrong: ") && lines[1].contains("output_0"),
+        "{stdout}"
+    );
+    assert_eq!(lines[2], "1 passed, 2 failed, 0 skipped");
+    // What was computed is saved, right or not; nothing was for the refused model.
+    assert!(folder.path("saved/wrong").exists());
+    assert!(!folder.path("saved/foreign").exists());
+}
+
+#[test]
+fn onnx_requests_without_a_case_are_refused() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("empty")).unwrap();
+    assert!(
+        folder
+            .refused("onnx empty --device cpu")
+            .contains("empty: no test case")
+    );
+    assert!(folder.refused("onnx none --device cpu").contains("none"));
+    case(&folder, "a/same", "ArgMin", 1);
+    case(&folder, "b/same", "ArgMin", 1);
+    assert!(
+        folder
+            .refused("onnx a b --save saved --device cpu")
+            .contains("same")
+    );
+    folder.write("file", b"");
+    assert!(
+        folder
+            .refused("onnx a --save file --device cpu")
+            .contains("file")
+    );
+}
