@@ -47,12 +47,24 @@ fn element(k: Key) -> u32 {
     return select(bits, NAN_BITS, IS_FLOAT != 0u && k == NAN_KEY);
 }
 
+fn element4(k: vec4<u32>) -> vec4<u32> {
+    let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
+    let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
+    let bits = (b ^ (sign & vec4<u32>(SIGN))) & vec4<u32>(KEEP);
+    let nan = (k == vec4<u32>(NAN_KEY)) & vec4<bool>(IS_FLOAT != 0u);
+    return select(bits, vec4<u32>(NAN_BITS), nan);
+}
+
 fn less(a: Key, b: Key) -> bool {
     return a < b;
 }
 
 fn same(a: Key, b: Key) -> bool {
     return a == b;
+}
+
+fn lesser(a: Key, b: Key) -> Key {
+    return min(a, b);
 }
 
 // A key as two words of a record.

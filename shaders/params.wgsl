@@ -22,7 +22,6 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> P: Params;
-@group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 
 fn linear(group: vec3<u32>) -> u32 {
     return group.y * P.grid + group.x;

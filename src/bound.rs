@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::params;
 use crate::plan::{Pass, Slot, View};
 use crate::{Error, Plan, Problem};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 /// The caller's buffers for [`crate::Reduction::bind`]: for each input and output of the
@@ -99,37 +100,27 @@ pub(crate) fn bind(
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-    let uniforms = context.buffer("parameters", stride * passes.len() as u64, usage)?;
-    let mut words = vec![0u32; (stride as usize / 4) * passes.len()];
+    let blocks = Blocks::new(passes, stride);
+    let uniforms = context.buffer("parameters", blocks.bytes, usage)?;
+    let mut words = vec![0u32; blocks.bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
-    for (i, (pass, compiled)) in passes.iter().zip(compiled).enumerate() {
-        let range = |view: &View| places.range(view, alignment);
-        let (src, dst) = (pass.src.as_ref().map(range), range(&pass.dst));
-        let indices = pass.indices.as_ref().map(range);
-        let at = i * stride as usize / 4;
-        let block = with_deltas(pass, src.as_ref(), &dst, indices.as_ref());
-        words[at..at + params::WORDS].copy_from_slice(&block.words());
-        let uniform = wgpu::BufferBinding {
-            buffer: &uniforms,
-            offset: i as u64 * stride,
-            size: std::num::NonZeroU64::new(params::BYTES),
-        };
+    for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&blocks.starts) {
+        let seen = Seen::new(pass, &places, alignment);
+        seen.write(pass, at, stride, &mut words);
         let entries: Vec<_> = pass
             .kernel
             .bindings()
             .iter()
-            .map(|&binding| {
-                let range = match binding {
-                    1 => indices.as_ref().or(src.as_ref()),
-                    2 => Some(&dst),
-                    3 => src.as_ref(),
-                    _ => None,
-                };
-                let resource = range.map_or(uniform.clone(), Range::binding);
-                wgpu::BindGroupEntry {
-                    binding,
-                    resource: wgpu::BindingResource::Buffer(resource),
-                }
+            .map(|&binding| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(match seen.range(pass, binding) {
+                    Some(range) => range.binding(),
+                    None => wgpu::BufferBinding {
+                        buffer: &uniforms,
+                        offset: at + u64::from(binding) * stride,
+                        size: NonZeroU64::new(block_bytes(binding)),
+                    },
+                }),
             })
             .collect();
         let descriptor = wgpu::BindGroupDescriptor {
@@ -152,20 +143,83 @@ pub(crate) fn bind(
     Ok(Bound { dispatches })
 }
 
-/// The parameters of a pass, with the distances that alignment leaves.
-fn with_deltas(
-    pass: &Pass,
-    src: Option<&Range<'_>>,
-    dst: &Range<'_>,
-    indices: Option<&Range<'_>>,
-) -> params::Params {
-    let mut block = pass.params;
-    block.src_delta = src.map_or(0, |r| r.delta);
-    block.dst_delta = dst.delta;
-    if let Some(indices) = indices {
-        block.slice = indices.delta;
+/// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.
+fn block_bytes(binding: u32) -> u64 {
+    match binding {
+        0 => params::BYTES,
+        _ => params::ZIP_BYTES,
     }
-    block
+}
+
+/// Where each pass' uniform blocks begin in their buffer.
+struct Blocks {
+    starts: Vec<u64>,
+    bytes: u64,
+}
+
+impl Blocks {
+    fn new(passes: &[Pass], stride: u64) -> Blocks {
+        let mut bytes = 0;
+        let mut starts = Vec::with_capacity(passes.len());
+        for pass in passes {
+            starts.push(bytes);
+            bytes += stride;
+            if pass.zip.is_some() {
+                bytes += params::ZIP_BYTES.next_multiple_of(stride);
+            }
+        }
+        Blocks { starts, bytes }
+    }
+}
+
+/// What a pass' bindings cover.
+struct Seen<'a> {
+    src: Option<Range<'a>>,
+    indices: Option<Range<'a>>,
+    dst: Range<'a>,
+    zipped: Vec<Range<'a>>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(pass: &Pass, places: &'a Places, alignment: u64) -> Seen<'a> {
+        let range = |view: &View| places.range(view, alignment);
+        let views = pass.zip.iter().flat_map(|(_, views)| views);
+        Seen {
+            src: pass.src.as_ref().map(range),
+            indices: pass.indices.as_ref().map(range),
+            dst: range(&pass.dst),
+            zipped: views.map(range).collect(),
+        }
+    }
+
+    /// What storage a binding covers; none for a uniform block.
+    fn range(&self, pass: &Pass, binding: u32) -> Option<&Range<'a>> {
+        match binding {
+            0 => None,
+            2 => Some(&self.dst),
+            _ if pass.zip.is_some() => self.zipped.get((binding as usize).checked_sub(3)?),
+            1 => self.indices.as_ref().or(self.src.as_ref()),
+            _ => self.src.as_ref(),
+        }
+    }
+
+    /// Writes the parameters, with the distances that alignment leaves.
+    fn write(&self, pass: &Pass, at: u64, stride: u64, words: &mut [u32]) {
+        let mut block = pass.params;
+        block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
+        block.dst_delta = self.dst.delta;
+        if let Some(indices) = &self.indices {
+            block.slice = indices.delta;
+        }
+        let at = at as usize / 4;
+        words[at..at + params::WORDS].copy_from_slice(&block.words());
+        if let Some((zip, _)) = &pass.zip {
+            let mut zip = zip.clone();
+            zip.starts = self.zipped.iter().map(|r| r.delta).collect();
+            let at = at + stride as usize / 4;
+            words[at..at + params::ZIP_WORDS].copy_from_slice(&zip.words());
+        }
+    }
 }
 
 /// A binding that covers a view, and how many elements it begins before it.
@@ -181,7 +235,7 @@ impl Range<'_> {
         wgpu::BufferBinding {
             buffer: self.buffer,
             offset: self.offset,
-            size: std::num::NonZeroU64::new(self.bytes),
+            size: NonZeroU64::new(self.bytes),
         }
     }
 }

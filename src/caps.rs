@@ -102,6 +102,8 @@ pub struct Caps {
     pub invocations: u32,
     /// Bytes of workgroup memory.
     pub workgroup_bytes: u32,
+    /// Storage buffers that a shader can bind.
+    pub storage_buffers: u32,
     /// Kind of machine.
     pub class: AdapterClass,
     /// How to use it.
@@ -119,6 +121,7 @@ impl Caps {
                 .max_compute_invocations_per_workgroup
                 .min(limits.max_compute_workgroup_size_x),
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
+            storage_buffers: limits.max_storage_buffers_per_shader_stage,
             class,
             tuning: Tuning::of(class),
         }

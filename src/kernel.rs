@@ -21,17 +21,23 @@ pub enum Family {
     Gather,
     /// The same element everywhere.
     Fill,
+    /// Elementwise, a lane an output word.
+    ZipWords,
+    /// Elementwise, a lane a vec4 of outputs.
+    ZipVecs,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 6] = [
+    pub const ALL: [Family; 8] = [
         Family::Rows,
         Family::Columns,
         Family::Each,
         Family::Finish,
         Family::Gather,
         Family::Fill,
+        Family::ZipWords,
+        Family::ZipVecs,
     ];
 
     /// The name of the shader file and of its entry point.
@@ -43,6 +49,8 @@ impl Family {
             Family::Finish => "finish",
             Family::Gather => "gather",
             Family::Fill => "fill",
+            Family::ZipWords => "zip_words",
+            Family::ZipVecs => "zip_vecs",
         }
     }
 }
@@ -291,6 +299,10 @@ pub struct Kernel {
     pub raw: bool,
     /// Words of an index that is read (gather).
     pub index_words: u32,
+    /// Inputs (elementwise); 1 to 8.
+    pub inputs: u32,
+    /// A bit for each input of which one element serves a whole vec4 (elementwise).
+    pub splat: u32,
 }
 
 macro_rules! fragment {
@@ -313,6 +325,11 @@ impl Kernel {
         self.family.name()
     }
 
+    /// Whether the kernel is elementwise.
+    pub fn is_zip(&self) -> bool {
+        matches!(self.family, Family::ZipWords | Family::ZipVecs)
+    }
+
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
     /// and 3 (source as words).
     pub fn bindings(&self) -> &'static [u32] {
@@ -320,6 +337,10 @@ impl Kernel {
             Family::Rows | Family::Columns | Family::Gather => &[0, 1, 2, 3],
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
+            // Binding 1 holds more parameters, 3 and up the inputs.
+            Family::ZipWords | Family::ZipVecs => {
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
+            }
         }
     }
 
@@ -341,8 +362,16 @@ impl Kernel {
             text.push_str(fragment);
         };
         add(fragment!("out"));
+        if self.family != Family::ZipVecs {
+            add(fragment!("dst"));
+            add(fragment!("write"));
+        }
         if self.family == Family::Fill {
             add(fragment!("fill"));
+            return text;
+        }
+        if self.is_zip() {
+            add(&self.zip());
             return text;
         }
         add(fragment!("source"));
@@ -381,7 +410,56 @@ impl Kernel {
             Family::Each => fragment!("each"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
-            Family::Fill => fragment!("fill"),
+            _ => "",
+        });
+        text
+    }
+
+    /// The part of an elementwise shader that depends on its inputs.
+    fn zip(&self) -> String {
+        let vecs = self.family == Family::ZipVecs;
+        let mut text = String::from(match self.keys.bits {
+            64 => fragment!("key64"),
+            _ => fragment!("key32"),
+        });
+        text.push_str(match self.keys.bits {
+            8 => fragment!("zip_of8"),
+            16 => fragment!("zip_of16"),
+            32 => fragment!("zip_of32"),
+            _ => fragment!("zip_of64"),
+        });
+        text.push_str(fragment!("zip"));
+        let (keys, least) = match vecs {
+            true => ("keys_of", "keys_min"),
+            false => ("key", "lesser"),
+        };
+        let mut combined = String::new();
+        for i in 0..self.inputs {
+            let by_vec = vecs && self.splat >> i & 1 == 0;
+            let input = match by_vec {
+                true => fragment!("zip_input_vec"),
+                false => fragment!("zip_input_element"),
+            };
+            let input = input.replace("_0", &format!("_{i}"));
+            text.push_str(&input.replace("binding(3)", &format!("binding({})", 3 + i)));
+            let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);
+            let value = match (by_vec, vecs) {
+                (true, _) => format!("{keys}(in_{i}[{at}])"),
+                (false, true) => format!("{keys}(splat(raw_{i}({at})))"),
+                (false, false) => format!("{keys}(raw_{i}({at}))"),
+            };
+            combined = match i {
+                0 => value,
+                _ => format!("{least}({combined}, {value})"),
+            };
+        }
+        let result = if vecs { "Keys" } else { "Key" };
+        text.push_str(&format!(
+            "\nfn combined(at: Offsets) -> {result} {{\n    return {combined};\n}}\n\n"
+        ));
+        text.push_str(match vecs {
+            true => fragment!("zip_vecs"),
+            false => fragment!("zip_words"),
         });
         text
     }
@@ -391,6 +469,8 @@ impl Kernel {
         let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
         if self.family != Family::Fill {
             all.extend(self.keys.constants());
+        }
+        if self.family != Family::Fill && !self.is_zip() {
             all.push(("LAST", self.last as u32));
         }
         match self.family {
@@ -403,7 +483,7 @@ impl Kernel {
             Family::Each => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
             Family::Gather => all.push(("INDEX_WORDS", self.index_words)),
-            Family::Fill => {}
+            Family::Fill | Family::ZipWords | Family::ZipVecs => {}
         }
         all.into_iter().map(|(name, x)| (name, x as f64)).collect()
     }

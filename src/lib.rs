@@ -6,6 +6,7 @@ mod adapter;
 mod bound;
 mod caps;
 mod context;
+mod elementwise;
 mod error;
 mod kernel;
 #[cfg(feature = "onnx")]
@@ -22,7 +23,7 @@ pub use bound::{Bound, Buffers};
 pub use caps::{AdapterClass, Caps, Tuning};
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
-pub use params::Params;
+pub use params::{Params, Zip};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,

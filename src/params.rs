@@ -53,3 +53,87 @@ impl Params {
         ]
     }
 }
+
+/// Most dimensions of an elementwise box.
+pub(crate) const ZIP_DIMS: usize = 8;
+/// Most inputs of an elementwise dispatch.
+pub(crate) const ZIP_INPUTS: usize = 8;
+/// Words of the block of an elementwise dispatch.
+pub(crate) const ZIP_WORDS: usize = 4 * ZIP_DIMS + ZIP_DIMS * ZIP_INPUTS + ZIP_INPUTS;
+/// Bytes of that block.
+pub(crate) const ZIP_BYTES: u64 = 4 * ZIP_WORDS as u64;
+
+/// How the inputs of an elementwise dispatch lie under its output: the second uniform block,
+/// as `shaders/zip.wgsl` declares it. Sizes and strides count vec4 where an input is read by
+/// vec4, else elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Zip {
+    /// The output's dimensions, none of size 1 but an only one.
+    pub shape: Vec<u32>,
+    /// Per dimension the inputs' strides.
+    pub strides: Vec<Vec<u32>>,
+    /// The inputs' starts in their bindings; filled in when buffers are known.
+    pub starts: Vec<u32>,
+}
+
+impl Zip {
+    pub(crate) fn words(&self) -> [u32; ZIP_WORDS] {
+        let mut words = [0; ZIP_WORDS];
+        let (shape, rest) = words.split_at_mut(4 * ZIP_DIMS);
+        let (strides, starts) = rest.split_at_mut(ZIP_DIMS * ZIP_INPUTS);
+        for (to, &size) in shape.chunks_exact_mut(4).zip(&self.shape) {
+            let (reciprocal, shift) = reciprocal(size);
+            to[..3].copy_from_slice(&[size, reciprocal, shift]);
+        }
+        for (to, from) in strides.chunks_exact_mut(ZIP_INPUTS).zip(&self.strides) {
+            to[..from.len()].copy_from_slice(from);
+        }
+        starts[..self.starts.len()].copy_from_slice(&self.starts);
+        words
+    }
+}
+
+/// A factor and a shift such that the high word of `n * factor`, shifted, is `n / size` for all
+/// n below 2^31. (Granlund and Montgomery, "Division by invariant integers using
+/// multiplication", 1994, theorem 4.2 with one bit to spare.)
+fn reciprocal(size: u32) -> (u32, u32) {
+    if size < 2 {
+        return (0, 0);
+    }
+    let shift = 32 - (size - 1).leading_zeros();
+    let factor = (1u64 << (31 + shift)) / u64::from(size) + 1;
+    (factor as u32, shift - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reciprocal;
+
+    #[test]
+    fn reciprocals_divide_exactly_below_2_to_the_31() {
+        let edges = [
+            2,
+            3,
+            5,
+            7,
+            10,
+            641,
+            65_535,
+            65_536,
+            65_537,
+            1 << 30,
+            (1 << 30) + 1,
+        ];
+        for size in (2..2000).chain(edges) {
+            let (factor, shift) = reciprocal(size);
+            let quotient = |n: u32| ((u64::from(n) * u64::from(factor)) >> 32 >> shift) as u32;
+            let multiples = (1..40).flat_map(|k| [k * size - 1, k * size, k * size + 1]);
+            let last = (1 << 31) / size * size;
+            let ends = [0, 1, last - 1, last, (1u32 << 31) - 1];
+            for n in multiples.chain(ends).filter(|&n| n < 1 << 31) {
+                assert_eq!(quotient(n), n / size, "{n} / {size}");
+            }
+        }
+    }
+}

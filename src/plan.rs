@@ -8,7 +8,7 @@
 //! and records to results.
 
 use crate::kernel::{Family, Kernel, Keys, Out};
-use crate::params::Params;
+use crate::params::{Params, Zip};
 use crate::problem::elements;
 use crate::{Caps, DType, Error, Op, Problem};
 use std::fmt;
@@ -17,7 +17,9 @@ use std::fmt;
 /// every loop after 65,535 and report nothing.
 pub const MAX_ITERATIONS: u64 = 32_768;
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
-const MAX_BOX: u64 = 1 << 30;
+pub(crate) const MAX_BOX: u64 = 1 << 30;
+/// Most dispatches of a plan.
+const MAX_PASSES: usize = 1 << 20;
 /// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
 const BLOCK_BYTES: u64 = 64;
 
@@ -60,6 +62,8 @@ pub struct Pass {
     pub dst: View,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
+    /// The inputs of an elementwise dispatch and how they lie under the output.
+    pub zip: Option<(Zip, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
     /// Most loop iterations of an invocation.
@@ -74,7 +78,9 @@ impl Pass {
 
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
-        self.src.map_or(0, |v| v.bytes) + self.indices.map_or(0, |v| v.bytes)
+        let zipped = self.zip.iter().flat_map(|(_, views)| views);
+        let read = self.src.iter().chain(&self.indices).chain(zipped);
+        read.map(|v| v.bytes).sum()
     }
 
     /// Bytes written.
@@ -95,7 +101,7 @@ impl Pass {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     problem: String,
-    passes: Vec<Pass>,
+    pub(crate) passes: Vec<Pass>,
     /// Bytes of `Records` and of the temporary tensors; 0 where not needed.
     records: u64,
     temps: [u64; 2],
@@ -107,9 +113,19 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        Plan::for_buffers(problem, caps, true)
+    }
+
+    /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
+    pub(crate) fn for_buffers(
+        problem: &Problem,
+        caps: &Caps,
+        aligned: bool,
+    ) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
+            aligned,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
@@ -224,10 +240,11 @@ impl Geometry {
     }
 }
 
-struct Planner<'a> {
-    caps: &'a Caps,
-    problem: &'a Problem,
-    plan: Plan,
+pub(crate) struct Planner<'a> {
+    pub caps: &'a Caps,
+    pub problem: &'a Problem,
+    pub aligned: bool,
+    pub plan: Plan,
 }
 
 impl Planner<'_> {
@@ -243,11 +260,7 @@ impl Planner<'_> {
             return self.copy(outputs);
         }
         if problem.op().is_elementwise() {
-            return Err(Error::Limit {
-                what: "inputs of an elementwise operator",
-                needed: problem.inputs().len() as u64,
-                limit: 1,
-            });
+            return self.elementwise();
         }
         if problem.reduced_len() == 0 {
             return self.fill(0, Out::value(dtype), identity(problem), outputs);
@@ -421,7 +434,7 @@ impl Planner<'_> {
     }
 
     /// A kernel of the problem, to be completed.
-    fn kernel(&self, workgroup: u32) -> Kernel {
+    pub(crate) fn kernel(&self, workgroup: u32) -> Kernel {
         let problem = self.problem;
         let (dtype, index) = (problem.dtype(), problem.op().is_index());
         Kernel {
@@ -435,6 +448,8 @@ impl Planner<'_> {
             last: problem.selects_last_index(),
             raw: false,
             index_words: 2,
+            inputs: 1,
+            splat: 0,
         }
     }
 
@@ -501,6 +516,7 @@ impl Planner<'_> {
                     ..one
                 }];
                 groups.push(Group { boxes });
+                too_many(groups.len())?;
                 o += count;
             }
             return Ok(groups);
@@ -512,6 +528,7 @@ impl Planner<'_> {
             true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
             false => 1,
         };
+        let mut cut = 0;
         for o in 0..outer {
             let mut c = 0;
             while c < inner {
@@ -529,6 +546,8 @@ impl Planner<'_> {
                         base: l,
                     });
                     l += count;
+                    cut += 1;
+                    too_many(cut)?;
                 }
                 groups.push(Group { boxes });
                 c += width;
@@ -866,14 +885,14 @@ impl Planner<'_> {
     }
 
     /// Outputs that one dispatch of an invocation a word can write.
-    fn outputs_per_dispatch(&self, out: Out, wg: u32) -> u64 {
+    pub(crate) fn outputs_per_dispatch(&self, out: Out, wg: u32) -> u64 {
         let words = u64::from(self.caps.workgroups).pow(2) * u64::from(wg);
         // One word is kept for results that begin inside a word.
         let words = words.saturating_sub(1).max(1);
         words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
     }
 
-    fn push(
+    pub(crate) fn push(
         &mut self,
         kernel: Kernel,
         src: Option<View>,
@@ -882,6 +901,7 @@ impl Planner<'_> {
         invocations: u64,
         iterations: u64,
     ) -> Result<(), Error> {
+        too_many(self.plan.passes.len())?;
         let most = u64::from(self.caps.workgroups);
         let groups = invocations.div_ceil(u64::from(kernel.workgroup));
         let x = groups.min(most);
@@ -910,6 +930,7 @@ impl Planner<'_> {
             indices: None,
             dst,
             params,
+            zip: None,
             workgroups: [x as u32, y as u32, 1],
             iterations,
         });
@@ -919,7 +940,7 @@ impl Planner<'_> {
 
 impl Caps {
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
-    fn workgroup(&self) -> u32 {
+    pub(crate) fn workgroup(&self) -> u32 {
         // Kernels take up to 16 bytes of workgroup memory an invocation.
         let most = self.invocations.min(self.workgroup_bytes / 16);
         let wg = self.tuning.workgroup.min(most).max(1);
@@ -927,7 +948,7 @@ impl Caps {
     }
 
     /// Elements that a binding surely holds, wherever in a buffer they begin.
-    fn elements(&self, bytes: u64) -> u64 {
+    pub(crate) fn elements(&self, bytes: u64) -> u64 {
         let binding = self.binding_bytes / 4 * 4;
         let usable = (binding + bytes).saturating_sub(self.offset_alignment);
         usable.min(binding) / bytes
@@ -951,6 +972,18 @@ fn shortened(geometry: Geometry, b: &Box3, bits: u32) -> Geometry {
                 slice,
             }
         }
+    }
+}
+
+/// Refuses a plan that would not end.
+fn too_many(passes: usize) -> Result<(), Error> {
+    match passes < MAX_PASSES {
+        true => Ok(()),
+        false => Err(Error::Limit {
+            what: "a plan's number of dispatches",
+            needed: passes as u64 + 1,
+            limit: MAX_PASSES as u64,
+        }),
     }
 }
 
@@ -982,7 +1015,7 @@ fn record_view(slot: Slot, out: Out, b: &Box3, parts: u64) -> View {
 }
 
 /// Words that results touch, one more where they may begin inside a word.
-fn words(out: Out, count: u64) -> u64 {
+pub(crate) fn words(out: Out, count: u64) -> u64 {
     match out.per_word() {
         1 => count,
         n => count.div_ceil(n.into()) + 1,

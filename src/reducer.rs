@@ -103,6 +103,7 @@ impl Reducer {
         let caps = Caps {
             invocations: caps.invocations.min(real.invocations),
             workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
+            storage_buffers: caps.storage_buffers.min(real.storage_buffers),
             tuning: caps.tuning,
             ..lowered
         };
@@ -137,18 +138,23 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        let compile = |plan: Plan| -> Result<Ready, Error> {
+            let compiled = |pass: &crate::Pass| self.shared.compiled(&pass.kernel);
+            let compiled = plan
+                .passes()
+                .iter()
+                .map(compiled)
+                .collect::<Result<_, _>>()?;
+            Ok(Ready { plan, compiled })
+        };
         let plan = Plan::new(problem, &self.caps)?;
-        let compile = |pass: &crate::Pass| self.shared.compiled(&pass.kernel);
-        let compiled = plan
-            .passes()
-            .iter()
-            .map(compile)
-            .collect::<Result<_, _>>()?;
+        let anywhere = Plan::for_buffers(problem, &self.caps, false)?;
+        let anywhere = (anywhere != plan).then(|| compile(anywhere)).transpose()?;
         Ok(Reduction {
             shared: self.shared.clone(),
             problem: problem.clone(),
-            plan,
-            compiled,
+            ready: compile(plan)?,
+            anywhere,
             idle: Arc::default(),
         })
     }
@@ -228,7 +234,8 @@ fn compile(device: &wgpu::Device, kernel: &Kernel) -> Compiled {
         label: Some(&label),
         source: wgpu::ShaderSource::Wgsl(kernel.wgsl().into()),
     });
-    let entries: Vec<_> = kernel.bindings().iter().map(|&b| layout_entry(b)).collect();
+    let entry = |&binding: &u32| layout_entry(binding, kernel.is_zip());
+    let entries: Vec<_> = kernel.bindings().iter().map(entry).collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(&label),
         entries: &entries,
@@ -253,9 +260,10 @@ fn compile(device: &wgpu::Device, kernel: &Kernel) -> Compiled {
     Compiled { pipeline, layout }
 }
 
-fn layout_entry(binding: u32) -> wgpu::BindGroupLayoutEntry {
+fn layout_entry(binding: u32, zip: bool) -> wgpu::BindGroupLayoutEntry {
     let ty = match binding {
         0 => wgpu::BufferBindingType::Uniform,
+        1 if zip => wgpu::BufferBindingType::Uniform,
         2 => wgpu::BufferBindingType::Storage { read_only: false },
         _ => wgpu::BufferBindingType::Storage { read_only: true },
     };
@@ -289,16 +297,23 @@ pub struct Times {
 pub struct Reduction {
     shared: Arc<Shared>,
     problem: Problem,
-    plan: Plan,
-    compiled: Vec<Arc<Compiled>>,
+    ready: Ready,
+    /// For buffers that do not begin at a multiple of 16 bytes, where that makes a difference.
+    anywhere: Option<Ready>,
     /// Buffers of earlier runs, for later ones.
     idle: Arc<Mutex<Vec<Workspace>>>,
 }
 
 impl std::fmt::Debug for Reduction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Reduction({})", self.plan)
+        write!(f, "Reduction({})", self.ready.plan)
     }
+}
+
+/// A plan and its pipelines, one a pass.
+struct Ready {
+    plan: Plan,
+    compiled: Vec<Arc<Compiled>>,
 }
 
 /// The buffers of a run from host data.
@@ -324,9 +339,9 @@ impl Reduction {
         &self.problem
     }
 
-    /// The plan.
+    /// The plan for buffers that begin at multiples of 16 bytes, as a run's own do.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.ready.plan
     }
 
     /// Binds the caller's buffers.
@@ -335,8 +350,11 @@ impl Reduction {
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
-        let context = &self.shared.context;
-        bound::bind(context, &self.problem, &self.plan, &self.compiled, buffers)
+        let mut slices = buffers.inputs.iter().chain(buffers.outputs);
+        let aligned = slices.all(|s| s.offset().is_multiple_of(16));
+        let anywhere = self.anywhere.as_ref().filter(|_| !aligned);
+        let Ready { plan, compiled } = anywhere.unwrap_or(&self.ready);
+        bound::bind(&self.shared.context, &self.problem, plan, compiled, buffers)
     }
 
     /// Runs from host data of one input to one output.
@@ -417,7 +435,7 @@ impl Reduction {
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
         let lens: Vec<u64> = inputs.iter().map(|i| i.len() as u64).collect();
         self.problem.check_inputs(&lens)?;
-        if self.plan.passes().is_empty() {
+        if self.ready.plan.passes().is_empty() {
             let outputs = self.problem.outputs().iter().map(|_| Vec::new()).collect();
             return Ok((outputs, Times::default()));
         }

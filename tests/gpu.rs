@@ -22,6 +22,7 @@ const SUBJECTS: &[Subject] = &[
     ("forced_families_and_tunings_agree", forced),
     ("tiny_limits_change_nothing", tiny_limits),
     ("scattered_axes", scattered),
+    ("min_and_max_of_broadcast_inputs", elementwise),
     ("values_beside_indices", values),
     ("options", options),
     ("empty_and_degenerate_shapes", degenerate),
@@ -228,6 +229,20 @@ fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
             let input = tensor(dtype, [2, 30, 3], 4);
             let problem = Problem::arg_max(dtype, &[2, 30, 3], 1)?.with_values(true)?;
             same(&reducer, &problem, &[&input], dtype.size())?;
+            let small = tensor(dtype, [2, 1, 3], 5);
+            for shapes in [vec![[2, 30, 3], [2, 30, 3]], vec![[2, 30, 3], [2, 1, 3]]] {
+                let other = if shapes[1] == shapes[0] {
+                    &input
+                } else {
+                    &small
+                };
+                same(
+                    &reducer,
+                    &Problem::min(dtype, &shapes)?,
+                    &[&input, other],
+                    0,
+                )?;
+            }
         }
     }
     Ok(())
@@ -257,6 +272,59 @@ fn scattered(reducer: &Reducer) -> Result<(), Failed> {
                     same(reducer, &max.nan(nan), &[input], 0)?;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+fn elementwise(reducer: &Reducer) -> Result<(), Failed> {
+    let cases: &[&[&[u64]]] = &[
+        &[&[7], &[7]],
+        &[&[16], &[16]],
+        &[&[1000], &[1000], &[1000]],
+        &[&[33, 64], &[64]],
+        &[&[33, 64], &[33, 1]],
+        &[&[33, 64], &[1], &[]],
+        &[&[33, 63], &[63]],
+        &[&[3, 1, 5], &[4, 1]],
+        &[&[2, 3, 4, 16], &[1, 3, 1, 16], &[4, 1], &[2, 1, 1, 1]],
+        &[&[5, 1, 7, 1, 3], &[1, 6, 1, 2, 1]],
+        &[&[1], &[1]],
+        &[&[], &[]],
+        &[&[0, 3], &[1, 3]],
+        &[
+            &[2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2],
+            &[1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
+        ],
+    ];
+    for dtype in DType::ALL {
+        for shapes in cases {
+            let elements = |s: &&[u64]| tensor(dtype, [s.iter().product(), 1, 1], s.len() as u64);
+            let inputs: Vec<Vec<u8>> = shapes.iter().map(elements).collect();
+            let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                for offset in [0, dtype.size(), 48] {
+                    let min = Problem::min(dtype, shapes)?.nan(nan);
+                    same(reducer, &min, &inputs, offset)?;
+                    let max = Problem::max(dtype, shapes)?.nan(nan);
+                    same(reducer, &max, &inputs, offset)?;
+                }
+            }
+        }
+        // More inputs than one dispatch binds.
+        let shapes: Vec<[u64; 2]> = (0..11)
+            .map(|i| [[40, 16], [1, 16], [40, 1]][i % 3])
+            .collect();
+        let inputs = shapes.iter().enumerate();
+        let inputs = inputs.map(|(i, &[a, b])| tensor(dtype, [a, b, 1], i as u64));
+        let inputs: Vec<Vec<u8>> = inputs.collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let caps = wgreduce::Caps {
+            storage_buffers: 4,
+            ..reducer.caps().clone()
+        };
+        for reducer in [reducer, &reducer.with_caps(caps)] {
+            same(reducer, &Problem::max(dtype, &shapes)?, &inputs, 0)?;
         }
     }
     Ok(())

@@ -26,6 +26,8 @@ fn kernels() -> Vec<Kernel> {
                             last: bit(2),
                             raw: family == Family::Each && bit(0),
                             index_words: 1 + u32::from(bit(1)),
+                            inputs: [1, 2, 3, 8][variant % 4],
+                            splat: [0, 2, 1, 0x55][variant % 4],
                         });
                     }
                 }

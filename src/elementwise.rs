@@ -1,0 +1,296 @@
+//! Planning Min and Max: from broadcast shapes to elementwise dispatches.
+//!
+//! Shapes are merged to as few dimensions as possible. Where everything lies in whole vec4, a
+//! lane takes a vec4 of outputs; else, and for what is left at the end, an output word. More
+//! inputs than a dispatch can bind are chained: the output so far takes part in the next
+//! dispatch, in place.
+
+use crate::kernel::{Family, Kernel, Out};
+use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
+use crate::plan::{MAX_BOX, Planner, Slot, View, words};
+use crate::problem::elements;
+use crate::{Error, Problem};
+
+/// A dimension of the output, and how far each input moves along it. In units: elements, or
+/// vec4 for an input (or the output) that is taken by vec4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dim {
+    size: u64,
+    strides: Vec<u64>,
+}
+
+/// A contiguous part of the output that one dispatch writes.
+struct Part<'a> {
+    dims: Vec<Dim>,
+    /// First output, and each input's first element, in their units.
+    out: u64,
+    starts: Vec<u64>,
+    unit: &'a Unit,
+}
+
+/// What a lane writes and what it reads of each input: elements an output unit, and which
+/// inputs are read by element though the output is by vec4.
+struct Unit {
+    vecs: bool,
+    elements: u64,
+    splat: Vec<bool>,
+}
+
+impl Unit {
+    fn input(&self, i: usize) -> u64 {
+        if self.splat[i] { 1 } else { self.elements }
+    }
+}
+
+impl Planner<'_> {
+    /// Plans Min or Max of two or more inputs.
+    pub(crate) fn elementwise(&mut self) -> Result<(), Error> {
+        let problem = self.problem;
+        let dims = merged(problem);
+        let lanes = 16 / problem.dtype().size();
+        let words = Unit {
+            vecs: false,
+            elements: 1,
+            splat: vec![false; problem.inputs().len()],
+        };
+        let origin = vec![0; problem.inputs().len()];
+        let last = dims.last().map_or(1, |d| d.size);
+        let flat = dims.len() == 1;
+        if !self.aligned || last < lanes || !(flat || last.is_multiple_of(lanes)) {
+            return self.parts(&words, &dims, 0, &origin);
+        }
+        let vecs = Unit {
+            vecs: true,
+            elements: lanes,
+            splat: dims[dims.len() - 1]
+                .strides
+                .iter()
+                .map(|&s| s == 0)
+                .collect(),
+        };
+        self.parts(&vecs, &by_vec(&dims, &vecs), 0, &origin)?;
+        // A flat tensor may end inside a vec4.
+        let done = last / lanes * lanes;
+        if done == last {
+            return Ok(());
+        }
+        let strides = dims[0].strides.clone();
+        let starts: Vec<u64> = strides.iter().map(|s| s * done).collect();
+        let size = last - done;
+        self.parts(&words, &[Dim { size, strides }], done, &starts)
+    }
+
+    /// Cuts a box into parts that bindings and dispatches can take, and plans each.
+    fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[u64]) -> Result<(), Error> {
+        let size = self.problem.dtype().size();
+        let element = size * unit.elements;
+        let written = match unit.vecs {
+            // A lane writes a whole vec4 there.
+            true => self.outputs_per_dispatch(Out::Value32, self.caps.workgroup()),
+            false => {
+                self.outputs_per_dispatch(Out::value(self.problem.dtype()), self.caps.workgroup())
+            }
+        };
+        let written = written.min(self.caps.elements(element));
+        let fits = |dims: &[Dim]| {
+            let outputs: u64 = dims.iter().map(|d| d.size).product();
+            let seen =
+                |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_BOX);
+            outputs <= written && (0..starts.len()).all(seen) && dims.len() <= ZIP_DIMS
+        };
+        // The longest tail of dimensions that fits, and as much of the one before it.
+        let room = |d: usize| d == 0 || dims.len() - d < ZIP_DIMS;
+        let tail = (0..dims.len()).find(|&d| room(d) && fits(&dims[d..]));
+        let tail = tail.unwrap_or(dims.len());
+        let Some(cut) = tail.checked_sub(1) else {
+            return self.part(&Part {
+                dims: dims.to_vec(),
+                out,
+                starts: starts.to_vec(),
+                unit,
+            });
+        };
+        let with = |count| {
+            let mut part = dims[cut..].to_vec();
+            part[0].size = count;
+            part
+        };
+        let (mut most, mut beyond) = (1, dims[cut].size);
+        if !fits(&with(1)) {
+            return Err(Error::Limit {
+                what: "a storage binding",
+                needed: self.caps.offset_alignment + 16,
+                limit: self.caps.binding_bytes,
+            });
+        }
+        while beyond - most > 1 {
+            let middle = most + (beyond - most) / 2;
+            match fits(&with(middle)) {
+                true => most = middle,
+                false => beyond = middle,
+            }
+        }
+        let inner: u64 = dims[cut + 1..].iter().map(|d| d.size).product();
+        let outer: u64 = dims[..cut].iter().map(|d| d.size).product();
+        for o in 0..outer {
+            // Where this run of outer coordinates begins in each input.
+            let mut begin = starts.to_vec();
+            let mut rest = o;
+            for dim in dims[..cut].iter().rev() {
+                let i = rest % dim.size;
+                rest /= dim.size;
+                begin
+                    .iter_mut()
+                    .zip(&dim.strides)
+                    .for_each(|(b, s)| *b += i * s);
+            }
+            let mut at = 0;
+            while at < dims[cut].size {
+                let count = most.min(dims[cut].size - at);
+                let strides = begin.iter().zip(&dims[cut].strides);
+                self.part(&Part {
+                    dims: with(count),
+                    out: out + (o * dims[cut].size + at) * inner,
+                    starts: strides.map(|(b, s)| b + at * s).collect(),
+                    unit,
+                })?;
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// The dispatches of a part: as many inputs at once as can be bound.
+    fn part(&mut self, part: &Part<'_>) -> Result<(), Error> {
+        let inputs = self.problem.inputs().len();
+        let most = (self.caps.storage_buffers as usize - 1).clamp(1, ZIP_INPUTS);
+        let mut first = 0;
+        while first < inputs {
+            let count = most.min(inputs - first);
+            self.chained(part, first, count)?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// One dispatch over inputs `first..first + count`.
+    fn chained(&mut self, part: &Part<'_>, first: usize, count: usize) -> Result<(), Error> {
+        let dtype = self.problem.dtype();
+        let (size, unit) = (dtype.size(), part.unit);
+        let inputs = first..first + count;
+        let kernel = Kernel {
+            family: if unit.vecs {
+                Family::ZipVecs
+            } else {
+                Family::ZipWords
+            },
+            out: Out::value(dtype),
+            inputs: count as u32,
+            splat: inputs
+                .clone()
+                .map(|i| u32::from(unit.splat[i]) << (i - first))
+                .sum(),
+            ..self.kernel(self.caps.workgroup())
+        };
+        let view = |i: usize| {
+            let element = size * unit.input(i);
+            View {
+                slot: Slot::Input(i),
+                offset: part.starts[i] * element,
+                bytes: extent(&part.dims, i) * element,
+                element,
+            }
+        };
+        let outputs: u64 = part.dims.iter().map(|d| d.size).product();
+        let element = size * unit.elements;
+        let dst = View {
+            slot: Slot::Output(0),
+            offset: part.out * element,
+            bytes: outputs * element,
+            element,
+        };
+        let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
+        let zip = Zip {
+            shape: part.dims.iter().map(|d| d.size as u32).collect(),
+            strides: part.dims.iter().map(strides).collect(),
+            starts: Vec::new(),
+        };
+        let params = Params {
+            items: outputs as u32,
+            len: part.dims.len() as u32,
+            merge: (first > 0).into(),
+            ..Params::default()
+        };
+        let lanes = if unit.vecs {
+            outputs
+        } else {
+            words(kernel.out, outputs)
+        };
+        let iterations = 4 * (ZIP_DIMS as u64 + 1);
+        let views = inputs.clone().map(view).collect();
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.plan.passes.last_mut() {
+            pass.zip = Some((zip, views));
+        }
+        Ok(())
+    }
+}
+
+/// Units an input spans under some dimensions.
+fn extent(dims: &[Dim], input: usize) -> u64 {
+    let steps = dims.iter().map(|d| (d.size - 1) * d.strides[input]);
+    steps.sum::<u64>() + 1
+}
+
+/// The same dimensions counted in vec4 along the last; what is left of it is dropped. Inputs
+/// that are read by vec4 count their strides so, too.
+fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
+    let mut dims = dims.to_vec();
+    let last = dims.len() - 1;
+    for (d, dim) in dims.iter_mut().enumerate() {
+        for (i, stride) in dim.strides.iter_mut().enumerate() {
+            // Along the last dimension a vec4 follows the other.
+            if d < last {
+                *stride /= unit.input(i);
+            }
+        }
+    }
+    dims[last].size /= unit.elements;
+    dims
+}
+
+/// The output's dimensions with each input's strides: ones dropped, and neighbours merged that
+/// every input walks as one. At least one dimension is left.
+fn merged(problem: &Problem) -> Vec<Dim> {
+    let output = &problem.outputs()[0].shape;
+    let inputs = problem.inputs();
+    let mut dims: Vec<Dim> = Vec::new();
+    for (d, &size) in output.iter().enumerate() {
+        let stride = |shape: &Vec<u64>| match (d + shape.len()).checked_sub(output.len()) {
+            Some(d) if shape[d] != 1 => elements(&shape[d + 1..]),
+            _ => 0,
+        };
+        let strides: Vec<u64> = inputs.iter().map(stride).collect();
+        if size == 1 {
+            continue;
+        }
+        match dims.last_mut() {
+            Some(before)
+                if before
+                    .strides
+                    .iter()
+                    .zip(&strides)
+                    .all(|(b, s)| *b == s * size) =>
+            {
+                before.size *= size;
+                before.strides = strides;
+            }
+            _ => dims.push(Dim { size, strides }),
+        }
+    }
+    if dims.is_empty() {
+        let strides = vec![0; inputs.len()];
+        dims.push(Dim { size: 1, strides });
+    }
+    dims
+}
