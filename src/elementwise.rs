@@ -209,15 +209,17 @@ impl Planner<'_> {
             bytes: outputs * element,
             element,
         };
+        // There is no reciprocal that divides by 1.
+        let dims = part.dims.iter().filter(|d| d.size > 1);
         let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
         let zip = Zip {
-            shape: part.dims.iter().map(|d| d.size as u32).collect(),
-            strides: part.dims.iter().map(strides).collect(),
+            shape: dims.clone().map(|d| d.size as u32).collect(),
+            strides: dims.map(strides).collect(),
             starts: Vec::new(),
         };
         let params = Params {
             items: outputs as u32,
-            len: part.dims.len() as u32,
+            len: zip.shape.len() as u32,
             merge: (first > 0).into(),
             ..Params::default()
         };

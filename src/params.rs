@@ -69,7 +69,7 @@ pub(crate) const ZIP_BYTES: u64 = 4 * ZIP_WORDS as u64;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Zip {
-    /// The output's dimensions, none of size 1 but an only one.
+    /// The output's dimensions, none of size 1.
     pub shape: Vec<u32>,
     /// Per dimension the inputs' strides.
     pub strides: Vec<Vec<u32>>,
