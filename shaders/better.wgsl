@@ -1,5 +1,6 @@
 // The tie rule, in one place: the lower key wins, then the lower index; the higher with LAST.
 override LAST: u32;
+override INDEX: u32; // 0: only the value counts
 
 // A candidate: a settled key and its place in the segment, low and high word.
 struct Best {

@@ -5,7 +5,6 @@
 override WG: u32;
 override LANES: u32; // a power of two that divides WG
 override CHUNKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
-override INDEX: u32; // 0: only the value counts
 
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;

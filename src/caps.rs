@@ -48,6 +48,10 @@ pub struct Tuning {
     pub each_column_len: u64,
     /// Least bytes of the wide rows that columns are folded into.
     pub wide_bytes: u64,
+    /// Whether a lane takes eight neighbouring vec4 of columns instead of one.
+    pub strips: bool,
+    /// Bytes up to which a row of whole vec4 is taken by one lane.
+    pub short_row_bytes: u64,
     /// Row groups a workgroup works through when there are many.
     pub reps: u32,
     /// Takes this family wherever it is possible (for tests and measurements).
@@ -68,6 +72,8 @@ impl Tuning {
             each_row_bytes: 32,
             each_column_len: 4,
             wide_bytes: 512,
+            strips: false,
+            short_row_bytes: 64,
             reps: 1,
             force: None,
         };
@@ -82,6 +88,9 @@ impl Tuning {
                 row_lanes: 1,
                 chunked: true,
                 invocations: 512,
+                wide_bytes: 4096,
+                strips: true,
+                short_row_bytes: 512,
                 reps: 16,
                 ..gpu
             },

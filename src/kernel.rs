@@ -11,8 +11,12 @@ use crate::{Class, DType, NanPolicy};
 pub enum Family {
     /// Contiguous segments, by whole vec4, some lanes a segment.
     Rows,
+    /// Contiguous segments of a few whole vec4, a lane a segment.
+    ShortRows,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
+    /// Columns, a lane eight vec4 of them.
+    Strips,
     /// A lane an output word, element by element.
     Each,
     /// Records of partial results become results.
@@ -29,9 +33,11 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 8] = [
+    pub const ALL: [Family; 10] = [
         Family::Rows,
+        Family::ShortRows,
         Family::Columns,
+        Family::Strips,
         Family::Each,
         Family::Finish,
         Family::Gather,
@@ -44,7 +50,9 @@ impl Family {
     pub const fn name(self) -> &'static str {
         match self {
             Family::Rows => "rows",
+            Family::ShortRows => "short_rows",
             Family::Columns => "columns",
+            Family::Strips => "strips",
             Family::Each => "each",
             Family::Finish => "finish",
             Family::Gather => "gather",
@@ -291,7 +299,7 @@ pub struct Kernel {
     pub lanes: u32,
     /// Whether a lane walks a run of its own (rows).
     pub chunked: bool,
-    /// Whether an index is wanted (rows, columns).
+    /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
     pub last: bool,
@@ -334,7 +342,8 @@ impl Kernel {
     /// and 3 (source as words).
     pub fn bindings(&self) -> &'static [u32] {
         match self.family {
-            Family::Rows | Family::Columns | Family::Gather => &[0, 1, 2, 3],
+            Family::Rows | Family::Columns | Family::Strips | Family::Gather => &[0, 1, 2, 3],
+            Family::ShortRows => &[0, 1, 2],
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
@@ -375,7 +384,9 @@ impl Kernel {
             return text;
         }
         add(fragment!("source"));
-        if matches!(self.family, Family::Rows | Family::Columns) {
+        let columns = matches!(self.family, Family::Columns | Family::Strips);
+        let by_slot = columns || self.family == Family::ShortRows;
+        if by_slot || self.family == Family::Rows {
             add(fragment!("source4"));
         }
         match self.keys.bits {
@@ -393,10 +404,10 @@ impl Kernel {
             _ => fragment!("load64"),
         });
         add(fragment!("emit"));
-        if self.family == Family::Columns && self.keys.bits < 64 {
+        if by_slot && self.keys.bits < 64 {
             add(fragment!("column32"));
         }
-        if self.family == Family::Columns {
+        if by_slot {
             add(match self.keys.bits {
                 8 => fragment!("column_of8"),
                 16 => fragment!("column_of16"),
@@ -404,9 +415,14 @@ impl Kernel {
                 _ => fragment!("column_of64"),
             });
         }
+        if columns {
+            add(fragment!("matrix"));
+        }
         add(match self.family {
             Family::Rows => fragment!("rows"),
+            Family::ShortRows => fragment!("short_rows"),
             Family::Columns => fragment!("columns"),
+            Family::Strips => fragment!("strips"),
             Family::Each => fragment!("each"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
@@ -472,18 +488,17 @@ impl Kernel {
         }
         if self.family != Family::Fill && !self.is_zip() {
             all.push(("LAST", self.last as u32));
+            all.push(("INDEX", self.index as u32));
         }
         match self.family {
             Family::Rows => {
                 all.push(("LANES", self.lanes));
                 all.push(("CHUNKED", self.chunked as u32));
-                all.push(("INDEX", self.index as u32));
             }
-            Family::Columns => all.push(("INDEX", self.index as u32)),
             Family::Each => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
             Family::Gather => all.push(("INDEX_WORDS", self.index_words)),
-            Family::Fill | Family::ZipWords | Family::ZipVecs => {}
+            _ => {}
         }
         all.into_iter().map(|(name, x)| (name, x as f64)).collect()
     }

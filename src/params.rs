@@ -127,10 +127,11 @@ mod tests {
         ];
         for size in (2..2000).chain(edges) {
             let (factor, shift) = reciprocal(size);
-            let quotient = |n: u32| ((u64::from(n) * u64::from(factor)) >> 32 >> shift) as u32;
+            let quotient = |n: u64| n * u64::from(factor) >> 32 >> shift;
+            let size = u64::from(size);
             let multiples = (1..40).flat_map(|k| [k * size - 1, k * size, k * size + 1]);
             let last = (1 << 31) / size * size;
-            let ends = [0, 1, last - 1, last, (1u32 << 31) - 1];
+            let ends = [0, 1, last - 1, last, (1 << 31) - 1];
             for n in multiples.chain(ends).filter(|&n| n < 1 << 31) {
                 assert_eq!(quotient(n), n / size, "{n} / {size}");
             }

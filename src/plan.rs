@@ -216,6 +216,7 @@ struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Geometry {
     Each,
+    Short,
     Rows {
         lanes: u64,
         slices: u64,
@@ -233,7 +234,7 @@ impl Geometry {
     /// Records an output takes.
     fn parts(self) -> u64 {
         match self {
-            Geometry::Each => 1,
+            Geometry::Each | Geometry::Short => 1,
             Geometry::Rows { slices, .. } => slices,
             Geometry::Columns { fold, slices, .. } => slices * fold,
         }
@@ -591,11 +592,12 @@ impl Planner<'_> {
     fn lanes(&self, step: &Step, b: &Box3) -> u64 {
         let outputs = b.outer * b.inner;
         match self.geometry(step, b) {
-            Geometry::Each => outputs,
+            Geometry::Each | Geometry::Short => outputs,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
             Geometry::Columns { fold, slices, .. } => {
                 let element = u64::from(step.keys.bits() / 8);
-                outputs * fold * element / 16 * slices
+                let width = b.inner * fold * element / 16;
+                b.outer * slices * self.column_lanes(width)
             }
         }
     }
@@ -608,12 +610,18 @@ impl Planner<'_> {
         if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
             return Geometry::Each;
         }
+        // A row of whole vec4, and a result that has words of its own.
+        let whole = (b.len * element).is_multiple_of(16) && self.aligned;
+        let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
         let columns = self.columns(b, element);
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
+            (Some(Family::ShortRows), 1) => short,
             (Some(Family::Rows), 1) => rows,
-            (Some(Family::Columns), _) => columns,
+            (Some(Family::Columns | Family::Strips), _) => columns,
+            (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
             (_, 1) if b.len * element > tuning.each_row_bytes => rows,
             (_, 2..) if b.len >= tuning.each_column_len => columns,
             _ => None,
@@ -638,7 +646,7 @@ impl Planner<'_> {
             .min(wg);
         let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
         // A block an iteration, and a few for edges and trees.
-        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64) / u64::from(self.reps_most());
+        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
         let slices = filled.max(bytes.div_ceil(longest));
         // Whole vec4 blocks, so that slices of an aligned row are aligned.
         let slice = match slices {
@@ -657,6 +665,24 @@ impl Planner<'_> {
             slices,
             slice,
         })
+    }
+
+    fn strips(&self) -> bool {
+        let tuning = &self.caps.tuning;
+        match tuning.force {
+            Some(Family::Strips) => true,
+            Some(Family::Columns) => false,
+            _ => tuning.strips,
+        }
+    }
+
+    /// Lanes that share a wide row of that many vec4.
+    fn column_lanes(&self, width: u64) -> u64 {
+        if self.strips() {
+            width.div_ceil(8)
+        } else {
+            width
+        }
     }
 
     fn columns(&self, b: &Box3, element: u64) -> Option<Geometry> {
@@ -679,23 +705,23 @@ impl Planner<'_> {
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
-        let filled = self.slices(b.outer * width, worth.min(room));
-        let longest = 4 * (MAX_ITERATIONS - 64 - column_elements);
+        let lanes = self.column_lanes(width);
+        let filled = self.slices(b.outer * lanes, worth.min(room));
+        let longest = match self.strips() {
+            true => MAX_ITERATIONS - 64 - 8 * column_elements,
+            false => 4 * (MAX_ITERATIONS - 64 - column_elements),
+        };
         let slices = filled.max(rows.div_ceil(longest));
         let slice = rows.div_ceil(slices);
         let slices = rows.div_ceil(slice);
         let fits = slices <= room.max(1)
             && (fold == 1 && slices == 1 || room > 0)
-            && (width * slices).div_ceil(wg) <= groups;
+            && (lanes * slices).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Columns {
             fold,
             slices,
             slice,
         })
-    }
-
-    fn reps_most(&self) -> u32 {
-        self.caps.tuning.reps.max(1)
     }
 
     /// The first pass over a box.
@@ -710,6 +736,7 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         match geometry {
             Geometry::Each => self.each(step, b, dst, out, merge, false),
+            Geometry::Short => self.short_pass(step, b, dst, out, merge),
             Geometry::Rows {
                 lanes,
                 slices,
@@ -757,6 +784,44 @@ impl Planner<'_> {
         )
     }
 
+    /// Items a lane takes one after another, so that workgroups are few and fat: as many as
+    /// still fill the device, of what tuning and the limit on iterations allow.
+    fn reps(&self, lanes: u64, iterations: u64) -> u64 {
+        let spare = lanes / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / iterations.max(1)).min(self.caps.tuning.reps.into());
+        spare.min(most).max(1)
+    }
+
+    fn short_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let each = b.len * element / 16 + 16 / element + 1;
+        let reps = self.reps(b.outer, each);
+        let kernel = Kernel {
+            family: Family::ShortRows,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: b.outer as u32,
+            reps: reps as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let wg = u64::from(kernel.workgroup);
+        let groups = b.outer.div_ceil(wg * reps);
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        self.push(kernel, Some(src), dst, params, groups * wg, reps * each)
+    }
+
     fn rows_pass(
         &mut self,
         step: &Step,
@@ -768,9 +833,10 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
         let items = b.outer * slices;
-        // Many short rows: fewer, fatter workgroups.
-        let spare = items * lanes / wg / self.caps.tuning.invocations.max(1).div_ceil(wg);
-        let reps = spare.clamp(1, u64::from(self.reps_most()));
+        let element = u64::from(step.keys.bits() / 8);
+        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        let each = blocks + 2 * u64::from(lanes.ilog2()) + 2;
+        let reps = self.reps(items * lanes, each);
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,
@@ -788,12 +854,9 @@ impl Planner<'_> {
             merge: merge.into(),
             ..box_params(b)
         };
-        let element = u64::from(step.keys.bits() / 8);
-        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        let iterations = reps * (blocks + 2 * u64::from(lanes.ilog2()) + 2);
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
         let groups = (items * lanes).div_ceil(wg * reps);
-        self.push(kernel, Some(src), dst, params, groups * wg, iterations)
+        self.push(kernel, Some(src), dst, params, groups * wg, reps * each)
     }
 
     fn columns_pass(
@@ -807,9 +870,14 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
-        let items = b.outer * slices * width;
+        let lanes = self.column_lanes(width);
+        let items = b.outer * slices * lanes;
+        let family = match self.strips() {
+            true => Family::Strips,
+            false => Family::Columns,
+        };
         let kernel = Kernel {
-            family: Family::Columns,
+            family,
             keys: step.keys,
             out,
             index: step.index,
@@ -820,11 +888,16 @@ impl Planner<'_> {
             slices: slices as u32,
             slice: slice as u32,
             width: width as u32,
+            reps: lanes as u32,
             total: (b.len * b.inner) as u32,
             merge: merge.into(),
             ..box_params(b)
         };
-        let iterations = slice.div_ceil(4) + 16 / element + 1;
+        // Strips: a row an iteration, and eight vec4 to write.
+        let iterations = match family {
+            Family::Strips => slice + 8 * (16 / element) + 1,
+            _ => slice.div_ceil(4) + 16 / element + 1,
+        };
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),
@@ -958,7 +1031,7 @@ impl Caps {
 /// The same mapping for another part of the same segments, which may be shorter.
 fn shortened(geometry: Geometry, b: &Box3, bits: u32) -> Geometry {
     match geometry {
-        Geometry::Each => Geometry::Each,
+        Geometry::Each | Geometry::Short => geometry,
         Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
             lanes,
             slices: b.len.div_ceil(slice),

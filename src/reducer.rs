@@ -138,23 +138,11 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
-        let compile = |plan: Plan| -> Result<Ready, Error> {
-            let compiled = |pass: &crate::Pass| self.shared.compiled(&pass.kernel);
-            let compiled = plan
-                .passes()
-                .iter()
-                .map(compiled)
-                .collect::<Result<_, _>>()?;
-            Ok(Ready { plan, compiled })
-        };
         let plan = Plan::new(problem, &self.caps)?;
-        let anywhere = Plan::for_buffers(problem, &self.caps, false)?;
-        let anywhere = (anywhere != plan).then(|| compile(anywhere)).transpose()?;
         Ok(Reduction {
-            shared: self.shared.clone(),
+            ready: self.shared.ready(plan)?,
+            reducer: self.clone(),
             problem: problem.clone(),
-            ready: compile(plan)?,
-            anywhere,
             idle: Arc::default(),
         })
     }
@@ -215,6 +203,16 @@ fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
 }
 
 impl Shared {
+    fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+        let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel);
+        let compiled = plan
+            .passes()
+            .iter()
+            .map(compiled)
+            .collect::<Result<_, _>>()?;
+        Ok(Ready { plan, compiled })
+    }
+
     fn compiled(&self, kernel: &Kernel) -> Result<Arc<Compiled>, Error> {
         if let Some(compiled) = lock(&self.compiled).get(kernel) {
             return Ok(compiled.clone());
@@ -295,11 +293,9 @@ pub struct Times {
 
 /// A problem, planned and compiled; runs any number of times, from any thread.
 pub struct Reduction {
-    shared: Arc<Shared>,
+    reducer: Reducer,
     problem: Problem,
     ready: Ready,
-    /// For buffers that do not begin at a multiple of 16 bytes, where that makes a difference.
-    anywhere: Option<Ready>,
     /// Buffers of earlier runs, for later ones.
     idle: Arc<Mutex<Vec<Workspace>>>,
 }
@@ -314,6 +310,17 @@ impl std::fmt::Debug for Reduction {
 struct Ready {
     plan: Plan,
     compiled: Vec<Arc<Compiled>>,
+}
+
+impl Ready {
+    fn bind(
+        &self,
+        context: &Context,
+        problem: &Problem,
+        buffers: Buffers<'_>,
+    ) -> Result<Bound, Error> {
+        bound::bind(context, problem, &self.plan, &self.compiled, buffers)
+    }
 }
 
 /// The buffers of a run from host data.
@@ -344,17 +351,21 @@ impl Reduction {
         &self.ready.plan
     }
 
-    /// Binds the caller's buffers.
+    /// Binds the caller's buffers. Slices that do not begin at a multiple of 16 bytes may need
+    /// other kernels than the plan's; those are compiled here, once.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
+        let shared = &self.reducer.shared;
         let mut slices = buffers.inputs.iter().chain(buffers.outputs);
-        let aligned = slices.all(|s| s.offset().is_multiple_of(16));
-        let anywhere = self.anywhere.as_ref().filter(|_| !aligned);
-        let Ready { plan, compiled } = anywhere.unwrap_or(&self.ready);
-        bound::bind(&self.shared.context, &self.problem, plan, compiled, buffers)
+        if slices.all(|s| s.offset().is_multiple_of(16)) {
+            return self.ready.bind(&shared.context, &self.problem, buffers);
+        }
+        let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
+        let anywhere = shared.ready(plan)?;
+        anywhere.bind(&shared.context, &self.problem, buffers)
     }
 
     /// Runs from host data of one input to one output.
@@ -452,7 +463,7 @@ impl Reduction {
 
     fn workspace(&self) -> Result<Workspace, Error> {
         use wgpu::BufferUsages as U;
-        let context = &self.shared.context;
+        let context = &self.reducer.shared.context;
         let problem = &self.problem;
         let outputs = problem.outputs();
         let input =
@@ -495,7 +506,7 @@ impl Reduction {
         drive: Drive,
         timed: bool,
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        let context = &self.shared.context;
+        let context = &self.reducer.shared.context;
         let mut times = Times::default();
         let start = Instant::now();
         self.upload(workspace, inputs, drive).await?;
@@ -557,7 +568,8 @@ impl Reduction {
         let descriptor = wgpu::CommandEncoderDescriptor {
             label: Some("wgreduce"),
         };
-        self.shared
+        self.reducer
+            .shared
             .context
             .device
             .create_command_encoder(&descriptor)
@@ -569,7 +581,7 @@ impl Reduction {
         inputs: &[&[u8]],
         drive: Drive,
     ) -> Result<(), Error> {
-        let context = &self.shared.context;
+        let context = &self.reducer.shared.context;
         let mut turn = 0;
         for (data, buffer) in inputs.iter().zip(&workspace.inputs) {
             let chunk_bytes = workspace.upload[0].size() as usize;
