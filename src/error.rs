@@ -43,7 +43,7 @@ pub enum Error {
         message: String,
     },
     /// A plan would exceed a limit of the device.
-    #[error("{what} of {needed} exceeds the device's limit of {limit}")]
+    #[error("{what} of {needed} exceeds the limit of {limit}")]
     Limit {
         /// The limit.
         what: &'static str,

@@ -1,4 +1,72 @@
-//! Reductions on any GPU through wgpu.
+//! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max on any GPU that wgpu reaches, for all
+//! thirteen element types, with the same bits on every adapter.
+//!
+//! A [`Problem`] says what to compute, a [`Plan`] which dispatches do it under a device's [`Caps`],
+//! a [`Reduction`] is the plan compiled, a [`Bound`] the reduction with its buffers. There are
+//! three ways in, by what the caller has.
+//!
+//! # One call: host data in, host data out
+//!
+//! ```
+//! use wgreduce::{AdapterChoice, DType, Problem, Reducer};
+//! # fn main() -> Result<(), wgreduce::Error> {
+//! # if matches!(Reducer::open_blocking(&AdapterChoice::Auto), Err(wgreduce::Error::NoAdapter { .. })) { return Ok(()); }
+//! let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
+//! let problem = Problem::arg_max(DType::F32, &[2, 3], -1)?;
+//! let winners: Vec<i64> = reducer.run_blocking(&problem, &[0.5f32, 9.0, 2.0, 7.0, 1.0, 7.0])?;
+//! assert_eq!(winners, [1, 0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Planned once, run often
+//!
+//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Every blocking
+//! call has an async twin whose future completes under any executor.
+//!
+//! ```
+//! # use wgreduce::{AdapterChoice, DType, Error, Problem, Reducer};
+//! # async fn frames(reducer: &Reducer, frames: &[Vec<f32>]) -> Result<(), Error> {
+//! let reduction = reducer.prepare(&Problem::reduce_min(DType::F32, &[480, 640], &[0, 1])?)?;
+//! for frame in frames {
+//!     let darkest: Vec<f32> = reduction.run(frame).await?;
+//!     println!("{}", darkest[0]);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Inside the caller's own frame
+//!
+//! [`Reducer::new`] takes a device and a queue, [`Reduction::bind`] slices of buffers that are
+//! there, at any offset; [`Bound::encode`] records into an encoder that is open, and neither fails
+//! nor allocates nor touches the queue.
+//!
+//! ```
+//! # use wgreduce::{Buffers, DType, Error, Problem, Reducer, wgpu};
+//! # fn frame(device: &wgpu::Device, queue: &wgpu::Queue, logits: &wgpu::Buffer,
+//! #     tokens: &wgpu::Buffer, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
+//! let reducer = Reducer::new(device, queue)?;
+//! let reduction = reducer.prepare(&Problem::arg_max(DType::F16, &[8, 151_936], 1)?)?;
+//! let bound = reduction.bind(Buffers {
+//!     inputs: &[logits.slice(..)],
+//!     outputs: &[tokens.slice(..)],
+//! })?;
+//! bound.encode(encoder);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What else is here
+//!
+//! [`mod@reference`] is the definition of every result, on the CPU. [`adapters`] lists what is
+//! there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
+//!
+//! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
+//! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
+//! thread of the library's own, started by the first that needs it; wgpu may run callbacks of other
+//! work there.
+
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

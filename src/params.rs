@@ -127,7 +127,7 @@ mod tests {
         ];
         for size in (2..2000).chain(edges) {
             let (factor, shift) = reciprocal(size);
-            let quotient = |n: u64| n * u64::from(factor) >> 32 >> shift;
+            let quotient = |n: u64| (n * u64::from(factor)) >> (32 + shift);
             let size = u64::from(size);
             let multiples = (1..40).flat_map(|k| [k * size - 1, k * size, k * size + 1]);
             let last = (1 << 31) / size * size;

@@ -583,7 +583,7 @@ impl Planner<'_> {
         }
         // Whole words of small outputs, so that boxes share none.
         match most {
-            4.. => most / 4 * 4,
+            4.. if most < step.outer => most / 4 * 4,
             _ => most,
         }
     }
@@ -679,7 +679,7 @@ impl Planner<'_> {
     /// Lanes that share a wide row of that many vec4.
     fn column_lanes(&self, width: u64) -> u64 {
         if self.strips() {
-            width.div_ceil(8)
+            width.div_ceil(4)
         } else {
             width
         }

@@ -1,9 +1,11 @@
 //! Every adapter against the CPU reference, byte for byte.
 //!
 //! A trial per adapter and subject, with the adapter's name. Without an adapter the trials show
-//! as ignored; where WGREDUCE_REQUIRE_ADAPTER is set, that is a failure.
+//! as ignored; a backend that WGREDUCE_REQUIRE_ADAPTER names and that is not there is a failure.
 
 mod common;
+#[path = "golden/mod.rs"]
+mod golden;
 
 use common::{differs, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -28,19 +30,19 @@ const SUBJECTS: &[Subject] = &[
     ("empty_and_degenerate_shapes", degenerate),
     ("buffers_of_foreign_size_and_offset", foreign),
     ("run_from_host_data", host),
+    ("golden_cases", golden_cases),
     ("large_shapes", large),
 ];
 
 fn main() {
     let arguments = Arguments::from_args();
     let adapters = adapters_blocking().unwrap_or_default();
-    let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
-    let mut trials = vec![Trial::test("an_adapter_is_there_where_one_is_required", {
-        let found = adapters.len();
-        move || match required && found == 0 {
-            true => Err("no adapter found, and WGREDUCE_REQUIRE_ADAPTER is set".into()),
-            false => Ok(()),
-        }
+    let mut trials = vec![Trial::test("required_adapters_are_there", {
+        let found: Vec<String> = adapters
+            .iter()
+            .map(|a| a.info.backend.to_string())
+            .collect();
+        move || required(&found)
     })];
     for &(name, subject) in SUBJECTS {
         for adapter in &adapters {
@@ -55,6 +57,16 @@ fn main() {
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Whether the backends that WGREDUCE_REQUIRE_ADAPTER names (`vulkan,gl`) have been found.
+fn required(found: &[String]) -> Result<(), Failed> {
+    let wanted = std::env::var("WGREDUCE_REQUIRE_ADAPTER").unwrap_or_default();
+    let missing = |name: &&str| !name.is_empty() && !found.iter().any(|f| f == name);
+    match wanted.split(',').find(missing) {
+        Some(name) => Err(format!("no {name} adapter; found: {found:?}").into()),
+        None => Ok(()),
+    }
 }
 
 /// The reducer of an adapter, opened once, so that trials share what is compiled.
@@ -178,6 +190,8 @@ fn forced(reducer: &Reducer) -> Result<(), Failed> {
     let reducers = [
         force(Family::Each),
         force(Family::Columns),
+        force(Family::Strips),
+        force(Family::ShortRows),
         rows(1, true),
         rows(1, false),
         rows(8, true),
@@ -451,6 +465,17 @@ fn host(reducer: &Reducer) -> Result<(), Failed> {
     let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
     assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));
     assert!(times.wall > std::time::Duration::ZERO);
+    Ok(())
+}
+
+/// What the ONNX reference implementation answered; tests/reference.rs holds the CPU reference
+/// to it.
+fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
+    for case in golden::cases() {
+        let inputs: Vec<&[u8]> = case.inputs.iter().map(Vec::as_slice).collect();
+        assert_eq!(case.expected.len() as u64, case.output.bytes());
+        same(reducer, &case.problem, &inputs, 0)?;
+    }
     Ok(())
 }
 

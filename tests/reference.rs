@@ -1,8 +1,10 @@
 //! The oracle against the specification: what the ONNX reference implementation answered, then
 //! every rule of the operators by hand. Elements are written as bits throughout.
 
+#[path = "golden/mod.rs"]
+mod golden;
+
 use half::{bf16, f16};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use wgreduce::reference::{Difference, evaluate, first_difference};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError};
@@ -173,83 +175,30 @@ fn blind(dtype: DType, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-struct Golden {
-    output: Output,
-    bytes: Vec<u8>,
-}
-
-fn golden_tensor(tensor: &Value) -> Golden {
-    let hex = tensor[2].as_str().unwrap();
-    let shape = tensor[1].as_array().unwrap().iter();
-    Golden {
-        output: Output {
-            dtype: DType::from_name(tensor[0].as_str().unwrap()).unwrap(),
-            shape: shape.map(|d| d.as_u64().unwrap()).collect(),
-        },
-        bytes: (0..hex.len())
-            .step_by(2)
-            .map(|i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap())
-            .collect(),
-    }
-}
-
-fn golden_problem(case: &Value, op: Op, inputs: &[&Golden]) -> Made {
-    let Output { dtype, shape } = &inputs[0].output;
-    let axes = case["axes"].as_array().into_iter().flatten();
-    let axes: Vec<i64> = axes.map(|a| a.as_i64().unwrap()).collect();
-    let mut problem = match op {
-        Op::ArgMin | Op::ArgMax => arg(op, *dtype, shape, axes[0])?,
-        Op::ReduceMin | Op::ReduceMax => reduce(op, *dtype, shape, &axes)?,
-        _ => {
-            let shapes: Vec<_> = inputs.iter().map(|i| i.output.shape.clone()).collect();
-            elementwise(op, *dtype, &shapes)?
-        }
-    };
-    let options = case.as_object().unwrap().iter();
-    for (name, on) in options.filter_map(|(name, value)| Some((name, value.as_bool()?))) {
-        problem = match &name[..] {
-            "keepdims" => problem.keepdims(on)?,
-            "select_last_index" => problem.select_last_index(on)?,
-            "noop_with_empty_axes" => problem.noop_with_empty_axes(on)?,
-            "ignore_nan" => problem.nan(POLICIES[usize::from(on)]),
-            other => panic!("unknown option {other}"),
-        };
-    }
-    Ok(problem)
-}
-
 #[test]
 fn agrees_with_the_onnx_reference_implementation() {
-    let golden: Value = serde_json::from_str(include_str!("golden/cases.json")).unwrap();
-    let tensors = golden["tensors"].as_array().unwrap().iter();
-    let tensors: Vec<Golden> = tensors.map(golden_tensor).collect();
-    let cases = golden["cases"].as_array().unwrap();
-    let tensor = |number: &Value| &tensors[number.as_u64().unwrap() as usize];
+    let cases = golden::cases();
     let mut seen = BTreeSet::new();
-    for case in cases {
-        let op = Op::ALL
-            .into_iter()
-            .find(|op| case["op"] == op.name())
-            .unwrap();
-        let inputs: Vec<_> = case["in"].as_array().unwrap().iter().map(tensor).collect();
-        let expected = tensor(&case["out"]);
-        let problem = golden_problem(case, op, &inputs).unwrap();
-        let outputs = problem.outputs();
-        assert_eq!(outputs.len(), 1, "{case}");
-        assert_eq!(outputs[0], expected.output, "{case}");
-        let bytes: Vec<&[u8]> = inputs.iter().map(|i| &i.bytes[..]).collect();
-        let actual = &evaluate(&problem, &bytes).unwrap()[0];
-        let dtype = expected.output.dtype;
+    for case in &cases {
+        let golden::Case {
+            problem,
+            inputs,
+            output,
+            expected,
+        } = case;
+        assert_eq!(problem.outputs().len(), 1, "{problem}");
+        assert_eq!(&problem.outputs()[0], output, "{problem}");
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let actual = &evaluate(problem, &inputs).unwrap()[0];
         let difference = match problem.is_copy() {
-            true => first_difference(&expected.output, &expected.bytes, actual),
+            true => first_difference(output, expected, actual),
             false => {
-                let (expected_bytes, actual) =
-                    (blind(dtype, &expected.bytes), blind(dtype, actual));
-                first_difference(&expected.output, &expected_bytes, &actual)
+                let [expected, actual] = [expected, actual].map(|b| blind(output.dtype, b));
+                first_difference(output, &expected, &actual)
             }
         };
-        assert_eq!(difference, None, "{problem}: {case}");
-        seen.insert((op, problem.dtype()));
+        assert_eq!(difference, None, "{problem}");
+        seen.insert((problem.op(), problem.dtype()));
     }
     // All but ArgMin and ArgMax of bool, which NumPy has but ONNX does not.
     assert_eq!(seen.len(), 6 * 13 - 2);
