@@ -29,3 +29,35 @@ fn acc_key(acc: Acc, i: u32) -> Key {
 fn acc_at(acc: Acc, i: u32) -> u32 {
     return acc.at[i];
 }
+
+// The best of an invocation's columns, as of one row: its settled key and its place.
+struct Winner {
+    key: Key,
+    at: u32,
+}
+
+fn acc_best(acc: Acc) -> Winner {
+    let first = Best(acc.first, vec2<u32>(acc.at.x * E, 0u));
+    let second = Best(acc.second, vec2<u32>(acc.at.y * E + 1u, 0u));
+    if better(second, first) {
+        return Winner(second.key, second.index.x);
+    }
+    return Winner(first.key, first.index.x);
+}
+
+fn low_rows(r: Rows) -> Key {
+    return lesser(lesser(key(r.a.xy), key(r.b.xy)), lesser(key(r.c.xy), key(r.d.xy)));
+}
+
+fn high_rows(r: Rows) -> Key {
+    return lesser(lesser(key(r.a.zw), key(r.b.zw)), lesser(key(r.c.zw), key(r.d.zw)));
+}
+
+fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
+    let x = settle(lesser(low_rows(a), low_rows(b)));
+    let y = settle(lesser(high_rows(a), high_rows(b)));
+    let first = replaces(x, acc.first);
+    let second = replaces(y, acc.second);
+    let at = select(acc.at, vec2<u32>(t), vec2<bool>(first, second));
+    return Acc(select(acc.first, x, first), select(acc.second, y, second), at);
+}

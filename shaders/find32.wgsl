@@ -1,4 +1,29 @@
-// Finding the element of a key among four, for elements of 32 bits and less.
+// Blocks of elements of 32 bits and less: their least key, and the element of a key.
+
+// The least key of eight vec4.
+fn block_key(
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
+    e: vec4<u32>,
+    f: vec4<u32>,
+    g: vec4<u32>,
+    h: vec4<u32>,
+) -> Key {
+    if ENDS != 0u {
+        let ab = join(vec_ends(a), vec_ends(b));
+        let cd = join(vec_ends(c), vec_ends(d));
+        let ef = join(vec_ends(e), vec_ends(f));
+        let gh = join(vec_ends(g), vec_ends(h));
+        return ends_key(join(join(ab, cd), join(ef, gh)));
+    }
+    let ab = min(vec_keys(a), vec_keys(b));
+    let cd = min(vec_keys(c), vec_keys(d));
+    let ef = min(vec_keys(e), vec_keys(f));
+    let gh = min(vec_keys(g), vec_keys(h));
+    return least(min(min(ab, cd), min(ef, gh)));
+}
 
 fn inside(place: vec4<u32>, low: u32, high: u32) -> vec4<bool> {
     return (place >= vec4<u32>(low)) & (place < vec4<u32>(high));

@@ -14,6 +14,8 @@ override CEIL: u32;
 override ZERO: u32; // the lower of the keys of -0 and +0 where they tie
 override ZERO_TO: u32; // the higher of them
 override IS_FLOAT: u32;
+override INFINITY: u32;
+override ENDS: u32; // 0: NaNs are skipped, which the ends below cannot do
 override NAN_KEY: u32;
 override NAN_BITS: u32;
 
@@ -74,4 +76,87 @@ fn pack(k: Key) -> vec2<u32> {
 
 fn unpack(w: vec2<u32>) -> Key {
     return w.x;
+}
+
+// The extremes of many elements as they are, without a key for each: as unsigned and as signed
+// numbers. They tell the least key: negative floats rise with their magnitude, so that the
+// greatest unsigned word is the least of them, and NaNs lie beyond both infinities. What a kernel
+// does not ask for costs nothing.
+struct Ends {
+    low: vec4<u32>,
+    high: vec4<u32>,
+    least: vec4<i32>,
+    most: vec4<i32>,
+}
+
+fn ends(v: vec4<u32>) -> Ends {
+    let s = bitcast<vec4<i32>>(v);
+    return Ends(v, v, s, s);
+}
+
+fn join(a: Ends, b: Ends) -> Ends {
+    let low = min(a.low, b.low);
+    let high = max(a.high, b.high);
+    return Ends(low, high, min(a.least, b.least), max(a.most, b.most));
+}
+
+fn low_of(e: Ends) -> u32 {
+    let m = min(e.low.xy, e.low.zw);
+    return min(m.x, m.y);
+}
+
+fn high_of(e: Ends) -> u32 {
+    let m = max(e.high.xy, e.high.zw);
+    return max(m.x, m.y);
+}
+
+fn least_of(e: Ends) -> u32 {
+    let m = min(e.least.xy, e.least.zw);
+    return bitcast<u32>(min(m.x, m.y));
+}
+
+fn most_of(e: Ends) -> u32 {
+    let m = max(e.most.xy, e.most.zw);
+    return bitcast<u32>(max(m.x, m.y));
+}
+
+const TOP: u32 = 0x80000000u;
+
+fn float_of(e: Ends) -> Key {
+    let high = high_of(e);
+    let most = most_of(e);
+    var b = select(low_of(e), high, high >= TOP);
+    if FLIP != 0u {
+        b = select(most, low_of(e), most >= TOP);
+    }
+    let below = (high & KEEP) > (INFINITY | TOP);
+    let above = most < TOP && (most & KEEP) > INFINITY;
+    return select(key(b), NAN_KEY, below || above);
+}
+
+// The least key of the elements, which may carry noise.
+fn ends_key(e: Ends) -> Key {
+    if IS_FLOAT != 0u {
+        return float_of(e);
+    }
+    // The flipped bits tell the order: unsigned or signed, the least or the greatest.
+    switch FLIP >> 30u {
+        case 0u: {
+            return key(low_of(e));
+        }
+        case 1u: {
+            return key(most_of(e));
+        }
+        case 2u: {
+            return key(least_of(e));
+        }
+        default: {
+            return key(high_of(e));
+        }
+    }
+}
+
+fn least(k: vec4<u32>) -> Key {
+    let m = min(k.xy, k.zw);
+    return min(m.x, m.y);
 }

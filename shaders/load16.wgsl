@@ -15,17 +15,12 @@ fn odd(v: vec4<u32>) -> vec4<u32> {
     return key4(v);
 }
 
-fn least(k: vec4<u32>) -> Key {
-    let m = min(k.xy, k.zw);
-    return min(m.x, m.y);
-}
-
-fn both(v: vec4<u32>) -> vec4<u32> {
+fn vec_keys(v: vec4<u32>) -> vec4<u32> {
     return min(even(v), odd(v));
 }
 
-fn block_key(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Key {
-    return least(min(min(both(a), both(b)), min(both(c), both(d))));
+fn vec_ends(v: vec4<u32>) -> Ends {
+    return join(ends(v << vec4<u32>(16u)), ends(v));
 }
 
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {

@@ -6,13 +6,12 @@ fn raw(e: u32) -> u32 {
     return words[e];
 }
 
-fn least(k: vec4<u32>) -> Key {
-    let m = min(k.xy, k.zw);
-    return min(m.x, m.y);
+fn vec_keys(v: vec4<u32>) -> vec4<u32> {
+    return key4(v);
 }
 
-fn block_key(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Key {
-    return least(min(min(key4(a), key4(b)), min(key4(c), key4(d))));
+fn vec_ends(v: vec4<u32>) -> Ends {
+    return ends(v);
 }
 
 // The least key of the elements low..high of a vec4.

@@ -9,8 +9,20 @@ fn vec_key(v: vec4<u32>) -> Key {
     return lesser(key(v.xy), key(v.zw));
 }
 
-fn block_key(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Key {
-    return lesser(lesser(vec_key(a), vec_key(b)), lesser(vec_key(c), vec_key(d)));
+// The least key of eight vec4.
+fn block_key(
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
+    e: vec4<u32>,
+    f: vec4<u32>,
+    g: vec4<u32>,
+    h: vec4<u32>,
+) -> Key {
+    let abcd = lesser(lesser(vec_key(a), vec_key(b)), lesser(vec_key(c), vec_key(d)));
+    let efgh = lesser(lesser(vec_key(e), vec_key(f)), lesser(vec_key(g), vec_key(h)));
+    return lesser(abcd, efgh);
 }
 
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {

@@ -11,17 +11,13 @@ fn byte(v: vec4<u32>, j: u32) -> vec4<u32> {
     return key4(v << vec4<u32>(24u - 8u * j));
 }
 
-fn least(k: vec4<u32>) -> Key {
-    let m = min(k.xy, k.zw);
-    return min(m.x, m.y);
-}
-
-fn bytes(v: vec4<u32>) -> vec4<u32> {
+fn vec_keys(v: vec4<u32>) -> vec4<u32> {
     return min(min(byte(v, 0u), byte(v, 1u)), min(byte(v, 2u), byte(v, 3u)));
 }
 
-fn block_key(a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32>) -> Key {
-    return least(min(min(bytes(a), bytes(b)), min(bytes(c), bytes(d))));
+fn vec_ends(v: vec4<u32>) -> Ends {
+    let ab = join(ends(v << vec4<u32>(24u)), ends(v << vec4<u32>(16u)));
+    return join(ab, join(ends(v << vec4<u32>(8u)), ends(v)));
 }
 
 fn part(v: vec4<u32>, j: u32, low: u32, high: u32) -> vec4<u32> {

@@ -2,6 +2,9 @@
 // walked as wide rows of P.width vec4: as many rows side by side as make whole vec4, so that an
 // invocation meets the same columns in every wide row. Where several rows lie side by side,
 // or a matrix is cut into slices, records are left for a second pass.
+// A block of rows is reduced first and only its first remembered; the row is found at the end.
+const BLOCK: u32 = 8u;
+
 // A slice of a matrix. Elements count from the vec4 that holds the matrix' first one.
 struct Slice {
     first: u32, // that vec4
@@ -44,15 +47,63 @@ fn column_end(s: Slice, v: u32, acc: Acc) -> Acc {
     return acc_take(acc, edge(s.first + at / E), min(at + E, max(s.ends, at)) - at, s.end - 1u);
 }
 
+// Whole rows from t on, eight of them; `at` is the column's vec4 in row t, rows are `pitch` apart.
+fn column_block(acc: Acc, at: u32, pitch: u32, t: u32) -> Acc {
+    let half = at + 4u * pitch;
+    let a = Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
+    let b = Rows(src[half], src[half + pitch], src[half + 2u * pitch], src[half + 3u * pitch]);
+    return acc_block(acc, a, b, t);
+}
+
+// What is left of the whole rows; past the last one that again, which does no harm.
+fn column_rest(acc: Acc, s: Slice, v: u32, t: u32) -> Acc {
+    if t + 1u >= s.end {
+        return acc;
+    }
+    let at = s.first + v;
+    let last = s.end - 2u;
+    let t1 = min(t + 1u, last) * P.width;
+    let t2 = min(t + 2u, last) * P.width;
+    let t3 = min(t + 3u, last) * P.width;
+    let t4 = min(t + 4u, last) * P.width;
+    let t5 = min(t + 5u, last) * P.width;
+    let t6 = min(t + 6u, last) * P.width;
+    let a = Rows(src[at + t * P.width], src[at + t1], src[at + t2], src[at + t3]);
+    let b = Rows(src[at + t4], src[at + t5], src[at + t6], src[at + last * P.width]);
+    return acc_block(acc, a, b, t);
+}
+
+// The wide row of column i of vec4 v, of which the block is known.
+fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
+    let block = acc_at(acc, i);
+    if block <= s.begin || block + 1u >= s.end {
+        return block;
+    }
+    let want = settle(acc_key(acc, i));
+    let column = s.first * E + v * E + i;
+    var row = block;
+    var found = false;
+    for (var t = block; t < min(block + BLOCK, s.end - 1u); t++) {
+        let here = same(settle(key(raw(column + t * P.width * E))), want);
+        if here && (!found || LAST != 0u) {
+            row = t;
+        }
+        found = found || here;
+    }
+    return row;
+}
+
 fn column_emit(s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
     for (var i = 0u; i < E; i++) {
         // Its place among the columns of a wide row, and in the matrix.
         let column = (v * E + i + wide - s.skew) % wide;
-        let place = (acc_at(acc, i) * P.width + v) * E + i - s.skew;
         var best = Best(settle(acc_key(acc, i)), nowhere());
-        if INDEX != 0u && place < P.total {
-            best.index = placed(place / P.inner);
+        if INDEX != 0u {
+            let place = (column_row(s, v, acc, i) * P.width + v) * E + i - s.skew;
+            if place < P.total {
+                best.index = placed(place / P.inner);
+            }
         }
         emit(s.part * wide + column, best);
     }

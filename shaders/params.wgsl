@@ -5,11 +5,11 @@
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
     items: u32, // work items: outputs, or slices of them
-    reps: u32, // items a lane group works through, one after another
+    lanes: u32, // strips: invocations a wide row
     len: u32,
     inner: u32,
     slices: u32, // parts a segment is cut into
-    slice: u32, // elements in a part (rows) or wide rows in a part (columns); the last is shorter
+    slice: u32, // rows: elements in a part; columns: its wide rows; short rows: rows a lane
     width: u32, // columns: vec4 in a wide row
     total: u32, // columns: elements in a matrix, len * inner
     src_delta: u32, // elements before the box in the source binding

@@ -1,5 +1,5 @@
 // Rows: a segment is contiguous. LANES neighbouring invocations take a slice of it together,
-// in blocks of four vec4. The first and the last vec4 of a slice, which may hold elements of
+// in blocks of eight vec4. The first and the last vec4 of a slice, which may hold elements of
 // its neighbours, every lane reads for itself; the lanes share the whole vec4 in between.
 // A block is reduced first and only its place remembered; its element is found at the end.
 override WG: u32;
@@ -17,11 +17,15 @@ struct Span {
     last: u32,
 }
 
-// A lane's part of the vec4 between first and last: a block is at, at + step, ... below end.
+// A lane's part of the vec4 between first and last: a block is eight of them from at, a
+// lane_step() apart, below end.
 struct Walk {
     at: u32,
     end: u32,
-    step: u32,
+}
+
+fn lane_step() -> u32 {
+    return select(LANES, 1u, CHUNKED != 0u);
 }
 
 // A settled key and the vec4 its block begins with.
@@ -38,11 +42,11 @@ fn walk(s: Span, lane: u32) -> Walk {
     let begin = s.first + 1u;
     let end = max(s.last, begin);
     if CHUNKED == 0u {
-        return Walk(begin + lane, end, LANES);
+        return Walk(begin + lane, end);
     }
     let run = (end - begin + LANES - 1u) / LANES;
     let at = min(begin + lane * run, end);
-    return Walk(at, min(at + run, end), 1u);
+    return Walk(at, min(at + run, end));
 }
 
 fn low_in(s: Span, v: u32) -> u32 {
@@ -57,23 +61,45 @@ fn edge_key(s: Span, v: u32) -> Key {
     return settle(part_key(edge(v), low_in(s, v), high_in(s, v)));
 }
 
+fn taken(found: Found, k: Key, block: u32) -> Found {
+    let wins = replaces(k, found.key);
+    return Found(select(found.key, k, wins), select(found.block, block, wins));
+}
+
 fn scan(s: Span, w: Walk) -> Found {
     var found = Found(edge_key(s, s.first), s.first);
-    for (var at = w.at; at < w.end; at += 4u * w.step) {
+    let step = lane_step();
+    var at = w.at;
+    for (; at + 7u * step < w.end; at += 8u * step) {
+        let half = at + 4u * step;
+        let k = block_key(
+            src[at],
+            src[at + step],
+            src[at + 2u * step],
+            src[at + 3u * step],
+            src[half],
+            src[half + step],
+            src[half + 2u * step],
+            src[half + 3u * step],
+        );
+        found = taken(found, settle(k), at);
+    }
+    if at < w.end {
         // Past the end the last vec4 is read again: it does no harm to a minimum.
         let last = w.end - 1u;
-        let b = src[min(at + w.step, last)];
-        let c = src[min(at + 2u * w.step, last)];
-        let k = settle(block_key(src[at], b, c, src[min(at + 3u * w.step, last)]));
-        if replaces(k, found.key) {
-            found = Found(k, at);
-        }
+        let k = block_key(
+            src[at],
+            src[min(at + step, last)],
+            src[min(at + 2u * step, last)],
+            src[min(at + 3u * step, last)],
+            src[min(at + 4u * step, last)],
+            src[min(at + 5u * step, last)],
+            src[min(at + 6u * step, last)],
+            src[last],
+        );
+        found = taken(found, settle(k), at);
     }
-    let k = edge_key(s, s.last);
-    if replaces(k, found.key) {
-        found = Found(k, s.last);
-    }
-    return found;
+    return taken(found, edge_key(s, s.last), s.last);
 }
 
 // The place in the binding of the element of that key in vec4 v; `none` if it has none.
@@ -91,18 +117,25 @@ fn preferred(a: u32, b: u32) -> u32 {
     return select(min(a, b), max(a, b), LAST != 0u);
 }
 
+// The same for four vec4; past the end the last one serves again.
+fn find_four(s: Span, w: Walk, at: u32, want: Key) -> u32 {
+    let none = nowhere().x;
+    let step = lane_step();
+    let last = w.end - 1u;
+    let a = find_in(s, min(at, last), want, none);
+    let b = find_in(s, min(at + step, last), want, none);
+    let c = find_in(s, min(at + 2u * step, last), want, none);
+    let d = find_in(s, min(at + 3u * step, last), want, none);
+    return preferred(preferred(a, b), preferred(c, d));
+}
+
 // The place in the binding of the element a lane found.
 fn find(s: Span, w: Walk, found: Found) -> u32 {
-    let none = nowhere().x;
     if found.block == s.first || found.block == s.last {
-        return find_in(s, found.block, found.key, none);
+        return find_in(s, found.block, found.key, nowhere().x);
     }
-    let last = w.end - 1u;
-    let a = find_in(s, found.block, found.key, none);
-    let b = find_in(s, min(found.block + w.step, last), found.key, none);
-    let c = find_in(s, min(found.block + 2u * w.step, last), found.key, none);
-    let d = find_in(s, min(found.block + 3u * w.step, last), found.key, none);
-    return preferred(preferred(a, b), preferred(c, d));
+    let half = found.block + 4u * lane_step();
+    return preferred(find_four(s, w, found.block, found.key), find_four(s, w, half, found.key));
 }
 
 // The least key of a group of lanes, for all of them.
@@ -138,32 +171,30 @@ fn group_place(lid: u32, own: u32) -> u32 {
 
 @compute @workgroup_size(WG)
 fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * (WG / LANES) + lid / LANES;
     let lane = lid % LANES;
-    for (var rep = 0u; rep < P.reps; rep++) {
-        let item = (linear(group) * P.reps + rep) * (WG / LANES) + lid / LANES;
-        // Lanes without an item repeat the last one, so that all arrive at the barriers.
-        let i = min(item, P.items - 1u);
-        let row = i / P.slices;
-        let skip = (i - row * P.slices) * P.slice;
-        let start = P.src_delta + row * P.len;
-        let s = span(start + skip, min(P.slice, P.len - skip));
-        let w = walk(s, lane);
-        let found = scan(s, w);
-        var key = found.key;
+    // Lanes without an item repeat the last one, so that all arrive at the barriers.
+    let i = min(item, P.items - 1u);
+    let row = i / P.slices;
+    let skip = (i - row * P.slices) * P.slice;
+    let start = P.src_delta + row * P.len;
+    let s = span(start + skip, min(P.slice, P.len - skip));
+    let w = walk(s, lane);
+    let found = scan(s, w);
+    var key = found.key;
+    if LANES > 1u {
+        key = group_key(lid, found.key);
+    }
+    var place = nowhere().x;
+    if INDEX != 0u {
+        if same(key, found.key) {
+            place = find(s, w, found);
+        }
         if LANES > 1u {
-            key = group_key(lid, found.key);
+            place = group_place(lid, place);
         }
-        var place = nowhere().x;
-        if INDEX != 0u {
-            if same(key, found.key) {
-                place = find(s, w, found);
-            }
-            if LANES > 1u {
-                place = group_place(lid, place);
-            }
-        }
-        if lane == 0u && item < P.items {
-            emit(item, Best(key, placed(place - start)));
-        }
+    }
+    if lane == 0u && item < P.items {
+        emit(item, Best(key, placed(place - start)));
     }
 }

@@ -52,8 +52,8 @@ pub struct Tuning {
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,
-    /// Row groups a workgroup works through when there are many.
-    pub reps: u32,
+    /// Most such rows that a lane takes one after another.
+    pub short_rows: u64,
     /// Takes this family wherever it is possible (for tests and measurements).
     pub force: Option<crate::Family>,
 }
@@ -74,7 +74,7 @@ impl Tuning {
             wide_bytes: 512,
             strips: false,
             short_row_bytes: 64,
-            reps: 1,
+            short_rows: 1,
             force: None,
         };
         match class {
@@ -84,14 +84,14 @@ impl Tuning {
                 ..gpu
             },
             AdapterClass::Software => Tuning {
-                workgroup: 64,
+                workgroup: 256,
                 row_lanes: 1,
                 chunked: true,
                 invocations: 512,
                 wide_bytes: 4096,
                 strips: true,
                 short_row_bytes: 512,
-                reps: 16,
+                short_rows: 64,
                 ..gpu
             },
         }

@@ -144,7 +144,8 @@ pub struct Keys {
     ceil: u64,
     zero: u64,
     zero_to: u64,
-    nan: Option<(u64, u64)>,
+    /// Of floats: the NaNs' key, the NaN that is written, and infinity.
+    nan: Option<(u64, u64, u64)>,
 }
 
 impl Keys {
@@ -218,7 +219,7 @@ impl Keys {
                     ceil,
                     zero: zeros.0,
                     zero_to: zeros.1,
-                    nan: Some((nan_key, nan_bits)),
+                    nan: Some((nan_key, nan_bits, infinity)),
                     ..plain
                 }
             }
@@ -245,14 +246,14 @@ impl Keys {
         let b = key.wrapping_add(self.rot) ^ self.flip;
         let sign = if b >> 63 == 1 { self.sign } else { 0 };
         let bits = match self.nan {
-            Some((nan_key, bits)) if key == nan_key => bits,
+            Some((nan_key, bits, _)) if key == nan_key => bits,
             _ => (b ^ sign) & self.keep,
         };
         bits >> (64 - self.bits)
     }
 
     fn constants(&self) -> Vec<(&'static str, u32)> {
-        let (nan_key, nan_bits) = self.nan.unwrap_or((0, 0));
+        let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
         let high = [
             ("SIGN", self.sign),
             ("FLIP", self.flip),
@@ -278,7 +279,13 @@ impl Keys {
         all.extend(high.map(|(name, x)| (name, (x >> 32) as u32)));
         match self.bits {
             64 => all.extend(low.map(|(name, x)| (name, x as u32))),
-            _ => all.push(("KEEP", (self.keep >> 32) as u32)),
+            _ => {
+                // Skipped NaNs have the highest key, others the lowest.
+                let skips = self.nan.is_some() && nan_key == self.ceil;
+                all.push(("KEEP", (self.keep >> 32) as u32));
+                all.push(("INFINITY", (infinity >> 32) as u32));
+                all.push(("ENDS", (!skips).into()));
+            }
         }
         all
     }

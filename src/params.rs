@@ -14,7 +14,7 @@ pub(crate) const BYTES: u64 = 4 * WORDS as u64;
 pub struct Params {
     pub grid: u32,
     pub items: u32,
-    pub reps: u32,
+    pub lanes: u32,
     pub len: u32,
     pub inner: u32,
     pub slices: u32,
@@ -36,7 +36,7 @@ impl Params {
         [
             self.grid,
             self.items,
-            self.reps,
+            self.lanes,
             self.len,
             self.inner,
             self.slices,

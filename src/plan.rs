@@ -20,8 +20,8 @@ pub const MAX_ITERATIONS: u64 = 32_768;
 pub(crate) const MAX_BOX: u64 = 1 << 30;
 /// Most dispatches of a plan.
 const MAX_PASSES: usize = 1 << 20;
-/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
-const BLOCK_BYTES: u64 = 64;
+/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+const BLOCK_BYTES: u64 = 128;
 
 /// A buffer a pass reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -679,7 +679,7 @@ impl Planner<'_> {
     /// Lanes that share a wide row of that many vec4.
     fn column_lanes(&self, width: u64) -> u64 {
         if self.strips() {
-            width.div_ceil(4)
+            width.div_ceil(2)
         } else {
             width
         }
@@ -784,14 +784,6 @@ impl Planner<'_> {
         )
     }
 
-    /// Items a lane takes one after another, so that workgroups are few and fat: as many as
-    /// still fill the device, of what tuning and the limit on iterations allow.
-    fn reps(&self, lanes: u64, iterations: u64) -> u64 {
-        let spare = lanes / self.caps.tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / iterations.max(1)).min(self.caps.tuning.reps.into());
-        spare.min(most).max(1)
-    }
-
     fn short_pass(
         &mut self,
         step: &Step,
@@ -801,8 +793,11 @@ impl Planner<'_> {
         merge: bool,
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
-        let each = b.len * element / 16 + 16 / element + 1;
-        let reps = self.reps(b.outer, each);
+        let each = (b.len * element / 64).max(1) + 1;
+        // Several rows a lane, as long as the device is filled and no lane loops too long.
+        let spare = b.outer / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
+        let rows = spare.min(most).max(1);
         let kernel = Kernel {
             family: Family::ShortRows,
             keys: step.keys,
@@ -812,14 +807,13 @@ impl Planner<'_> {
         };
         let params = Params {
             items: b.outer as u32,
-            reps: reps as u32,
+            slice: rows as u32,
             merge: merge.into(),
             ..box_params(b)
         };
-        let wg = u64::from(kernel.workgroup);
-        let groups = b.outer.div_ceil(wg * reps);
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        self.push(kernel, Some(src), dst, params, groups * wg, reps * each)
+        let lanes = b.outer.div_ceil(rows);
+        self.push(kernel, Some(src), dst, params, lanes, rows * each)
     }
 
     fn rows_pass(
@@ -836,7 +830,6 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
         let each = blocks + 2 * u64::from(lanes.ilog2()) + 2;
-        let reps = self.reps(items * lanes, each);
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,
@@ -848,15 +841,13 @@ impl Planner<'_> {
         };
         let params = Params {
             items: items as u32,
-            reps: reps as u32,
             slices: slices as u32,
             slice: slice as u32,
             merge: merge.into(),
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        let groups = (items * lanes).div_ceil(wg * reps);
-        self.push(kernel, Some(src), dst, params, groups * wg, reps * each)
+        self.push(kernel, Some(src), dst, params, items * lanes, each)
     }
 
     fn columns_pass(
@@ -888,7 +879,7 @@ impl Planner<'_> {
             slices: slices as u32,
             slice: slice as u32,
             width: width as u32,
-            reps: lanes as u32,
+            lanes: lanes as u32,
             total: (b.len * b.inner) as u32,
             merge: merge.into(),
             ..box_params(b)
