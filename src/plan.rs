@@ -576,7 +576,7 @@ impl Planner<'_> {
     fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
         let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
         let records = self.caps.binding_bytes / Out::Record.bytes();
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.
         while most > 1 {
@@ -665,7 +665,7 @@ impl Planner<'_> {
         };
         let slices = b.len.div_ceil(slice);
         let records = self.caps.binding_bytes / Out::Record.bytes();
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Rows {
             lanes,
@@ -689,7 +689,7 @@ impl Planner<'_> {
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
         let records = self.caps.binding_bytes / Out::Record.bytes();
         let column_elements = 16 / element;
@@ -852,7 +852,7 @@ impl Planner<'_> {
     fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
         let count = b.outer * b.inner;
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         // Lanes share an output's records as long as there are workgroups for it.
         let mut lanes = 1;
         while lanes * 2 <= (wg / 4).min(parts / 2)
@@ -903,7 +903,7 @@ impl Planner<'_> {
     /// Outputs that one dispatch of an invocation a word can write.
     fn outputs_per_dispatch(&self, out: Out) -> u64 {
         let wg = u64::from(self.caps.workgroup());
-        let words = u64::from(self.caps.workgroups).pow(2) * wg;
+        let words = self.caps.groups() * wg;
         // Some are kept for results that begin inside a word.
         let words = words.saturating_sub(3).max(1);
         words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
@@ -969,10 +969,16 @@ impl Caps {
         1 << wg.ilog2()
     }
 
+    /// Workgroups of a dispatch. No dimension needs more than devices have.
+    fn groups(&self) -> u64 {
+        u64::from(self.workgroups.min(1 << 16)).pow(2)
+    }
+
     /// Elements that a binding surely holds, wherever in a buffer they begin.
     fn elements(&self, bytes: u64) -> u64 {
         let binding = self.binding_bytes / 4 * 4;
-        let usable = (binding + bytes).saturating_sub(self.offset_alignment);
+        let usable = binding.saturating_add(bytes);
+        let usable = usable.saturating_sub(self.offset_alignment);
         usable.min(binding) / bytes
     }
 }
