@@ -166,7 +166,7 @@ impl Run<'_, '_> {
         let p = self.p;
         let e = self.e;
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
-        ensure!(p.width * e % p.inner == 0, "wide rows cut a row");
+        ensure!((p.width * e).is_multiple_of(p.inner), "wide rows cut a row");
         let wide = p.width * e;
         for item in self.invocations().filter(|&item| item < p.items) {
             let v = item % p.width;
@@ -256,7 +256,7 @@ impl Run<'_, '_> {
         let lanes = self.pass.kernel.lanes;
         let teams = self.wg / lanes;
         ensure!(
-            lanes.is_power_of_two() && teams % 4 == 0,
+            lanes.is_power_of_two() && teams.is_multiple_of(4),
             "{lanes} lanes of {}",
             self.wg
         );

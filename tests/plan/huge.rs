@@ -18,7 +18,12 @@ fn devices() -> Vec<Caps> {
     };
     let bindings = [1 << 27, (1 << 31) - 4, (1 << 32) - 4, 1 << 40];
     let each = |b| CLASSES.map(|c| with(class(c), b));
-    bindings.into_iter().flat_map(each).collect()
+    let unlimited = Caps::new(&wgreduce::wgpu::Limits::unlimited(), CLASSES[0]);
+    bindings
+        .into_iter()
+        .flat_map(each)
+        .chain([unlimited])
+        .collect()
 }
 
 /// Elements of the input that a pass reads, as [begin, end).

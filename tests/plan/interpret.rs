@@ -201,7 +201,10 @@ impl Machine<'_> {
                 (0, whole, whole.next_multiple_of(16).max(16))
             }
         };
-        ensure!(bytes > 0 && bytes % element == 0, "{view:?} is no range");
+        ensure!(
+            bytes > 0 && bytes.is_multiple_of(element),
+            "{view:?} is no range"
+        );
         ensure!(
             offset + bytes <= whole,
             "{view:?} leaves a slot of {whole} bytes"
@@ -219,7 +222,10 @@ impl Machine<'_> {
             "{view:?} takes a binding of {}",
             end - at
         );
-        ensure!((begin - at) % element == 0, "{view:?} is not aligned");
+        ensure!(
+            (begin - at).is_multiple_of(element),
+            "{view:?} is not aligned"
+        );
         Ok(Bind {
             slot,
             bytes: end - at,
