@@ -264,7 +264,10 @@ fn whatever_binds_records_and_submits_without_an_error() {
         let caps = whole.caps().lowered(512, 3);
         for reducer in [&whole, &whole.with_caps(caps)] {
             for dtype in [DType::U8, DType::BF16, DType::I32, DType::F64] {
-                for shape in [[3, 21, 1], [1, 700, 1], [2, 31, 5], [1, 40, 16], [4, 1, 1]] {
+                // One element more than the small bindings surely hold.
+                let more = (512 - u64::from(alignment)) / dtype.size() + 2;
+                let shapes = [[3, 21, 1], [1, 700, 1], [2, 31, 5], [1, 40, 16], [4, 1, 1]];
+                for shape in shapes.into_iter().chain([[1, more, 1]]) {
                     let problem = Problem::arg_max(dtype, &shape, 1)
                         .and_then(|p| p.with_values(true)?.index_type(IndexType::I32));
                     bound_and_run(reducer, &prepared(reducer, problem));
