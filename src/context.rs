@@ -105,7 +105,7 @@ impl Context {
         for scope in scopes.into_iter().rev() {
             scope.pop().now_or_never();
         }
-        answer.map_err(|e| self.lose(e.to_string()))
+        answer.map_err(|_| self.lose("it no longer answers".into()))
     }
 
     /// A buffer of at least one vec4.
