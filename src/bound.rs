@@ -314,7 +314,8 @@ impl Places {
             offset -= alignment;
         }
         let end = (begin + view.bytes).next_multiple_of(4).max(offset + 16);
-        let end = end.min(place.buffer.size());
+        // Bindings end with a word, whatever the size of a foreign buffer.
+        let end = end.min(place.buffer.size() / 4 * 4);
         Range {
             buffer: &place.buffer,
             offset,

@@ -72,11 +72,40 @@ impl Context {
         match errors.into_iter().flatten().flatten().next() {
             None => Ok(value),
             Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory { what, bytes }),
-            Some(other) => Err(Error::Device {
-                what,
-                message: other.to_string(),
-            }),
+            Some(other) => Err(self.refused(what, other.to_string())),
         }
+    }
+
+    /// The error of a call that the device refused: it may be gone.
+    fn refused(&self, what: &'static str, message: String) -> Error {
+        match self.check() {
+            Err(lost) => lost,
+            Ok(()) => Error::Device { what, message },
+        }
+    }
+
+    /// An error if the device is lost. A lost device reports to no error scope, and its callback
+    /// may be the caller's: it is known by the least that it no longer does.
+    pub fn check(&self) -> Result<(), Error> {
+        self.alive()?;
+        let filters = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+        ];
+        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+        let probe = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("a sign of life"),
+            size: 16,
+            usage: wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        });
+        let answer = probe.slice(..).get_mapped_range_mut().map(drop);
+        // Innermost first; ready at once outside of a browser.
+        for scope in scopes.into_iter().rev() {
+            scope.pop().now_or_never();
+        }
+        answer.map_err(|_| self.lose("it no longer answers".into()))
     }
 
     /// A buffer of at least one vec4.
@@ -128,13 +157,7 @@ impl Context {
         self.drive(drive)?;
         match mapped.await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                self.alive()?;
-                Err(Error::Device {
-                    what: "a mapping",
-                    message: error.to_string(),
-                })
-            }
+            Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
             Err(_) => Err(self.lose("it stopped answering".into())),
         }
     }

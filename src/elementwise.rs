@@ -7,7 +7,7 @@
 
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
-use crate::plan::{MAX_BOX, Planner, Slot, View, words};
+use crate::plan::{MAX_BOX, Planner, Slot, View, dispatches, words};
 use crate::problem::elements;
 use crate::{Error, Problem};
 
@@ -86,10 +86,8 @@ impl Planner<'_> {
         let element = size * unit.elements;
         let written = match unit.vecs {
             // A lane writes a whole vec4 there.
-            true => self.outputs_per_dispatch(Out::Value32, self.caps.workgroup()),
-            false => {
-                self.outputs_per_dispatch(Out::value(self.problem.dtype()), self.caps.workgroup())
-            }
+            true => self.outputs_per_dispatch(Out::Value32),
+            false => self.outputs_per_dispatch(Out::value(self.problem.dtype())),
         };
         let written = written.min(self.caps.elements(element));
         let fits = |dims: &[Dim]| {
@@ -131,7 +129,10 @@ impl Planner<'_> {
             }
         }
         let inner: u64 = dims[cut + 1..].iter().map(|d| d.size).product();
-        let outer: u64 = dims[..cut].iter().map(|d| d.size).product();
+        let outer = dims[..cut]
+            .iter()
+            .fold(1u64, |n, d| n.saturating_mul(d.size));
+        dispatches(outer.saturating_mul(dims[cut].size.div_ceil(most)))?;
         for o in 0..outer {
             // Where this run of outer coordinates begins in each input.
             let mut begin = starts.to_vec();

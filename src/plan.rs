@@ -18,10 +18,16 @@ use std::fmt;
 pub const MAX_ITERATIONS: u64 = 32_768;
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_BOX: u64 = 1 << 30;
-/// Most dispatches of a plan.
-const MAX_PASSES: usize = 1 << 20;
+/// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
+const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
+/// Most boxes of a step: 8 TiB in bindings of 128 MiB.
+pub(crate) const MAX_DISPATCHES: u64 = 1 << 16;
 /// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
 const BLOCK_BYTES: u64 = 128;
+/// Rows a loop iteration of columns takes.
+const BLOCK_ROWS: u64 = 8;
+/// Least invocations of a workgroup: the outputs of 8 bits that share a word.
+const LEAST_WORKGROUP: u32 = 4;
 
 /// A buffer a pass reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -256,6 +262,7 @@ impl Planner<'_> {
         if outputs == 0 {
             return Ok(());
         }
+        self.least()?;
         let dtype = problem.dtype();
         if problem.is_copy() {
             return self.copy(outputs);
@@ -272,12 +279,42 @@ impl Planner<'_> {
         }
     }
 
+    /// Refuses limits below what every plan needs.
+    fn least(&self) -> Result<(), Error> {
+        let caps = self.caps;
+        let needs = [
+            (
+                "a storage binding",
+                caps.offset_alignment + 16,
+                caps.binding_bytes,
+            ),
+            (
+                "a workgroup",
+                LEAST_WORKGROUP.into(),
+                caps.invocations.into(),
+            ),
+            (
+                "bytes of workgroup memory",
+                (16 * LEAST_WORKGROUP).into(),
+                caps.workgroup_bytes.into(),
+            ),
+        ];
+        match needs.into_iter().find(|&(_, needed, limit)| needed > limit) {
+            None => Ok(()),
+            Some((what, needed, limit)) => Err(Error::Limit {
+                what,
+                needed,
+                limit,
+            }),
+        }
+    }
+
     fn copy(&mut self, n: u64) -> Result<(), Error> {
         let step = Step {
             index: false,
             ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
         };
-        for group in self.groups(&step, self.caps.workgroup())? {
+        for group in self.groups(&step, self.outputs_per_dispatch(step.out))? {
             self.each(&step, &group.boxes[0], step.dst, step.out, false, true)?;
         }
         Ok(())
@@ -377,7 +414,8 @@ impl Planner<'_> {
 
     fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
         let wg = self.caps.workgroup();
-        let most = self.outputs_per_dispatch(out, wg);
+        let most = self.outputs_per_dispatch(out);
+        dispatches(n.div_ceil(most))?;
         let mut at = 0;
         while at < n {
             let count = most.min(n - at);
@@ -406,7 +444,10 @@ impl Planner<'_> {
             out: Out::value(self.problem.dtype()),
             ..*step
         };
-        for group in self.groups(&value, wg)? {
+        // The indices must fit a binding as well.
+        let indices = self.caps.elements(step.out.bytes());
+        let written = self.outputs_per_dispatch(value.out).min(indices);
+        for group in self.groups(&value, written)? {
             for b in group.boxes {
                 let count = b.outer * b.inner;
                 let kernel = Kernel {
@@ -455,8 +496,7 @@ impl Planner<'_> {
     }
 
     fn reduce(&mut self, step: &Step) -> Result<(), Error> {
-        let wg = self.caps.workgroup();
-        for group in self.groups(step, wg)? {
+        for group in self.groups(step, self.outputs_per_dispatch(step.out))? {
             let first = group.boxes[0];
             let whole = group.boxes.len() == 1;
             let geometry = self.geometry(step, &first);
@@ -474,8 +514,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Cuts a step into boxes, grouped by their outputs.
-    fn groups(&self, step: &Step, wg: u32) -> Result<Vec<Group>, Error> {
+    /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.
+    fn groups(&self, step: &Step, written: u64) -> Result<Vec<Group>, Error> {
         let &Step {
             outer, len, inner, ..
         } = step;
@@ -483,14 +523,6 @@ impl Planner<'_> {
         let seen = self.caps.elements(element).min(MAX_BOX);
         // Iterations of an invocation that takes its segments alone.
         let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
-        let written = self.outputs_per_dispatch(step.out, wg);
-        if seen == 0 || written == 0 {
-            return Err(Error::Limit {
-                what: "a storage binding",
-                needed: self.caps.offset_alignment + 16,
-                limit: self.caps.binding_bytes,
-            });
-        }
         let mut groups = Vec::new();
         let whole = len
             .checked_mul(inner)
@@ -507,6 +539,7 @@ impl Planner<'_> {
         if whole && !alone_too_long {
             let mut most = (seen / (len * inner)).min(written / inner).min(outer);
             most = self.fitting(step, &one, most);
+            dispatches(outer.div_ceil(most))?;
             let mut o = 0;
             while o < outer {
                 let count = most.min(outer - o);
@@ -517,7 +550,6 @@ impl Planner<'_> {
                     ..one
                 }];
                 groups.push(Group { boxes });
-                too_many(groups.len())?;
                 o += count;
             }
             return Ok(groups);
@@ -529,7 +561,8 @@ impl Planner<'_> {
             true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
             false => 1,
         };
-        let mut cut = 0;
+        let parts = inner.div_ceil(columns).saturating_mul(len.div_ceil(rows));
+        dispatches(outer.saturating_mul(parts))?;
         for o in 0..outer {
             let mut c = 0;
             while c < inner {
@@ -547,8 +580,6 @@ impl Planner<'_> {
                         base: l,
                     });
                     l += count;
-                    cut += 1;
-                    too_many(cut)?;
                 }
                 groups.push(Group { boxes });
                 c += width;
@@ -561,7 +592,7 @@ impl Planner<'_> {
     fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
         let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
         let records = self.caps.binding_bytes / Out::Record.bytes();
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.
         while most > 1 {
@@ -615,7 +646,7 @@ impl Planner<'_> {
         let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
-        let columns = self.columns(b, element);
+        let columns = self.columns(step, b);
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
             (Some(Family::ShortRows), 1) => short,
@@ -633,17 +664,16 @@ impl Planner<'_> {
     fn slices(&self, invocations: u64, most: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let wanted = tuning.invocations.div_ceil(invocations.max(1));
-        wanted.min(most).min(tuning.slices).max(1)
+        wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
     }
 
     fn rows(&self, b: &Box3, element: u64) -> Option<Geometry> {
         let tuning = &self.caps.tuning;
         let bytes = b.len * element;
         let wg = u64::from(self.caps.workgroup());
-        let lanes = (bytes / tuning.lane_bytes.max(1)).max(1);
-        let lanes = (1 << lanes.ilog2())
-            .min(u64::from(tuning.row_lanes))
-            .min(wg);
+        let most = wg.min(tuning.row_lanes.into()).max(1);
+        let lanes = (bytes / tuning.lane_bytes.max(1)).clamp(1, most);
+        let lanes = 1 << lanes.ilog2();
         let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
         // A block an iteration, and a few for edges and trees.
         let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
@@ -658,7 +688,7 @@ impl Planner<'_> {
         };
         let slices = b.len.div_ceil(slice);
         let records = self.caps.binding_bytes / Out::Record.bytes();
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Rows {
             lanes,
@@ -685,38 +715,44 @@ impl Planner<'_> {
         }
     }
 
-    fn columns(&self, b: &Box3, element: u64) -> Option<Geometry> {
+    /// Iterations that a lane of columns needs to write its results: each is looked for in its
+    /// block of rows.
+    fn column_ends(&self, element: u64) -> u64 {
+        let vecs = if self.strips() { 2 } else { 1 };
+        vecs * (16 / element) * (BLOCK_ROWS + 1) + 1
+    }
+
+    fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
         let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
         let pitch = b.inner * element;
         // Rows side by side until they make whole vec4, and are wide enough.
         let least = 16 / gcd(pitch, 16);
         let wide = tuning.wide_bytes.div_ceil(least * pitch).max(1);
-        let fold = least * wide.min((b.len / least / 2).max(1));
+        let most = (b.len / 2).min(MAX_PARTS / 4) / least;
+        let fold = least * wide.min(most.max(1));
         if fold * 2 > b.len && fold > 1 {
             return None;
         }
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
         let records = self.caps.binding_bytes / Out::Record.bytes();
-        let column_elements = 16 / element;
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
         let lanes = self.column_lanes(width);
-        let filled = self.slices(b.outer * lanes, worth.min(room));
-        let longest = match self.strips() {
-            true => MAX_ITERATIONS - 64 - 8 * column_elements,
-            false => 4 * (MAX_ITERATIONS - 64 - column_elements),
-        };
+        let most = worth.min(room).min(MAX_PARTS / fold);
+        let filled = self.slices(b.outer * lanes, most);
+        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - self.column_ends(element));
         let slices = filled.max(rows.div_ceil(longest));
         let slice = rows.div_ceil(slices);
         let slices = rows.div_ceil(slice);
-        let fits = slices <= room.max(1)
-            && (fold == 1 && slices == 1 || room > 0)
-            && (lanes * slices).div_ceil(wg) <= groups;
+        // Results that share words come from records, too.
+        let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
+        let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Columns {
             fold,
             slices,
@@ -829,7 +865,7 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        let each = blocks + 2 * u64::from(lanes.ilog2()) + 2;
+        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 2;
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,
@@ -847,7 +883,7 @@ impl Planner<'_> {
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        self.push(kernel, Some(src), dst, params, items * lanes, each)
+        self.push(kernel, Some(src), dst, params, items * lanes, iterations)
     }
 
     fn columns_pass(
@@ -884,11 +920,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..box_params(b)
         };
-        // Strips: a row an iteration, and eight vec4 to write.
-        let iterations = match family {
-            Family::Strips => slice + 8 * (16 / element) + 1,
-            _ => slice.div_ceil(4) + 16 / element + 1,
-        };
+        let iterations = slice.div_ceil(BLOCK_ROWS) + self.column_ends(element);
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),
@@ -900,7 +932,7 @@ impl Planner<'_> {
     fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
         let count = b.outer * b.inner;
-        let groups = u64::from(self.caps.workgroups).pow(2);
+        let groups = self.caps.groups();
         // Lanes share an output's records as long as there are workgroups for it.
         let mut lanes = 1;
         while lanes * 2 <= (wg / 4).min(parts / 2)
@@ -949,10 +981,11 @@ impl Planner<'_> {
     }
 
     /// Outputs that one dispatch of an invocation a word can write.
-    pub(crate) fn outputs_per_dispatch(&self, out: Out, wg: u32) -> u64 {
-        let words = u64::from(self.caps.workgroups).pow(2) * u64::from(wg);
-        // One word is kept for results that begin inside a word.
-        let words = words.saturating_sub(1).max(1);
+    pub(crate) fn outputs_per_dispatch(&self, out: Out) -> u64 {
+        let wg = u64::from(self.caps.workgroup());
+        let words = self.caps.groups() * wg;
+        // Some are kept for results that begin inside a word.
+        let words = words.saturating_sub(3).max(1);
         words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
     }
 
@@ -965,12 +998,18 @@ impl Planner<'_> {
         invocations: u64,
         iterations: u64,
     ) -> Result<(), Error> {
-        too_many(self.plan.passes.len())?;
         let most = u64::from(self.caps.workgroups);
         let groups = invocations.div_ceil(u64::from(kernel.workgroup));
         let x = groups.min(most);
         let y = groups.div_ceil(x.max(1));
-        if y > most || iterations > MAX_ITERATIONS {
+        if iterations > MAX_ITERATIONS {
+            return Err(Error::Limit {
+                what: "loop iterations of an invocation",
+                needed: iterations,
+                limit: MAX_ITERATIONS,
+            });
+        }
+        if y > most {
             return Err(Error::Limit {
                 what: "workgroups of a dispatch",
                 needed: groups,
@@ -1007,15 +1046,33 @@ impl Caps {
     pub(crate) fn workgroup(&self) -> u32 {
         // Kernels take up to 16 bytes of workgroup memory an invocation.
         let most = self.invocations.min(self.workgroup_bytes / 16);
-        let wg = self.tuning.workgroup.min(most).max(1);
+        let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
         1 << wg.ilog2()
+    }
+
+    /// Workgroups of a dispatch. No dimension needs more than devices have.
+    fn groups(&self) -> u64 {
+        u64::from(self.workgroups.min(1 << 16)).pow(2)
     }
 
     /// Elements that a binding surely holds, wherever in a buffer they begin.
     pub(crate) fn elements(&self, bytes: u64) -> u64 {
         let binding = self.binding_bytes / 4 * 4;
-        let usable = (binding + bytes).saturating_sub(self.offset_alignment);
+        let usable = binding.saturating_add(bytes);
+        let usable = usable.saturating_sub(self.offset_alignment);
         usable.min(binding) / bytes
+    }
+}
+
+/// Refuses what would take forever to plan.
+pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
+    match needed <= MAX_DISPATCHES {
+        true => Ok(()),
+        false => Err(Error::Limit {
+            what: "dispatches of a plan",
+            needed,
+            limit: MAX_DISPATCHES,
+        }),
     }
 }
 
@@ -1036,18 +1093,6 @@ fn shortened(geometry: Geometry, b: &Box3, bits: u32) -> Geometry {
                 slice,
             }
         }
-    }
-}
-
-/// Refuses a plan that would not end.
-fn too_many(passes: usize) -> Result<(), Error> {
-    match passes < MAX_PASSES {
-        true => Ok(()),
-        false => Err(Error::Limit {
-            what: "a plan's number of dispatches",
-            needed: passes as u64 + 1,
-            limit: MAX_PASSES as u64,
-        }),
     }
 }
 

@@ -221,6 +221,7 @@ impl Shared {
         let compiled = self
             .context
             .scoped("a pipeline", 0, || compile(&self.context.device, kernel))?;
+        self.context.check()?;
         let mut all = lock(&self.compiled);
         Ok(all.entry(*kernel).or_insert(Arc::new(compiled)).clone())
     }

@@ -1,0 +1,363 @@
+//! Plans run on the host, over a grid and by chance.
+
+use super::interpret::{Check, limits, run};
+use super::{CLASSES, SIZES, class, eager, fake, variants};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use wgreduce::{AdapterClass, Caps, DType, Family, Out, Plan, Problem, Slot, Tuning};
+
+/// `[outer, len, inner]`, of which the middle is reduced.
+const SHAPES: &[[u64; 3]] = &[
+    [1, 1, 1],
+    [7, 1, 1],
+    [3, 1, 6],
+    [1, 2, 1],
+    [5, 3, 1],
+    [40, 3, 1],
+    [9, 16, 1],
+    [3, 67, 1],
+    [2, 150, 1],
+    [1, 515, 1],
+    [33, 31, 1],
+    [1, 2, 2],
+    [1, 5, 40],
+    [1, 3, 16],
+    [1, 2, 64],
+    [1, 37, 3],
+    [1, 300, 5],
+    [2, 33, 4],
+    [2, 67, 24],
+    [3, 9, 7],
+    [3, 40, 5],
+    [40, 3, 3],
+    [5, 9, 13],
+    [1, 7, 129],
+];
+
+/// Shapes and reduced axes, one group and more.
+const SCATTERED: &[(&[u64], &[i64])] = &[
+    (&[], &[]),
+    (&[5], &[]),
+    (&[1, 1], &[1]),
+    (&[0, 3], &[0]),
+    (&[0, 3], &[1]),
+    (&[2, 0, 3], &[1]),
+    (&[7, 0], &[1]),
+    (&[6, 8, 10], &[0, 2]),
+    (&[6, 8, 10], &[0, 1, 2]),
+    (&[3, 4, 5, 6, 7], &[0, 2, 4]),
+    (&[3, 4, 5, 6, 7], &[1, 3]),
+    (&[3, 4, 1, 6, 7], &[-1, -3, 0]),
+    (&[2, 30, 2, 20], &[0, 3]),
+    (&[1, 1, 12, 1, 33], &[3, 4]),
+];
+
+/// Devices and tunings that plans must do on, by name.
+fn devices() -> Vec<(String, Caps)> {
+    let mut all: Vec<_> = CLASSES
+        .map(|c| (format!("{c:?}"), class(c)))
+        .into_iter()
+        .collect();
+    for (binding, alignment, workgroups, wg) in [
+        (64, 16, 3, 4),
+        (64, 32, 3, 4),
+        (80, 64, 3, 16),
+        (128, 16, 2, 8),
+        (272, 256, 3, 4),
+        (1024, 16, 2, 4),
+        (4096, 256, 3, 16),
+    ] {
+        let name = format!("{binding} bytes at {alignment}, {workgroups} groups of {wg}");
+        let mut caps = fake(binding, alignment, workgroups, wg);
+        all.push((name.clone(), caps.clone()));
+        caps.tuning = Tuning {
+            workgroup: wg,
+            ..eager(|_| ()).tuning
+        };
+        all.push((format!("{name}, eager"), caps));
+    }
+    for lanes in [1, 8, 64] {
+        for chunked in [true, false] {
+            let caps = eager(|t| {
+                (t.workgroup, t.row_lanes, t.chunked) = (64, lanes, chunked);
+                t.force = Some(Family::Rows);
+            });
+            all.push((format!("rows by {lanes}, chunked {chunked}"), caps));
+        }
+    }
+    for family in [Family::Each, Family::Columns, Family::Rows] {
+        let caps = class(AdapterClass::Integrated);
+        let tuning = Tuning {
+            force: Some(family),
+            ..caps.tuning.clone()
+        };
+        all.push((format!("{family:?} forced"), caps.tuned(tuning)));
+    }
+    let narrow = eager(|t| {
+        (t.workgroup, t.invocations, t.wide_bytes) = (4, 1 << 16, 16);
+    });
+    let wide = eager(|t| {
+        (t.workgroup, t.row_lanes) = (256, 256);
+        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
+    });
+    all.push(("narrow".into(), narrow));
+    all.push(("wide".into(), wide));
+    all
+}
+
+/// Plans a problem and runs the plan at some places in foreign buffers.
+fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
+    let plan = Plan::new(problem, caps).map_err(|e| format!("no plan: {e}"))?;
+    let again = Plan::new(problem, caps).map_err(|e| format!("no second plan: {e}"))?;
+    if plan != again {
+        return Err(format!("planned twice: {plan}; and {again}"));
+    }
+    for pass in plan.passes() {
+        limits(pass, caps)?;
+    }
+    let outputs = problem.outputs();
+    let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
+    for step in steps {
+        let shift = [step * problem.dtype().size(), step * largest];
+        run(problem, caps, &plan, plan.passes(), shift)
+            .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
+    }
+    Ok(plan)
+}
+
+/// What a plan makes use of, so that the grid can tell what it covers.
+fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
+    for pass in plan.passes() {
+        let (kernel, p) = (&pass.kernel, &pass.params);
+        let rows = kernel.family == Family::Rows;
+        let columns = kernel.family == Family::Columns;
+        let per_matrix = u64::from(p.total).max(1);
+        let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
+        let wide = p.width * 128 / kernel.keys.bits();
+        let cases = [
+            (kernel.family.name(), true),
+            ("merged records", p.merge == 1),
+            ("a base", p.base > 0),
+            ("a folded grid", pass.workgroups[1] > 1),
+            ("temporary tensors", matches!(pass.dst.slot, Slot::Temp(_))),
+            ("rows in slices", rows && p.slices > 1),
+            ("rows by lanes", rows && kernel.lanes > 1),
+            ("rows abreast", rows && kernel.lanes > 1 && !kernel.chunked),
+            ("rows in turn", rows && p.reps > 1),
+            ("columns direct", columns && kernel.out != Out::Record),
+            ("columns in slices", columns && p.slices > 1),
+            ("columns folded", columns && wide > p.inner),
+            ("columns in matrices", columns && outer > 1),
+            (
+                "finished by lanes",
+                kernel.family == Family::Finish && kernel.lanes > 1,
+            ),
+            ("raw copies", kernel.raw),
+        ];
+        seen.extend(cases.iter().filter(|c| c.1).map(|c| c.0));
+    }
+}
+
+const FEATURES: usize = 20;
+
+#[test]
+fn every_element_reaches_its_output_once_over_the_grid() {
+    let mut seen = BTreeSet::new();
+    let mut failures = Vec::new();
+    for (name, caps) in devices() {
+        for dtype in SIZES {
+            let mut problems = Vec::new();
+            for shape in SHAPES {
+                problems.extend(variants(dtype, shape, 1).expect("a problem"));
+            }
+            for &(shape, axes) in SCATTERED {
+                let min = Problem::reduce_min(dtype, shape, axes).expect("a problem");
+                problems.push(min.clone());
+                let none = Problem::reduce_min(dtype, shape, &[]).expect("a problem");
+                problems.push(none.noop_with_empty_axes(true).expect("a copy"));
+            }
+            for problem in problems {
+                match check(&problem, &caps, &[0, 1, 5]) {
+                    Ok(plan) => features(&plan, &mut seen),
+                    Err(e) => failures.push(format!("{name}: {problem}: {e}")),
+                }
+            }
+        }
+    }
+    failures.truncate(8);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    assert_eq!(seen.len(), FEATURES, "{seen:?}");
+}
+
+/// Slices that end just before or behind a matrix that begins inside a vec4.
+#[test]
+fn columns_are_cut_at_every_length() {
+    let caps = Caps {
+        binding_bytes: 1024,
+        offset_alignment: 16,
+        ..eager(|_| ())
+    };
+    let mut merged = 0;
+    for dtype in SIZES {
+        for inner in 2..6 {
+            for bytes in (900..1100).chain((1500..2200).step_by(7)) {
+                let shape = [1, bytes / dtype.size() / inner, inner];
+                let problem = Problem::arg_min(dtype, &shape, 1).expect("a problem");
+                let plan = check(&problem, &caps, &[0, 1]);
+                let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
+                let sliced = |p: &&wgreduce::Pass| p.params.merge == 1 && p.params.slices > 1;
+                merged += plan.passes().iter().filter(sliced).count();
+            }
+        }
+    }
+    assert!(merged > 100, "only {merged} boxes in slices");
+}
+
+/// A tuning that a caller may come up with.
+pub fn any_tuning() -> impl Strategy<Value = Tuning> {
+    let size = || prop::sample::select(vec![0, 1, 3, 16, 64, 1000, 1 << 20, u64::MAX]);
+    let small = || prop::sample::select(vec![0, 1, 2, 3, 4, 7, 16, 64, 100, 256, u32::MAX]);
+    let family = || {
+        prop::sample::select(vec![
+            None,
+            None,
+            Some(Family::Each),
+            Some(Family::Rows),
+            Some(Family::Columns),
+        ])
+    };
+    let sizes = prop::array::uniform7(size());
+    (small(), small(), any::<bool>(), small(), family(), sizes).prop_map(
+        |(workgroup, row_lanes, chunked, reps, force, s)| Tuning {
+            workgroup,
+            row_lanes,
+            lane_bytes: s[0],
+            chunked,
+            invocations: s[1],
+            slice_bytes: s[2],
+            slices: s[3],
+            each_row_bytes: s[4],
+            each_column_len: s[5],
+            wide_bytes: s[6],
+            reps,
+            force,
+        },
+    )
+}
+
+/// Limits from tiny to WebGPU's.
+fn any_limits() -> impl Strategy<Value = Caps> {
+    let alignment = prop::sample::select(vec![16u64, 32, 64, 256]);
+    let binding = prop_oneof![0u64..400, Just(1 << 27)];
+    let workgroups = prop_oneof![1u32..9, Just(65_535)];
+    (alignment, binding, workgroups, any_tuning()).prop_map(
+        |(offset_alignment, more, workgroups, tuning)| Caps {
+            binding_bytes: offset_alignment + 16 + more,
+            offset_alignment,
+            workgroups,
+            tuning,
+            ..class(AdapterClass::Software)
+        },
+    )
+}
+
+fn any_problem() -> impl Strategy<Value = Problem> {
+    let dim = prop_oneof![4 => 1u64..9, 1 => 9u64..70, 1 => Just(1)];
+    let dims = prop::collection::vec(dim, 0..5);
+    let size = prop::sample::select(DType::ALL.to_vec());
+    let most = |shape: &Vec<u64>| shape.iter().product::<u64>() <= 3000;
+    let shape = dims.prop_filter("small", most);
+    (shape, size, any::<u8>(), any::<prop::sample::Index>()).prop_filter_map(
+        "a valid problem",
+        |(shape, dtype, bits, axis)| {
+            if bits & 3 == 0 && !shape.is_empty() {
+                let axis = axis.index(shape.len()) as i64;
+                let all = variants(dtype, &shape, axis).ok()?;
+                return all.into_iter().nth(usize::from(bits >> 2) % 5);
+            }
+            let dims = 0..shape.len() as i64;
+            let axes: Vec<i64> = dims.filter(|d| bits >> (2 + d) & 1 == 1).collect();
+            Problem::reduce_min(dtype, &shape, &axes).ok()
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_element_reaches_its_output_once_by_chance(
+        problem in any_problem(),
+        caps in any_limits(),
+        step in 0u64..40,
+    ) {
+        let done = check(&problem, &caps, &[step]);
+        prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
+    }
+}
+
+#[test]
+fn more_than_a_row_of_workgroups_folds() {
+    let caps = class(AdapterClass::Integrated);
+    let small = caps.tuned(Tuning {
+        workgroup: 4,
+        each_row_bytes: 1 << 20,
+        ..caps.tuning.clone()
+    });
+    let problem = Problem::arg_min(DType::U8, &[300_000, 2], 1).expect("a problem");
+    let plan = check(&problem, &small, &[0]).expect("a run that ends well");
+    assert_eq!(plan.passes()[0].workgroups, [65_535, 2, 1]);
+}
+
+/// What the interpreter is worth: plans that are a little wrong are refused.
+#[test]
+fn broken_plans_are_refused() {
+    type Break = fn(&mut Vec<wgreduce::Pass>);
+    let breaks: &[(&str, Break)] = &[
+        ("a pass less", |passes| passes.truncate(passes.len() - 1)),
+        ("a pass twice", |passes| passes.push(passes[0].clone())),
+        ("passes reversed", |passes| passes.reverse()),
+        ("an item less", |passes| passes[0].params.items -= 1),
+        ("a shorter segment", |passes| {
+            let p = &mut passes[0].params;
+            (p.len, p.total) = (p.len - 1, p.total.saturating_sub(p.inner));
+        }),
+        ("shorter slices", |passes| passes[0].params.slice /= 2),
+        ("a base", |passes| passes[0].params.base += 1),
+        ("a base less", |passes| passes[1].params.base = 0),
+        ("no merge", |passes| passes[1].params.merge = 0),
+        ("too much merge", |passes| passes[0].params.merge = 1),
+        ("a workgroup less", |passes| {
+            let last = passes.len() - 1;
+            passes[last].workgroups[0] -= 1;
+            passes[last].params.grid -= 1;
+        }),
+        ("a shorter view", |passes| {
+            let view = passes[0].src.as_mut().expect("a source");
+            view.bytes -= view.element;
+        }),
+        ("a view elsewhere", |passes| {
+            let view = passes[1].src.as_mut().expect("a source");
+            view.offset -= view.element;
+        }),
+        ("an iteration less", |passes| passes[0].iterations = 1),
+        ("another order", |passes| passes[0].kernel.last = true),
+    ];
+    // Rows in slices over two bindings; columns likewise.
+    for (shape, axis) in [([200, 1], 0), ([60, 3], 0)] {
+        let caps = Caps {
+            binding_bytes: 480,
+            offset_alignment: 16,
+            ..eager(|t| t.each_column_len = 2)
+        };
+        let problem = Problem::arg_min(DType::F32, &shape, axis).expect("a problem");
+        let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
+        for (name, wrong) in breaks {
+            let mut passes = plan.passes().to_vec();
+            wrong(&mut passes);
+            // Arithmetic that overflows panics, which refuses the plan as well.
+            let ran = std::panic::catch_unwind(|| run(&problem, &caps, &plan, &passes, [0, 0]));
+            assert!(!matches!(ran, Ok(Ok(()))), "{name} passes: {plan}");
+        }
+    }
+}

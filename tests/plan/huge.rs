@@ -1,0 +1,187 @@
+//! Tensors of more than 2^32 elements, planned only: their parts cover them, and no number of a
+//! dispatch exceeds 32 bits.
+
+use super::grid::any_tuning;
+use super::interpret::limits;
+use super::{CLASSES, class};
+use proptest::prelude::*;
+use std::time::{Duration, Instant};
+use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot};
+
+const BEYOND: u64 = (1 << 32) + 3;
+
+/// Bindings from WebGPU's default to those of a GPU without a limit.
+fn devices() -> Vec<Caps> {
+    let with = |caps: Caps, binding_bytes| Caps {
+        binding_bytes,
+        ..caps
+    };
+    let bindings = [1 << 27, (1 << 31) - 4, (1 << 32) - 4, 1 << 40];
+    let each = |b| CLASSES.map(|c| with(class(c), b));
+    let unlimited = Caps::new(&wgreduce::wgpu::Limits::unlimited(), CLASSES[0]);
+    bindings
+        .into_iter()
+        .flat_map(each)
+        .chain([unlimited])
+        .collect()
+}
+
+/// Elements of the input that a pass reads, as [begin, end).
+fn range(pass: &Pass) -> Option<(u64, u64)> {
+    let view = pass.src.filter(|v| matches!(v.slot, Slot::Input(_)))?;
+    let begin = view.offset / view.element;
+    Some((begin, begin + view.bytes / view.element))
+}
+
+#[test]
+fn tensors_beyond_32_bits_are_covered_once_with_the_right_bases() {
+    let start = Instant::now();
+    for caps in devices() {
+        for dtype in [DType::U8, DType::F32, DType::F64] {
+            for [outer, len, inner] in [
+                [1, BEYOND, 1],
+                [BEYOND, 1, 1],
+                [1, 3, 1 << 31],
+                [1, 1 << 31, 3],
+                [3, 1 << 31, 1],
+                [1 << 31, 3, 1],
+                [1 << 16, 5, 1 << 15],
+                [5, (1 << 30) + 1, 5],
+            ] {
+                let shape = [outer, len, inner];
+                for problem in [
+                    Problem::arg_min(dtype, &shape, 1),
+                    Problem::reduce_max(dtype, &shape, &[1]),
+                ] {
+                    let problem = problem.expect("a problem");
+                    let plan = Plan::new(&problem, &caps).expect("a plan");
+                    if len > 1 || !problem.op().is_index() {
+                        covered(&plan, [outer, len, inner], &caps);
+                    }
+                }
+            }
+        }
+    }
+    // Hundreds of plans; a debug build on a busy machine takes much longer than a release.
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(20), "planning took {took:?}");
+}
+
+fn pass_element(pass: &Pass) -> u64 {
+    pass.src.map_or(1, |v| v.element)
+}
+
+fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
+    let [outer, len, inner] = match shape {
+        [outer, 1, inner] => [outer * inner, 1, 1],
+        other => other,
+    };
+    let mut ranges = Vec::new();
+    let mut outputs = Vec::new();
+    for pass in plan.passes() {
+        limits(pass, caps).unwrap_or_else(|e| panic!("{plan}: {e}"));
+        let p = &pass.params;
+        // What a kernel computes past the last slice must not wrap either.
+        let sliced = u64::from(p.slice) * u64::from(p.slices);
+        let beyond = match pass.kernel.family {
+            Family::Rows => sliced,
+            Family::Columns => (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass),
+            _ => 0,
+        };
+        assert!(beyond < 1 << 32, "{plan}");
+        if pass.dst.slot == Slot::Output(0) {
+            outputs.push((pass.dst.offset, pass.dst.offset + pass.dst.bytes));
+        }
+        let Some((begin, end)) = range(pass) else {
+            continue;
+        };
+        // The box is what its parameters say, and sits where its base says.
+        assert!(end - begin <= 1 << 30, "{plan}");
+        let matrix = u64::from(p.len) * u64::from(p.inner);
+        assert_eq!((end - begin) % matrix, 0, "{plan}");
+        assert_eq!(begin % (len * inner) / inner, p.base, "{plan}");
+        assert!(end - begin == matrix || p.base == 0 && matrix == len * inner);
+        ranges.push((begin, end));
+    }
+    ranges.sort_unstable();
+    outputs.sort_unstable();
+    let tiles = |ranges: &[(u64, u64)], n| {
+        let chained = ranges.windows(2).all(|w| w[0].1 == w[1].0);
+        chained && ranges.first().map(|r| r.0) == Some(0) && ranges.last().map(|r| r.1) == Some(n)
+    };
+    assert!(tiles(&ranges, outer * len * inner), "{plan}: {ranges:?}");
+    let bytes = outputs.last().map_or(0, |r| r.1);
+    assert!(tiles(&outputs, bytes), "{plan}: {outputs:?}");
+    assert_eq!(
+        bytes / plan.passes().last().map_or(1, |p| p.dst.element),
+        outer * inner
+    );
+}
+
+/// A dimension of every magnitude, often next to a power of two.
+fn any_dim() -> impl Strategy<Value = u64> {
+    (0u32..34, 0u64..5).prop_map(|(power, more)| ((1 << power) + more).saturating_sub(2).max(1))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, cases: 3000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn any_tuning_plans_any_size(
+        shape in prop::array::uniform3(any_dim()),
+        dtype in prop::sample::select(super::SIZES.to_vec()),
+        tuning in any_tuning(),
+        index in any::<bool>(),
+        device in any::<prop::sample::Index>(),
+    ) {
+        let elements: u128 = shape.iter().map(|&d| u128::from(d)).product();
+        prop_assume!(elements < 1 << 35);
+        // An invocation a segment, however long, takes more dispatches than a plan may have.
+        let alone = tuning.each_row_bytes.max(tuning.each_column_len) > 1000;
+        prop_assume!(!alone && tuning.force != Some(Family::Each));
+        let devices = devices();
+        let caps = devices[device.index(devices.len())].tuned(tuning);
+        let problem = match index {
+            true => Problem::arg_max(dtype, &shape, 1),
+            false => Problem::reduce_min(dtype, &shape, &[1]),
+        };
+        let plan = Plan::new(&problem.expect("a problem"), &caps);
+        let plan = plan.map_err(|e| TestCaseError::fail(e.to_string()))?;
+        if shape[1] > 1 || !index {
+            covered(&plan, shape, &caps);
+        }
+    }
+}
+
+#[test]
+fn one_huge_tensor_is_planned_in_milliseconds() {
+    let caps = Caps::webgpu_default();
+    for shape in [[BEYOND, 1], [3, 1 << 31], [1 << 31, 3]] {
+        let problem = Problem::arg_min(DType::F32, &shape, 0).expect("a problem");
+        let start = Instant::now();
+        let plan = Plan::new(&problem, &caps).expect("a plan");
+        let took = start.elapsed();
+        assert!(took < Duration::from_millis(100), "{plan}: {took:?}");
+    }
+}
+
+#[test]
+fn absurd_tensors_are_refused_and_not_planned_forever() {
+    let caps = Caps::webgpu_default();
+    for shape in [
+        [1 << 62, 1],
+        [1, 1 << 62],
+        [1 << 31, 1 << 31],
+        [(1 << 31) + 1, (1 << 31) - 1],
+        [3, 1 << 60],
+        [1 << 60, 3],
+    ] {
+        for axis in [0, 1] {
+            let problem = Problem::reduce_min(DType::U8, &shape, &[axis]).expect("a problem");
+            let start = Instant::now();
+            let plan = Plan::new(&problem, &caps);
+            assert!(matches!(plan, Err(Error::Limit { .. })), "{problem}");
+            assert!(start.elapsed() < Duration::from_secs(1), "{problem}");
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
+//! `families.rs`.
+//!
+//! It computes no values. A cell of a tensor, and a record, is the list of the input elements
+//! that compete for it, so that a run that ends well proves the schedule for all data: every
+//! element competes for its own output and for no other, with its true index; every output is
+//! written once; no access leaves its view; no record is read that this step has not written.
+
+use std::collections::HashSet;
+use wgreduce::{Caps, Keys, MAX_ITERATIONS, Out, Params, Pass, Plan, Problem, Slot, View};
+
+pub type Check<T = ()> = Result<T, String>;
+
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// What an output holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// The winner of these input elements.
+    Of(Vec<u32>),
+    /// A constant.
+    Constant(u64),
+}
+
+/// The right answer: per input element its output and its place in the segment.
+pub struct Truth {
+    pub output: Vec<u32>,
+    pub place: Vec<u32>,
+    pub outputs: usize,
+    pub len: u64,
+}
+
+impl Truth {
+    pub fn new(problem: &Problem) -> Truth {
+        let shape = &problem.inputs()[0];
+        let n: u64 = shape.iter().product();
+        let reduced = |d: usize| !problem.is_copy() && problem.reduced().get(d) == Some(&true);
+        let walk = |flat: u64| {
+            let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
+            for (d, &size) in shape.iter().enumerate().rev() {
+                let at = if reduced(d) { &mut place } else { &mut output };
+                *at = (at.0 + rest % size * at.1, at.1 * size);
+                rest /= size;
+            }
+            (output.0 as u32, place.0 as u32)
+        };
+        let (output, place) = (0..n).map(walk).unzip();
+        let outputs = problem.outputs()[0].shape.iter().product::<u64>() as usize;
+        let copied = problem.is_copy();
+        let len = if copied { 1 } else { problem.reduced_len() };
+        Truth {
+            output,
+            place,
+            outputs,
+            len,
+        }
+    }
+}
+
+/// A view as a pass sees it, aligned as `bound.rs` does it.
+pub struct Bind {
+    pub slot: Slot,
+    /// Bytes of the binding.
+    pub bytes: u64,
+    /// Elements of the binding before the view.
+    pub delta: u32,
+    /// The view's first element, counted from the slot's start.
+    pub first: u64,
+    /// Elements in the view.
+    pub count: u64,
+    pub element: u64,
+}
+
+impl Bind {
+    /// The slot's element at a position of the binding, which must be in the view.
+    pub fn at(&self, position: u32) -> Check<u32> {
+        let i = u64::from(position).wrapping_sub(self.delta.into());
+        let end = (u64::from(position) + 1) * self.element;
+        ensure!(
+            i < self.count && end <= self.bytes,
+            "position {position} is outside of the view of {:?}: {} elements after {}",
+            self.slot,
+            self.count,
+            self.delta
+        );
+        Ok((self.first + i) as u32)
+    }
+}
+
+/// The state of a run.
+pub struct Machine<'a> {
+    pub problem: &'a Problem,
+    pub truth: Truth,
+    caps: &'a Caps,
+    plan: &'a Plan,
+    /// Bytes before the inputs and the outputs in their buffers.
+    shift: [u64; 2],
+    results: Vec<Option<Cell>>,
+    /// Outputs that got their values' elements, per input element.
+    gathered: Vec<u32>,
+    temps: [Vec<Option<Cell>>; 2],
+    /// A temporary tensor was read: the next write begins a new one.
+    stale: [bool; 2],
+    pub records: Vec<Option<Vec<u32>>>,
+}
+
+/// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
+/// outputs begin in their buffers.
+pub fn run(problem: &Problem, caps: &Caps, plan: &Plan, passes: &[Pass], shift: [u64; 2]) -> Check {
+    let truth = Truth::new(problem);
+    let size = problem.dtype().size();
+    let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
+    let mut machine = Machine {
+        results: vec![None; truth.outputs],
+        gathered: vec![0; truth.output.len()],
+        temps: [temp(0), temp(1)],
+        stale: [false; 2],
+        records: vec![None; (plan.slot_bytes(Slot::Records) / 16) as usize],
+        problem,
+        truth,
+        caps,
+        plan,
+        shift,
+    };
+    for (i, pass) in passes.iter().enumerate() {
+        let done = Run::new(&mut machine, pass).and_then(|mut run| run.dispatch());
+        done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
+    }
+    machine.finished()
+}
+
+impl Machine<'_> {
+    /// Whether all outputs are what they should be.
+    fn finished(mut self) -> Check {
+        ensure!(
+            self.records.iter().all(Option::is_none),
+            "records are left over"
+        );
+        let mut expected = vec![Vec::new(); self.truth.outputs];
+        for (flat, &output) in self.truth.output.iter().enumerate() {
+            expected[output as usize].push(flat as u32);
+        }
+        let copied = self.problem.is_copy();
+        let constant = match self.problem.op().is_index() {
+            _ if copied => None,
+            true => (self.truth.len == 1).then_some(0),
+            false => (self.truth.len == 0).then(|| empty(self.problem)),
+        };
+        for (o, (cell, expected)) in self.results.iter_mut().zip(expected).enumerate() {
+            match (cell, constant) {
+                (None, _) => return Err(format!("output {o} was not written")),
+                (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
+                (Some(Cell::Of(from)), None) => {
+                    from.sort_unstable();
+                    from.dedup();
+                    ensure!(
+                        *from == expected,
+                        "output {o} is of {from:?}, not of {expected:?}"
+                    );
+                }
+                (Some(cell), _) => return Err(format!("output {o} is {cell:?}")),
+            }
+        }
+        let values = self.problem.outputs().len() - 1;
+        let once = |&n: &u32| n as usize == values;
+        match self.gathered.iter().position(|n| !once(n)) {
+            Some(i) => Err(format!("element {i} is gathered {}x", self.gathered[i])),
+            None => Ok(()),
+        }
+    }
+
+    fn bind(&self, view: &View) -> Check<Bind> {
+        let &View {
+            slot,
+            offset,
+            bytes,
+            element,
+        } = view;
+        // Foreign buffers end with the tensor, in whole words; the library's own in whole vec4.
+        let outputs = self.problem.outputs();
+        let (before, whole, size) = match slot {
+            Slot::Input(i) => {
+                let whole = self.problem.input_bytes(i);
+                let size = (self.shift[0] + whole).next_multiple_of(4);
+                (self.shift[0], whole, size)
+            }
+            Slot::Output(i) => {
+                let whole = outputs[i].bytes();
+                let size = (self.shift[1] + whole).next_multiple_of(4);
+                (self.shift[1], whole, size)
+            }
+            scratch => {
+                let whole = self.plan.slot_bytes(scratch);
+                (0, whole, whole.next_multiple_of(16).max(16))
+            }
+        };
+        ensure!(
+            bytes > 0 && bytes.is_multiple_of(element),
+            "{view:?} is no range"
+        );
+        ensure!(
+            offset + bytes <= whole,
+            "{view:?} leaves a slot of {whole} bytes"
+        );
+        let alignment = self.caps.offset_alignment;
+        let begin = before + offset;
+        let mut at = begin / alignment * alignment;
+        if begin + bytes - at < 16 && at >= alignment {
+            at -= alignment;
+        }
+        let end = (begin + bytes).next_multiple_of(4).max(at + 16).min(size);
+        let limit = self.caps.binding_bytes;
+        ensure!(
+            end - at <= limit,
+            "{view:?} takes a binding of {}",
+            end - at
+        );
+        ensure!(
+            (begin - at).is_multiple_of(element),
+            "{view:?} is not aligned"
+        );
+        Ok(Bind {
+            slot,
+            bytes: end - at,
+            delta: ((begin - at) / element) as u32,
+            first: offset / element,
+            count: bytes / element,
+            element,
+        })
+    }
+
+    /// The input elements that an element of a slot stands for.
+    fn contents(&self, slot: Slot, element: u32) -> Check<Vec<u32>> {
+        match slot {
+            Slot::Input(0) => Ok(vec![element]),
+            Slot::Temp(i) => match &self.temps[i][element as usize] {
+                Some(Cell::Of(from)) => Ok(from.clone()),
+                cell => Err(format!("temporary element {element} is {cell:?}")),
+            },
+            other => Err(format!("elements are read from {other:?}")),
+        }
+    }
+}
+
+/// The element that a reduction of nothing gives.
+fn empty(problem: &Problem) -> u64 {
+    let outputs = wgreduce::reference::evaluate(problem, &[&[]]).expect("a reference");
+    let size = problem.dtype().size() as usize;
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&outputs[0][..size]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Elements an invocation took: their positions in the source, and the index it claims for
+/// each, without the base.
+pub type Found = Vec<(u32, u32)>;
+
+/// One pass at work.
+pub struct Run<'m, 'a> {
+    pub machine: &'m mut Machine<'a>,
+    pub pass: &'m Pass,
+    pub p: Params,
+    pub src: Option<Bind>,
+    pub indices: Option<Bind>,
+    pub dst: Bind,
+    /// Elements of the source in a vec4.
+    pub e: u32,
+    pub wg: u32,
+    /// Words, or whole results, of the destination that were written.
+    written: HashSet<u32>,
+}
+
+impl<'m, 'a> Run<'m, 'a> {
+    fn new(machine: &'m mut Machine<'a>, pass: &'m Pass) -> Check<Run<'m, 'a>> {
+        let bind = |view: &Option<View>| view.as_ref().map(|v| machine.bind(v)).transpose();
+        let (src, indices) = (bind(&pass.src)?, bind(&pass.indices)?);
+        let dst = machine.bind(&pass.dst)?;
+        for read in [&src, &indices].into_iter().flatten() {
+            ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
+        }
+        limits(pass, machine.caps)?;
+        let (problem, kernel) = (machine.problem, &pass.kernel);
+        let index = problem.op().is_index();
+        let keys = Keys::new(
+            problem.dtype(),
+            problem.op().is_max(),
+            problem.nan_policy(),
+            index,
+        );
+        ensure!(
+            kernel.keys == keys && kernel.last == problem.selects_last_index(),
+            "another order than the problem's"
+        );
+        if let Some(i) = temp(src.as_ref()) {
+            machine.stale[i] = true;
+        }
+        if let Some(i) = temp(Some(&dst)).filter(|&i| machine.stale[i]) {
+            machine.temps[i].fill(None);
+            machine.stale[i] = false;
+        }
+        let mut p = pass.params;
+        p.src_delta = src.as_ref().map_or(0, |b| b.delta);
+        p.dst_delta = dst.delta;
+        if let Some(b) = &indices {
+            p.slice = b.delta;
+        }
+        Ok(Run {
+            e: 128 / kernel.keys.bits(),
+            wg: kernel.workgroup,
+            machine,
+            pass,
+            p,
+            src,
+            indices,
+            dst,
+            written: HashSet::new(),
+        })
+    }
+
+    pub fn out(&self) -> Out {
+        self.pass.kernel.out
+    }
+
+    pub fn per_word(&self) -> u32 {
+        self.out().per_word()
+    }
+
+    /// The source, where the family has one.
+    pub fn source(&self) -> Check<&Bind> {
+        self.src.as_ref().ok_or_else(|| "no source".into())
+    }
+
+    /// `linear(group)` of every workgroup.
+    pub fn groups(&self) -> impl Iterator<Item = u32> + use<> {
+        let [x, y, _] = self.pass.workgroups;
+        let grid = self.p.grid;
+        (0..y).flat_map(move |y| (0..x).map(move |x| y * grid + x))
+    }
+
+    /// `linear(group) * WG + lid` of every invocation.
+    pub fn invocations(&self) -> impl Iterator<Item = u32> + use<> {
+        let wg = self.wg;
+        self.groups()
+            .flat_map(move |group| (0..wg).map(move |lid| group * wg + lid))
+    }
+
+    /// Counts the loop iterations of an invocation.
+    pub fn iterated(&self, iterations: u64) -> Check {
+        let most = self.pass.iterations;
+        ensure!(
+            iterations <= most,
+            "{iterations} iterations where {most} were planned"
+        );
+        Ok(())
+    }
+
+    /// `output_at` of `out.wgsl`: before the first output it wraps.
+    pub fn output_at(&self, w: u32, j: u32) -> u32 {
+        (w * self.per_word() + j).wrapping_sub(self.p.dst_delta % self.per_word())
+    }
+
+    /// The input elements behind what an invocation found, with their indices checked.
+    pub fn cell(&self, found: &Found) -> Check<Cell> {
+        let src = self.source()?;
+        let mut from = Vec::with_capacity(found.len());
+        for &(position, index) in found {
+            let element = src.at(position)?;
+            if self.pass.kernel.index {
+                let claimed = self.p.base + u64::from(index);
+                let right = u64::from(self.machine.truth.place[element as usize]);
+                ensure!(
+                    claimed == right,
+                    "element {element} has index {claimed}, not {right}"
+                );
+            }
+            from.extend(self.machine.contents(src.slot, element)?);
+        }
+        Ok(Cell::Of(from))
+    }
+
+    /// A result that has words of its own.
+    pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
+        let at = self.p.dst_delta + slot;
+        ensure!(self.written.insert(at), "result {at} is written twice");
+        let element = self.dst.at(at)? as usize;
+        if self.out() != Out::Record {
+            return self.put(element, cell);
+        }
+        let Cell::Of(from) = cell else {
+            return Err("a record of a constant".into());
+        };
+        let record = &mut self.machine.records[element];
+        match (record, self.p.merge) {
+            (Some(record), 1) => record.extend(from),
+            (record @ None, 0) => *record = Some(from),
+            (Some(_), _) => return Err(format!("record {element} is overwritten")),
+            (None, _) => return Err(format!("record {element} is merged with nothing")),
+        }
+        Ok(())
+    }
+
+    /// Results that share word `v`, each with its place in the word.
+    pub fn write_word(&mut self, v: u32, results: Vec<(u32, Cell)>) -> Check {
+        if results.is_empty() {
+            return Ok(());
+        }
+        let w = self.p.dst_delta / self.per_word() + v;
+        ensure!(self.written.insert(w), "word {w} is written twice");
+        for (j, cell) in results {
+            let element = self.dst.at(w * self.per_word() + j)? as usize;
+            self.put(element, cell)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, element: usize, cell: Cell) -> Check {
+        let machine = &mut *self.machine;
+        let cells = match self.dst.slot {
+            Slot::Output(0) => &mut machine.results,
+            Slot::Temp(i) => &mut machine.temps[i],
+            other => return Err(format!("results are written to {other:?}")),
+        };
+        ensure!(
+            cells[element].is_none(),
+            "element {element} is written twice"
+        );
+        cells[element] = Some(cell);
+        Ok(())
+    }
+
+    /// Takes a record for the finishing pass; it counts as read until the pass ends.
+    pub fn record(&self, r: u32) -> Check<&[u32]> {
+        let element = self.source()?.at(r)? as usize;
+        let record = self.machine.records[element].as_ref();
+        record
+            .map(Vec::as_slice)
+            .ok_or_else(|| format!("record {element} was not written in this step"))
+    }
+
+    /// Notes that output `o` takes its element if its index is the one at `position`.
+    pub fn gather(&mut self, o: u32, position: u32, index: u64) -> Check {
+        let element = self.source()?.at(position)? as usize;
+        let output = self.dst.at(self.p.dst_delta + o)?;
+        let truth = &self.machine.truth;
+        ensure!(
+            truth.output[element] == output && u64::from(truth.place[element]) == index,
+            "output {output} takes element {element} for index {index}"
+        );
+        ensure!(
+            self.machine.results[output as usize].is_some(),
+            "index {output} is read before it is written"
+        );
+        self.machine.gathered[element] += 1;
+        Ok(())
+    }
+}
+
+fn temp(bind: Option<&Bind>) -> Option<usize> {
+    match bind?.slot {
+        Slot::Temp(i) => Some(i),
+        _ => None,
+    }
+}
+
+/// Whether a pass respects the limits that a device would check, and those it would not.
+pub fn limits(pass: &Pass, caps: &Caps) -> Check {
+    let [x, y, z] = pass.workgroups;
+    ensure!(
+        x.min(y) >= 1 && x.max(y) <= caps.workgroups && z == 1,
+        "{x}x{y}x{z} workgroups"
+    );
+    ensure!(pass.params.grid == x, "a grid of {}", pass.params.grid);
+    let kernel = &pass.kernel;
+    let wg = kernel.workgroup;
+    ensure!(
+        wg <= caps.invocations && wg.is_power_of_two(),
+        "workgroups of {wg}"
+    );
+    ensure!(
+        kernel.workgroup_bytes() <= caps.workgroup_bytes,
+        "{} bytes of workgroup memory",
+        kernel.workgroup_bytes()
+    );
+    ensure!(
+        pass.iterations <= MAX_ITERATIONS,
+        "{} iterations",
+        pass.iterations
+    );
+    for view in [pass.src, pass.indices, Some(pass.dst)]
+        .into_iter()
+        .flatten()
+    {
+        ensure!(view.bytes <= caps.binding_bytes, "{view:?} is too long");
+    }
+    Ok(())
+}

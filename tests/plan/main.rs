@@ -1,0 +1,76 @@
+//! The planner: named plans, what every plan keeps to, and plans run on a host interpreter
+//! under limits that no device has. Needs no adapter.
+
+mod families;
+mod grid;
+mod huge;
+mod interpret;
+mod named;
+
+use wgreduce::{AdapterClass, Caps, DType, Family, IndexType, Plan, Problem, ProblemError, Tuning};
+
+/// WebGPU's default limits with the tuning of a class.
+fn class(class: AdapterClass) -> Caps {
+    Caps::new(&wgreduce::wgpu::Limits::default(), class)
+}
+
+const CLASSES: [AdapterClass; 3] = [
+    AdapterClass::Software,
+    AdapterClass::Integrated,
+    AdapterClass::Discrete,
+];
+
+/// Limits of a fake device: bindings of that many bytes, aligned so, workgroups a dimension.
+fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> Caps {
+    let real = class(AdapterClass::Software);
+    Caps {
+        binding_bytes,
+        offset_alignment,
+        workgroups,
+        tuning: Tuning {
+            workgroup: wg,
+            ..real.tuning.clone()
+        },
+        ..real
+    }
+}
+
+/// A small tuning in which every family and every cut is taken early.
+fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
+    let real = class(AdapterClass::Software);
+    let mut tuning = Tuning {
+        workgroup: 16,
+        row_lanes: 8,
+        lane_bytes: 16,
+        invocations: 256,
+        slice_bytes: 64,
+        each_column_len: 2,
+        wide_bytes: 32,
+        reps: 3,
+        ..real.tuning.clone()
+    };
+    change(&mut tuning);
+    real.tuned(tuning)
+}
+
+fn families(plan: &Plan) -> Vec<Family> {
+    plan.passes().iter().map(|p| p.kernel.family).collect()
+}
+
+/// The ways to reduce dimension 1 of a tensor that differ for the planner.
+fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
+    Ok(vec![
+        Problem::arg_min(dtype, shape, axis)?,
+        Problem::arg_max(dtype, shape, axis)?
+            .select_last_index(true)?
+            .index_type(IndexType::I32)?,
+        Problem::arg_max(dtype, shape, axis)?.with_values(true)?,
+        Problem::arg_min(dtype, shape, axis)?
+            .with_values(true)?
+            .index_type(IndexType::U32)?,
+        Problem::reduce_max(dtype, shape, &[axis])?,
+    ])
+}
+
+/// A type of each size.
+const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::I64];

@@ -1,0 +1,228 @@
+//! Plans of named shapes, and of impossible ones.
+
+use super::{CLASSES, class, fake, families};
+use wgreduce::Family::{Columns, Each, Fill, Finish, Gather, Rows};
+use wgreduce::{AdapterClass, Caps, DType, Error, Out, Plan, Problem, ProblemError, Tuning};
+
+/// Parts of a segment in the first pass, and rows of the second.
+fn parts(plan: &Plan) -> u64 {
+    let finish = plan.passes().iter().find(|p| p.kernel.family == Finish);
+    finish.map_or(1, |p| p.params.len.into())
+}
+
+fn planned(problem: Result<Problem, ProblemError>, caps: &Caps) -> Plan {
+    Plan::new(&problem.expect("a problem"), caps).expect("a plan")
+}
+
+#[test]
+fn one_long_row_is_cut_into_slices_that_fill_the_device() {
+    for kind in CLASSES {
+        let caps = class(kind);
+        let plan = planned(Problem::arg_max(DType::F32, &[1, 1 << 24], 1), &caps);
+        assert_eq!(families(&plan), [Rows, Finish], "{plan}");
+        let first = &plan.passes()[0];
+        let slices = u64::from(first.params.slices);
+        assert_eq!(parts(&plan), slices);
+        assert_eq!(plan.scratch_bytes(), 16 * slices);
+        let invocations = slices * u64::from(first.kernel.lanes);
+        let filled = invocations >= caps.tuning.invocations;
+        assert!(filled || slices == caps.tuning.slices, "{plan}");
+        assert_eq!(first.src_bytes(), 4 << 24);
+    }
+}
+
+#[test]
+fn long_rows_enough_for_the_device_take_one_pass() {
+    for kind in CLASSES {
+        let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 1), &class(kind));
+        assert_eq!(families(&plan), [Rows], "{plan}");
+        assert_eq!(plan.scratch_bytes(), 0);
+    }
+    // Small results share words, which one invocation must own: they take a second pass.
+    let caps = class(AdapterClass::Integrated);
+    let plan = planned(Problem::reduce_min(DType::U8, &[4096, 4096], &[1]), &caps);
+    assert_eq!(families(&plan), [Rows, Finish], "{plan}");
+    assert_eq!(plan.scratch_bytes(), 16 * 4096);
+}
+
+#[test]
+fn columns_are_cut_along_their_length() {
+    for kind in CLASSES {
+        let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 0), &class(kind));
+        assert!(plan.passes()[0].kernel.family == Columns, "{plan}");
+        assert_eq!(plan.passes()[0].params.width, 1024);
+        let parts = parts(&plan);
+        assert_eq!(families(&plan).len(), if parts > 1 { 2 } else { 1 });
+        let scratch = if parts > 1 { 16 * 4096 * parts } else { 0 };
+        assert_eq!(plan.scratch_bytes(), scratch);
+    }
+}
+
+#[test]
+fn short_rows_take_one_pass() {
+    let caps = class(AdapterClass::Discrete);
+    let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 16], 1), &caps);
+    assert_eq!(families(&plan), [Rows], "{plan}");
+    let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 3], 1), &caps);
+    assert_eq!(families(&plan), [Each], "{plan}");
+}
+
+#[test]
+fn a_middle_axis_is_columns_of_many_matrices() {
+    for kind in CLASSES {
+        let plan = planned(
+            Problem::arg_min(DType::F32, &[64, 512, 512], 1),
+            &class(kind),
+        );
+        let first = &plan.passes()[0];
+        assert_eq!(first.kernel.family, Columns, "{plan}");
+        assert_eq!((first.params.width, first.params.total), (128, 512 * 512));
+    }
+}
+
+#[test]
+fn three_columns_are_folded_into_wide_rows() {
+    for kind in CLASSES {
+        let plan = planned(
+            Problem::arg_min(DType::F32, &[1_000_000, 3], 0),
+            &class(kind),
+        );
+        assert_eq!(families(&plan), [Columns, Finish], "{plan}");
+        let first = &plan.passes()[0].params;
+        assert_eq!(first.width * 4 % first.inner, 0);
+        assert!(u64::from(first.width) * 16 >= class(kind).tuning.wide_bytes);
+        assert_eq!(plan.scratch_bytes(), 16 * 3 * parts(&plan));
+    }
+}
+
+#[test]
+fn scattered_axes_take_a_step_each_the_longest_first() {
+    let problem = Problem::reduce_min(DType::F32, &[64, 128, 64, 32], &[0, 2]);
+    let caps = class(AdapterClass::Integrated);
+    let plan = planned(problem, &caps);
+    let steps: Vec<_> = plan
+        .passes()
+        .iter()
+        .filter(|p| p.kernel.family != Finish)
+        .collect();
+    assert_eq!(steps.len(), 2, "{plan}");
+    // One tensor between the steps, without one of the reduced axes.
+    let read: Vec<u64> = steps.iter().map(|p| p.src_bytes()).collect();
+    assert_eq!(read, [4 * (64 * 128 * 64 * 32), 4 * (128 * 64 * 32)]);
+    assert!(plan.scratch_bytes() >= 4 * (128 * 64 * 32));
+}
+
+#[test]
+fn what_exceeds_a_binding_is_cut_into_boxes_whose_records_are_merged() {
+    let caps = fake(1 << 20, 256, 65_535, 64);
+    let plan = planned(Problem::arg_max(DType::U8, &[3 << 20], 0), &caps);
+    let mut expected = vec![Rows; 4];
+    expected.push(Finish);
+    assert_eq!(families(&plan), expected, "{plan}");
+    let merges: Vec<u32> = plan.passes().iter().map(|p| p.params.merge).collect();
+    assert_eq!(merges, [0, 1, 1, 1, 0]);
+    let read: u64 = plan.passes()[..4].iter().map(|p| p.src_bytes()).sum();
+    assert_eq!(read, 3 << 20);
+}
+
+#[test]
+fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
+    let caps = Caps::webgpu_default();
+    let of = |problem| families(&planned(problem, &caps));
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[0])), [Fill]);
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[1])), []);
+    assert_eq!(of(Problem::arg_min(DType::F32, &[5, 1], 1)), [Fill]);
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[5, 1], &[1])), [Each]);
+    let copy =
+        Problem::reduce_min(DType::F32, &[5], &[]).and_then(|p| p.noop_with_empty_axes(true));
+    assert_eq!(of(copy), [Each]);
+    let values = Problem::arg_min(DType::F32, &[1 << 12], 0).and_then(|p| p.with_values(true));
+    assert_eq!(of(values).last(), Some(&Gather));
+}
+
+#[test]
+fn forced_families_are_taken() {
+    for family in [Rows, Columns, Each] {
+        let caps = Caps::webgpu_default();
+        let caps = caps.tuned(Tuning {
+            force: Some(family),
+            ..caps.tuning.clone()
+        });
+        let plan = planned(Problem::arg_min(DType::F32, &[300, 200], 1), &caps);
+        assert_eq!(plan.passes()[0].kernel.family, family, "{plan}");
+    }
+}
+
+#[test]
+fn limits_that_allow_nothing_are_errors_with_numbers() {
+    let least = fake(64, 16, 3, 4);
+    let broken = [
+        Caps {
+            binding_bytes: 0,
+            ..least.clone()
+        },
+        Caps {
+            binding_bytes: 8,
+            ..least.clone()
+        },
+        Caps {
+            offset_alignment: 4096,
+            ..least.clone()
+        },
+        Caps {
+            workgroups: 0,
+            ..least.clone()
+        },
+        Caps {
+            workgroup_bytes: 0,
+            ..least.clone()
+        },
+        Caps {
+            invocations: 0,
+            ..least.clone()
+        },
+    ];
+    let problems = [
+        Problem::arg_min(DType::U8, &[2, 4000], 1),
+        Problem::arg_min(DType::I64, &[400, 10], 0),
+        Problem::reduce_min(DType::F32, &[0, 300], &[0]),
+        Problem::reduce_min(DType::F32, &[300], &[]).and_then(|p| p.noop_with_empty_axes(true)),
+    ];
+    for problem in problems.map(|p| p.expect("a problem")) {
+        for caps in &broken {
+            match Plan::new(&problem, caps) {
+                Err(Error::Limit { needed, limit, .. }) => assert!(needed > limit, "{problem}"),
+                other => panic!("{problem} on {caps:?}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plan_reads_as_one_paragraph() {
+    let caps = fake(256, 16, 8, 4);
+    let long = planned(Problem::arg_max(DType::F32, &[40_000], 0), &caps);
+    assert!(long.passes().len() > 20);
+    let text = long.to_string();
+    assert!(
+        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/record/"),
+        "{text}"
+    );
+    assert!(text.contains("more; scratch "), "{text}");
+    assert!(!text.contains('\n') && text.len() < 800, "{text}");
+    let short = planned(
+        Problem::arg_min(DType::F32, &[2, 3], 1),
+        &Caps::webgpu_default(),
+    );
+    assert_eq!(
+        short.to_string(),
+        "ArgMin float32 [2, 3] axes [1]: reduce/each/32bit/index64/wg256x1 on 1x1 (read 24 B, \
+         write 16 B, 4 iterations); scratch 0 B"
+    );
+    let none = planned(Problem::reduce_min(DType::F32, &[0, 3], &[1]), &caps);
+    assert_eq!(
+        none.to_string(),
+        "ReduceMin float32 [0, 3] axes [1]: nothing to do"
+    );
+    assert_eq!(long.passes()[0].kernel.out, Out::Record);
+}
