@@ -193,6 +193,9 @@ pub struct Bench {
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Also write the results as a page with a chart
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// The operators by their subcommands' names.

@@ -10,12 +10,10 @@ use crate::failure::Failure;
 
 const BYTES: u64 = 64 << 20;
 const VECS: u32 = (BYTES / 16) as u32;
-/// Variants that stay after the first round.
-const FINALISTS: usize = 4;
 const REPEATS: Repeats = Repeats {
     warm_up: 1,
-    least: 5,
-    most: 5,
+    least: 3,
+    most: 3,
     enough: Duration::ZERO,
 };
 
@@ -117,7 +115,7 @@ struct Variant {
     kind: Kind,
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
-    /// GB/s in the last round it took part in.
+    /// GB/s in the last round.
     gbps: f64,
 }
 
@@ -154,10 +152,6 @@ impl<'a> Ceilings<'a> {
             copy: ceiling(Kind::Copy, copy),
         };
         ceilings.measure()?;
-        for ceiling in [&mut ceilings.read, &mut ceilings.copy] {
-            ceiling.variants.sort_by(|a, b| b.gbps.total_cmp(&a.gbps));
-            ceiling.variants.truncate(FINALISTS);
-        }
         Ok(ceilings)
     }
 

@@ -5,13 +5,14 @@
 mod catalogue;
 mod ceiling;
 mod gpu;
+mod html;
 mod report;
 
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use wgreduce::wgpu::{Buffer, BufferUsages};
-use wgreduce::{Buffers, Error, Problem, Reducer, Reduction, reference};
+use wgreduce::{Buffers, Error, Output, Problem, Reducer, Reduction, reference};
 
 use crate::args::{Bench, Common};
 use crate::device::Device;
@@ -43,7 +44,7 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     }
     let cases = chosen(args)?;
     // Asked before minutes are spent.
-    if let Some(path) = &args.json {
+    for path in args.json.iter().chain(&args.html) {
         output::check_writable(path)?;
     }
     let device = Device::open(common)?;
@@ -52,11 +53,7 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         return Err(Failure::Request(why));
     };
     let report = measure(reducer, &cases, args, common)?;
-    if let Some(path) = &args.json {
-        let json = report.json();
-        let content = Content::Text(&json);
-        output::write(&[Target { path, content }])?;
-    }
+    write_files(&report, args)?;
     if !common.quiet {
         say(&device.line());
     }
@@ -65,6 +62,20 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         true => Ok(()),
         false => Err(Failure::Cases),
     }
+}
+
+fn write_files(report: &Report, args: &Bench) -> Result<(), Failure> {
+    let json = report.json();
+    let html = match args.html {
+        Some(_) => html::page(report).map_err(Failure::Check)?,
+        None => String::new(),
+    };
+    let files = [(&args.json, &json), (&args.html, &html)];
+    let targets = files.into_iter().filter_map(|(path, text)| {
+        let content = Content::Text(text);
+        path.as_deref().map(|path| Target { path, content })
+    });
+    output::write(&targets.collect::<Vec<_>>())
 }
 
 /// The cases that are asked for; at least one.
@@ -146,46 +157,52 @@ fn row(
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let targets = outputs.iter().map(|o| gpu.buffer(o.bytes(), storage));
     let targets: Vec<Buffer> = targets.collect::<Result<_, _>>()?;
-    let (sources, expected, cpu) = prepare(gpu, case, &problem)?;
-
+    let inputs = case.inputs();
+    let sources = inputs.iter().map(|data| gpu.upload(data));
+    let sources: Vec<Buffer> = sources.collect::<Result<_, _>>()?;
     let bound = reduction.bind(Buffers {
         inputs: &sources.iter().map(|b| b.slice(..)).collect::<Vec<_>>(),
         outputs: &targets.iter().map(|b| b.slice(..)).collect::<Vec<_>>(),
     })?;
+    let (expected, cpu) = reference(&problem, &inputs)?;
     gpu.time(|pass| bound.record(pass))?;
-    let mut difference = None;
-    for ((output, expected), target) in outputs.iter().zip(&expected).zip(&targets) {
-        let actual = gpu.download(target, output.bytes())?;
-        difference = difference.or(reference::first_difference(output, expected, &actual));
-    }
-    let measured = match difference {
-        Some(difference) => Err(difference.to_string()),
+    let measured = match first_difference(gpu, &outputs, &expected, &targets)? {
+        Some(difference) => Err(difference),
         None => Ok(gpu.measure(repeats, |pass| bound.record(pass))?),
     };
     let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
     Ok(Row {
         case: case.clone(),
         plan: labels(&reduction),
-        bytes: inputs.chain(outputs.iter().map(|o| o.bytes())).sum(),
+        bytes: inputs.chain(outputs.iter().map(Output::bytes)).sum(),
         measured,
         cpu_ns: cpu.as_nanos() as u64,
         ceiling_gbps: 0.0,
     })
 }
 
-/// The inputs on the device, what should come out, and how long the reference took for it.
-fn prepare(
-    gpu: &Gpu,
-    case: &Case,
-    problem: &Problem,
-) -> Result<(Vec<Buffer>, Vec<Vec<u8>>, Duration), Failure> {
-    let inputs = case.inputs();
-    let sources = inputs.iter().map(|data| gpu.upload(data));
-    let sources = sources.collect::<Result<_, _>>()?;
-    let data: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+/// What should come out, and how long the reference took for it.
+fn reference(problem: &Problem, inputs: &[Vec<u8>]) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let start = Instant::now();
-    let expected = reference::evaluate(problem, &data).map_err(Error::from)?;
-    Ok((sources, expected, start.elapsed()))
+    let expected = reference::evaluate(problem, &inputs).map_err(Error::from)?;
+    Ok((expected, start.elapsed()))
+}
+
+/// Where the device's results differ from what was expected.
+fn first_difference(
+    gpu: &Gpu,
+    outputs: &[Output],
+    expected: &[Vec<u8>],
+    targets: &[Buffer],
+) -> Result<Option<String>, Failure> {
+    for ((output, expected), target) in outputs.iter().zip(expected).zip(targets) {
+        let actual = gpu.download(target, output.bytes())?;
+        if let Some(difference) = reference::first_difference(output, expected, &actual) {
+            return Ok(Some(difference.to_string()));
+        }
+    }
+    Ok(None)
 }
 
 /// Kernels and grids, a dispatch each.

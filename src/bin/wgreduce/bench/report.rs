@@ -10,6 +10,18 @@ use super::gpu::Timing;
 /// Cells of the small bar.
 const BAR: usize = 8;
 
+pub const HEADER: [&str; 9] = [
+    "case",
+    "op",
+    "dtype",
+    "GPU",
+    "wall",
+    "GB/s",
+    "of ceiling",
+    "CPU",
+    "verified",
+];
+
 pub struct Report {
     pub info: AdapterInfo,
     pub rows: Vec<Row>,
@@ -54,15 +66,12 @@ impl Report {
 
     fn row_json(&self, row: &Row) -> Value {
         let timing = row.measured.as_ref().ok();
-        let shape = match row.case.shapes.as_slice() {
-            [shape] => json!(shape),
-            shapes => json!(shapes),
-        };
         json!({
             "case": row.case.name,
             "op": row.case.command(),
             "dtype": row.case.dtype.name(),
-            "shape": shape,
+            "shape": row.case.shapes[0],
+            "inputs": row.case.shapes,
             "axes": row.case.axes,
             "device": self.info.name,
             "backend": self.info.backend.to_str(),
@@ -79,54 +88,50 @@ impl Report {
         })
     }
 
-    fn driver(&self) -> String {
+    pub fn driver(&self) -> String {
         let driver = format!("{} {}", self.info.driver, self.info.driver_info);
         driver.trim().into()
     }
 
     pub fn text(&self) -> String {
-        let mut text = format!("{}\n\n", self.table().trim_fmt());
-        for line in &self.ceilings {
-            text += &format!("{line}\n");
-        }
-        for row in &self.rows {
-            if let Err(difference) = &row.measured {
-                text += &format!("wrong: {}: {difference}\n", row.case);
-            }
-        }
-        for line in &self.left_out {
-            text += &format!("left out: {line}\n");
-        }
-        text
+        let notes: String = self
+            .notes()
+            .iter()
+            .map(|note| format!("{note}\n"))
+            .collect();
+        format!("{}\n\n{notes}", table(&self.rows).trim_fmt())
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.set_header([
-            "case",
-            "op",
-            "dtype",
-            "GPU",
-            "wall",
-            "GB/s",
-            "of ceiling",
-            "CPU",
-            "verified",
-        ]);
+    /// The ceilings; what was wrong, and what was left out.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.ceilings.clone();
         for row in &self.rows {
-            table.add_row(cells(row));
-        }
-        for number in [3, 4, 5, 7] {
-            if let Some(column) = table.column_mut(number) {
-                column.set_cell_alignment(CellAlignment::Right);
+            if let Err(difference) = &row.measured {
+                notes.push(format!("wrong: {}: {difference}", row.case));
             }
         }
-        table
+        notes.extend(self.left_out.iter().map(|case| format!("left out: {case}")));
+        notes
     }
 }
 
-fn cells(row: &Row) -> [String; 9] {
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(HEADER);
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    for number in [3, 4, 5, 7] {
+        if let Some(column) = table.column_mut(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+/// A row of the table, under [`HEADER`].
+pub fn cells(row: &Row) -> [String; 9] {
     let timing = row.measured.as_ref().ok();
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     [
@@ -167,4 +172,48 @@ fn share(ratio: f64) -> String {
     let full = (ratio * BAR as f64).round().clamp(0.0, BAR as f64) as usize;
     let bar = "#".repeat(full) + &".".repeat(BAR - full);
     format!("{bar} {:>3.0}%", 100.0 * ratio)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::catalogue::catalogue;
+
+    #[test]
+    fn the_table_of_the_whole_catalogue_fits_a_hundred_columns() {
+        let slow = Timing {
+            gpu_ns: Some(999_000_000),
+            wall_ns: 999_000_000,
+        };
+        let row = |(i, case)| Row {
+            case,
+            plan: Vec::new(),
+            bytes: 9_999 * 999_000_000,
+            measured: if i == 0 { Err("x".into()) } else { Ok(slow) },
+            cpu_ns: 999_000,
+            ceiling_gbps: 1100.0,
+        };
+        let table = table(
+            &catalogue()
+                .into_iter()
+                .enumerate()
+                .map(row)
+                .collect::<Vec<_>>(),
+        );
+        let text = table.trim_fmt();
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+        let wrong = text.lines().nth(1).unwrap_or_default();
+        assert!(wrong.contains(" - ") && wrong.ends_with("NO"), "{wrong}");
+        assert!(text.contains("######## 909%"), "{text}");
+    }
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        assert_eq!(time(950), "0.95 us");
+        assert_eq!(time(12_340_000), "12.3 ms");
+        assert_eq!(time(2_000_000_000), "2.00 s");
+    }
 }
