@@ -1,6 +1,7 @@
 //! What the device can do at best: plain kernels that read, or read and write, 64 MiB and do
 //! next to nothing else. Measured between the cases, so that a slow minute slows both.
 
+use std::fmt;
 use std::time::Duration;
 
 use wgreduce::wgpu::{self, BufferUsages};
@@ -66,6 +67,23 @@ const WALKS: [Walk; 16] = [
     walk(0, 256, 4, 20),
 ];
 
+impl fmt::Display for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Walk {
+            workgroup,
+            loads,
+            lanes,
+            ..
+        } = self;
+        match self.team {
+            1 => write!(f, "{lanes} lanes apart")?,
+            all if all == *lanes => write!(f, "{lanes} lanes abreast")?,
+            team => write!(f, "{lanes} lanes in teams of {team}")?,
+        }
+        write!(f, ", workgroups of {workgroup}, {loads} loads")
+    }
+}
+
 impl Walk {
     fn wgsl(self, kind: Kind) -> String {
         let Walk {
@@ -119,96 +137,61 @@ struct Variant {
     gbps: f64,
 }
 
-/// The ceiling of one kind, as it was in each round.
-struct Ceiling {
+/// The ceiling of one kind, and how it went.
+pub struct Ceiling<'a> {
+    gpu: &'a Gpu<'a>,
+    kind: Kind,
     variants: Vec<Variant>,
+    /// GB/s of the fastest variant.
     rounds: Vec<f64>,
 }
 
-/// The ceilings and how they went.
-pub struct Ceilings<'a> {
-    gpu: &'a Gpu<'a>,
-    read: Ceiling,
-    copy: Ceiling,
-}
-
-impl<'a> Ceilings<'a> {
-    /// Measures the kinds that are asked for a first time.
-    pub fn new(gpu: &'a Gpu<'a>, read: bool, copy: bool) -> Result<Ceilings<'a>, Failure> {
+impl<'a> Ceiling<'a> {
+    /// Measures a first round.
+    pub fn new(gpu: &'a Gpu<'a>, kind: Kind) -> Result<Ceiling<'a>, Failure> {
+        // Odd words, none of which is zero.
         let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
         let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         let src = gpu.upload(&data)?;
         let dst = gpu.buffer(BYTES, BufferUsages::STORAGE)?;
-        let ceiling = |kind, asked: bool| Ceiling {
-            variants: match asked {
-                true => WALKS.map(|w| variant(gpu, kind, w, &src, &dst)).into(),
-                false => Vec::new(),
-            },
+        let mut ceiling = Ceiling {
+            gpu,
+            kind,
+            variants: WALKS.map(|w| variant(gpu, kind, w, &src, &dst)).into(),
             rounds: Vec::new(),
         };
-        let mut ceilings = Ceilings {
-            gpu,
-            read: ceiling(Kind::Read, read),
-            copy: ceiling(Kind::Copy, copy),
-        };
-        ceilings.measure()?;
-        Ok(ceilings)
+        ceiling.measure()?;
+        Ok(ceiling)
     }
 
-    /// Measures a round.
-    pub fn measure(&mut self) -> Result<(), Failure> {
-        for ceiling in [&mut self.read, &mut self.copy] {
-            for variant in &mut ceiling.variants {
-                variant.measure(self.gpu)?;
-            }
-            let fastest = ceiling.variants.iter().map(|v| v.gbps);
-            ceiling.rounds.extend(fastest.max_by(f64::total_cmp));
+    /// Measures another round: GB/s between the last one and this one.
+    pub fn measure(&mut self) -> Result<f64, Failure> {
+        let mut fastest = 0.0f64;
+        for variant in &mut self.variants {
+            variant.measure(self.gpu)?;
+            fastest = fastest.max(variant.gbps);
         }
-        Ok(())
+        let last = self.rounds.last().copied().unwrap_or(fastest);
+        self.rounds.push(fastest);
+        Ok((last + fastest) / 2.0)
     }
 
-    /// Rounds so far.
-    pub fn rounds(&self) -> usize {
-        self.read.rounds.len().max(self.copy.rounds.len())
-    }
-
-    /// GB/s about the time between a round and the one before it.
-    pub fn before(&self, kind: Kind, round: usize) -> f64 {
-        let rounds = &self.of(kind).rounds;
-        (rounds[round - 1] + rounds[round]) / 2.0
-    }
-
-    /// A line for people; none where nothing was measured.
-    pub fn line(&self, kind: Kind) -> Option<String> {
-        let ceiling = self.of(kind);
-        let mut rounds = ceiling.rounds.clone();
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let mut rounds = self.rounds.clone();
         rounds.sort_by(f64::total_cmp);
-        let median = rounds.get(rounds.len() / 2)?;
-        let fastest = ceiling.variants.iter();
-        let Walk {
-            team,
-            workgroup,
-            loads,
-            lanes,
-        } = fastest.max_by(|a, b| a.gbps.total_cmp(&b.gbps))?.walk;
-        let name = match kind {
+        let (median, count) = (rounds[rounds.len() / 2], rounds.len());
+        let (least, most) = (rounds[0], rounds[count - 1]);
+        let fastest = self.variants.iter();
+        let fastest = fastest.max_by(|a, b| a.gbps.total_cmp(&b.gbps));
+        let fastest = fastest.map_or(WALKS[0], |variant| variant.walk);
+        let name = match self.kind {
             Kind::Read => "read",
             Kind::Copy => "copy",
         };
-        Some(format!(
-            "{name} ceiling: {median:.1} GB/s, {:.1} to {:.1} in {} rounds \
-             ({lanes} lanes in teams of {team}, workgroups of {workgroup}, {loads} loads)",
-            rounds[0],
-            rounds[rounds.len() - 1],
-            rounds.len(),
-        ))
-    }
-
-    fn of(&self, kind: Kind) -> &Ceiling {
-        match kind {
-            Kind::Read => &self.read,
-            Kind::Copy => &self.copy,
-        }
+        format!(
+            "{name} ceiling: {median:.1} GB/s ({least:.1} to {most:.1}, {count} rounds) by {fastest}"
+        )
     }
 }
 

@@ -19,7 +19,7 @@ use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
 use catalogue::{Case, catalogue};
-use ceiling::{Ceilings, Kind};
+use ceiling::{Ceiling, Kind};
 use gpu::{Gpu, Repeats};
 use report::{Report, Row};
 
@@ -100,35 +100,36 @@ fn measure(
 ) -> Result<Report, Failure> {
     let gpu = Gpu::new(reducer)?;
     let progress = progress(cases.len(), common);
-    let needs = |kind| cases.iter().any(|case| compared_with(case) == kind);
-    let mut ceilings = Ceilings::new(&gpu, needs(Kind::Read), needs(Kind::Copy))?;
     let repeats = if args.quick { QUICK } else { FULL };
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
-    for cases in cases.chunks(CASES_A_ROUND) {
-        let begin = rows.len();
-        for case in cases {
-            progress.set_message(case.to_string());
-            match row(reducer, &gpu, case, repeats, common) {
-                Ok(row) => rows.push(row),
-                Err(Failure::Request(why)) => left_out.push(format!("{case}: {why}")),
-                Err(failure) => return Err(failure),
+    let mut lines = Vec::new();
+    for cases in cases.chunk_by(|a, b| compared_with(a) == compared_with(b)) {
+        let mut ceiling = Ceiling::new(&gpu, compared_with(&cases[0]))?;
+        for cases in cases.chunks(CASES_A_ROUND) {
+            let begin = rows.len();
+            for case in cases {
+                progress.set_message(case.to_string());
+                match row(reducer, &gpu, case, repeats, common) {
+                    Ok(row) => rows.push(row),
+                    Err(Failure::Request(why)) => left_out.push(format!("{case}: {why}")),
+                    Err(failure) => return Err(failure),
+                }
+                progress.inc(1);
             }
-            progress.inc(1);
+            let gbps = ceiling.measure()?;
+            for row in &mut rows[begin..] {
+                row.ceiling_gbps = gbps;
+            }
         }
-        ceilings.measure()?;
-        let round = ceilings.rounds() - 1;
-        for row in &mut rows[begin..] {
-            row.ceiling_gbps = ceilings.before(compared_with(&row.case), round);
-        }
+        lines.push(ceiling.line());
     }
     progress.finish_and_clear();
-    let lines = [Kind::Read, Kind::Copy].map(|kind| ceilings.line(kind));
     match (rows.is_empty(), left_out.first()) {
         (true, Some(why)) => Err(Failure::Request(why.clone())),
         _ => Ok(Report {
             info: reducer.adapter_info().clone(),
             rows,
-            ceilings: lines.into_iter().flatten().collect(),
+            ceilings: lines,
             left_out,
         }),
     }
