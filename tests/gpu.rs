@@ -3,16 +3,19 @@
 //! A trial per adapter and subject, with the adapter's name. Without an adapter the trials show
 //! as ignored; a backend that WGREDUCE_REQUIRE_ADAPTER names and that is not there is a failure.
 
+#[path = "../benches/catalogue.rs"]
+mod catalogue;
 mod common;
 #[path = "golden/mod.rs"]
 mod golden;
 
+use catalogue::{Case, catalogue};
 use common::{differs, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Mutex;
 use wgreduce::{
-    AdapterChoice, DType, Family, IndexType, NanPolicy, Problem, ProblemError, Reducer, Tuning,
-    adapters_blocking,
+    AdapterChoice, DType, Family, IndexType, NanPolicy, Plan, Problem, ProblemError, Reducer,
+    Tuning, adapters_blocking,
 };
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
@@ -32,6 +35,7 @@ const SUBJECTS: &[Subject] = &[
     ("run_from_host_data", host),
     ("golden_cases", golden_cases),
     ("large_shapes", large),
+    ("catalogue_of_measurements", measured),
 ];
 
 fn main() {
@@ -520,4 +524,30 @@ fn ramp(dtype: DType, n: u64) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// What `bench` measures: planned as it is, run where every long dimension is cut.
+fn measured(reducer: &Reducer) -> Result<(), Failed> {
+    for case in catalogue() {
+        Plan::new(&case.problem()?, reducer.caps()).map_err(|e| format!("{case}: {e}"))?;
+        let case = shrunk(case);
+        let inputs = case.inputs();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        same(reducer, &case.problem()?, &inputs, 0)?;
+    }
+    Ok(())
+}
+
+/// The case with its longest dimension halved, in all inputs, until it has at most 1 MiB.
+fn shrunk(mut case: Case) -> Case {
+    while case.shapes[0].iter().product::<u64>() * case.dtype.size() > 1 << 20 {
+        let longest = case.shapes[0].iter().max().copied();
+        for size in case.shapes.iter_mut().flatten() {
+            if Some(*size) == longest {
+                // What is odd stays odd.
+                *size = (*size / 2) | (*size % 2);
+            }
+        }
+    }
+    case
 }

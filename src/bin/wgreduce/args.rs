@@ -67,6 +67,8 @@ pub enum Command {
     Devices(Devices),
     /// Show what would be dispatched, without running it
     Plan(Plan),
+    /// Verify and time the cases of the catalogue
+    Bench(Bench),
 }
 
 #[derive(Debug, Args)]
@@ -178,6 +180,22 @@ pub struct Plan {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Only cases with this in `CASE COMMAND TYPE`, as in `A argmin float32`
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Fewer cases and repeats: at most 5 minutes on a software adapter
+    #[arg(long)]
+    pub quick: bool,
+    /// Also write the results as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also write the results as a page with a chart
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// The operators by their subcommands' names.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod device;
 mod devices;
 mod failure;
@@ -75,5 +76,6 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Onnx(args) => onnx::run(args, common),
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),
+        Command::Bench(args) => bench::run(args, common),
     }
 }

@@ -1,7 +1,7 @@
 //! Result files: written beside their place and renamed, so that a failure leaves what was there.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -13,8 +13,22 @@ use crate::npy;
 /// A result and the path it was asked for at.
 pub struct Target<'a> {
     pub path: &'a Path,
-    pub tensor: &'a Output,
-    pub data: &'a [u8],
+    pub content: Content<'a>,
+}
+
+pub enum Content<'a> {
+    /// An .npy file of the tensor.
+    Tensor(&'a Output, &'a [u8]),
+    Text(&'a str),
+}
+
+impl Content<'_> {
+    fn write(&self, mut to: impl Write) -> io::Result<()> {
+        match self {
+            Content::Tensor(tensor, data) => npy::write(to, tensor, data),
+            Content::Text(text) => to.write_all(text.as_bytes()).and_then(|()| to.flush()),
+        }
+    }
 }
 
 /// Writes all targets; none is changed unless all could be written.
@@ -25,6 +39,18 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
         commit(staged, target).map_err(|e| not_writable(target, &e))?;
     }
     Ok(())
+}
+
+/// Refuses a path that could not be written to, before work is done for it.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    let target = Target {
+        path,
+        content: Content::Text(""),
+    };
+    // Dropped, what is staged leaves no trace.
+    stage(&target)
+        .map(drop)
+        .map_err(|e| not_writable(&target, &e))
 }
 
 /// Whether two paths name one file: results must not overwrite each other.
@@ -58,7 +84,7 @@ fn stage(target: &Target) -> io::Result<Staged> {
         _ => {}
     }
     let file = create_in(folder(&place))?;
-    npy::write(BufWriter::new(file.as_file()), target.tensor, target.data)?;
+    target.content.write(BufWriter::new(file.as_file()))?;
     if let Some(about) = existing {
         file.as_file().set_permissions(about.permissions())?;
     }
@@ -80,7 +106,7 @@ fn create_in(folder: &Path) -> io::Result<NamedTempFile> {
 fn commit(staged: Staged, target: &Target) -> io::Result<()> {
     match staged {
         Staged::Beside(file, place) => file.persist(place).map(drop).map_err(|e| e.error),
-        Staged::Special(file) => npy::write(BufWriter::new(file), target.tensor, target.data),
+        Staged::Special(file) => target.content.write(BufWriter::new(file)),
     }
 }
 

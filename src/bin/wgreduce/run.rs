@@ -10,7 +10,7 @@ use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy;
-use crate::output::{self, Target};
+use crate::output::{self, Content, Target};
 use crate::print::render;
 use crate::tensor::{Tensor, fits_memory};
 
@@ -101,7 +101,8 @@ fn run(
     let asked = outputs.iter().zip(&results).zip(paths);
     let targets = asked.clone().filter_map(|((tensor, data), path)| {
         let path = path.as_deref()?;
-        Some(Target { path, tensor, data })
+        let content = Content::Tensor(tensor, data);
+        Some(Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())?;
     // Only now: after a failure the first line is the error.

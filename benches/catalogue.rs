@@ -1,0 +1,188 @@
+//! The cases that are measured and tested: which operator, element type and shapes, by name.
+
+use std::fmt;
+
+use wgreduce::{Class, DType, Op, Problem, ProblemError};
+
+/// One thing to measure. Name, operator and element type together are unique.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Stands for the shapes and axes.
+    pub name: &'static str,
+    pub op: Op,
+    pub dtype: DType,
+    pub shapes: Vec<Vec<u64>>,
+    /// Reduced axes; none for Min.
+    pub axes: Vec<i64>,
+    /// Whether `bench --quick` runs it.
+    pub quick: bool,
+}
+
+type Shape = (&'static str, &'static [u64], &'static [i64]);
+
+/// The shapes that peers were measured with. Here for every element type; types of 64 bits at
+/// half the reduced length, so that the bytes stay.
+const PEERS: [Shape; 6] = [
+    ("A", &[1, 1 << 24], &[1]),
+    ("B", &[4096, 4096], &[1]),
+    ("C", &[4096, 4096], &[0]),
+    ("D", &[1 << 20, 16], &[1]),
+    ("E", &[64, 512, 512], &[1]),
+    ("F", &[1_000_000, 3], &[0]),
+];
+
+/// More shapes, float32 only. Indices have one axis: of several only the minimum is taken.
+const SHAPES: [Shape; 22] = [
+    ("huge", &[1, 1 << 28], &[1]),
+    ("vocab1", &[1, 129_280], &[1]),
+    ("vocab8", &[8, 151_936], &[1]),
+    ("flat", &[1, 1_215_488], &[1]),
+    ("rows8", &[1 << 20, 8], &[1]),
+    ("columns8", &[300_000, 8], &[0]),
+    ("rows3", &[1_000_000, 3], &[1]),
+    ("middle50", &[50, 10_000, 50], &[1]),
+    ("cube512-0", &[512, 512, 512], &[0]),
+    ("cube512-1", &[512, 512, 512], &[1]),
+    ("cube512-2", &[512, 512, 512], &[2]),
+    ("odd4095", &[32, 512, 4095], &[2]),
+    ("pixels151", &[1, 513, 513, 151], &[3]),
+    ("cube100-0", &[100, 100, 100], &[0]),
+    ("cube100-1", &[100, 100, 100], &[1]),
+    ("cube100-2", &[100, 100, 100], &[2]),
+    ("scattered02", &[64, 128, 64, 32], &[0, 2]),
+    ("scattered024", &[8, 16, 8, 16, 64], &[0, 2, 4]),
+    // Above the 128 MiB of one binding under WebGPU's default limits.
+    ("over-binding-0", &[4500, 8000], &[0]),
+    ("over-binding-1", &[4500, 8000], &[1]),
+    ("short-axis", &[4, 3_000_000], &[0]),
+    ("tiny", &[8, 1000], &[1]),
+];
+
+const FLAT: &[u64] = &[1 << 24];
+
+/// Inputs of Min, float32; and whether they are quick.
+const ELEMENTWISE: [(&str, &[&[u64]], bool); 5] = [
+    ("pair", &[FLAT; 2], true),
+    ("three", &[FLAT; 3], false),
+    ("eight", &[FLAT; 8], false),
+    ("matrix-row", &[&[4096, 4096], &[4096]], true),
+    ("matrix-column", &[&[4096, 4096], &[4096, 1]], false),
+];
+
+/// Small cases cost nothing: all of them are quick.
+const QUICK_BYTES: u64 = 6 << 20;
+
+/// All cases, in the order of measurement.
+pub fn catalogue() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for shape in &PEERS {
+        for dtype in DType::ALL {
+            cases.push(peer(shape, Op::ArgMin, dtype));
+            cases.push(peer(shape, Op::ReduceMin, dtype));
+        }
+    }
+    for shape @ (_, _, axes) in &SHAPES {
+        if axes.len() == 1 {
+            cases.push(reduction(shape, Op::ArgMin, DType::F32));
+        }
+        cases.push(reduction(shape, Op::ReduceMin, DType::F32));
+    }
+    cases.extend(ELEMENTWISE.map(|(name, shapes, quick)| Case {
+        name,
+        op: Op::Min,
+        dtype: DType::F32,
+        shapes: shapes.iter().map(|s| s.to_vec()).collect(),
+        axes: Vec::new(),
+        quick,
+    }));
+    cases
+}
+
+fn reduction(&(name, shape, axes): &Shape, op: Op, dtype: DType) -> Case {
+    let bytes = shape.iter().product::<u64>() * dtype.size();
+    Case {
+        name,
+        op,
+        dtype,
+        shapes: vec![shape.to_vec()],
+        axes: axes.to_vec(),
+        quick: bytes <= QUICK_BYTES,
+    }
+}
+
+fn peer(shape: &Shape, op: Op, dtype: DType) -> Case {
+    use DType::{BF16, F16, F32, F64, I32, I64, U8};
+    let mut case = reduction(shape, op, dtype);
+    if dtype.size() == 8 {
+        case.shapes[0][case.axes[0] as usize] /= 2;
+    }
+    case.quick = match op {
+        Op::ArgMin => [F32, I32, F64, I64, F16, BF16, U8].contains(&dtype),
+        _ => [F32, I32].contains(&dtype),
+    };
+    case
+}
+
+impl Case {
+    pub fn problem(&self) -> Result<Problem, ProblemError> {
+        let (dtype, shape) = (self.dtype, &self.shapes[0]);
+        match self.op {
+            Op::ArgMin => Problem::arg_min(dtype, shape, self.axes[0]),
+            Op::ArgMax => Problem::arg_max(dtype, shape, self.axes[0]),
+            Op::ReduceMin => Problem::reduce_min(dtype, shape, &self.axes),
+            Op::ReduceMax => Problem::reduce_max(dtype, shape, &self.axes),
+            Op::Min => Problem::min(dtype, &self.shapes),
+            _ => Problem::max(dtype, &self.shapes),
+        }
+    }
+
+    /// The tool's command for the operator.
+    pub fn command(&self) -> &'static str {
+        match self.op {
+            Op::ArgMin => "argmin",
+            Op::ArgMax => "argmax",
+            Op::ReduceMin => "reduce-min",
+            Op::ReduceMax => "reduce-max",
+            Op::Min => "min",
+            _ => "max",
+        }
+    }
+
+    /// Reproducible noise for every input; floats are finite, of either sign.
+    pub fn inputs(&self) -> Vec<Vec<u8>> {
+        // Without the exponent's highest bit there is no NaN and no infinity.
+        let keep = match (self.dtype.class(), self.dtype.size()) {
+            (Class::Float, 2) => !0x4000_4000_4000_4000,
+            (Class::Float, 4) => !0x4000_0000_4000_0000,
+            (Class::Float, _) => !(1 << 62),
+            (Class::Bool, _) => 0x0101_0101_0101_0101,
+            _ => u64::MAX,
+        };
+        let bytes = |shape: &Vec<u64>| shape.iter().product::<u64>() * self.dtype.size();
+        let inputs = self.shapes.iter().map(bytes).zip(1..);
+        inputs
+            .map(|(bytes, seed)| noise(bytes as usize, seed, keep))
+            .collect()
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { name, dtype, .. } = self;
+        write!(f, "{name} {} {dtype}", self.command())
+    }
+}
+
+fn noise(bytes: usize, seed: u64, keep: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
+    while data.len() < bytes {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        data.extend_from_slice(&(word & keep).to_le_bytes());
+    }
+    data.truncate(bytes);
+    data
+}

@@ -1,0 +1,262 @@
+//! What the device can do at best: plain kernels that read, or read and write, 64 MiB and do
+//! next to nothing else. Measured between the cases, so that a slow minute slows both.
+
+use std::fmt;
+use std::time::Duration;
+
+use wgreduce::wgpu::{self, BufferUsages};
+
+use super::gpu::{Gpu, Repeats};
+use crate::failure::Failure;
+
+const BYTES: u64 = 64 << 20;
+const VECS: u32 = (BYTES / 16) as u32;
+const REPEATS: Repeats = Repeats {
+    warm_up: 1,
+    least: 3,
+    most: 3,
+    enough: Duration::ZERO,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The minimum of vec4<u32>; what is read counts.
+    Read,
+    /// A copy of vec4<u32>; what is read and what is written counts.
+    Copy,
+}
+
+/// One way to walk the data. Teams of `team` lanes read neighbouring vec4 and walk a contiguous
+/// chunk; 1: every lane its own chunk; all lanes: the whole data abreast.
+#[derive(Clone, Copy)]
+struct Walk {
+    team: u32,
+    workgroup: u32,
+    /// In flight.
+    loads: u32,
+    lanes: u32,
+}
+
+const fn walk(team: u32, workgroup: u32, loads: u32, lanes_log2: u32) -> Walk {
+    let lanes = 1 << lanes_log2;
+    let team = if team == 0 { lanes } else { team };
+    Walk {
+        team,
+        workgroup,
+        loads,
+        lanes,
+    }
+}
+
+const WALKS: [Walk; 16] = [
+    walk(1, 64, 4, 12),
+    walk(1, 64, 4, 16),
+    walk(1, 64, 8, 16),
+    walk(1, 256, 4, 16),
+    walk(8, 64, 4, 12),
+    walk(8, 64, 4, 16),
+    walk(8, 64, 8, 16),
+    walk(64, 64, 4, 18),
+    walk(256, 256, 4, 16),
+    walk(256, 256, 4, 18),
+    walk(256, 256, 8, 18),
+    walk(0, 64, 4, 16),
+    walk(0, 256, 4, 16),
+    walk(0, 256, 4, 18),
+    walk(0, 256, 8, 18),
+    walk(0, 256, 4, 20),
+];
+
+impl fmt::Display for Walk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Walk {
+            workgroup,
+            loads,
+            lanes,
+            ..
+        } = self;
+        match self.team {
+            1 => write!(f, "{lanes} lanes apart")?,
+            all if all == *lanes => write!(f, "{lanes} lanes abreast")?,
+            team => write!(f, "{lanes} lanes in teams of {team}")?,
+        }
+        write!(f, ", workgroups of {workgroup}, {loads} loads")
+    }
+}
+
+impl Walk {
+    fn wgsl(self, kind: Kind) -> String {
+        let Walk {
+            team,
+            workgroup,
+            loads,
+            lanes,
+        } = self;
+        let each = |line: &dyn Fn(u32) -> String| (0..loads).map(line).collect::<String>();
+        let load = each(&|k| format!("let v{k} = src[at + {}u];\n", k * team));
+        let (element, body, end) = match kind {
+            Kind::Copy => (
+                "vec4<u32>",
+                each(&|k| format!("dst[at + {}u] = v{k};\n", k * team)),
+                "",
+            ),
+            // No word of the data is zero, which only its author knows: nothing is written.
+            Kind::Read => (
+                "u32",
+                each(&|k| format!("best = min(best, v{k});\n")),
+                "if (any(best == vec4<u32>(0u))) { dst[lane] = 1u; }\n",
+            ),
+        };
+        let per_lane = VECS / lanes;
+        let steps = per_lane / loads;
+        format!(
+            "@group(0) @binding(0) var<storage, read> src: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> dst: array<{element}>;
+@compute @workgroup_size({workgroup})
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+let lane = id.x;
+var at = lane / {team}u * {chunk}u + lane % {team}u;
+var best = vec4<u32>(0xffffffffu);
+for (var i = 0u; i < {steps}u; i += 1u) {{
+{load}{body}at += {stride}u;
+}}
+{end}}}
+",
+            chunk = team * per_lane,
+            stride = team * loads,
+        )
+    }
+}
+
+struct Variant {
+    walk: Walk,
+    kind: Kind,
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+    /// GB/s in the last round.
+    gbps: f64,
+}
+
+/// The ceiling of one kind, and how it went.
+pub struct Ceiling<'a> {
+    gpu: &'a Gpu<'a>,
+    kind: Kind,
+    variants: Vec<Variant>,
+    /// GB/s of the fastest variant.
+    rounds: Vec<f64>,
+}
+
+impl<'a> Ceiling<'a> {
+    /// Measures a first round.
+    pub fn new(gpu: &'a Gpu<'a>, kind: Kind) -> Result<Ceiling<'a>, Failure> {
+        // Odd words, none of which is zero.
+        let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
+        let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        let src = gpu.upload(&data)?;
+        let dst = gpu.buffer(BYTES, BufferUsages::STORAGE)?;
+        let mut ceiling = Ceiling {
+            gpu,
+            kind,
+            variants: WALKS.map(|w| variant(gpu, kind, w, &src, &dst)).into(),
+            rounds: Vec::new(),
+        };
+        ceiling.measure()?;
+        Ok(ceiling)
+    }
+
+    /// Measures another round: GB/s between the last one and this one.
+    pub fn measure(&mut self) -> Result<f64, Failure> {
+        let mut fastest = 0.0f64;
+        for variant in &mut self.variants {
+            variant.measure(self.gpu)?;
+            fastest = fastest.max(variant.gbps);
+        }
+        let last = self.rounds.last().copied().unwrap_or(fastest);
+        self.rounds.push(fastest);
+        Ok((last + fastest) / 2.0)
+    }
+
+    /// A line for people.
+    pub fn line(&self) -> String {
+        let mut rounds = self.rounds.clone();
+        rounds.sort_by(f64::total_cmp);
+        let (median, count) = (rounds[rounds.len() / 2], rounds.len());
+        let (least, most) = (rounds[0], rounds[count - 1]);
+        let fastest = self.variants.iter();
+        let fastest = fastest.max_by(|a, b| a.gbps.total_cmp(&b.gbps));
+        let fastest = fastest.map_or(WALKS[0], |variant| variant.walk);
+        let name = match self.kind {
+            Kind::Read => "read",
+            Kind::Copy => "copy",
+        };
+        format!(
+            "{name} ceiling: {median:.1} GB/s ({least:.1} to {most:.1}, {count} rounds) by {fastest}"
+        )
+    }
+}
+
+impl Variant {
+    fn measure(&mut self, gpu: &Gpu) -> Result<(), Failure> {
+        let timing = gpu.measure(REPEATS, |pass| {
+            pass.set_pipeline(&self.pipeline);
+            pass.set_bind_group(0, &self.group, &[]);
+            pass.dispatch_workgroups(self.walk.lanes / self.walk.workgroup, 1, 1);
+        })?;
+        let bytes = match self.kind {
+            Kind::Read => BYTES,
+            Kind::Copy => 2 * BYTES,
+        };
+        // Bytes a nanosecond are GB/s.
+        self.gbps = bytes as f64 / timing.ns() as f64;
+        Ok(())
+    }
+}
+
+fn variant(gpu: &Gpu, kind: Kind, walk: Walk, src: &wgpu::Buffer, dst: &wgpu::Buffer) -> Variant {
+    let module = gpu
+        .device
+        .create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("ceiling"),
+            source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
+        });
+    let pipeline = gpu
+        .device
+        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("ceiling"),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("ceiling"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[(0, src), (1, dst)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+            binding,
+            resource: buffer.as_entire_binding(),
+        }),
+    });
+    Variant {
+        walk,
+        kind,
+        pipeline,
+        group,
+        gbps: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_walk_covers_the_data_once_and_stays_below_the_iterations_drivers_allow() {
+        for walk in WALKS {
+            assert_eq!(VECS % (walk.lanes * walk.loads), 0);
+            assert_eq!(walk.lanes % walk.team, 0);
+            assert!(VECS / walk.lanes <= 32_768);
+            assert!(walk.lanes / walk.workgroup <= 65_535);
+        }
+    }
+}

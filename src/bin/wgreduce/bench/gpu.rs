@@ -1,0 +1,220 @@
+//! A device to measure on: buffers that are the tool's own, passes that are timed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+use wgreduce::wgpu::{self, BufferUsages as U};
+use wgreduce::{Element, Reducer};
+
+use crate::failure::Failure;
+
+/// Host data goes up in parts of this size: wgpu makes a staging buffer for each.
+const UPLOAD_BYTES: usize = 16 << 20;
+
+pub struct Gpu<'a> {
+    pub device: &'a wgpu::Device,
+    queue: &'a wgpu::Queue,
+    timer: Option<Timer>,
+}
+
+/// A pair of timestamps and the way to read them.
+struct Timer {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    back: wgpu::Buffer,
+}
+
+/// How often a measurement is repeated: at least, at most, and enough once so long was measured.
+#[derive(Clone, Copy)]
+pub struct Repeats {
+    pub warm_up: usize,
+    pub least: usize,
+    pub most: usize,
+    pub enough: Duration,
+}
+
+/// Medians.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// By the device's own clock, where it has one.
+    pub gpu_ns: Option<u64>,
+    /// From submission to completion.
+    pub wall_ns: u64,
+}
+
+impl Timing {
+    /// The device's time, or else the wall's.
+    pub fn ns(&self) -> u64 {
+        self.gpu_ns.unwrap_or(self.wall_ns)
+    }
+}
+
+impl Gpu<'_> {
+    pub fn new(reducer: &Reducer) -> Result<Gpu<'_>, Failure> {
+        let mut gpu = Gpu {
+            device: reducer.device(),
+            queue: reducer.queue(),
+            timer: None,
+        };
+        let features = gpu.device.features();
+        if features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            gpu.timer = Some(Timer {
+                queries: gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
+                    label: Some("bench"),
+                    ty: wgpu::QueryType::Timestamp,
+                    count: 2,
+                }),
+                resolved: gpu.buffer(16, U::QUERY_RESOLVE | U::COPY_SRC)?,
+                back: gpu.buffer(16, U::MAP_READ | U::COPY_DST)?,
+            });
+        }
+        Ok(gpu)
+    }
+
+    /// A buffer of at least so many bytes. What the device refuses is the request's fault.
+    pub fn buffer(&self, bytes: u64, usage: U) -> Result<wgpu::Buffer, Failure> {
+        let size = bytes.next_multiple_of(16).max(16);
+        let limit = self.device.limits().max_buffer_size;
+        if size > limit {
+            let why = format!("needs a buffer of {size} bytes, and the device's limit is {limit}");
+            return Err(Failure::Request(why));
+        }
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("bench"),
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
+        match pollster::block_on(memory.pop()) {
+            None => Ok(buffer),
+            Some(_) => Err(Failure::Request(format!(
+                "the device has no memory for a buffer of {size} bytes"
+            ))),
+        }
+    }
+
+    /// A storage buffer with this data.
+    pub fn upload(&self, data: &[u8]) -> Result<wgpu::Buffer, Failure> {
+        let buffer = self.buffer(data.len() as u64, U::STORAGE | U::COPY_DST)?;
+        for (i, part) in data.chunks(UPLOAD_BYTES).enumerate() {
+            let at = (i * UPLOAD_BYTES) as u64;
+            // Whole words only.
+            let (words, rest) = part.split_at(part.len() / 4 * 4);
+            self.queue.write_buffer(&buffer, at, words);
+            if !rest.is_empty() {
+                let mut word = [0; 4];
+                word[..rest.len()].copy_from_slice(rest);
+                self.queue
+                    .write_buffer(&buffer, at + words.len() as u64, &word);
+            }
+            self.queue.submit([]);
+            self.wait()?;
+        }
+        Ok(buffer)
+    }
+
+    /// The first bytes of a buffer.
+    pub fn download(&self, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Failure> {
+        let back = self.buffer(bytes, U::MAP_READ | U::COPY_DST)?;
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, bytes.next_multiple_of(4));
+        self.queue.submit([encoder.finish()]);
+        self.mapped(&back, bytes)
+    }
+
+    /// Runs a pass as often as asked.
+    pub fn measure(
+        &self,
+        repeats: Repeats,
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<Timing, Failure> {
+        for _ in 0..repeats.warm_up {
+            self.time(&record)?;
+        }
+        let (mut gpu, mut wall) = (Vec::new(), Vec::new());
+        let start = Instant::now();
+        while wall.len() < repeats.least
+            || wall.len() < repeats.most && start.elapsed() < repeats.enough
+        {
+            let timing = self.time(&record)?;
+            gpu.extend(timing.gpu_ns);
+            wall.push(timing.wall_ns);
+        }
+        Ok(Timing {
+            // A clock that stands still measures nothing.
+            gpu_ns: median(gpu).filter(|&ns| ns > 0),
+            wall_ns: median(wall).unwrap_or(0).max(1),
+        })
+    }
+
+    /// Runs a pass once.
+    pub fn time(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<Timing, Failure> {
+        let mut encoder = self.encoder();
+        let writes = self
+            .timer
+            .as_ref()
+            .map(|timer| wgpu::ComputePassTimestampWrites {
+                query_set: &timer.queries,
+                beginning_of_pass_write_index: Some(0),
+                end_of_pass_write_index: Some(1),
+            });
+        record(
+            &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("bench"),
+                timestamp_writes: writes,
+            }),
+        );
+        let commands = encoder.finish();
+        let start = Instant::now();
+        self.queue.submit([commands]);
+        self.wait()?;
+        let wall_ns = start.elapsed().as_nanos() as u64;
+        let gpu_ns = self.timer.as_ref().map(|timer| self.elapsed(timer));
+        Ok(Timing {
+            gpu_ns: gpu_ns.transpose()?,
+            wall_ns,
+        })
+    }
+
+    /// Nanoseconds between the timestamps of the last pass.
+    fn elapsed(&self, timer: &Timer) -> Result<u64, Failure> {
+        let mut encoder = self.encoder();
+        encoder.resolve_query_set(&timer.queries, 0..2, &timer.resolved, 0);
+        encoder.copy_buffer_to_buffer(&timer.resolved, 0, &timer.back, 0, 16);
+        self.queue.submit([encoder.finish()]);
+        let ticks: Vec<u64> = Element::from_bytes(&self.mapped(&timer.back, 16)?);
+        let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
+        Ok((ticks * f64::from(self.queue.get_timestamp_period())) as u64)
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.create_command_encoder(&Default::default())
+    }
+
+    fn mapped(&self, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Failure> {
+        // A failed mapping shows below, as a range that is not there.
+        buffer.map_async(wgpu::MapMode::Read, .., |_| ());
+        self.wait()?;
+        let data = match buffer.get_mapped_range(..) {
+            Ok(view) => view[..bytes as usize].to_vec(),
+            Err(e) => return Err(Failure::Device(format!("reading a buffer: {e}"))),
+        };
+        buffer.unmap();
+        Ok(data)
+    }
+
+    /// Waits until the device has nothing left to do. wgpu panics here when it is lost.
+    fn wait(&self) -> Result<(), Failure> {
+        let poll = || self.device.poll(wgpu::PollType::wait_indefinitely());
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Failure::Device("the device is lost".into())),
+        }
+    }
+}
+
+fn median(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}
