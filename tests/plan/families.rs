@@ -118,6 +118,7 @@ impl Run<'_, '_> {
             }
         };
         let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
+        let mut met = found.last().copied().unwrap_or(0);
         while at < end {
             *loops += 1;
             let last = end - 1;
@@ -138,16 +139,16 @@ impl Run<'_, '_> {
                 "a block of {block:?} is sought in {looked:?}"
             );
             ensure!(at != s.first && at != s.last, "a block like an edge");
-            let mut positions = Vec::new();
+            let from = found.len();
             for v in block {
-                positions.extend(self.vec4(v)?);
+                found.extend(self.vec4(v)?);
             }
-            let met = found.iter().max().copied().unwrap_or(0);
+            let positions = &found[from..];
             ensure!(
                 positions.iter().all(|&p| p > met),
                 "a block before one that was met"
             );
-            found.extend(positions);
+            met = positions.iter().max().copied().unwrap_or(met);
             at += 8 * step;
             if !whole {
                 break;
@@ -155,7 +156,6 @@ impl Run<'_, '_> {
         }
         let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
         if s.last != s.first {
-            let met = found.iter().max().copied().unwrap_or(0);
             ensure!(last.iter().all(|&p| p > met), "the edge is met too early");
             found.extend(last);
         }

@@ -1,6 +1,6 @@
 //! Plans run on the host, over a grid and by chance.
 
-use super::interpret::{Check, limits, run};
+use super::interpret::{Check, Truth, limits, run};
 use super::{CLASSES, SIZES, class, eager, fake, variants};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -183,13 +183,14 @@ fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, Family::ShortRows | Family::ZipVecs);
     let aligned = plan.passes().iter().any(vecs);
+    let truth = Truth::new(problem);
     for step in steps {
         // These plans are for buffers that begin with a vec4.
         let shift = match aligned {
             true => [step * 16; 2],
             false => [step * problem.dtype().size(), step * largest],
         };
-        run(problem, caps, &plan, plan.passes(), shift)
+        run(problem, &truth, caps, &plan, plan.passes(), shift)
             .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
     }
     Ok(plan)
@@ -383,6 +384,46 @@ proptest! {
     }
 }
 
+/// Min and Max of up to twelve inputs that broadcast, of up to eleven dimensions.
+fn any_zip() -> impl Strategy<Value = Problem> {
+    let size = prop::sample::select(vec![1u64, 2, 2, 3, 4, 5, 7, 8, 16, 33, 64]);
+    let some = prop::collection::vec(size, 0..6);
+    let many = prop::collection::vec(1u64..4, 6..12);
+    let shape = prop_oneof![2 => some, 1 => many];
+    let most = |shape: &Vec<u64>| shape.iter().product::<u64>() <= 2000;
+    let dtype = prop::sample::select(DType::ALL.to_vec());
+    // Per input the dimensions it has, and how many it leaves out before them.
+    let masks = prop_oneof![any::<u16>(), Just(u16::MAX)];
+    let inputs = prop::collection::vec((masks, 0usize..4), 2..13);
+    (shape.prop_filter("small", most), dtype, inputs).prop_map(|(shape, dtype, inputs)| {
+        let input = |(mask, less): (u16, usize)| {
+            let has = |d: usize| mask >> d & 1 == 1;
+            let size = |(d, &s): (usize, &u64)| if has(d) { s } else { 1 };
+            let dims = shape.iter().enumerate().map(size);
+            dims.skip(less.saturating_sub(1)).collect::<Vec<u64>>()
+        };
+        let shapes: Vec<_> = inputs.into_iter().map(input).collect();
+        Problem::max(dtype, &shapes).expect("shapes that broadcast")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_broadcast_element_is_met_once_by_chance(
+        problem in any_zip(),
+        caps in any_limits(),
+        storage_buffers in 2u32..10,
+        step in 0u64..40,
+    ) {
+        // Copies need no more than two, either.
+        let caps = Caps { storage_buffers, ..caps };
+        let done = check(&problem, &caps, &[step]);
+        prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
+    }
+}
+
 #[test]
 fn more_than_a_row_of_workgroups_folds() {
     let caps = class(AdapterClass::Integrated);
@@ -399,7 +440,6 @@ fn more_than_a_row_of_workgroups_folds() {
 /// What the interpreter is worth: plans that are a little wrong are refused.
 #[test]
 fn broken_plans_are_refused() {
-    type Break = fn(&mut Vec<wgreduce::Pass>);
     let breaks: &[(&str, Break)] = &[
         ("a pass less", |passes| passes.truncate(passes.len() - 1)),
         ("a pass twice", |passes| passes.push(passes[0].clone())),
@@ -439,12 +479,77 @@ fn broken_plans_are_refused() {
         };
         let problem = Problem::arg_min(DType::F32, &shape, axis).expect("a problem");
         let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
-        for (name, wrong) in breaks {
-            let mut passes = plan.passes().to_vec();
-            wrong(&mut passes);
-            // Arithmetic that overflows panics, which refuses the plan as well.
-            let ran = std::panic::catch_unwind(|| run(&problem, &caps, &plan, &passes, [0, 0]));
-            assert!(!matches!(ran, Ok(Ok(()))), "{name} passes: {plan}");
-        }
+        refused(&problem, &caps, &plan, breaks);
+    }
+}
+
+type Break = fn(&mut Vec<wgreduce::Pass>);
+
+fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
+    let truth = Truth::new(problem);
+    for (name, wrong) in breaks {
+        let mut passes = plan.passes().to_vec();
+        wrong(&mut passes);
+        // Arithmetic that overflows panics, which refuses the plan as well.
+        let run = || run(problem, &truth, caps, plan, &passes, [0, 0]);
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        assert!(!matches!(ran, Ok(Ok(()))), "{name} passes: {plan}");
+    }
+}
+
+#[test]
+fn broken_elementwise_plans_are_refused() {
+    let breaks: &[(&str, Break)] = &[
+        ("a pass less", |passes| passes.truncate(passes.len() - 1)),
+        ("a pass twice", |passes| passes.push(passes[0].clone())),
+        ("passes reversed", |passes| passes.reverse()),
+        ("no merge", |passes| passes[1].params.merge = 0),
+        ("too much merge", |passes| passes[0].params.merge = 1),
+        ("an item less", |passes| passes[0].params.items -= 1),
+        ("a dimension less", |passes| passes[0].params.len -= 1),
+        ("repeated elements", |passes| passes[0].kernel.splat ^= 1),
+        ("an iteration too many", |passes| {
+            passes[0].iterations = u64::MAX;
+        }),
+        ("another stride", |passes| {
+            let (zip, _) = passes[0].zip.as_mut().expect("inputs");
+            zip.strides[0][0] += 1;
+        }),
+        ("another size", |passes| {
+            let (zip, _) = passes[0].zip.as_mut().expect("inputs");
+            zip.shape.swap(0, 1);
+        }),
+        ("an input less", |passes| {
+            let (zip, views) = passes[0].zip.as_mut().expect("inputs");
+            views.pop();
+            zip.strides.iter_mut().for_each(|s| s.truncate(views.len()));
+            passes[0].kernel.inputs -= 1;
+        }),
+        ("an input for another", |passes| {
+            let (_, views) = passes[0].zip.as_mut().expect("inputs");
+            views[0].slot = Slot::Input(2);
+        }),
+        ("a shorter view", |passes| {
+            let (_, views) = passes[0].zip.as_mut().expect("inputs");
+            views[0].bytes -= views[0].element;
+        }),
+        ("a view elsewhere", |passes| {
+            let last = passes.len() - 1;
+            let (_, views) = passes[last].zip.as_mut().expect("inputs");
+            views[0].offset += views[0].element;
+        }),
+        ("a shorter output", |passes| {
+            passes[0].dst.bytes -= passes[0].dst.element;
+        }),
+    ];
+    for inner in [16, 5] {
+        let caps = Caps {
+            storage_buffers: 3,
+            ..class(AdapterClass::Integrated)
+        };
+        let shapes = [[3, inner], [3, inner], [3, 1], [1, inner]];
+        let problem = Problem::min(DType::F32, &shapes).expect("a problem");
+        let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
+        refused(&problem, &caps, &plan, breaks);
     }
 }

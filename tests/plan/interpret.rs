@@ -35,8 +35,11 @@ pub struct Truth {
     pub place: Vec<u32>,
     pub outputs: usize,
     pub len: u64,
-    /// Of an elementwise problem: per output one element of each input, counted through all.
-    zipped: Vec<Vec<u32>>,
+    /// Whether the problem is elementwise, on several inputs.
+    zips: bool,
+    /// Per output the input elements that compete for it; of an elementwise problem one of each
+    /// input, counted through all.
+    expected: Vec<Vec<u32>>,
 }
 
 impl Truth {
@@ -54,29 +57,25 @@ impl Truth {
             }
             (output.0 as u32, place.0 as u32)
         };
-        let (output, place) = (0..n).map(walk).unzip();
+        let (output, place): (Vec<u32>, _) = (0..n).map(walk).unzip();
         let outputs = problem.outputs()[0].shape.iter().product::<u64>() as usize;
         let copied = problem.is_copy();
         let len = if copied { 1 } else { problem.reduced_len() };
+        let mut expected = match zips {
+            true => zipped(problem),
+            false => vec![Vec::new(); outputs],
+        };
+        for (flat, &output) in output.iter().enumerate() {
+            expected[output as usize].push(flat as u32);
+        }
         Truth {
             output,
             place,
             outputs,
             len,
-            zipped: if zips { zipped(problem) } else { Vec::new() },
+            zips,
+            expected,
         }
-    }
-
-    /// Per output the input elements that compete for it.
-    fn expected(&self) -> Vec<Vec<u32>> {
-        if !self.zipped.is_empty() {
-            return self.zipped.clone();
-        }
-        let mut expected = vec![Vec::new(); self.outputs];
-        for (flat, &output) in self.output.iter().enumerate() {
-            expected[output as usize].push(flat as u32);
-        }
-        expected
     }
 }
 
@@ -137,7 +136,7 @@ impl Bind {
 /// The state of a run.
 pub struct Machine<'a> {
     pub problem: &'a Problem,
-    pub truth: Truth,
+    pub truth: &'a Truth,
     caps: &'a Caps,
     plan: &'a Plan,
     /// Bytes before the inputs and the outputs in their buffers.
@@ -153,8 +152,14 @@ pub struct Machine<'a> {
 
 /// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
 /// outputs begin in their buffers.
-pub fn run(problem: &Problem, caps: &Caps, plan: &Plan, passes: &[Pass], shift: [u64; 2]) -> Check {
-    let truth = Truth::new(problem);
+pub fn run(
+    problem: &Problem,
+    truth: &Truth,
+    caps: &Caps,
+    plan: &Plan,
+    passes: &[Pass],
+    shift: [u64; 2],
+) -> Check {
     let size = problem.dtype().size();
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
@@ -183,15 +188,19 @@ impl Machine<'_> {
             self.records.iter().all(Option::is_none),
             "records are left over"
         );
-        let expected = self.truth.expected();
-        let zips = !self.truth.zipped.is_empty();
+        let zips = self.truth.zips;
         let copied = self.problem.is_copy();
         let constant = match self.problem.op().is_index() {
             _ if copied || zips => None,
             true => (self.truth.len == 1).then_some(0),
             false => (self.truth.len == 0).then(|| empty(self.problem)),
         };
-        for (o, (cell, expected)) in self.results.iter_mut().zip(expected).enumerate() {
+        for (o, (cell, expected)) in self
+            .results
+            .iter_mut()
+            .zip(&self.truth.expected)
+            .enumerate()
+        {
             match (cell, constant) {
                 (None, _) => return Err(format!("output {o} was not written")),
                 (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
@@ -202,7 +211,7 @@ impl Machine<'_> {
                         from.dedup();
                     }
                     ensure!(
-                        *from == expected,
+                        from == expected,
                         "output {o} is of {from:?}, not of {expected:?}"
                     );
                 }
