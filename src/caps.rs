@@ -88,7 +88,7 @@ impl Tuning {
                 row_lanes: 1,
                 chunked: true,
                 invocations: 512,
-                wide_bytes: 4096,
+                wide_bytes: 128,
                 strips: true,
                 short_row_bytes: 512,
                 short_rows: 64,
