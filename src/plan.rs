@@ -506,7 +506,7 @@ impl Planner<'_> {
                 continue;
             }
             for (i, b) in group.boxes.iter().enumerate() {
-                let geometry = shortened(geometry, b, step.keys.bits());
+                let geometry = shortened(geometry, b, u64::from(step.keys.bits() / 8));
                 self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
             }
             self.finish(step, &first, geometry.parts())?;
@@ -649,7 +649,7 @@ impl Planner<'_> {
         let columns = self.columns(step, b);
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (Some(Family::ShortRows), 1) => short,
+            (Some(Family::ShortRows), 1) if short.is_some() => short,
             (Some(Family::Rows), 1) => rows,
             (Some(Family::Columns | Family::Strips), _) => columns,
             (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
@@ -829,7 +829,7 @@ impl Planner<'_> {
         merge: bool,
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
-        let each = (b.len * element / 64).max(1) + 1;
+        let each = (b.len * element).div_ceil(64) + 1;
         // Several rows a lane, as long as the device is filled and no lane loops too long.
         let spare = b.outer / self.caps.tuning.invocations.max(1);
         let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
@@ -1078,22 +1078,21 @@ pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
 }
 
 /// The same mapping for another part of the same segments, which may be shorter.
-fn shortened(geometry: Geometry, b: &Box3, bits: u32) -> Geometry {
+fn shortened(geometry: Geometry, b: &Box3, element: u64) -> Geometry {
     match geometry {
+        // What is left of a segment may end inside a vec4.
+        Geometry::Short if !(b.len * element).is_multiple_of(16) => Geometry::Each,
         Geometry::Each | Geometry::Short => geometry,
         Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
             lanes,
             slices: b.len.div_ceil(slice),
             slice,
         },
-        Geometry::Columns { fold, slice, .. } => {
-            let _ = bits;
-            Geometry::Columns {
-                fold,
-                slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
-                slice,
-            }
-        }
+        Geometry::Columns { fold, slice, .. } => Geometry::Columns {
+            fold,
+            slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
+            slice,
+        },
     }
 }
 

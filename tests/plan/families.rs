@@ -5,12 +5,19 @@
 use super::interpret::{Cell, Check, Found, Run, ensure};
 use wgreduce::{Family, Slot};
 
+/// Rows in a block of columns.
+const BLOCK: u32 = 8;
+
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.family {
             Family::Each => self.each(),
             Family::Rows => self.rows(),
+            Family::ShortRows => self.short_rows(),
             Family::Columns => self.columns(),
+            Family::Strips => self.strips(),
+            Family::ZipWords => self.zip_words(),
+            Family::ZipVecs => self.zip_vecs(),
             Family::Finish => self.finish(),
             Family::Fill => self.fill(),
             Family::Gather => self.gather_pass(),
@@ -71,30 +78,24 @@ impl Run<'_, '_> {
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         for group in self.groups() {
             for team in 0..self.wg / lanes {
-                let mut loops = vec![0; lanes as usize];
-                for rep in 0..p.reps {
-                    let item = (group * p.reps + rep) * (self.wg / lanes) + team;
-                    let i = item.min(p.items - 1);
-                    let row = i / p.slices;
-                    let skip = (i - row * p.slices) * p.slice;
-                    ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
-                    let start = p.src_delta + row * p.len;
-                    let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
-                    let mut found = Vec::new();
-                    for lane in 0..lanes {
-                        let n = &mut loops[lane as usize];
-                        *n += 1 + 2 * u64::from(lanes.ilog2());
-                        for position in self.scan(s, lane, n)? {
-                            found.push((position, position - start));
-                        }
+                let item = group * (self.wg / lanes) + team;
+                let i = item.min(p.items - 1);
+                let row = i / p.slices;
+                let skip = (i - row * p.slices) * p.slice;
+                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
+                let start = p.src_delta + row * p.len;
+                let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
+                let mut found = Vec::new();
+                for lane in 0..lanes {
+                    let mut loops = 2 * u64::from(lanes.ilog2());
+                    for position in self.scan(s, lane, &mut loops)? {
+                        found.push((position, position - start));
                     }
-                    if item < p.items {
-                        let cell = self.cell(&found)?;
-                        self.emit(item, cell)?;
-                    }
+                    self.iterated(loops)?;
                 }
-                for n in loops {
-                    self.iterated(n)?;
+                if item < p.items {
+                    let cell = self.cell(&found)?;
+                    self.emit(item, cell)?;
                 }
             }
         }
@@ -102,7 +103,8 @@ impl Run<'_, '_> {
     }
 
     /// Positions that a lane meets. Those of a block must all come after the blocks before, so
-    /// that which block wins a tie is also where the first or last of equals is.
+    /// that which block wins a tie is also where the first or last of equals is; and `find`
+    /// must look at the same vec4 as the block it looks into.
     fn scan(&self, s: Span, lane: u32, loops: &mut u64) -> Check<Vec<u32>> {
         let (lanes, e) = (self.pass.kernel.lanes, self.e);
         let begin = s.first + 1;
@@ -119,8 +121,23 @@ impl Run<'_, '_> {
         while at < end {
             *loops += 1;
             let last = end - 1;
-            let block = [0, 1, 2, 3].map(|i| (at + i * step).min(last));
-            ensure!(block[0] == at, "a block begins beyond the end");
+            let whole = at + 7 * step < end;
+            let block = match whole {
+                true => [0, 1, 2, 3, 4, 5, 6, 7].map(|i| at + i * step),
+                false => {
+                    let mut block = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| (at + i * step).min(last));
+                    (block[0], block[7]) = (at, last);
+                    block
+                }
+            };
+            let half = at + 4 * step;
+            let four = |at: u32| [0, 1, 2, 3].map(|i| (at + i * step).min(last));
+            let looked = [four(at), four(half)].concat();
+            ensure!(
+                looked == block,
+                "a block of {block:?} is sought in {looked:?}"
+            );
+            ensure!(at != s.first && at != s.last, "a block like an edge");
             let mut positions = Vec::new();
             for v in block {
                 positions.extend(self.vec4(v)?);
@@ -131,7 +148,10 @@ impl Run<'_, '_> {
                 "a block before one that was met"
             );
             found.extend(positions);
-            at += 4 * step;
+            at += 8 * step;
+            if !whole {
+                break;
+            }
         }
         let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
         if s.last != s.first {
@@ -160,91 +180,317 @@ impl Run<'_, '_> {
         Ok((v * self.e + low..v * self.e + high).collect())
     }
 
-    // columns.wgsl
+    // short_rows.wgsl
+
+    fn short_rows(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        let vecs = p.len / e;
+        ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
+        let last = vecs - 1;
+        for invocation in self.invocations() {
+            let begin = invocation * p.slice;
+            let end = (begin + p.slice).min(p.items);
+            let mut loops = 0;
+            for row in begin..end {
+                loops += 1;
+                let first = p.src_delta / e + row * vecs;
+                let mut order = vec![0];
+                if vecs > 4 {
+                    for t in (1..vecs).step_by(4) {
+                        loops += 1;
+                        order.extend([t, t + 1, t + 2, t + 3].map(|t| t.min(last)));
+                    }
+                } else {
+                    order.extend([1.min(last), 2.min(last), last]);
+                }
+                ensure!(order.is_sorted(), "vec4 in the order {order:?}");
+                let mut found = Vec::new();
+                for t in order {
+                    let positions = self.vec4(first + t)?;
+                    found.extend(positions.into_iter().zip(t * e..));
+                }
+                let cell = self.cell(&found)?;
+                self.emit(row, cell)?;
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    // columns.wgsl, strips.wgsl
 
     fn columns(&mut self) -> Check {
         let p = self.p;
-        let e = self.e;
-        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
-        ensure!((p.width * e).is_multiple_of(p.inner), "wide rows cut a row");
-        let wide = p.width * e;
+        self.matrix()?;
         for item in self.invocations().filter(|&item| item < p.items) {
             let v = item % p.width;
-            let part = item / p.width;
-            let slice = part % p.slices;
-            let outer = part / p.slices;
-            let start = p.src_delta + outer * p.total;
-            let (first, skew) = (start / e, start % e);
-            let ends = skew + p.total;
-            // What is beyond the matrix wraps, and is not used.
-            let rows = ends.wrapping_sub(v * e).wrapping_add(wide - 1) / wide;
-            let begin = slice * p.slice;
-            let end = (begin + p.slice).min(rows);
-            let mut loops = u64::from(e);
-            let mut lists = vec![Vec::new(); e as usize];
-            // The wide row that an empty column claims.
-            let mut nothing = p.slices * p.slice + 1;
-            if begin < end && ends > v * e {
-                let at = (begin * p.width + v) * e;
-                let low = at.max(skew) - at;
-                self.take(&mut lists, first, v, begin, low, (at + e).min(ends) - at)?;
-                nothing = begin + 1;
-                let mut t = begin + 1;
-                while t + 1 < end {
-                    loops += 1;
-                    let last = end - 2;
-                    for i in 0..4 {
-                        let t = (t + i).min(last);
-                        self.vec4(first + t * p.width + v)?;
-                        self.take(&mut lists, first, v, t, 0, e)?;
-                    }
-                    t += 4;
-                }
-                if begin + 1 < end {
-                    let at = ((end - 1) * p.width + v) * e;
-                    self.take(&mut lists, first, v, end - 1, 0, (at + e).min(ends) - at)?;
-                }
-            }
+            let s = self.slice_of(item / p.width);
+            let mut loops = 0;
+            self.column(s, v, &mut loops)?;
             self.iterated(loops)?;
-            for (i, rows) in (0..).zip(lists) {
-                let column = (v * e + i + wide - skew) % wide;
-                let place = |t: u32| ((t * p.width + v) * e + i).wrapping_sub(skew);
-                let index = |t: u32| {
-                    let place = place(t);
-                    ensure!(
-                        place < p.total && place % p.inner == column % p.inner,
-                        "column {column} of {wide} takes place {place}"
-                    );
-                    Ok((start + place, place / p.inner))
-                };
-                if rows.is_empty() && place(nothing) < p.total {
-                    // The identity with a real index, which must be one of the segment.
+        }
+        Ok(())
+    }
+
+    fn strips(&mut self) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let v = 2 * (item % p.lanes);
+            let s = self.slice_of(item / p.lanes);
+            let w = (v + 1).min(p.width - 1);
+            ensure!(v < p.width, "vec4 {v} of a wide row of {}", p.width);
+            let (mut one, mut two) = (0, 0);
+            self.column(s, v, &mut one)?;
+            if w > v {
+                self.column(s, w, &mut two)?;
+            }
+            // They share the loop over blocks; twice is more than enough.
+            self.iterated(one + two - two.min(self.blocks(s)))?;
+        }
+        Ok(())
+    }
+
+    // matrix.wgsl
+
+    fn matrix(&self) -> Check {
+        let p = &self.p;
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        ensure!(
+            (p.width * self.e).is_multiple_of(p.inner),
+            "wide rows cut a row"
+        );
+        ensure!(p.total == p.len * p.inner, "a matrix of {}", p.total);
+        Ok(())
+    }
+
+    fn slice_of(&self, part: u32) -> Slice {
+        let p = &self.p;
+        let outer = part / p.slices;
+        let start = p.src_delta + outer * p.total;
+        let skew = start % self.e;
+        let ends = skew + p.total;
+        let wide = p.width * self.e;
+        let begin = (part - outer * p.slices) * p.slice;
+        let end = (begin + p.slice).min((ends + wide - 1) / wide);
+        Slice {
+            start,
+            first: start / self.e,
+            skew,
+            ends,
+            begin,
+            end: end.max(begin),
+            part,
+        }
+    }
+
+    /// Blocks of whole rows that the loop takes.
+    fn blocks(&self, s: Slice) -> u64 {
+        let mut t = s.begin + 1;
+        let mut blocks = 0;
+        while t + BLOCK < s.end {
+            t += BLOCK;
+            blocks += 1;
+        }
+        blocks
+    }
+
+    /// All that becomes of column vec4 v of a slice.
+    fn column(&mut self, s: Slice, v: u32, loops: &mut u64) -> Check {
+        let (p, e) = (self.p, self.e);
+        let wide = p.width * e;
+        // Per column the rows that were taken, each with the row its place remembers.
+        let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); e as usize];
+        // The wide row that a column claims which has taken nothing.
+        let mut nothing = p.slices * p.slice + 1;
+        // column_start
+        if s.begin < s.end {
+            let at = (s.begin * p.width + v) * e;
+            let low = at.max(s.skew) - at;
+            let high = (at + e).min(s.ends.max(at)) - at;
+            self.take(&mut lists, [s.begin, s.begin], low, high)?;
+            nothing = s.begin + 1;
+        }
+        // column_block
+        let mut t = s.begin + 1;
+        while t + BLOCK < s.end {
+            *loops += 1;
+            let at = s.first + t * p.width + v;
+            for i in 0..BLOCK {
+                self.vec4(at + i * p.width)?;
+                self.take(&mut lists, [t, t + i], 0, e)?;
+            }
+            t += BLOCK;
+        }
+        // column_rest
+        if t + 1 < s.end {
+            let last = s.end - 2;
+            let mut rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| (t + i).min(last));
+            (rows[0], rows[7]) = (t, last);
+            for row in rows {
+                self.vec4(s.first + row * p.width + v)?;
+                self.take(&mut lists, [t, row], 0, e)?;
+            }
+        }
+        // column_end
+        if s.end >= s.begin + 2 {
+            let at = ((s.end - 1) * p.width + v) * e;
+            let high = (at + e).min(s.ends.max(at)) - at;
+            self.take(&mut lists, [s.end - 1, s.end - 1], 0, high)?;
+        }
+        // column_emit
+        for (i, taken) in (0..).zip(lists) {
+            *loops += 1;
+            let column = (v * e + i + wide - s.skew) % wide;
+            let place = |t: u32| ((t * p.width + v) * e + i).wrapping_sub(s.skew);
+            let index = |t: u32| {
+                let place = place(t);
+                ensure!(
+                    place < p.total && place % p.inner == column % p.inner,
+                    "column {column} of {wide} takes place {place}"
+                );
+                Ok((s.start + place, place / p.inner))
+            };
+            if self.pass.kernel.index {
+                *loops += u64::from(BLOCK);
+                self.sought(s, &taken)?;
+                // A column that took nothing better than what it began with.
+                let claims = taken.first().is_none_or(|&(block, _)| block > s.begin);
+                if claims && place(nothing) < p.total {
+                    // The identity with a real index, which must be one of the segment, and
+                    // the first of those that were taken.
                     let claim = index(nothing)?;
                     self.cell(&vec![claim])?;
+                    let first = taken.first().map(|&(block, _)| block);
+                    ensure!(first.is_none_or(|b| b == nothing), "{first:?} is claimed");
                 }
-                let found = rows.into_iter().map(index).collect::<Check<Found>>()?;
-                let cell = self.cell(&found)?;
-                self.emit(part * wide + column, cell)?;
+            }
+            let found = taken.into_iter().map(|(_, t)| index(t));
+            let cell = self.cell(&found.collect::<Check<Found>>()?)?;
+            self.emit(s.part * wide + column, cell)?;
+        }
+        Ok(())
+    }
+
+    /// Adds wide row `t`, remembered as `block`, to the columns low..high of a vec4, in rising
+    /// order or again.
+    fn take(
+        &self,
+        lists: &mut [Vec<(u32, u32)>],
+        [block, t]: [u32; 2],
+        low: u32,
+        high: u32,
+    ) -> Check {
+        ensure!(high <= self.e, "elements {low}..{high}");
+        for list in lists.iter_mut().take(high as usize).skip(low as usize) {
+            let met = list.last().map_or(0, |&(_, t)| t);
+            ensure!(t >= met, "wide row {t} after {met}");
+            list.push((block, t));
+        }
+        Ok(())
+    }
+
+    /// `column_row` looks for a column's row among all the rows of its block and no others.
+    fn sought(&self, s: Slice, taken: &[(u32, u32)]) -> Check {
+        for of_block in taken.chunk_by(|a, b| a.0 == b.0) {
+            let block = of_block[0].0;
+            let mut rows: Vec<u32> = of_block.iter().map(|&(_, t)| t).collect();
+            rows.dedup();
+            let looked = match block <= s.begin || block + 1 >= s.end {
+                true => block..block + 1,
+                false => block..(block + BLOCK).min(s.end - 1),
+            };
+            ensure!(
+                looked.clone().eq(rows.iter().copied()),
+                "rows {rows:?} are sought in {looked:?}"
+            );
+        }
+        Ok(())
+    }
+
+    // zip.wgsl, zip_words.wgsl, zip_vecs.wgsl
+
+    /// What an output unit is of: input elements by the input's place among all.
+    fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no inputs".into());
+        };
+        let inputs = self.zipped.len();
+        ensure!(
+            zip.shape.len() == self.p.len as usize && zip.shape.len() == zip.strides.len(),
+            "{} dimensions",
+            self.p.len
+        );
+        ensure!(place < 1 << 31, "no reciprocal divides {place}");
+        let mut at: Vec<u32> = self.zipped.iter().map(|b| b.delta).collect();
+        let mut rest = place;
+        for d in (0..zip.shape.len()).rev() {
+            let (size, strides) = (zip.shape[d], &zip.strides[d]);
+            ensure!(size >= 2 && strides.len() == inputs, "dimension {d}");
+            let i = if d > 0 { rest % size } else { rest };
+            for (at, stride) in at.iter_mut().zip(strides) {
+                *at += i * stride;
+            }
+            rest = if d > 0 { rest / size } else { 0 };
+        }
+        Ok((0..).zip(at).collect())
+    }
+
+    fn zip_words(&mut self) -> Check {
+        ensure!(self.pass.kernel.splat == 0, "elements are repeated");
+        let per_word = self.per_word();
+        for w in self.invocations() {
+            let mut results = Vec::new();
+            for j in 0..per_word {
+                let o = match per_word {
+                    1 => w,
+                    _ => self.output_at(w, j),
+                };
+                if o >= self.p.items {
+                    continue;
+                }
+                let element = self.dst.at(self.p.dst_delta + o)?;
+                let mut from = Vec::new();
+                for (input, at) in self.combined(o)? {
+                    let bind = &self.zipped[input];
+                    ensure!(bind.element == self.dst.element, "{:?} by vec4", bind.slot);
+                    from.push(self.machine.zipped(bind.slot, bind.at(at)?)?);
+                }
+                results.push((j, self.merged(element, from)?));
+            }
+            if per_word == 1 {
+                for (_, cell) in results {
+                    self.emit(w, cell)?;
+                }
+            } else {
+                self.write_word(w, results)?;
             }
         }
         Ok(())
     }
 
-    /// Adds wide row `t` to the columns low..high of a vec4, in rising order or again.
-    fn take(
-        &self,
-        lists: &mut [Vec<u32>],
-        first: u32,
-        v: u32,
-        t: u32,
-        low: u32,
-        high: u32,
-    ) -> Check {
-        self.edge(first + t * self.p.width + v, low, high)?;
-        for list in &mut lists[low as usize..high as usize] {
-            let met = list.last().copied().unwrap_or(0);
-            ensure!(t >= met, "wide row {t} after {met}");
-            list.push(t);
+    fn zip_vecs(&mut self) -> Check {
+        let e = self.e;
+        ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
+        let items = self.p.items;
+        for v in self.invocations().filter(|&v| v < items) {
+            let to = self.dst.at(self.p.dst_delta + v)?;
+            let mut cells = vec![Vec::new(); e as usize];
+            for (input, at) in self.combined(v)? {
+                let bind = &self.zipped[input];
+                let splat = self.pass.kernel.splat >> input & 1 == 1;
+                let (slot, from) = (bind.slot, bind.at(at)?);
+                let unit = if splat { 16 / u64::from(e) } else { 16 };
+                ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
+                for (j, cell) in (0..).zip(&mut cells) {
+                    let element = if splat { from } else { from * e + j };
+                    cell.push(self.machine.zipped(slot, element)?);
+                }
+            }
+            for (element, from) in (to * e..).zip(cells) {
+                let cell = self.merged(element, from)?;
+                self.put_zipped(element, cell)?;
+            }
         }
         Ok(())
     }
@@ -431,4 +677,16 @@ impl Span {
     fn high(self, v: u32, e: u32) -> u32 {
         (v * e + e).min(self.end) - v * e
     }
+}
+
+/// `Slice` of matrix.wgsl.
+#[derive(Clone, Copy)]
+struct Slice {
+    start: u32,
+    first: u32,
+    skew: u32,
+    ends: u32,
+    begin: u32,
+    end: u32,
+    part: u32,
 }

@@ -19,6 +19,9 @@ const SHAPES: &[[u64; 3]] = &[
     [2, 150, 1],
     [1, 515, 1],
     [33, 31, 1],
+    [70, 16, 1],
+    [41, 32, 1],
+    [9, 80, 1],
     [1, 2, 2],
     [1, 5, 40],
     [1, 3, 16],
@@ -51,6 +54,47 @@ const SCATTERED: &[(&[u64], &[i64])] = &[
     (&[2, 30, 2, 20], &[0, 3]),
     (&[1, 1, 12, 1, 33], &[3, 4]),
 ];
+
+/// Shapes of the inputs of Min and Max.
+const ZIPPED: &[&[&[u64]]] = &[
+    &[&[], &[]],
+    &[&[1], &[1, 1, 1]],
+    &[&[5], &[5]],
+    &[&[37], &[37], &[37]],
+    &[&[64], &[]],
+    &[&[67], &[1], &[67]],
+    &[&[3, 64], &[64]],
+    &[&[3, 64], &[3, 1]],
+    &[&[3, 64], &[1, 64], &[3, 1], &[]],
+    &[&[48], &[5, 1], &[2, 1, 48]],
+    &[&[7, 5], &[5]],
+    &[&[7, 5], &[7, 1]],
+    &[&[7, 1], &[1, 5]],
+    &[&[16, 1], &[1, 16]],
+    &[&[2, 3, 4, 16], &[3, 1, 16]],
+    &[&[2, 3, 4, 16], &[2, 1, 4, 1], &[3, 1, 1]],
+    &[&[2, 1, 3, 1, 2, 1, 5], &[1, 2, 1, 2, 1, 3, 1]],
+    &[&[0, 3], &[1]],
+    &[&[0, 3], &[1, 1]],
+    &[&[1, 257], &[3, 1]],
+    &[&[2, 33, 32], &[33, 1], &[2, 1, 32]],
+    // Nine and ten dimensions that cannot be merged.
+    &[&[2, 1, 2, 1, 2, 1, 2, 1, 3], &[1, 2, 1, 2, 1, 2, 1, 2, 1]],
+    &[
+        &[2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
+        &[1, 2, 1, 2, 1, 2, 1, 2, 1, 16],
+        &[2, 2, 1, 1, 2, 2, 1, 1, 2, 1],
+    ],
+];
+
+/// Min or Max of these shapes, and of eleven inputs of which they are the first.
+fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
+    let eleven: Vec<_> = shapes.iter().cycle().take(11).collect();
+    vec![
+        Problem::min(dtype, shapes).expect("a problem"),
+        Problem::max(dtype, &eleven).expect("a problem"),
+    ]
+}
 
 /// Devices and tunings that plans must do on, by name.
 fn devices() -> Vec<(String, Caps)> {
@@ -85,7 +129,13 @@ fn devices() -> Vec<(String, Caps)> {
             all.push((format!("rows by {lanes}, chunked {chunked}"), caps));
         }
     }
-    for family in [Family::Each, Family::Columns, Family::Rows] {
+    for family in [
+        Family::Each,
+        Family::Columns,
+        Family::Strips,
+        Family::Rows,
+        Family::ShortRows,
+    ] {
         let caps = class(AdapterClass::Integrated);
         let tuning = Tuning {
             force: Some(family),
@@ -100,6 +150,20 @@ fn devices() -> Vec<(String, Caps)> {
         (t.workgroup, t.row_lanes) = (256, 256);
         (t.wide_bytes, t.invocations) = (4096, 1 << 18);
     });
+    let few = Caps {
+        storage_buffers: 4,
+        ..class(AdapterClass::Integrated)
+    };
+    all.push(("four storage buffers".into(), few));
+    let short = eager(|t| {
+        (t.workgroup, t.invocations) = (4, 1);
+        t.force = Some(Family::ShortRows);
+    });
+    all.push(("short rows, three a lane".into(), short));
+    let strips = eager(|t| t.force = Some(Family::Strips));
+    all.push(("strips forced, eager".into(), strips));
+    let columns = eager(|t| t.force = Some(Family::Columns));
+    all.push(("columns forced, eager".into(), columns));
     all.push(("narrow".into(), narrow));
     all.push(("wide".into(), wide));
     all
@@ -117,8 +181,14 @@ fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     }
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
+    let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, Family::ShortRows | Family::ZipVecs);
+    let aligned = plan.passes().iter().any(vecs);
     for step in steps {
-        let shift = [step * problem.dtype().size(), step * largest];
+        // These plans are for buffers that begin with a vec4.
+        let shift = match aligned {
+            true => [step * 16; 2],
+            false => [step * problem.dtype().size(), step * largest],
+        };
         run(problem, caps, &plan, plan.passes(), shift)
             .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
     }
@@ -130,12 +200,14 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     for pass in plan.passes() {
         let (kernel, p) = (&pass.kernel, &pass.params);
         let rows = kernel.family == Family::Rows;
-        let columns = kernel.family == Family::Columns;
+        let family = kernel.family;
+        let columns = matches!(family, Family::Columns | Family::Strips);
+        let zip = pass.zip.as_ref().map(|(zip, _)| zip);
         let per_matrix = u64::from(p.total).max(1);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
         let wide = p.width * 128 / kernel.keys.bits();
         let cases = [
-            (kernel.family.name(), true),
+            (family.name(), true),
             ("merged records", p.merge == 1),
             ("a base", p.base > 0),
             ("a folded grid", pass.workgroups[1] > 1),
@@ -143,14 +215,21 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("rows in slices", rows && p.slices > 1),
             ("rows by lanes", rows && kernel.lanes > 1),
             ("rows abreast", rows && kernel.lanes > 1 && !kernel.chunked),
-            ("rows in turn", rows && p.reps > 1),
+            (
+                "short rows in turn",
+                family == Family::ShortRows && p.slice > 1,
+            ),
+            ("odd strips", family == Family::Strips && p.width % 2 == 1),
+            ("chained inputs", pass.zip.is_some() && p.merge == 1),
+            ("repeated elements", kernel.splat > 0),
+            ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
             ("columns direct", columns && kernel.out != Out::Record),
             ("columns in slices", columns && p.slices > 1),
             ("columns folded", columns && wide > p.inner),
             ("columns in matrices", columns && outer > 1),
             (
                 "finished by lanes",
-                kernel.family == Family::Finish && kernel.lanes > 1,
+                family == Family::Finish && kernel.lanes > 1,
             ),
             ("raw copies", kernel.raw),
         ];
@@ -158,7 +237,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 20;
+const FEATURES: usize = 28;
 
 #[test]
 fn every_element_reaches_its_output_once_over_the_grid() {
@@ -175,6 +254,9 @@ fn every_element_reaches_its_output_once_over_the_grid() {
                 problems.push(min.clone());
                 let none = Problem::reduce_min(dtype, shape, &[]).expect("a problem");
                 problems.push(none.noop_with_empty_axes(true).expect("a copy"));
+            }
+            for shapes in ZIPPED {
+                problems.extend(zips(dtype, shapes));
             }
             for problem in problems {
                 match check(&problem, &caps, &[0, 1, 5]) {
@@ -224,11 +306,14 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Each),
             Some(Family::Rows),
             Some(Family::Columns),
+            Some(Family::Strips),
+            Some(Family::ShortRows),
         ])
     };
-    let sizes = prop::array::uniform7(size());
-    (small(), small(), any::<bool>(), small(), family(), sizes).prop_map(
-        |(workgroup, row_lanes, chunked, reps, force, s)| Tuning {
+    let sizes = prop::array::uniform9(size());
+    let flags = any::<(bool, bool)>();
+    (small(), small(), flags, family(), sizes).prop_map(
+        |(workgroup, row_lanes, (chunked, strips), force, s)| Tuning {
             workgroup,
             row_lanes,
             lane_bytes: s[0],
@@ -239,7 +324,9 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             each_row_bytes: s[4],
             each_column_len: s[5],
             wide_bytes: s[6],
-            reps,
+            short_row_bytes: s[7],
+            short_rows: s[8],
+            strips,
             force,
         },
     )

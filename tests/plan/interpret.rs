@@ -35,12 +35,15 @@ pub struct Truth {
     pub place: Vec<u32>,
     pub outputs: usize,
     pub len: u64,
+    /// Of an elementwise problem: per output one element of each input, counted through all.
+    zipped: Vec<Vec<u32>>,
 }
 
 impl Truth {
     pub fn new(problem: &Problem) -> Truth {
+        let zips = problem.op().is_elementwise() && !problem.is_copy();
         let shape = &problem.inputs()[0];
-        let n: u64 = shape.iter().product();
+        let n: u64 = if zips { 0 } else { shape.iter().product() };
         let reduced = |d: usize| !problem.is_copy() && problem.reduced().get(d) == Some(&true);
         let walk = |flat: u64| {
             let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
@@ -60,8 +63,45 @@ impl Truth {
             place,
             outputs,
             len,
+            zipped: if zips { zipped(problem) } else { Vec::new() },
         }
     }
+
+    /// Per output the input elements that compete for it.
+    fn expected(&self) -> Vec<Vec<u32>> {
+        if !self.zipped.is_empty() {
+            return self.zipped.clone();
+        }
+        let mut expected = vec![Vec::new(); self.outputs];
+        for (flat, &output) in self.output.iter().enumerate() {
+            expected[output as usize].push(flat as u32);
+        }
+        expected
+    }
+}
+
+/// Broadcasting as ONNX tells it, coordinate by coordinate.
+fn zipped(problem: &Problem) -> Vec<Vec<u32>> {
+    let output = &problem.outputs()[0].shape;
+    let n: u64 = output.iter().product();
+    let of = |flat: u64| {
+        let mut coordinates = vec![0; output.len()];
+        let mut rest = flat;
+        for (c, size) in coordinates.iter_mut().zip(output).rev() {
+            *c = rest % size;
+            rest /= size;
+        }
+        let mut before = 0;
+        let element = |shape: &Vec<u64>| {
+            let own = &coordinates[output.len() - shape.len()..];
+            let place = |at: u64, (&c, &size): (&u64, &u64)| at * size + c.min(size - 1);
+            let element = before + own.iter().zip(shape).fold(0, place);
+            before += shape.iter().product::<u64>();
+            element as u32
+        };
+        problem.inputs().iter().map(element).collect()
+    };
+    (0..n).map(of).collect()
 }
 
 /// A view as a pass sees it, aligned as `bound.rs` does it.
@@ -143,13 +183,11 @@ impl Machine<'_> {
             self.records.iter().all(Option::is_none),
             "records are left over"
         );
-        let mut expected = vec![Vec::new(); self.truth.outputs];
-        for (flat, &output) in self.truth.output.iter().enumerate() {
-            expected[output as usize].push(flat as u32);
-        }
+        let expected = self.truth.expected();
+        let zips = !self.truth.zipped.is_empty();
         let copied = self.problem.is_copy();
         let constant = match self.problem.op().is_index() {
-            _ if copied => None,
+            _ if copied || zips => None,
             true => (self.truth.len == 1).then_some(0),
             false => (self.truth.len == 0).then(|| empty(self.problem)),
         };
@@ -159,7 +197,10 @@ impl Machine<'_> {
                 (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
                 (Some(Cell::Of(from)), None) => {
                     from.sort_unstable();
-                    from.dedup();
+                    // A minimum may take an element again; elementwise none does.
+                    if !zips {
+                        from.dedup();
+                    }
                     ensure!(
                         *from == expected,
                         "output {o} is of {from:?}, not of {expected:?}"
@@ -236,6 +277,18 @@ impl Machine<'_> {
         })
     }
 
+    /// An element of an input, counted through all inputs.
+    pub fn zipped(&self, slot: Slot, element: u32) -> Check<u32> {
+        let Slot::Input(i) = slot else {
+            return Err(format!("elements are read from {slot:?}"));
+        };
+        let elements = |shape: &Vec<u64>| shape.iter().product::<u64>();
+        let inputs = self.problem.inputs();
+        ensure!(u64::from(element) < elements(&inputs[i]), "no {element}");
+        let before: u64 = inputs[..i].iter().map(elements).sum();
+        Ok(before as u32 + element)
+    }
+
     /// The input elements that an element of a slot stands for.
     fn contents(&self, slot: Slot, element: u32) -> Check<Vec<u32>> {
         match slot {
@@ -269,6 +322,8 @@ pub struct Run<'m, 'a> {
     pub p: Params,
     pub src: Option<Bind>,
     pub indices: Option<Bind>,
+    /// The inputs of an elementwise pass.
+    pub zipped: Vec<Bind>,
     pub dst: Bind,
     /// Elements of the source in a vec4.
     pub e: u32,
@@ -282,7 +337,9 @@ impl<'m, 'a> Run<'m, 'a> {
         let bind = |view: &Option<View>| view.as_ref().map(|v| machine.bind(v)).transpose();
         let (src, indices) = (bind(&pass.src)?, bind(&pass.indices)?);
         let dst = machine.bind(&pass.dst)?;
-        for read in [&src, &indices].into_iter().flatten() {
+        let views = pass.zip.iter().flat_map(|(_, views)| views);
+        let zipped = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
+        for read in [&src, &indices].into_iter().flatten().chain(&zipped) {
             ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
         }
         limits(pass, machine.caps)?;
@@ -319,6 +376,7 @@ impl<'m, 'a> Run<'m, 'a> {
             p,
             src,
             indices,
+            zipped,
             dst,
             written: HashSet::new(),
         })
@@ -420,7 +478,26 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
+    /// What an output of an elementwise pass becomes: with what the pass before left there, or
+    /// without.
+    pub fn merged(&self, output: u32, mut from: Vec<u32>) -> Check<Cell> {
+        ensure!(self.dst.slot == Slot::Output(0), "not to the output");
+        match (&self.machine.results[output as usize], self.p.merge) {
+            (Some(Cell::Of(before)), 1) => from.extend(before),
+            (None, 0) => {}
+            (cell, merge) => return Err(format!("output {output} is {cell:?}, merge {merge}")),
+        }
+        Ok(Cell::Of(from))
+    }
+
+    /// An element of a vec4 of outputs.
+    pub fn put_zipped(&mut self, element: u32, cell: Cell) -> Check {
+        ensure!(self.written.insert(element), "{element} is written twice");
+        self.put(element as usize, cell)
+    }
+
     fn put(&mut self, element: usize, cell: Cell) -> Check {
+        let chained = self.pass.zip.is_some() && self.p.merge == 1;
         let machine = &mut *self.machine;
         let cells = match self.dst.slot {
             Slot::Output(0) => &mut machine.results,
@@ -428,7 +505,7 @@ impl<'m, 'a> Run<'m, 'a> {
             other => return Err(format!("results are written to {other:?}")),
         };
         ensure!(
-            cells[element].is_none(),
+            cells[element].is_none() != chained,
             "element {element} is written twice"
         );
         cells[element] = Some(cell);
@@ -493,10 +570,28 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         "{} iterations",
         pass.iterations
     );
-    for view in [pass.src, pass.indices, Some(pass.dst)]
-        .into_iter()
-        .flatten()
-    {
+    let zipped = pass.zip.iter().flat_map(|(_, views)| views.iter().copied());
+    let own = [pass.src, pass.indices, Some(pass.dst)];
+    let uniforms = 1 + usize::from(pass.zip.is_some());
+    let storage = kernel.bindings().len() - uniforms;
+    ensure!(
+        storage <= caps.storage_buffers as usize,
+        "{storage} storage buffers"
+    );
+    if let Some((zip, views)) = &pass.zip {
+        ensure!(
+            kernel.is_zip() && views.len() == kernel.inputs as usize && views.len() <= 8,
+            "{} inputs",
+            views.len()
+        );
+        ensure!(zip.shape.len() <= 8, "{} dimensions", zip.shape.len());
+        let outputs: u64 = zip.shape.iter().map(|&s| u64::from(s)).product();
+        ensure!(
+            outputs == pass.params.items.into() && outputs <= 1 << 30,
+            "{outputs} outputs"
+        );
+    }
+    for view in own.into_iter().flatten().chain(zipped) {
         ensure!(view.bytes <= caps.binding_bytes, "{view:?} is too long");
     }
     Ok(())

@@ -46,7 +46,7 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
         slice_bytes: 64,
         each_column_len: 2,
         wide_bytes: 32,
-        reps: 3,
+        short_rows: 3,
         ..real.tuning.clone()
     };
     change(&mut tuning);
