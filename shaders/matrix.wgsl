@@ -55,22 +55,13 @@ fn column_block(acc: Acc, at: u32, pitch: u32, t: u32) -> Acc {
     return acc_block(acc, a, b, t);
 }
 
-// What is left of the whole rows; past the last one that again, which does no harm.
+// What is left of the whole rows.
 fn column_rest(acc: Acc, s: Slice, v: u32, t: u32) -> Acc {
-    if t + 1u >= s.end {
-        return acc;
+    var rest = acc;
+    for (var u = t; u + 1u < s.end; u++) {
+        rest = acc_take(rest, src[s.first + u * P.width + v], E, u);
     }
-    let at = s.first + v;
-    let last = s.end - 2u;
-    let t1 = min(t + 1u, last) * P.width;
-    let t2 = min(t + 2u, last) * P.width;
-    let t3 = min(t + 3u, last) * P.width;
-    let t4 = min(t + 4u, last) * P.width;
-    let t5 = min(t + 5u, last) * P.width;
-    let t6 = min(t + 6u, last) * P.width;
-    let a = Rows(src[at + t * P.width], src[at + t1], src[at + t2], src[at + t3]);
-    let b = Rows(src[at + t4], src[at + t5], src[at + t6], src[at + last * P.width]);
-    return acc_block(acc, a, b, t);
+    return rest;
 }
 
 // The wide row of column i of vec4 v, of which the block is known.

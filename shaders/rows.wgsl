@@ -84,20 +84,8 @@ fn scan(s: Span, w: Walk) -> Found {
         );
         found = taken(found, settle(k), at);
     }
-    if at < w.end {
-        // Past the end the last vec4 is read again: it does no harm to a minimum.
-        let last = w.end - 1u;
-        let k = block_key(
-            src[at],
-            src[min(at + step, last)],
-            src[min(at + 2u * step, last)],
-            src[min(at + 3u * step, last)],
-            src[min(at + 4u * step, last)],
-            src[min(at + 5u * step, last)],
-            src[min(at + 6u * step, last)],
-            src[last],
-        );
-        found = taken(found, settle(k), at);
+    for (; at < w.end; at += step) {
+        found = taken(found, settle(part_key(src[at], 0u, E)), at);
     }
     return taken(found, edge_key(s, s.last), s.last);
 }
@@ -117,25 +105,15 @@ fn preferred(a: u32, b: u32) -> u32 {
     return select(min(a, b), max(a, b), LAST != 0u);
 }
 
-// The same for four vec4; past the end the last one serves again.
-fn find_four(s: Span, w: Walk, at: u32, want: Key) -> u32 {
-    let none = nowhere().x;
-    let step = lane_step();
-    let last = w.end - 1u;
-    let a = find_in(s, min(at, last), want, none);
-    let b = find_in(s, min(at + step, last), want, none);
-    let c = find_in(s, min(at + 2u * step, last), want, none);
-    let d = find_in(s, min(at + 3u * step, last), want, none);
-    return preferred(preferred(a, b), preferred(c, d));
-}
-
-// The place in the binding of the element a lane found.
+// The place in the binding of the element a lane found. Past the end the last vec4 serves again.
 fn find(s: Span, w: Walk, found: Found) -> u32 {
-    if found.block == s.first || found.block == s.last {
-        return find_in(s, found.block, found.key, nowhere().x);
+    let alone = found.block == s.first || found.block == s.last;
+    var place = nowhere().x;
+    for (var j = 0u; j < 8u; j++) {
+        let v = select(min(found.block + j * lane_step(), w.end - 1u), found.block, alone);
+        place = preferred(place, find_in(s, v, found.key, nowhere().x));
     }
-    let half = found.block + 4u * lane_step();
-    return preferred(find_four(s, w, found.block, found.key), find_four(s, w, half, found.key));
+    return place;
 }
 
 // The least key of a group of lanes, for all of them.

@@ -719,7 +719,7 @@ impl Planner<'_> {
     /// block of rows.
     fn column_ends(&self, element: u64) -> u64 {
         let vecs = if self.strips() { 2 } else { 1 };
-        vecs * (16 / element) * (BLOCK_ROWS + 1) + 1
+        vecs * ((16 / element) * (BLOCK_ROWS + 1) + BLOCK_ROWS) + 1
     }
 
     fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
@@ -865,7 +865,8 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 2;
+        // Beside the blocks up to seven single vec4, and as many of a block to find the element.
+        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 18;
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,

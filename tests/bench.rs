@@ -37,6 +37,7 @@ fn a_case_is_verified_timed_and_written_down() {
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.starts_with("device: "), "{stderr}");
     assert!(stdout.contains("tiny") && stdout.contains("read ceiling"));
+    assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
 
     let json = fs::read(folder.path().join("out.json")).unwrap();
     let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();

@@ -176,7 +176,7 @@ impl<'a> Ceiling<'a> {
         Ok((last + fastest) / 2.0)
     }
 
-    /// A line for people.
+    /// For people.
     pub fn line(&self) -> String {
         let mut rounds = self.rounds.clone();
         rounds.sort_by(f64::total_cmp);
@@ -190,7 +190,8 @@ impl<'a> Ceiling<'a> {
             Kind::Copy => "copy",
         };
         format!(
-            "{name} ceiling: {median:.1} GB/s ({least:.1} to {most:.1}, {count} rounds) by {fastest}"
+            "{name} ceiling: {median:.1} GB/s ({least:.1} to {most:.1} in {count} rounds)\n  \
+             by {fastest}"
         )
     }
 }

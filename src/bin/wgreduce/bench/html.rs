@@ -16,6 +16,8 @@ const ROW_HEIGHT: u32 = 20;
 /// For names, at the left, and for figures, at the right.
 const NAMES: u32 = 240;
 const FIGURES: i32 = 180;
+/// Size of text, as plotters counts it: 13 pixels.
+const TEXT: u32 = 16;
 /// Above the bars, for the axis.
 const AXIS: u32 = 30;
 
@@ -89,7 +91,7 @@ fn chart(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
             .disable_y_axis()
             .x_labels(8)
             .x_label_formatter(&|share| format!("{share:.0}%"))
-            .label_style(("sans-serif", 13))
+            .label_style(("sans-serif", TEXT))
             .light_line_style(BLACK.mix(0.0))
             .draw()?;
         // The axis points up, the rows go down.
@@ -115,7 +117,7 @@ fn chart(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
 }
 
 fn anchored(side: HPos) -> TextStyle<'static> {
-    let style = TextStyle::from(("sans-serif", 13).into_font());
+    let style = TextStyle::from(("sans-serif", TEXT).into_font());
     style.pos(Pos::new(side, VPos::Center))
 }
 

@@ -178,6 +178,7 @@ fn share(ratio: f64) -> String {
 mod tests {
     use super::*;
     use crate::bench::catalogue::catalogue;
+    use wgreduce::wgpu::{Backend, DeviceType};
 
     #[test]
     fn the_table_of_the_whole_catalogue_fits_a_hundred_columns() {
@@ -208,6 +209,31 @@ mod tests {
         let wrong = text.lines().nth(1).unwrap_or_default();
         assert!(wrong.contains(" - ") && wrong.ends_with("NO"), "{wrong}");
         assert!(text.contains("######## 909%"), "{text}");
+    }
+
+    #[test]
+    fn a_wrong_result_is_said_and_not_timed() {
+        let report = Report {
+            info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
+            rows: vec![Row {
+                case: catalogue()[0].clone(),
+                plan: Vec::new(),
+                bytes: 1,
+                measured: Err("at [0]: expected 1, got 2".into()),
+                cpu_ns: 1,
+                ceiling_gbps: 1.0,
+            }],
+            ceilings: Vec::new(),
+            left_out: vec!["huge: no room".into()],
+        };
+        let rows: Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!(rows[0]["verified"], false);
+        for absent in ["gpu_ns", "wall_ns", "gbps", "ratio"] {
+            assert!(rows[0][absent].is_null(), "{absent}");
+        }
+        let text = report.text();
+        assert!(text.contains("wrong: A argmin bfloat16: at [0]: expected 1, got 2"));
+        assert!(text.ends_with("left out: huge: no room\n"), "{text}");
     }
 
     #[test]

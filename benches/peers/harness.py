@@ -1,0 +1,204 @@
+"""What every peer shares: the cases, their data, NumPy's answers, the clock and the JSON.
+
+A peer is an object with `name`, `device` and `prepare(x, op, axes)`, which returns its result as a
+NumPy array and a function that times it. It raises what it likes where it has no kernel.
+"""
+
+import argparse
+import json
+import signal
+import statistics
+import sys
+import time
+
+import numpy as np
+
+DTYPES = ["float32", "int32", "float16", "uint8", "int8", "bfloat16", "float64", "int64"]
+try:
+    from ml_dtypes import bfloat16  # NumPy has none of its own.
+except ImportError:
+    DTYPES.remove("bfloat16")
+
+# Names, shapes and axes as in benches/catalogue.rs, so that rows meet those of `wgreduce bench`.
+PEERS = [
+    ("A", (1, 1 << 24), (1,)),
+    ("B", (4096, 4096), (1,)),
+    ("C", (4096, 4096), (0,)),
+    ("D", (1 << 20, 16), (1,)),
+    ("E", (64, 512, 512), (1,)),
+    ("F", (1_000_000, 3), (0,)),
+]
+# float32 only, for a real GPU.
+LARGE = [
+    ("huge", (1, 1 << 28), (1,)),
+    ("cube512-0", (512, 512, 512), (0,)),
+    ("cube512-1", (512, 512, 512), (1,)),
+    ("cube512-2", (512, 512, 512), (2,)),
+    ("odd4095", (32, 512, 4095), (2,)),
+    ("pixels151", (1, 513, 513, 151), (3,)),
+    ("middle50", (50, 10_000, 50), (1,)),
+    ("rows8", (1 << 20, 8), (1,)),
+    ("columns8", (300_000, 8), (0,)),
+    ("flat", (1, 1_215_488), (1,)),
+    ("vocab8", (8, 151_936), (1,)),
+    ("vocab1", (1, 129_280), (1,)),
+    ("tiny", (8, 1000), (1,)),
+    ("scattered02", (64, 128, 64, 32), (0, 2)),
+]
+
+
+def dtype_of(name):
+    return np.dtype(bfloat16 if name == "bfloat16" else name)
+
+
+def cases(large):
+    """What matters most comes first: time may run out."""
+    for dtype in map(dtype_of, DTYPES):
+        for name, shape, axes in PEERS:
+            shape = list(shape)
+            if dtype.itemsize == 8:  # The bytes stay.
+                shape[axes[0]] //= 2
+            yield name, tuple(shape), axes, dtype
+        if large and dtype == np.float32:
+            for case in LARGE:
+                yield *case, dtype
+
+
+def data(shape, axes, dtype):
+    """Noise whose minimum lies late in its row, and twice.
+
+    A peer that stops early or takes another of equal minima shall not pass by luck, and small
+    integers would have their minimum among the first few hundred.
+    """
+    rng = np.random.default_rng(1)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        lowest = info.min
+        x = rng.integers(lowest + 1, info.max, shape, dtype, endpoint=True)
+    else:
+        lowest = -1
+        x = rng.random(shape, np.float64 if dtype.itemsize == 8 else np.float32)
+        x -= 0.5
+        x = x.astype(dtype, copy=False)
+    if len(axes) == 1:
+        rows = np.moveaxis(x, axes[0], -1)
+        n = rows.shape[-1]
+        first = rng.integers(n // 2, n, (*rows.shape[:-1], 1))
+        np.put_along_axis(rows, first, dtype.type(lowest), -1)
+        rows[..., -1] = lowest
+    return x
+
+
+def numpy_answer(x, op, axes):
+    return x.argmin(axes[0]) if op == "argmin" else x.min(axes)
+
+
+def difference(x, op, axes, expected, result):
+    """What is wrong with a result; None if it is NumPy's."""
+    if result.size != expected.size:
+        return f"{result.size} elements, not {expected.size}"
+    result = result.reshape(expected.shape)
+    wrong = result != expected
+    if not wrong.any():
+        return None
+    where = tuple(int(i) for i in np.argwhere(wrong)[0])
+    text = f"{int(wrong.sum())} of {wrong.size} differ, at {list(where)} {result[where]}"
+    text += f", not {expected[where]}"
+    if op == "argmin":
+        rows = np.moveaxis(x, axes[0], -1)
+        inside = (result >= 0) & (result < rows.shape[-1])
+        if inside.all():
+            chosen = np.take_along_axis(rows, result[..., None].astype(np.int64), -1)[..., 0]
+            if (chosen == x.min(axes)).all():
+                text += " (minima all, but not the first)"
+    return text
+
+
+def clock():
+    start = time.perf_counter_ns()
+    return lambda: time.perf_counter_ns() - start
+
+
+def wall(call):
+    """For a call that returns when its work is done."""
+
+    def once():
+        elapsed = clock()
+        call()
+        return elapsed()
+
+    return {"wall_ns": median(once)}
+
+
+def median(once, warm_up=2, least=3, most=15, enough_ns=250_000_000):
+    """The median of what `once` returns, in nanoseconds."""
+    for _ in range(warm_up):
+        once()
+    times = []
+    while len(times) < least or len(times) < most and sum(times) < enough_ns:
+        times.append(once())
+    return int(statistics.median(times))
+
+
+def main(make_peers, parser=None):
+    """Verifies and times; `make_peers(args)` returns peers, and says on stderr what is missing."""
+    parser = parser or argparse.ArgumentParser()
+    parser.add_argument("--filter", default="", help="part of a case's line, as 'A argmin float32'")
+    parser.add_argument("--large", action="store_true", help="also the large float32 shapes")
+    parser.add_argument("--json", default="-", help="a file in place of stdout")
+    args = parser.parse_args()
+    # What `timeout` stops keeps what it has measured.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(124))
+    rows = []
+    try:
+        peers = make_peers(args)
+        for case in cases(args.large) if peers else ():
+            run(case, peers, args.filter, rows)
+    finally:
+        text = json.dumps(rows, indent=1) + "\n"
+        if args.json == "-":
+            sys.stdout.write(text)
+        else:
+            with open(args.json, "w") as file:
+                file.write(text)
+
+
+def run(case, peers, part, rows):
+    """All peers on one shape and type, one operator after the other."""
+    name, shape, axes, dtype = case
+    ops = ["argmin", "reduce-min"] if len(axes) == 1 else ["reduce-min"]
+    ops = [op for op in ops if part in f"{name} {op} {dtype}"]
+    if not ops:
+        return
+    x = data(shape, axes, dtype)
+    for op in ops:
+        expected = numpy_answer(x, op, axes)
+        for peer in peers:
+            row = {"peer": peer.name, "case": name, "op": op, "dtype": str(dtype)}
+            row |= {"shape": shape, "axes": axes, "device": peer.device}
+            row |= measured(peer, x, op, axes, expected)
+            rows.append(row)
+            say(line(row))
+
+
+def measured(peer, x, op, axes, expected):
+    """`verified` is null where the peer gave no answer at all."""
+    row = {"gpu_ns": None, "wall_ns": None, "verified": None}
+    try:
+        result, timing = peer.prepare(x, op, axes)
+        why = difference(x, op, axes, expected, np.asarray(result))
+        row["verified"] = why is None
+        return row | ({"error": why} if why else timing())
+    except Exception as e:  # Peers raise anything.
+        first = (str(e).strip() or repr(e)).splitlines()[0]
+        return row | {"verified": None, "error": first[:300]}
+
+
+def line(row):
+    what = f"{row['peer']}: {row['case']} {row['op']} {row['dtype']}"
+    ns = row["gpu_ns"] or row["wall_ns"]
+    return f"{what}: {row['error']}" if ns is None else f"{what}: {ns / 1e6:.3f} ms"
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
