@@ -506,7 +506,7 @@ impl Planner<'_> {
                 continue;
             }
             for (i, b) in group.boxes.iter().enumerate() {
-                let geometry = shortened(geometry, b, u64::from(step.keys.bits() / 8));
+                let geometry = shortened(geometry, b);
                 self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
             }
             self.finish(step, &first, geometry.parts())?;
@@ -641,8 +641,10 @@ impl Planner<'_> {
         if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
             return Geometry::Each;
         }
-        // A row of whole vec4, and a result that has words of its own.
-        let whole = (b.len * element).is_multiple_of(16) && self.aligned;
+        // Rows of whole vec4, also where bindings cut them, and a result that has words of its
+        // own.
+        let vecs = |len: u64| (len * element).is_multiple_of(16);
+        let whole = vecs(step.len) && vecs(b.len) && self.aligned;
         let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
@@ -1078,10 +1080,8 @@ pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
 }
 
 /// The same mapping for another part of the same segments, which may be shorter.
-fn shortened(geometry: Geometry, b: &Box3, element: u64) -> Geometry {
+fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
     match geometry {
-        // What is left of a segment may end inside a vec4.
-        Geometry::Short if !(b.len * element).is_multiple_of(16) => Geometry::Each,
         Geometry::Each | Geometry::Short => geometry,
         Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
             lanes,
