@@ -121,24 +121,19 @@ impl Run<'_, '_> {
         let mut met = found.last().copied().unwrap_or(0);
         while at < end {
             *loops += 1;
-            let last = end - 1;
-            let whole = at + 7 * step < end;
-            let block = match whole {
-                true => [0, 1, 2, 3, 4, 5, 6, 7].map(|i| at + i * step),
-                false => {
-                    let mut block = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| (at + i * step).min(last));
-                    (block[0], block[7]) = (at, last);
-                    block
-                }
+            let (block, next) = match at + 7 * step < end {
+                true => ((0..8).map(|j| at + j * step).collect(), at + 8 * step),
+                false => (vec![at], at + step),
             };
-            let half = at + 4 * step;
-            let four = |at: u32| [0, 1, 2, 3].map(|i| (at + i * step).min(last));
-            let looked = [four(at), four(half)].concat();
-            ensure!(
-                looked == block,
-                "a block of {block:?} is sought in {looked:?}"
-            );
+            // Where `find` looks if this block wins: in all of it, and else only where the
+            // slice goes on, so that any equal it meets there is as good.
             ensure!(at != s.first && at != s.last, "a block like an edge");
+            let mut looked = (0..8).map(|j| (at + j * step).min(end - 1));
+            let within = looked.clone().all(|v| v > s.first && v < s.last && v >= at);
+            ensure!(
+                within && block.iter().all(|v| looked.any(|l| l == *v)),
+                "a block of {block:?} is not found"
+            );
             let from = found.len();
             for v in block {
                 found.extend(self.vec4(v)?);
@@ -149,10 +144,10 @@ impl Run<'_, '_> {
                 "a block before one that was met"
             );
             met = positions.iter().max().copied().unwrap_or(met);
-            at += 8 * step;
-            if !whole {
-                break;
-            }
+            at = next;
+        }
+        if self.pass.kernel.index {
+            *loops += 8;
         }
         let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
         if s.last != s.first {
@@ -323,14 +318,11 @@ impl Run<'_, '_> {
             t += BLOCK;
         }
         // column_rest
-        if t + 1 < s.end {
-            let last = s.end - 2;
-            let mut rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|i| (t + i).min(last));
-            (rows[0], rows[7]) = (t, last);
-            for row in rows {
-                self.vec4(s.first + row * p.width + v)?;
-                self.take(&mut lists, [t, row], 0, e)?;
-            }
+        while t + 1 < s.end {
+            *loops += 1;
+            self.vec4(s.first + t * p.width + v)?;
+            self.take(&mut lists, [t, t], 0, e)?;
+            t += 1;
         }
         // column_end
         if s.end >= s.begin + 2 {
@@ -390,20 +382,23 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// `column_row` looks for a column's row among all the rows of its block and no others.
+    /// `column_row` looks for a column's row first among all the rows of its block, then only
+    /// among rows that were taken later: an equal there would have won where the last one does.
     fn sought(&self, s: Slice, taken: &[(u32, u32)]) -> Check {
+        let mut at = 0;
         for of_block in taken.chunk_by(|a, b| a.0 == b.0) {
             let block = of_block[0].0;
-            let mut rows: Vec<u32> = of_block.iter().map(|&(_, t)| t).collect();
-            rows.dedup();
             let looked = match block <= s.begin || block + 1 >= s.end {
                 true => block..block + 1,
                 false => block..(block + BLOCK).min(s.end - 1),
             };
+            let rows = taken[at..].iter().map(|&(_, t)| t);
             ensure!(
-                looked.clone().eq(rows.iter().copied()),
-                "rows {rows:?} are sought in {looked:?}"
+                looked.len() >= of_block.len() && looked.clone().eq(rows.take(looked.len())),
+                "the {} rows of {block} are sought in {looked:?}",
+                of_block.len()
             );
+            at += of_block.len();
         }
         Ok(())
     }

@@ -37,6 +37,8 @@ pub struct Truth {
     pub len: u64,
     /// Whether the problem is elementwise, on several inputs.
     zips: bool,
+    /// Elements of all inputs before each, and of all.
+    starts: Vec<u32>,
     /// Per output the input elements that compete for it; of an elementwise problem one of each
     /// input, counted through all.
     expected: Vec<Vec<u32>>,
@@ -61,6 +63,10 @@ impl Truth {
         let outputs = problem.outputs()[0].shape.iter().product::<u64>() as usize;
         let copied = problem.is_copy();
         let len = if copied { 1 } else { problem.reduced_len() };
+        let mut starts = vec![0];
+        for shape in problem.inputs() {
+            starts.push(starts[starts.len() - 1] + shape.iter().product::<u64>() as u32);
+        }
         let mut expected = match zips {
             true => zipped(problem),
             false => vec![Vec::new(); outputs],
@@ -74,6 +80,7 @@ impl Truth {
             outputs,
             len,
             zips,
+            starts,
             expected,
         }
     }
@@ -291,11 +298,9 @@ impl Machine<'_> {
         let Slot::Input(i) = slot else {
             return Err(format!("elements are read from {slot:?}"));
         };
-        let elements = |shape: &Vec<u64>| shape.iter().product::<u64>();
-        let inputs = self.problem.inputs();
-        ensure!(u64::from(element) < elements(&inputs[i]), "no {element}");
-        let before: u64 = inputs[..i].iter().map(elements).sum();
-        Ok(before as u32 + element)
+        let starts = &self.truth.starts[i..];
+        ensure!(element < starts[1] - starts[0], "no {element}");
+        Ok(starts[0] + element)
     }
 
     /// The input elements that an element of a slot stands for.

@@ -79,6 +79,22 @@ fn short_rows_take_one_pass() {
     assert_eq!(families(&plan), [Each], "{plan}");
 }
 
+/// Where bindings cut rows, or rows are no whole vec4, some parts would begin or end inside one.
+#[test]
+fn short_rows_that_are_cut_begin_and_end_with_a_vec4() {
+    let short = |binding, shape: [u64; 2]| {
+        let caps = fake(binding, 16, 3, 4);
+        let caps = caps.tuned(Tuning {
+            force: Some(ShortRows),
+            ..caps.tuning.clone()
+        });
+        let plan = planned(Problem::arg_min(DType::U64, &shape, 1), &caps);
+        families(&plan).contains(&ShortRows)
+    };
+    assert!(short(40, [2, 8]));
+    assert!(!short(40, [2, 7]));
+}
+
 #[test]
 fn a_middle_axis_is_columns_of_many_matrices() {
     for kind in CLASSES {
