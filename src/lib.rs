@@ -84,6 +84,7 @@ mod plan;
 mod problem;
 mod reducer;
 pub mod reference;
+mod schedule;
 mod selftest;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};

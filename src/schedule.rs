@@ -1,0 +1,997 @@
+//! Planning reductions: from a problem to passes.
+//!
+//! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes boxes
+//! (what one binding can see), a box becomes one or two passes: partial results as records,
+//! and records to results.
+
+use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::params::Params;
+use crate::plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
+use crate::problem::elements;
+use crate::{Caps, DType, Error, Op, Problem};
+
+/// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
+pub(crate) const MAX_BOX: u64 = 1 << 30;
+/// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
+const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
+/// Most boxes of a step: 8 TiB in bindings of 128 MiB.
+const MAX_DISPATCHES: u64 = 1 << 16;
+/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+const BLOCK_BYTES: u64 = 128;
+/// Rows a loop iteration of columns takes.
+const BLOCK_ROWS: u64 = 8;
+/// Least invocations of a workgroup: the outputs of 8 bits that share a word.
+const LEAST_WORKGROUP: u32 = 4;
+
+/// One group of reduced dimensions between what comes before and after.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    src: Slot,
+    dst: Slot,
+    out: Out,
+    keys: Keys,
+    outer: u64,
+    len: u64,
+    inner: u64,
+    index: bool,
+}
+
+/// A part of a step that one binding can see: contiguous in memory.
+#[derive(Clone, Copy, Debug)]
+struct Box3 {
+    /// First element, from the tensor's start.
+    at: u64,
+    /// First output, from the result's start.
+    out: u64,
+    outer: u64,
+    len: u64,
+    inner: u64,
+    /// Place of its first element in the segments.
+    base: u64,
+}
+
+/// Boxes whose outputs are the same: the parts of their segments.
+struct Group {
+    boxes: Vec<Box3>,
+}
+
+/// How a box is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Geometry {
+    Each,
+    Short,
+    Rows {
+        lanes: u64,
+        slices: u64,
+        slice: u64,
+    },
+    /// `fold` rows side by side; `slice` in wide rows.
+    Columns {
+        fold: u64,
+        slices: u64,
+        slice: u64,
+    },
+}
+
+impl Geometry {
+    /// Records an output takes.
+    fn parts(self) -> u64 {
+        match self {
+            Geometry::Each | Geometry::Short => 1,
+            Geometry::Rows { slices, .. } => slices,
+            Geometry::Columns { fold, slices, .. } => slices * fold,
+        }
+    }
+}
+
+pub(crate) struct Planner<'a> {
+    pub caps: &'a Caps,
+    pub problem: &'a Problem,
+    pub aligned: bool,
+    pub plan: Plan,
+}
+
+impl Planner<'_> {
+    pub(crate) fn problem(&mut self) -> Result<(), Error> {
+        let problem = self.problem;
+        let output = &problem.outputs()[0];
+        let outputs = elements(&output.shape);
+        if outputs == 0 {
+            return Ok(());
+        }
+        self.least()?;
+        let dtype = problem.dtype();
+        if problem.is_copy() {
+            return self.copy(outputs);
+        }
+        if problem.op().is_elementwise() {
+            return self.elementwise();
+        }
+        if problem.reduced_len() == 0 {
+            return self.fill(0, Out::value(dtype), identity(problem), outputs);
+        }
+        match problem.op().is_index() {
+            true => self.index(outputs),
+            false => self.values(outputs),
+        }
+    }
+
+    /// Refuses limits below what every plan needs.
+    fn least(&self) -> Result<(), Error> {
+        let caps = self.caps;
+        let needs = [
+            (
+                "a storage binding",
+                caps.offset_alignment + 16,
+                caps.binding_bytes,
+            ),
+            (
+                "a workgroup",
+                LEAST_WORKGROUP.into(),
+                caps.invocations.into(),
+            ),
+            (
+                "bytes of workgroup memory",
+                (16 * LEAST_WORKGROUP).into(),
+                caps.workgroup_bytes.into(),
+            ),
+        ];
+        match needs.into_iter().find(|&(_, needed, limit)| needed > limit) {
+            None => Ok(()),
+            Some((what, needed, limit)) => Err(Error::Limit {
+                what,
+                needed,
+                limit,
+            }),
+        }
+    }
+
+    fn copy(&mut self, n: u64) -> Result<(), Error> {
+        let step = Step {
+            index: false,
+            ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
+        };
+        for group in self.groups(&step, self.outputs_per_dispatch(step.out))? {
+            self.each(&step, &group.boxes[0], step.dst, step.out, false, true)?;
+        }
+        Ok(())
+    }
+
+    /// A step over elements of the problem's type that gives values of it.
+    fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
+        let (problem, dtype) = (self.problem, self.problem.dtype());
+        Step {
+            src,
+            dst,
+            out: Out::value(dtype),
+            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            outer,
+            len,
+            inner,
+            index: false,
+        }
+    }
+
+    fn values(&mut self, outputs: u64) -> Result<(), Error> {
+        let mut dims = self.problem.dims();
+        let mut src = Slot::Input(0);
+        let groups = dims.iter().filter(|d| d.reduced).count();
+        if groups == 0 {
+            // Nothing is combined, but values still get their one form.
+            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
+            return self.reduce(&step);
+        }
+        for done in 0..groups {
+            // The longest first: what is left to read shrinks fastest.
+            let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
+            let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
+            let Some(at) = longest.map(|(i, _)| i) else {
+                break;
+            };
+            let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+            let shape: [u64; 3] = [
+                product(&dims[..at]),
+                dims[at].size,
+                product(&dims[at + 1..]),
+            ];
+            let dst = match done + 1 == groups {
+                true => Slot::Output(0),
+                false => self.temp(done % 2, shape[0] * shape[2]),
+            };
+            let step = self.step(src, dst, shape);
+            self.reduce(&step)?;
+            src = dst;
+            dims.remove(at);
+        }
+        Ok(())
+    }
+
+    fn temp(&mut self, i: usize, elements: u64) -> Slot {
+        let bytes = elements * self.problem.dtype().size();
+        self.plan.temps[i] = self.plan.temps[i].max(bytes.next_multiple_of(16));
+        Slot::Temp(i)
+    }
+
+    fn index(&mut self, outputs: u64) -> Result<(), Error> {
+        let problem = self.problem;
+        let result = problem.outputs();
+        let out = match result[0].dtype {
+            DType::I64 => Out::Index64,
+            _ => Out::Index32,
+        };
+        let dims = problem.dims();
+        let at = dims.iter().position(|d| d.reduced);
+        let [outer, len, inner] = match at {
+            Some(at) => {
+                let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+                [
+                    product(&dims[..at]),
+                    dims[at].size,
+                    product(&dims[at + 1..]),
+                ]
+            }
+            None => [outputs, 1, 1],
+        };
+        let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
+        let step = Step {
+            out,
+            keys: Keys::new(dtype, max, problem.nan_policy(), true),
+            index: true,
+            ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
+        };
+        match at {
+            Some(_) => self.reduce(&step)?,
+            None => self.fill(0, out, 0, outputs)?,
+        }
+        match result.len() {
+            2 => self.gather(&step),
+            _ => Ok(()),
+        }
+    }
+
+    fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
+        let wg = self.caps.workgroup();
+        let most = self.outputs_per_dispatch(out);
+        dispatches(n.div_ceil(most))?;
+        let mut at = 0;
+        while at < n {
+            let count = most.min(n - at);
+            let kernel = Kernel {
+                family: Family::Fill,
+                out,
+                ..self.kernel(wg)
+            };
+            // Below a word the element sits at the top, as the shaders have it.
+            let shift = 32u64.saturating_sub(8 * out.bytes());
+            let params = Params {
+                items: count as u32,
+                fill: element << shift,
+                ..Params::default()
+            };
+            let dst = out_view(Slot::Output(output), out, at, count);
+            self.push(kernel, None, dst, params, words(out, count), 4)?;
+            at += count;
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, step: &Step) -> Result<(), Error> {
+        let wg = self.caps.workgroup();
+        let value = Step {
+            out: Out::value(self.problem.dtype()),
+            ..*step
+        };
+        // The indices must fit a binding as well.
+        let indices = self.caps.elements(step.out.bytes());
+        let written = self.outputs_per_dispatch(value.out).min(indices);
+        for group in self.groups(&value, written)? {
+            for b in group.boxes {
+                let count = b.outer * b.inner;
+                let kernel = Kernel {
+                    family: Family::Gather,
+                    out: value.out,
+                    index_words: step.out.bytes() as u32 / 4,
+                    ..self.kernel(wg)
+                };
+                let params = Params {
+                    items: count as u32,
+                    len: b.len as u32,
+                    inner: b.inner as u32,
+                    base: b.base,
+                    ..Params::default()
+                };
+                let dst = out_view(Slot::Output(1), value.out, b.out, count);
+                let src = self.src_view(step, &b);
+                self.push(kernel, Some(src), dst, params, words(value.out, count), 4)?;
+                let indices = out_view(Slot::Output(0), step.out, b.out, count);
+                if let Some(pass) = self.plan.passes.last_mut() {
+                    pass.indices = Some(indices);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A kernel of the problem, to be completed.
+    pub(crate) fn kernel(&self, workgroup: u32) -> Kernel {
+        let problem = self.problem;
+        let (dtype, index) = (problem.dtype(), problem.op().is_index());
+        Kernel {
+            family: Family::Each,
+            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), index),
+            out: Out::Record,
+            workgroup,
+            lanes: 1,
+            chunked: false,
+            index,
+            last: problem.selects_last_index(),
+            raw: false,
+            index_words: 2,
+            inputs: 1,
+            splat: 0,
+        }
+    }
+
+    fn reduce(&mut self, step: &Step) -> Result<(), Error> {
+        for group in self.groups(step, self.outputs_per_dispatch(step.out))? {
+            let first = group.boxes[0];
+            let whole = group.boxes.len() == 1;
+            let geometry = self.geometry(step, &first);
+            let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+            if whole && geometry.parts() == 1 && !subword {
+                self.pass(step, &first, geometry, step.dst, step.out, false)?;
+                continue;
+            }
+            for (i, b) in group.boxes.iter().enumerate() {
+                let geometry = shortened(geometry, b);
+                self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
+            }
+            self.finish(step, &first, geometry.parts())?;
+        }
+        Ok(())
+    }
+
+    /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.
+    fn groups(&self, step: &Step, written: u64) -> Result<Vec<Group>, Error> {
+        let &Step {
+            outer, len, inner, ..
+        } = step;
+        let element = u64::from(step.keys.bits() / 8);
+        let seen = self.caps.elements(element).min(MAX_BOX);
+        // Iterations of an invocation that takes its segments alone.
+        let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
+        let mut groups = Vec::new();
+        let whole = len
+            .checked_mul(inner)
+            .is_some_and(|m| m <= seen && inner <= written);
+        let one = Box3 {
+            at: 0,
+            out: 0,
+            outer: 1,
+            len,
+            inner,
+            base: 0,
+        };
+        let alone_too_long = len > alone && self.geometry(step, &one) == Geometry::Each;
+        if whole && !alone_too_long {
+            let mut most = (seen / (len * inner)).min(written / inner).min(outer);
+            most = self.fitting(step, &one, most);
+            dispatches(outer.div_ceil(most))?;
+            let mut o = 0;
+            while o < outer {
+                let count = most.min(outer - o);
+                let boxes = vec![Box3 {
+                    at: o * len * inner,
+                    out: o * inner,
+                    outer: count,
+                    ..one
+                }];
+                groups.push(Group { boxes });
+                o += count;
+            }
+            return Ok(groups);
+        }
+        // Segments are cut: their parts meet in records.
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let columns = seen.min(written).min(records).min(inner);
+        let rows = match columns == inner {
+            true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
+            false => 1,
+        };
+        let parts = inner.div_ceil(columns).saturating_mul(len.div_ceil(rows));
+        dispatches(outer.saturating_mul(parts))?;
+        for o in 0..outer {
+            let mut c = 0;
+            while c < inner {
+                let width = columns.min(inner - c);
+                let mut boxes = Vec::new();
+                let mut l = 0;
+                while l < len {
+                    let count = rows.min(len - l);
+                    boxes.push(Box3 {
+                        at: (o * len + l) * inner + c,
+                        out: o * inner + c,
+                        outer: 1,
+                        len: count,
+                        inner: width,
+                        base: l,
+                    });
+                    l += count;
+                }
+                groups.push(Group { boxes });
+                c += width;
+            }
+        }
+        Ok(groups)
+    }
+
+    /// How many matrices at most a dispatch may take, of `most` that bindings allow.
+    fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
+        let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let groups = self.caps.groups();
+        let mut most = most;
+        // More matrices need fewer parts each: halving ends at what fits.
+        while most > 1 {
+            let outputs = most * one.inner;
+            let parts = parts_of(most);
+            let direct = parts == 1 && step.out.per_word() == 1;
+            let fits_records = direct || outputs * parts <= records;
+            let lanes = self.lanes(
+                step,
+                &Box3 {
+                    outer: most,
+                    ..*one
+                },
+            );
+            if fits_records && lanes.div_ceil(u64::from(self.caps.workgroup())) <= groups {
+                break;
+            }
+            most /= 2;
+        }
+        // Whole words of small outputs, so that boxes share none.
+        match most {
+            4.. if most < step.outer => most / 4 * 4,
+            _ => most,
+        }
+    }
+
+    /// Invocations a box takes.
+    fn lanes(&self, step: &Step, b: &Box3) -> u64 {
+        let outputs = b.outer * b.inner;
+        match self.geometry(step, b) {
+            Geometry::Each | Geometry::Short => outputs,
+            Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
+            Geometry::Columns { fold, slices, .. } => {
+                let element = u64::from(step.keys.bits() / 8);
+                let width = b.inner * fold * element / 16;
+                b.outer * slices * self.column_lanes(width)
+            }
+        }
+    }
+
+    /// Chooses how a box is mapped.
+    fn geometry(&self, step: &Step, b: &Box3) -> Geometry {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        // Below one vec4 there is nothing to bind as such.
+        if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
+            return Geometry::Each;
+        }
+        // Rows of whole vec4, also where bindings cut them, and a result that has words of its
+        // own.
+        let vecs = |len: u64| (len * element).is_multiple_of(16);
+        let whole = vecs(step.len) && vecs(b.len) && self.aligned;
+        let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = short.then_some(Geometry::Short);
+        let rows = self.rows(b, element);
+        let columns = self.columns(step, b);
+        let chosen = match (tuning.force, b.inner) {
+            (Some(Family::Each), _) => None,
+            (Some(Family::ShortRows), 1) if short.is_some() => short,
+            (Some(Family::Rows), 1) => rows,
+            (Some(Family::Columns | Family::Strips), _) => columns,
+            (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
+            (_, 1) if b.len * element > tuning.each_row_bytes => rows,
+            (_, 2..) if b.len >= tuning.each_column_len => columns,
+            _ => None,
+        };
+        chosen.unwrap_or(Geometry::Each)
+    }
+
+    /// Slices that fill the device, of `most` that make sense.
+    fn slices(&self, invocations: u64, most: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let wanted = tuning.invocations.div_ceil(invocations.max(1));
+        wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
+    }
+
+    fn rows(&self, b: &Box3, element: u64) -> Option<Geometry> {
+        let tuning = &self.caps.tuning;
+        let bytes = b.len * element;
+        let wg = u64::from(self.caps.workgroup());
+        let most = wg.min(tuning.row_lanes.into()).max(1);
+        let lanes = (bytes / tuning.lane_bytes.max(1)).clamp(1, most);
+        let lanes = 1 << lanes.ilog2();
+        let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
+        // A block an iteration, and a few for edges and trees.
+        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
+        let slices = filled.max(bytes.div_ceil(longest));
+        // Whole vec4 blocks, so that slices of an aligned row are aligned.
+        let slice = match slices {
+            1 => b.len,
+            _ => b
+                .len
+                .div_ceil(slices)
+                .next_multiple_of(BLOCK_BYTES / element),
+        };
+        let slices = b.len.div_ceil(slice);
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let groups = self.caps.groups();
+        let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Rows {
+            lanes,
+            slices,
+            slice,
+        })
+    }
+
+    fn strips(&self) -> bool {
+        let tuning = &self.caps.tuning;
+        match tuning.force {
+            Some(Family::Strips) => true,
+            Some(Family::Columns) => false,
+            _ => tuning.strips,
+        }
+    }
+
+    /// Lanes that share a wide row of that many vec4.
+    fn column_lanes(&self, width: u64) -> u64 {
+        if self.strips() {
+            width.div_ceil(2)
+        } else {
+            width
+        }
+    }
+
+    /// Iterations that a lane of columns needs to write its results: each is looked for in its
+    /// block of rows.
+    fn column_ends(&self, element: u64) -> u64 {
+        let vecs = if self.strips() { 2 } else { 1 };
+        vecs * ((16 / element) * (BLOCK_ROWS + 1) + BLOCK_ROWS) + 1
+    }
+
+    fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        let pitch = b.inner * element;
+        // Rows side by side until they make whole vec4, and are wide enough.
+        let least = 16 / gcd(pitch, 16);
+        let wide = tuning.wide_bytes.div_ceil(least * pitch).max(1);
+        let most = (b.len / 2).min(MAX_PARTS / 4) / least;
+        let fold = least * wide.min(most.max(1));
+        if fold * 2 > b.len && fold > 1 {
+            return None;
+        }
+        let width = fold * pitch / 16;
+        // One more for a matrix that begins inside a vec4.
+        let rows = b.len.div_ceil(fold) + 1;
+        let groups = self.caps.groups();
+        let wg = u64::from(self.caps.workgroup());
+        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let room = records / (fold * b.inner).max(1);
+        // Records of a slice cost their bytes; a slice must be worth them.
+        let worth = rows * element / 64;
+        let lanes = self.column_lanes(width);
+        let most = worth.min(room).min(MAX_PARTS / fold);
+        let filled = self.slices(b.outer * lanes, most);
+        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - self.column_ends(element));
+        let slices = filled.max(rows.div_ceil(longest));
+        let slice = rows.div_ceil(slices);
+        let slices = rows.div_ceil(slice);
+        // Results that share words come from records, too.
+        let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
+        let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Columns {
+            fold,
+            slices,
+            slice,
+        })
+    }
+
+    /// The first pass over a box.
+    fn pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        geometry: Geometry,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        match geometry {
+            Geometry::Each => self.each(step, b, dst, out, merge, false),
+            Geometry::Short => self.short_pass(step, b, dst, out, merge),
+            Geometry::Rows {
+                lanes,
+                slices,
+                slice,
+            } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
+            Geometry::Columns {
+                fold,
+                slices,
+                slice,
+            } => self.columns_pass(step, b, [fold, slices, slice], dst, out, merge),
+        }
+    }
+
+    fn each(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+        raw: bool,
+    ) -> Result<(), Error> {
+        let count = b.outer * b.inner;
+        let kernel = Kernel {
+            keys: step.keys,
+            out,
+            index: step.index,
+            raw,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: count as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let iterations = u64::from(out.per_word()) * (b.len + 1);
+        self.push(
+            kernel,
+            Some(src),
+            dst,
+            params,
+            words(out, count),
+            iterations,
+        )
+    }
+
+    fn short_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let each = (b.len * element).div_ceil(64) + 1;
+        // Several rows a lane, as long as the device is filled and no lane loops too long.
+        let spare = b.outer / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
+        let rows = spare.min(most).max(1);
+        let kernel = Kernel {
+            family: Family::ShortRows,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: b.outer as u32,
+            slice: rows as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let lanes = b.outer.div_ceil(rows);
+        self.push(kernel, Some(src), dst, params, lanes, rows * each)
+    }
+
+    fn rows_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [lanes, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let items = b.outer * slices;
+        let element = u64::from(step.keys.bits() / 8);
+        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        // Beside the blocks up to seven single vec4, and as many of a block to find the element.
+        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 18;
+        let kernel = Kernel {
+            family: Family::Rows,
+            keys: step.keys,
+            out,
+            lanes: lanes as u32,
+            chunked: self.caps.tuning.chunked,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
+        self.push(kernel, Some(src), dst, params, items * lanes, iterations)
+    }
+
+    fn columns_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [fold, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let width = fold * b.inner * element / 16;
+        let lanes = self.column_lanes(width);
+        let items = b.outer * slices * lanes;
+        let family = match self.strips() {
+            true => Family::Strips,
+            false => Family::Columns,
+        };
+        let kernel = Kernel {
+            family,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: width as u32,
+            lanes: lanes as u32,
+            total: (b.len * b.inner) as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let iterations = slice.div_ceil(BLOCK_ROWS) + self.column_ends(element);
+        let (src, dst) = (
+            self.src_view(step, b),
+            record_view(dst, out, b, slices * fold),
+        );
+        self.push(kernel, Some(src), dst, params, items, iterations)
+    }
+
+    /// The second pass: `parts` records an output become results.
+    fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let count = b.outer * b.inner;
+        let groups = self.caps.groups();
+        // Lanes share an output's records as long as there are workgroups for it.
+        let mut lanes = 1;
+        while lanes * 2 <= (wg / 4).min(parts / 2)
+            && (count + 4) * lanes * 2 <= groups * wg
+            && count * lanes < self.caps.tuning.invocations
+        {
+            lanes *= 2;
+        }
+        let kernel = Kernel {
+            family: Family::Finish,
+            keys: step.keys,
+            out: step.out,
+            lanes: lanes as u32,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: count as u32,
+            len: parts as u32,
+            inner: b.inner as u32,
+            ..Params::default()
+        };
+        let records = count * parts * Out::Record.bytes();
+        let src = View {
+            slot: Slot::Records,
+            offset: 0,
+            bytes: records,
+            element: Out::Record.bytes(),
+        };
+        self.plan.records = self.plan.records.max(records);
+        let dst = out_view(step.dst, step.out, b.out, count);
+        let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
+        // A result below a word may begin inside one.
+        let outputs = count + u64::from(step.out.per_word()) - 1;
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+    }
+
+    fn src_view(&self, step: &Step, b: &Box3) -> View {
+        let element = u64::from(step.keys.bits() / 8);
+        View {
+            slot: step.src,
+            offset: b.at * element,
+            bytes: b.outer * b.len * b.inner * element,
+            element,
+        }
+    }
+
+    /// Outputs that one dispatch of an invocation a word can write.
+    pub(crate) fn outputs_per_dispatch(&self, out: Out) -> u64 {
+        let wg = u64::from(self.caps.workgroup());
+        let words = self.caps.groups() * wg;
+        // Some are kept for results that begin inside a word.
+        let words = words.saturating_sub(3).max(1);
+        words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        kernel: Kernel,
+        src: Option<View>,
+        dst: View,
+        params: Params,
+        invocations: u64,
+        iterations: u64,
+    ) -> Result<(), Error> {
+        let most = u64::from(self.caps.workgroups);
+        let groups = invocations.div_ceil(u64::from(kernel.workgroup));
+        let x = groups.min(most);
+        let y = groups.div_ceil(x.max(1));
+        if iterations > MAX_ITERATIONS {
+            return Err(Error::Limit {
+                what: "loop iterations of an invocation",
+                needed: iterations,
+                limit: MAX_ITERATIONS,
+            });
+        }
+        if y > most {
+            return Err(Error::Limit {
+                what: "workgroups of a dispatch",
+                needed: groups,
+                limit: most * most,
+            });
+        }
+        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
+            return Err(Error::Limit {
+                what: "bytes of workgroup memory",
+                needed: kernel.workgroup_bytes().into(),
+                limit: self.caps.workgroup_bytes.into(),
+            });
+        }
+        let params = Params {
+            grid: x as u32,
+            ..params
+        };
+        self.plan.passes.push(Pass {
+            kernel,
+            src,
+            indices: None,
+            dst,
+            params,
+            zip: None,
+            workgroups: [x as u32, y as u32, 1],
+            iterations,
+        });
+        Ok(())
+    }
+}
+
+impl Caps {
+    /// The workgroup size to plan with: tuning's, within the limits, a power of two.
+    pub(crate) fn workgroup(&self) -> u32 {
+        // Kernels take up to 16 bytes of workgroup memory an invocation.
+        let most = self.invocations.min(self.workgroup_bytes / 16);
+        let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
+        1 << wg.ilog2()
+    }
+
+    /// Workgroups of a dispatch. No dimension needs more than devices have.
+    fn groups(&self) -> u64 {
+        u64::from(self.workgroups.min(1 << 16)).pow(2)
+    }
+
+    /// Elements that a binding surely holds, wherever in a buffer they begin.
+    pub(crate) fn elements(&self, bytes: u64) -> u64 {
+        let binding = self.binding_bytes / 4 * 4;
+        let usable = binding.saturating_add(bytes);
+        let usable = usable.saturating_sub(self.offset_alignment);
+        usable.min(binding) / bytes
+    }
+}
+
+/// Refuses what would take forever to plan.
+pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
+    match needed <= MAX_DISPATCHES {
+        true => Ok(()),
+        false => Err(Error::Limit {
+            what: "dispatches of a plan",
+            needed,
+            limit: MAX_DISPATCHES,
+        }),
+    }
+}
+
+/// The same mapping for another part of the same segments, which may be shorter.
+fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
+    match geometry {
+        Geometry::Each | Geometry::Short => geometry,
+        Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
+            lanes,
+            slices: b.len.div_ceil(slice),
+            slice,
+        },
+        Geometry::Columns { fold, slice, .. } => Geometry::Columns {
+            fold,
+            slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
+            slice,
+        },
+    }
+}
+
+fn box_params(b: &Box3) -> Params {
+    Params {
+        len: b.len as u32,
+        inner: b.inner as u32,
+        base: b.base,
+        ..Params::default()
+    }
+}
+
+fn out_view(slot: Slot, out: Out, at: u64, count: u64) -> View {
+    View {
+        slot,
+        offset: at * out.bytes(),
+        bytes: count * out.bytes(),
+        element: out.bytes(),
+    }
+}
+
+/// Where a box's results go: its place in a result, or the start of the records.
+fn record_view(slot: Slot, out: Out, b: &Box3, parts: u64) -> View {
+    let count = b.outer * b.inner * parts;
+    match slot {
+        Slot::Records => out_view(slot, out, 0, count),
+        _ => out_view(slot, out, b.out, count),
+    }
+}
+
+/// Words that results touch, one more where they may begin inside a word.
+pub(crate) fn words(out: Out, count: u64) -> u64 {
+    match out.per_word() {
+        1 => count,
+        n => count.div_ceil(n.into()) + 1,
+    }
+}
+
+/// The result over an empty set.
+fn identity(problem: &Problem) -> u64 {
+    // The key that every other replaces is the last in the order: the identity by its bits.
+    let (dtype, max) = (problem.dtype(), problem.op().is_max());
+    let bits = 8 * dtype.size();
+    let ones = u64::MAX >> (64 - bits);
+    let sign = 1u64 << (bits - 1);
+    match (dtype, max) {
+        (DType::F16, false) => 0x7c00,
+        (DType::F16, true) => 0xfc00,
+        (DType::BF16, false) => 0x7f80,
+        (DType::BF16, true) => 0xff80,
+        (DType::F32, false) => 0x7f80_0000,
+        (DType::F32, true) => 0xff80_0000,
+        (DType::F64, false) => 0x7ff0 << 48,
+        (DType::F64, true) => 0xfff0 << 48,
+        (DType::Bool, _) => (!max).into(),
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, false) => ones,
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, true) => 0,
+        (_, false) => ones ^ sign,
+        (_, true) => sign,
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
