@@ -272,7 +272,7 @@ impl Run<'_, '_> {
         let ends = skew + p.total;
         let wide = p.width * self.e;
         let begin = (part - outer * p.slices) * p.slice;
-        let end = (begin + p.slice).min((ends + wide - 1) / wide);
+        let end = (begin + p.slice).min(ends.div_ceil(wide));
         Slice {
             start,
             first: start / self.e,
