@@ -41,14 +41,13 @@ pub struct Tuning {
     pub slice_bytes: u64,
     /// Most slices of a segment, unless the limit on iterations asks for more.
     pub slices: u64,
-    /// Rows, matrices or columns' lengths below which an invocation takes one alone: bytes of
-    /// a row.
+    /// Bytes up to which a row is taken by one lane, element by element.
     pub each_row_bytes: u64,
-    /// The same for columns: elements along the reduced axis.
+    /// Elements along the reduced axis below which columns are taken element by element.
     pub each_column_len: u64,
     /// Least bytes of the wide rows that columns are folded into.
     pub wide_bytes: u64,
-    /// Whether a lane takes eight neighbouring vec4 of columns instead of one.
+    /// Whether a lane takes two neighbouring vec4 of columns instead of one.
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,

@@ -15,7 +15,7 @@ pub enum Family {
     ShortRows,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
-    /// Columns, a lane eight vec4 of them.
+    /// Columns, a lane two vec4 of them.
     Strips,
     /// A lane an output word, element by element.
     Each,
