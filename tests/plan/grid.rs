@@ -272,7 +272,11 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
                 problems.extend(ZIPPED.iter().flat_map(|shapes| zips(dtype, shapes)));
             }
             for problem in problems {
-                match check(&problem, &caps, &[0, 1, 5]) {
+                let steps: &[u64] = match problem.op().is_elementwise() {
+                    true => &[1],
+                    false => &[0, 1, 5],
+                };
+                match check(&problem, &caps, steps) {
                     Ok(plan) => features(&plan, &mut seen),
                     Err(e) => failures.push(format!("{name}: {problem}: {e}")),
                 }
