@@ -7,9 +7,10 @@
 
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
+use crate::passes::words;
 use crate::plan::{Slot, View};
 use crate::problem::elements;
-use crate::schedule::{MAX_BOX, Planner, dispatches, words};
+use crate::schedule::{MAX_BOX, Planner, dispatches};
 use crate::{Error, Problem};
 
 /// A dimension of the output, and how far each input moves along it. In units: elements, or

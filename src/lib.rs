@@ -80,6 +80,7 @@ mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod params;
+mod passes;
 mod plan;
 mod problem;
 mod reducer;

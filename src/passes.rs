@@ -1,0 +1,318 @@
+//! From a box and its mapping to a dispatch: kernel, parameters, views, workgroups.
+//!
+//! Knows how kernels take their work; which box and which mapping, the schedule decides.
+
+use crate::Error;
+use crate::kernel::{Family, Kernel, Out};
+use crate::params::Params;
+use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
+use crate::schedule::{BLOCK_BYTES, BLOCK_ROWS, Box3, Geometry, Planner, Step};
+
+impl Planner<'_> {
+    /// The first pass over a box.
+    pub(crate) fn pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        geometry: Geometry,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        match geometry {
+            Geometry::Each => self.each(step, b, dst, out, merge, false),
+            Geometry::Short => self.short_pass(step, b, dst, out, merge),
+            Geometry::Rows {
+                lanes,
+                slices,
+                slice,
+            } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
+            Geometry::Columns {
+                fold,
+                slices,
+                slice,
+            } => self.columns_pass(step, b, [fold, slices, slice], dst, out, merge),
+        }
+    }
+
+    pub(crate) fn each(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+        raw: bool,
+    ) -> Result<(), Error> {
+        let count = b.outer * b.inner;
+        let kernel = Kernel {
+            keys: step.keys,
+            out,
+            index: step.index,
+            raw,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: count as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let iterations = u64::from(out.per_word()) * (b.len + 1);
+        self.push(
+            kernel,
+            Some(src),
+            dst,
+            params,
+            words(out, count),
+            iterations,
+        )
+    }
+
+    fn short_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let each = (b.len * element).div_ceil(64) + 1;
+        // Several rows a lane, as long as the device is filled and no lane loops too long.
+        let spare = b.outer / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
+        let rows = spare.min(most).max(1);
+        let kernel = Kernel {
+            family: Family::ShortRows,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: b.outer as u32,
+            slice: rows as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let lanes = b.outer.div_ceil(rows);
+        self.push(kernel, Some(src), dst, params, lanes, rows * each)
+    }
+
+    fn rows_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [lanes, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let items = b.outer * slices;
+        let element = u64::from(step.keys.bits() / 8);
+        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        // Beside the blocks up to seven single vec4, and as many of a block to find the element.
+        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 18;
+        let kernel = Kernel {
+            family: Family::Rows,
+            keys: step.keys,
+            out,
+            lanes: lanes as u32,
+            chunked: self.caps.tuning.chunked,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
+        self.push(kernel, Some(src), dst, params, items * lanes, iterations)
+    }
+
+    fn columns_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        [fold, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let width = fold * b.inner * element / 16;
+        let lanes = self.column_lanes(width);
+        let items = b.outer * slices * lanes;
+        let family = match self.strips() {
+            true => Family::Strips,
+            false => Family::Columns,
+        };
+        let kernel = Kernel {
+            family,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: width as u32,
+            lanes: lanes as u32,
+            total: (b.len * b.inner) as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let iterations = slice.div_ceil(BLOCK_ROWS) + self.column_ends(element);
+        let (src, dst) = (
+            self.src_view(step, b),
+            record_view(dst, out, b, slices * fold),
+        );
+        self.push(kernel, Some(src), dst, params, items, iterations)
+    }
+
+    /// The second pass: `parts` records an output become results.
+    pub(crate) fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let count = b.outer * b.inner;
+        let groups = self.caps.groups();
+        // Lanes share an output's records as long as there are workgroups for it.
+        let mut lanes = 1;
+        while lanes * 2 <= (wg / 4).min(parts / 2)
+            && (count + 4) * lanes * 2 <= groups * wg
+            && count * lanes < self.caps.tuning.invocations
+        {
+            lanes *= 2;
+        }
+        let kernel = Kernel {
+            family: Family::Finish,
+            keys: step.keys,
+            out: step.out,
+            lanes: lanes as u32,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: count as u32,
+            len: parts as u32,
+            inner: b.inner as u32,
+            ..Params::default()
+        };
+        let records = count * parts * Out::Record.bytes();
+        let src = View {
+            slot: Slot::Records,
+            offset: 0,
+            bytes: records,
+            element: Out::Record.bytes(),
+        };
+        self.plan.records = self.plan.records.max(records);
+        let dst = out_view(step.dst, step.out, b.out, count);
+        let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
+        // A result below a word may begin inside one.
+        let outputs = count + u64::from(step.out.per_word()) - 1;
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+    }
+
+    pub(crate) fn src_view(&self, step: &Step, b: &Box3) -> View {
+        let element = u64::from(step.keys.bits() / 8);
+        View {
+            slot: step.src,
+            offset: b.at * element,
+            bytes: b.outer * b.len * b.inner * element,
+            element,
+        }
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        kernel: Kernel,
+        src: Option<View>,
+        dst: View,
+        params: Params,
+        invocations: u64,
+        iterations: u64,
+    ) -> Result<(), Error> {
+        let most = u64::from(self.caps.workgroups);
+        let groups = invocations.div_ceil(u64::from(kernel.workgroup));
+        let x = groups.min(most);
+        let y = groups.div_ceil(x.max(1));
+        if iterations > MAX_ITERATIONS {
+            return Err(Error::Limit {
+                what: "loop iterations of an invocation",
+                needed: iterations,
+                limit: MAX_ITERATIONS,
+            });
+        }
+        if y > most {
+            return Err(Error::Limit {
+                what: "workgroups of a dispatch",
+                needed: groups,
+                limit: most * most,
+            });
+        }
+        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
+            return Err(Error::Limit {
+                what: "bytes of workgroup memory",
+                needed: kernel.workgroup_bytes().into(),
+                limit: self.caps.workgroup_bytes.into(),
+            });
+        }
+        let params = Params {
+            grid: x as u32,
+            ..params
+        };
+        self.plan.passes.push(Pass {
+            kernel,
+            src,
+            indices: None,
+            dst,
+            params,
+            zip: None,
+            workgroups: [x as u32, y as u32, 1],
+            iterations,
+        });
+        Ok(())
+    }
+}
+
+fn box_params(b: &Box3) -> Params {
+    Params {
+        len: b.len as u32,
+        inner: b.inner as u32,
+        base: b.base,
+        ..Params::default()
+    }
+}
+
+pub(crate) fn out_view(slot: Slot, out: Out, at: u64, count: u64) -> View {
+    View {
+        slot,
+        offset: at * out.bytes(),
+        bytes: count * out.bytes(),
+        element: out.bytes(),
+    }
+}
+
+/// Where a box's results go: its place in a result, or the start of the records.
+fn record_view(slot: Slot, out: Out, b: &Box3, parts: u64) -> View {
+    let count = b.outer * b.inner * parts;
+    match slot {
+        Slot::Records => out_view(slot, out, 0, count),
+        _ => out_view(slot, out, b.out, count),
+    }
+}
+
+/// Words that results touch, one more where they may begin inside a word.
+pub(crate) fn words(out: Out, count: u64) -> u64 {
+    match out.per_word() {
+        1 => count,
+        n => count.div_ceil(n.into()) + 1,
+    }
+}
