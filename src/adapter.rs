@@ -2,8 +2,10 @@
 //!
 //! Opens no device; knows nothing of reductions but what they need of an adapter.
 
+use crate::context::lock;
 use crate::{AdapterClass, Error};
 use std::fmt;
+use std::sync::Mutex;
 
 /// An adapter of this machine.
 #[derive(Clone, Debug)]
@@ -125,7 +127,7 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
     if backends == wgpu::Backends::NOOP {
         descriptor.backend_options.noop.enable = true;
     }
-    let instance = wgpu::Instance::new(descriptor);
+    let instance = kept(descriptor);
     let mut found = instance.enumerate_adapters(backends).await;
     found.sort_by_key(|adapter| {
         let info = adapter.get_info();
@@ -138,6 +140,21 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
     });
     let numbered = found.into_iter().enumerate();
     Ok(numbered.map(|(i, a)| Adapter::new(i, a)).collect())
+}
+
+/// The process' one instance of these backends, which is never dropped: dropping the last one
+/// unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and OpenGL) then crash one
+/// process in twenty when it exits on a busy machine.
+fn kept(descriptor: wgpu::InstanceDescriptor) -> wgpu::Instance {
+    static KEPT: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
+    let mut kept = lock(&KEPT);
+    let backends = descriptor.backends;
+    if let Some((_, instance)) = kept.iter().find(|(b, _)| *b == backends) {
+        return instance.clone();
+    }
+    let instance = wgpu::Instance::new(descriptor);
+    kept.push((backends, instance.clone()));
+    instance
 }
 
 /// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.

@@ -565,6 +565,19 @@ fn adapters(folder: &Folder) -> Vec<String> {
     list.iter().map(|a| a["index"].to_string()).collect()
 }
 
+/// Mesa's software drivers crash a process that unloads them before it exits, now and then.
+#[test]
+fn the_process_ends_well_on_every_adapter() {
+    let folder = Folder::new();
+    folder.write("a.npy", &floats("(2,)", &[2.0, 1.0]));
+    for adapter in adapters(&folder) {
+        for _ in 0..15 {
+            let output = folder.run(&format!("argmin a.npy --quiet --device {adapter}"));
+            assert_eq!(output.status.code(), Some(0), "{adapter}: {output:?}");
+        }
+    }
+}
+
 #[test]
 fn every_adapter_gives_what_the_cpu_gives() {
     let folder = Folder::new();
