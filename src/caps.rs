@@ -82,12 +82,13 @@ impl Tuning {
                 invocations: 1 << 15,
                 ..gpu
             },
-            // Measured on lavapipe, 64 MiB of float32 and int32, as shares of the read ceiling.
-            // What did not pay there: loops in loops (15% slower, whatever they do), eight or
-            // four vec4 of columns a lane (0.44 of the ceiling over [4096, 4096] against 0.45
-            // of two, and 0.45 against 0.55 over [64, 512, 512]), wide rows of 4 KiB (0.35
-            // against 0.55 over [1000000, 3]), one short row a lane (0.44 against 0.80 over
-            // [2^20, 16]).
+            // From lavapipe, float32 and int32, as shares of the read ceiling of the same run. The
+            // machine was busy and the variants ran in different runs, most by the CPU time of
+            // the process, the eight vec4 by wall time: hints, to be measured again. What did
+            // not pay: a loop in a loop (15% slower in a plain kernel), one short row a lane
+            // (0.44 over [2^20, 16], with 256 rows 0.80), wide rows of 4 KiB (0.36 over
+            // [1000000, 3], of 128 bytes 0.58). Two, four or eight vec4 of columns a lane all
+            // stayed between 0.3 and 0.6 over [4096, 4096] and [64, 512, 512].
             AdapterClass::Software => Tuning {
                 workgroup: 256,
                 row_lanes: 1,
