@@ -9,17 +9,35 @@ use crate::{Error, Plan, Problem};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// The caller's buffers for [`crate::Reduction::bind`]: for each input and output of the
-/// problem, the slice that holds it, in C order.
+/// Where a tensor is, in C order. Made of a slice: `buffer.slice(..).into()`.
 ///
-/// A slice begins at any multiple of the element's size. Inputs need the usage `STORAGE`;
-/// outputs too. The library never touches a byte outside of an output's slice.
+/// The slice begins at any multiple of the element's size, in a buffer with the usage `STORAGE`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tensor<'a> {
+    slice: wgpu::BufferSlice<'a>,
+}
+
+impl<'a> From<wgpu::BufferSlice<'a>> for Tensor<'a> {
+    fn from(slice: wgpu::BufferSlice<'a>) -> Tensor<'a> {
+        Tensor { slice }
+    }
+}
+
+impl Tensor<'_> {
+    /// Whether the tensor begins at a multiple of 16 bytes.
+    pub(crate) fn is_aligned(&self) -> bool {
+        self.slice.offset().is_multiple_of(16)
+    }
+}
+
+/// The caller's buffers for [`crate::Reduction::bind`]. The library never touches a byte outside
+/// of an output's slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffers<'a> {
-    /// One slice an input.
-    pub inputs: &'a [wgpu::BufferSlice<'a>],
-    /// One slice an output, of buffers that are none of the inputs'.
-    pub outputs: &'a [wgpu::BufferSlice<'a>],
+    /// A tensor an input.
+    pub inputs: &'a [Tensor<'a>],
+    /// A tensor an output, in buffers that are none of the inputs'.
+    pub outputs: &'a [Tensor<'a>],
 }
 
 /// A range of a buffer that stands for a slot of the plan.
@@ -328,17 +346,18 @@ impl Places {
 /// Checks slices against what the problem has: (bytes, bytes of an element) each.
 fn places(
     what: &'static str,
-    slices: &[wgpu::BufferSlice<'_>],
+    tensors: &[Tensor<'_>],
     wanted: &[(u64, u64)],
 ) -> Result<Vec<Place>, Error> {
-    if slices.len() != wanted.len() {
+    if tensors.len() != wanted.len() {
         return Err(Error::BufferCount {
             what,
             expected: wanted.len(),
-            actual: slices.len(),
+            actual: tensors.len(),
         });
     }
-    let check = |(i, (slice, &(bytes, element))): (usize, (&wgpu::BufferSlice<'_>, _))| {
+    let check = |(i, (tensor, &(bytes, element))): (usize, (&Tensor<'_>, _))| {
+        let slice = tensor.slice;
         let (buffer, offset) = (slice.buffer(), slice.offset());
         if slice.size() < bytes {
             return Err(Error::BufferTooSmall {
@@ -374,5 +393,5 @@ fn places(
             bytes,
         })
     };
-    slices.iter().zip(wanted).enumerate().map(check).collect()
+    tensors.iter().zip(wanted).enumerate().map(check).collect()
 }

@@ -49,8 +49,8 @@
 //! let reducer = Reducer::new(device, queue)?;
 //! let reduction = reducer.prepare(&Problem::arg_max(DType::F16, &[8, 151_936], 1)?)?;
 //! let bound = reduction.bind(Buffers {
-//!     inputs: &[logits.slice(..)],
-//!     outputs: &[tokens.slice(..)],
+//!     inputs: &[logits.slice(..).into()],
+//!     outputs: &[tokens.slice(..).into()],
 //! })?;
 //! bound.encode(encoder);
 //! # Ok(())
@@ -89,7 +89,7 @@ mod schedule;
 mod selftest;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
-pub use bound::{Bound, Buffers};
+pub use bound::{Bound, Buffers, Tensor};
 pub use caps::{AdapterClass, Caps, Tuning};
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};

@@ -2,7 +2,7 @@
 //! data in and out.
 
 use crate::adapter::{self, AdapterChoice};
-use crate::bound::{self, Bound, Buffers, Compiled};
+use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
 use crate::context::{Context, Drive, lock};
 use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError};
 use std::collections::HashMap;
@@ -360,8 +360,8 @@ impl Reduction {
     /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         let shared = &self.reducer.shared;
-        let mut slices = buffers.inputs.iter().chain(buffers.outputs);
-        if slices.all(|s| s.offset().is_multiple_of(16)) {
+        let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
+        if tensors.all(Tensor::is_aligned) {
             return self.ready.bind(&shared.context, &self.problem, buffers);
         }
         let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
@@ -484,8 +484,8 @@ impl Reduction {
             context.buffer("an upload", size, U::MAP_WRITE | U::COPY_SRC)
         };
         let upload = [chunk()?, chunk()?];
-        let from: Vec<_> = inputs.iter().map(|b| b.slice(..)).collect();
-        let to: Vec<_> = result.iter().map(|b| b.slice(..)).collect();
+        let from: Vec<Tensor<'_>> = inputs.iter().map(|b| b.slice(..).into()).collect();
+        let to: Vec<Tensor<'_>> = result.iter().map(|b| b.slice(..).into()).collect();
         let bound = self.bind(Buffers {
             inputs: &from,
             outputs: &to,

@@ -64,7 +64,12 @@ fn bind(
     inputs: &[BufferSlice<'_>],
     outputs: &[BufferSlice<'_>],
 ) -> Result<Bound, Error> {
-    reduction.bind(Buffers { inputs, outputs })
+    let from = inputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
+    let to = outputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
+    reduction.bind(Buffers {
+        inputs: &from,
+        outputs: &to,
+    })
 }
 
 /// Submits what the closure records; the device's handler panics if anything is wrong with it.

@@ -187,10 +187,10 @@ fn run_bound(
             (target, back, begin)
         })
         .collect();
-    let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..)).collect();
+    let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
     let outs: Vec<_> = places
         .iter()
-        .map(|(b, _, begin)| b.slice(*begin..))
+        .map(|(b, _, begin)| b.slice(*begin..).into())
         .collect();
     let bound = match reduction.bind(Buffers {
         inputs: &ins,

@@ -162,8 +162,14 @@ fn row(
     let sources = inputs.iter().map(|data| gpu.upload(data));
     let sources: Vec<Buffer> = sources.collect::<Result<_, _>>()?;
     let bound = reduction.bind(Buffers {
-        inputs: &sources.iter().map(|b| b.slice(..)).collect::<Vec<_>>(),
-        outputs: &targets.iter().map(|b| b.slice(..)).collect::<Vec<_>>(),
+        inputs: &sources
+            .iter()
+            .map(|b| b.slice(..).into())
+            .collect::<Vec<_>>(),
+        outputs: &targets
+            .iter()
+            .map(|b| b.slice(..).into())
+            .collect::<Vec<_>>(),
     })?;
     let (expected, cpu) = reference(&problem, &inputs)?;
     gpu.time(|pass| bound.record(pass))?;
