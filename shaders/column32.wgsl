@@ -4,6 +4,18 @@ struct Four {
     at: vec4<u32>, // the wide row of the key
 }
 
+// No wide row yet; should nothing ever win, row t.
+fn four_none(t: u32) -> Four {
+    return Four(vec4<u32>(PAD), vec4<u32>(t));
+}
+
+// Of earlier and of later rows.
+fn four_join(earlier: Four, later: Four) -> Four {
+    let tie = (later.key == earlier.key) & vec4<bool>(LAST != 0u);
+    let wins = (later.key < earlier.key) | tie;
+    return Four(select(earlier.key, later.key, wins), select(earlier.at, later.at, wins));
+}
+
 // Begins with the elements low..high of wide row t; the columns of the others begin with t + 1.
 fn four_start(k: vec4<u32>, place: vec4<u32>, low: u32, high: u32, t: u32) -> Four {
     let valid = inside(place, low, high);

@@ -4,6 +4,14 @@ struct Acc {
     odd: Four,
 }
 
+fn acc_none(t: u32) -> Acc {
+    return Acc(four_none(t), four_none(t));
+}
+
+fn acc_join(earlier: Acc, later: Acc) -> Acc {
+    return Acc(four_join(earlier.even, later.even), four_join(earlier.odd, later.odd));
+}
+
 fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
     let e = four_start(even(v), EVEN, low, high, t);
     return Acc(e, four_start(odd(v), ODD, low, high, t));
@@ -36,7 +44,6 @@ fn odd_rows(r: Rows) -> vec4<u32> {
     return min(min(odd(r.a), odd(r.b)), min(odd(r.c), odd(r.d)));
 }
 
-fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
-    let e = four_block(acc.even, min(even_rows(a), even_rows(b)), t);
-    return Acc(e, four_block(acc.odd, min(odd_rows(a), odd_rows(b)), t));
+fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
+    return Acc(four_block(acc.even, even_rows(r), t), four_block(acc.odd, odd_rows(r), t));
 }

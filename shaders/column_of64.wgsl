@@ -5,6 +5,18 @@ struct Acc {
     at: vec2<u32>, // the wide rows of the keys
 }
 
+fn acc_none(t: u32) -> Acc {
+    return Acc(PAD, PAD, vec2<u32>(t));
+}
+
+fn acc_join(earlier: Acc, later: Acc) -> Acc {
+    let first = replaces(later.first, earlier.first);
+    let second = replaces(later.second, earlier.second);
+    let at = select(earlier.at, later.at, vec2<bool>(first, second));
+    let low = select(earlier.first, later.first, first);
+    return Acc(low, select(earlier.second, later.second, second), at);
+}
+
 fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
     let a = low == 0u && high > 0u;
     let b = high == 2u;
@@ -53,9 +65,9 @@ fn high_rows(r: Rows) -> Key {
     return lesser(lesser(key(r.a.zw), key(r.b.zw)), lesser(key(r.c.zw), key(r.d.zw)));
 }
 
-fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
-    let x = settle(lesser(low_rows(a), low_rows(b)));
-    let y = settle(lesser(high_rows(a), high_rows(b)));
+fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
+    let x = settle(low_rows(r));
+    let y = settle(high_rows(r));
     let first = replaces(x, acc.first);
     let second = replaces(y, acc.second);
     let at = select(acc.at, vec2<u32>(t), vec2<bool>(first, second));

@@ -94,7 +94,7 @@ impl Tuning {
                 row_lanes: 1,
                 chunked: true,
                 invocations: 4096,
-                wide_bytes: 128,
+                wide_bytes: 1024,
                 strips: true,
                 short_row_bytes: 512,
                 short_rows: 256,

@@ -15,8 +15,10 @@ pub enum Family {
     ShortRows,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
-    /// Columns, a lane two vec4 of them.
+    /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
     Strips,
+    /// Columns, a lane sixteen vec4 of rows that some lanes take whole.
+    Bands,
     /// A lane an output word, element by element.
     Each,
     /// Records of partial results become results.
@@ -29,22 +31,31 @@ pub enum Family {
     ZipWords,
     /// Elementwise, a lane a vec4 of outputs.
     ZipVecs,
+    /// Elementwise, a lane eight vec4 of a row of outputs, and of the rows that follow.
+    ZipStrips,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 10] = [
+    pub const ALL: [Family; 12] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
         Family::Strips,
+        Family::Bands,
         Family::Each,
         Family::Finish,
         Family::Gather,
         Family::Fill,
         Family::ZipWords,
         Family::ZipVecs,
+        Family::ZipStrips,
     ];
+
+    /// Whether neighbouring elements belong to neighbouring segments.
+    pub const fn is_columns(self) -> bool {
+        matches!(self, Family::Columns | Family::Strips | Family::Bands)
+    }
 
     /// The name of the shader file and of its entry point.
     pub const fn name(self) -> &'static str {
@@ -53,12 +64,14 @@ impl Family {
             Family::ShortRows => "short_rows",
             Family::Columns => "columns",
             Family::Strips => "strips",
+            Family::Bands => "bands",
             Family::Each => "each",
             Family::Finish => "finish",
             Family::Gather => "gather",
             Family::Fill => "fill",
             Family::ZipWords => "zip_words",
             Family::ZipVecs => "zip_vecs",
+            Family::ZipStrips => "zip_strips",
         }
     }
 }
@@ -318,6 +331,8 @@ pub struct Kernel {
     pub inputs: u32,
     /// A bit for each input of which one element serves a whole vec4 (elementwise).
     pub splat: u32,
+    /// A bit for each input that is the same in every row (elementwise strips).
+    pub still: u32,
 }
 
 macro_rules! fragment {
@@ -342,21 +357,21 @@ impl Kernel {
 
     /// Whether the kernel is elementwise.
     pub fn is_zip(&self) -> bool {
-        matches!(self.family, Family::ZipWords | Family::ZipVecs)
+        use Family::{ZipStrips, ZipVecs, ZipWords};
+        matches!(self.family, ZipWords | ZipVecs | ZipStrips)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
     /// and 3 (source as words).
     pub fn bindings(&self) -> &'static [u32] {
         match self.family {
-            Family::Rows | Family::Columns | Family::Strips | Family::Gather => &[0, 1, 2, 3],
+            family if family.is_columns() => &[0, 1, 2, 3],
+            Family::Rows | Family::Gather => &[0, 1, 2, 3],
             Family::ShortRows => &[0, 1, 2],
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
-            Family::ZipWords | Family::ZipVecs => {
-                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
-            }
+            _ => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize],
         }
     }
 
@@ -378,7 +393,7 @@ impl Kernel {
             text.push_str(fragment);
         };
         add(fragment!("out"));
-        if self.family != Family::ZipVecs {
+        if !self.is_zip() || self.family == Family::ZipWords {
             add(fragment!("dst"));
             add(fragment!("write"));
         }
@@ -391,7 +406,7 @@ impl Kernel {
             return text;
         }
         add(fragment!("source"));
-        let columns = matches!(self.family, Family::Columns | Family::Strips);
+        let columns = self.family.is_columns();
         let by_slot = columns || self.family == Family::ShortRows;
         if by_slot || self.family == Family::Rows {
             add(fragment!("source4"));
@@ -424,12 +439,16 @@ impl Kernel {
         }
         if columns {
             add(fragment!("matrix"));
+            if self.family != Family::Columns {
+                add(fragment!("strip"));
+            }
         }
         add(match self.family {
             Family::Rows => fragment!("rows"),
             Family::ShortRows => fragment!("short_rows"),
             Family::Columns => fragment!("columns"),
             Family::Strips => fragment!("strips"),
+            Family::Bands => fragment!("bands"),
             Family::Each => fragment!("each"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
@@ -440,7 +459,6 @@ impl Kernel {
 
     /// The part of an elementwise shader that depends on its inputs.
     fn zip(&self) -> String {
-        let vecs = self.family == Family::ZipVecs;
         let mut text = String::from(match self.keys.bits {
             64 => fragment!("key64"),
             _ => fragment!("key32"),
@@ -452,39 +470,73 @@ impl Kernel {
             _ => fragment!("zip_of64"),
         });
         text.push_str(fragment!("zip"));
-        let (keys, least) = match vecs {
-            true => ("keys_of", "keys_min"),
-            false => ("key", "lesser"),
-        };
-        let mut combined = String::new();
         for i in 0..self.inputs {
-            let by_vec = vecs && self.splat >> i & 1 == 0;
-            let input = match by_vec {
+            let input = match self.by_vec(i) {
                 true => fragment!("zip_input_vec"),
                 false => fragment!("zip_input_element"),
             };
             let input = input.replace("_0", &format!("_{i}"));
             text.push_str(&input.replace("binding(3)", &format!("binding({})", 3 + i)));
-            let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);
-            let value = match (by_vec, vecs) {
-                (true, _) => format!("{keys}(in_{i}[{at}])"),
-                (false, true) => format!("{keys}(splat(raw_{i}({at})))"),
-                (false, false) => format!("{keys}(raw_{i}({at}))"),
-            };
-            combined = match i {
-                0 => value,
-                _ => format!("{least}({combined}, {value})"),
-            };
         }
-        let result = if vecs { "Keys" } else { "Key" };
-        text.push_str(&format!(
-            "\nfn combined(at: Offsets) -> {result} {{\n    return {combined};\n}}\n\n"
-        ));
-        text.push_str(match vecs {
-            true => fragment!("zip_vecs"),
-            false => fragment!("zip_words"),
+        let inputs = |still: u32| (0..self.inputs).filter(move |i| self.still >> i & 1 == still);
+        let (moving, still) = (inputs(0).collect::<Vec<_>>(), inputs(1).collect::<Vec<_>>());
+        text.push_str(&match self.family {
+            Family::ZipStrips => {
+                // Where nothing stands still, what stands for it is never used.
+                let known = match still.is_empty() {
+                    true => None,
+                    false => Some("k"),
+                };
+                let still = self.combined(None, &still);
+                let moving = self.combined(known, &moving);
+                format!(
+                    "\nfn still(at: Offsets, j: u32) -> Keys {{\n    return {still};\n}}\n\n\
+                     fn moving(k: Keys, at: Offsets, j: u32) -> Keys {{\n    return {moving};\n}}\n\n"
+                )
+            }
+            Family::ZipVecs => format!(
+                "\nfn combined(at: Offsets) -> Keys {{\n    return {};\n}}\n\n",
+                self.combined(None, &moving)
+            ),
+            _ => format!(
+                "\nfn combined(at: Offsets) -> Key {{\n    return {};\n}}\n\n",
+                self.combined(None, &moving)
+            ),
+        });
+        text.push_str(match self.family {
+            Family::ZipStrips => fragment!("zip_strips"),
+            Family::ZipVecs => fragment!("zip_vecs"),
+            _ => fragment!("zip_words"),
         });
         text
+    }
+
+    /// Whether an elementwise kernel reads an input by vec4.
+    fn by_vec(&self, input: u32) -> bool {
+        self.family != Family::ZipWords && self.splat >> input & 1 == 0
+    }
+
+    /// The least of what is known and of some inputs' elements, as an expression.
+    fn combined(&self, known: Option<&str>, inputs: &[u32]) -> String {
+        let (keys, least) = match self.family {
+            Family::ZipWords => ("key", "lesser"),
+            _ => ("keys_of", "keys_min"),
+        };
+        let run = if self.family == Family::ZipStrips { " + j" } else { "" };
+        let mut all = known.map(str::to_owned);
+        for &i in inputs {
+            let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);
+            let value = match (self.by_vec(i), self.family) {
+                (true, _) => format!("{keys}(in_{i}[{at}{run}])"),
+                (false, Family::ZipWords) => format!("{keys}(raw_{i}({at}))"),
+                (false, _) => format!("{keys}(splat(raw_{i}({at})))"),
+            };
+            all = Some(match all {
+                None => value,
+                Some(others) => format!("{least}({others}, {value})"),
+            });
+        }
+        all.unwrap_or_else(|| format!("{keys}(vec4<u32>(0u))"))
     }
 
     /// The values of the shader's overrides: those it declares, and no other.

@@ -6,7 +6,9 @@ use crate::Error;
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
-use crate::schedule::{BLOCK_BYTES, BLOCK_ROWS, Box3, Geometry, Planner, Step};
+use crate::schedule::{
+    BLOCK_BYTES, Box3, Geometry, Planner, Step, column_ends, column_lanes, column_rows,
+};
 
 impl Planner<'_> {
     /// The first pass over a box.
@@ -28,10 +30,11 @@ impl Planner<'_> {
                 slice,
             } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
             Geometry::Columns {
+                family,
                 fold,
                 slices,
                 slice,
-            } => self.columns_pass(step, b, [fold, slices, slice], dst, out, merge),
+            } => self.columns_pass(step, b, family, [fold, slices, slice], dst, out, merge),
         }
     }
 
@@ -136,10 +139,12 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, items * lanes, iterations)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a mapping, taken apart")]
     fn columns_pass(
         &mut self,
         step: &Step,
         b: &Box3,
+        family: Family,
         [fold, slices, slice]: [u64; 3],
         dst: Slot,
         out: Out,
@@ -147,12 +152,8 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
-        let lanes = self.column_lanes(width);
+        let lanes = column_lanes(family, width);
         let items = b.outer * slices * lanes;
-        let family = match self.strips() {
-            true => Family::Strips,
-            false => Family::Columns,
-        };
         let kernel = Kernel {
             family,
             keys: step.keys,
@@ -170,7 +171,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..box_params(b)
         };
-        let iterations = slice.div_ceil(BLOCK_ROWS) + self.column_ends(element);
+        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, element);
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),

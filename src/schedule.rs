@@ -19,8 +19,15 @@ const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
 const MAX_DISPATCHES: u64 = 1 << 16;
 /// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
 pub(crate) const BLOCK_BYTES: u64 = 128;
-/// Rows a loop iteration of columns takes.
-pub(crate) const BLOCK_ROWS: u64 = 8;
+/// Rows a loop iteration of columns takes; where there are few, it takes one.
+pub(crate) const BLOCK_ROWS: u64 = 4;
+const FEW_ROWS: u64 = 16;
+/// Invocations of strips and bands that read neighbouring vec4, and vec4 that each takes of a
+/// wide row: of strips, and of bands twice as many.
+pub(crate) const TEAM: u64 = 8;
+pub(crate) const RUNS: u64 = 8;
+/// Most vec4 of a wide row of bands.
+const BAND: u64 = 2 * RUNS * TEAM;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
 
@@ -68,6 +75,7 @@ pub(crate) enum Geometry {
     },
     /// `fold` rows side by side; `slice` in wide rows.
     Columns {
+        family: Family,
         fold: u64,
         slices: u64,
         slice: u64,
@@ -330,6 +338,7 @@ impl Planner<'_> {
             index_words: 2,
             inputs: 1,
             splat: 0,
+            still: 0,
         }
     }
 
@@ -463,10 +472,15 @@ impl Planner<'_> {
         match self.geometry(step, b) {
             Geometry::Each | Geometry::Short => outputs,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
-            Geometry::Columns { fold, slices, .. } => {
+            Geometry::Columns {
+                family,
+                fold,
+                slices,
+                ..
+            } => {
                 let element = u64::from(step.keys.bits() / 8);
                 let width = b.inner * fold * element / 16;
-                b.outer * slices * self.column_lanes(width)
+                b.outer * slices * column_lanes(family, width)
             }
         }
     }
@@ -491,7 +505,7 @@ impl Planner<'_> {
             (Some(Family::Each), _) => None,
             (Some(Family::ShortRows), 1) if short.is_some() => short,
             (Some(Family::Rows), 1) => rows,
-            (Some(Family::Columns | Family::Strips), _) => columns,
+            (Some(family), _) if family.is_columns() => columns,
             (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
             (_, 1) if b.len * element > tuning.each_row_bytes => rows,
             (_, 2..) if b.len >= tuning.each_column_len => columns,
@@ -537,43 +551,34 @@ impl Planner<'_> {
         })
     }
 
-    pub(crate) fn strips(&self) -> bool {
+    /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
+    /// enough, and the family for them; none where a segment is too short for it.
+    fn fold(&self, len: u64, pitch: u64) -> Option<(Family, u64)> {
         let tuning = &self.caps.tuning;
-        match tuning.force {
-            Some(Family::Strips) => true,
-            Some(Family::Columns) => false,
-            _ => tuning.strips,
-        }
-    }
-
-    /// Lanes that share a wide row of that many vec4.
-    pub(crate) fn column_lanes(&self, width: u64) -> u64 {
-        if self.strips() {
-            width.div_ceil(2)
-        } else {
-            width
-        }
-    }
-
-    /// Iterations that a lane of columns needs to write its results: each is looked for in its
-    /// block of rows.
-    pub(crate) fn column_ends(&self, element: u64) -> u64 {
-        let vecs = if self.strips() { 2 } else { 1 };
-        vecs * ((16 / element) * (BLOCK_ROWS + 1) + BLOCK_ROWS) + 1
+        let least = 16 / gcd(pitch, 16);
+        let vecs = least * pitch / 16;
+        let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
+        let forced = tuning.force.filter(|family| family.is_columns());
+        let family = match forced {
+            Some(Family::Bands) if vecs > BAND => Family::Strips,
+            Some(family) => family,
+            None if !tuning.strips => Family::Columns,
+            None if vecs > BAND => Family::Strips,
+            None if most * vecs * 2 < BAND => Family::Columns,
+            None => Family::Bands,
+        };
+        let times = match family {
+            Family::Columns => (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, most.max(1)),
+            Family::Bands => (BAND / vecs).clamp(1, most.max(1)),
+            _ => 1,
+        };
+        (most > 0).then_some((family, least * times))
     }
 
     fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
-        let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
         let pitch = b.inner * element;
-        // Rows side by side until they make whole vec4, and are wide enough.
-        let least = 16 / gcd(pitch, 16);
-        let wide = tuning.wide_bytes.div_ceil(least * pitch).max(1);
-        let most = (b.len / 2).min(MAX_PARTS / 4) / least;
-        let fold = least * wide.min(most.max(1));
-        if fold * 2 > b.len && fold > 1 {
-            return None;
-        }
+        let (family, fold) = self.fold(b.len, pitch)?;
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
@@ -583,10 +588,10 @@ impl Planner<'_> {
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
-        let lanes = self.column_lanes(width);
+        let lanes = column_lanes(family, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
-        let filled = self.slices(b.outer * lanes, most);
-        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - self.column_ends(element));
+        let filled = self.slices(b.outer * lanes * lane_vecs(family), most);
+        let longest = column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, element));
         let slices = filled.max(rows.div_ceil(longest));
         let slice = rows.div_ceil(slices);
         let slices = rows.div_ceil(slice);
@@ -594,6 +599,7 @@ impl Planner<'_> {
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
         let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Columns {
+            family,
             fold,
             slices,
             slice,
@@ -633,6 +639,38 @@ impl Caps {
     }
 }
 
+/// Vec4 of a wide row that a lane takes.
+fn lane_vecs(family: Family) -> u64 {
+    match family {
+        Family::Strips => RUNS,
+        Family::Bands => 2 * RUNS,
+        _ => 1,
+    }
+}
+
+/// Lanes that share a wide row of that many vec4.
+pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
+    match family {
+        Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
+        Family::Bands => TEAM,
+        _ => width,
+    }
+}
+
+/// Wide rows that an iteration takes.
+pub(crate) fn column_rows(family: Family) -> u64 {
+    match family {
+        Family::Bands => 1,
+        _ => BLOCK_ROWS,
+    }
+}
+
+/// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
+/// of which is looked for in its block of rows.
+pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
+    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+}
+
 /// Refuses what would take forever to plan.
 pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
     match needed <= MAX_DISPATCHES {
@@ -654,7 +692,13 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
             slices: b.len.div_ceil(slice),
             slice,
         },
-        Geometry::Columns { fold, slice, .. } => Geometry::Columns {
+        Geometry::Columns {
+            family,
+            fold,
+            slice,
+            ..
+        } => Geometry::Columns {
+            family,
             fold,
             slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
             slice,
