@@ -44,21 +44,3 @@ fn four_block(f: Four, k: vec4<u32>, t: u32) -> Four {
     let wins = (s < f.key) | tie;
     return Four(select(f.key, s, wins), select(f.at, vec4<u32>(t), wins));
 }
-
-// The best of an invocation's columns, as of one row: its settled key and its place.
-struct Winner {
-    key: Key,
-    at: u32,
-}
-
-// The preferred place among those columns whose settled key is `want`.
-fn four_place(f: Four, place: vec4<u32>, want: Key) -> u32 {
-    let found = settle4(f.key) == vec4<u32>(want);
-    let at = select(vec4<u32>(nowhere().x), f.at * E + place, found);
-    if LAST != 0u {
-        let m = max(at.xy, at.zw);
-        return max(m.x, m.y);
-    }
-    let m = min(at.xy, at.zw);
-    return min(m.x, m.y);
-}

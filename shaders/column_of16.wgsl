@@ -29,13 +29,6 @@ fn acc_at(a: Acc, i: u32) -> u32 {
     return select(a.even.at[i >> 1u], a.odd.at[i >> 1u], (i & 1u) != 0u);
 }
 
-fn acc_best(a: Acc) -> Winner {
-    let key = settle(least(min(a.even.key, a.odd.key)));
-    let e = four_place(a.even, EVEN, key);
-    let o = four_place(a.odd, ODD, key);
-    return Winner(key, select(min(e, o), max(e, o), LAST != 0u));
-}
-
 fn even_rows(r: Rows) -> vec4<u32> {
     return min(min(even(r.a), even(r.b)), min(even(r.c), even(r.d)));
 }

@@ -25,11 +25,6 @@ fn acc_at(a: Acc, i: u32) -> u32 {
     return a.at[i];
 }
 
-fn acc_best(a: Acc) -> Winner {
-    let key = settle(least(a.key));
-    return Winner(key, four_place(a, PLACES, key));
-}
-
 fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
     let k = min(min(key4(r.a), key4(r.b)), min(key4(r.c), key4(r.d)));
     return four_block(acc, k, t);

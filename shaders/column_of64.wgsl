@@ -42,21 +42,6 @@ fn acc_at(acc: Acc, i: u32) -> u32 {
     return acc.at[i];
 }
 
-// The best of an invocation's columns, as of one row: its settled key and its place.
-struct Winner {
-    key: Key,
-    at: u32,
-}
-
-fn acc_best(acc: Acc) -> Winner {
-    let first = Best(acc.first, vec2<u32>(acc.at.x * E, 0u));
-    let second = Best(acc.second, vec2<u32>(acc.at.y * E + 1u, 0u));
-    if better(second, first) {
-        return Winner(second.key, second.index.x);
-    }
-    return Winner(first.key, first.index.x);
-}
-
 fn low_rows(r: Rows) -> Key {
     return lesser(lesser(key(r.a.xy), key(r.b.xy)), lesser(key(r.c.xy), key(r.d.xy)));
 }

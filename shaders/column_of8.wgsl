@@ -60,16 +60,6 @@ fn acc_at(acc: Acc, i: u32) -> u32 {
     return acc_four(acc, i & 3u).at[i >> 2u];
 }
 
-fn acc_best(acc: Acc) -> Winner {
-    let ab = min(acc.a.key, acc.b.key);
-    let key = settle(least(min(ab, min(acc.c.key, acc.d.key))));
-    let a = four_place(acc.a, place(0u), key);
-    let b = four_place(acc.b, place(1u), key);
-    let c = four_place(acc.c, place(2u), key);
-    let d = four_place(acc.d, place(3u), key);
-    return Winner(key, select(min(min(a, b), min(c, d)), max(max(a, b), max(c, d)), LAST != 0u));
-}
-
 fn byte_rows(r: Rows, j: u32) -> vec4<u32> {
     return min(min(byte(r.a, j), byte(r.b, j)), min(byte(r.c, j), byte(r.d, j)));
 }

@@ -407,8 +407,7 @@ impl Kernel {
         }
         add(fragment!("source"));
         let columns = self.family.is_columns();
-        let by_slot = columns || self.family == Family::ShortRows;
-        if by_slot || self.family == Family::Rows {
+        if columns || matches!(self.family, Family::Rows | Family::ShortRows) {
             add(fragment!("source4"));
         }
         match self.keys.bits {
@@ -426,10 +425,10 @@ impl Kernel {
             _ => fragment!("load64"),
         });
         add(fragment!("emit"));
-        if by_slot && self.keys.bits < 64 {
+        if columns && self.keys.bits < 64 {
             add(fragment!("column32"));
         }
-        if by_slot {
+        if columns {
             add(match self.keys.bits {
                 8 => fragment!("column_of8"),
                 16 => fragment!("column_of16"),

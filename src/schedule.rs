@@ -18,7 +18,7 @@ const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
 /// Most boxes of a step: 8 TiB in bindings of 128 MiB.
 const MAX_DISPATCHES: u64 = 1 << 16;
 /// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
-pub(crate) const BLOCK_BYTES: u64 = 128;
+pub(crate) const BLOCK_BYTES: u64 = 64;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
