@@ -18,6 +18,7 @@ struct Slice {
     high: u32,
     blocks: u32, // from low on, the end of those that are taken in blocks
     part: u32, // the slice among all
+    folds: u32, // rows side by side
 }
 
 fn slice_of(part: u32) -> Slice {
@@ -31,7 +32,7 @@ fn slice_of(part: u32) -> Slice {
     let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
     let high = max(low, min(end, ends / wide));
     let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
-    return Slice(start / E, skew, ends, begin, end, low, high, blocks, part);
+    return Slice(start / E, skew, ends, begin, end, low, high, blocks, part, wide / P.inner);
 }
 
 // No row yet. Should all there is be what never wins, the first row counts; in an empty slice,
@@ -97,18 +98,43 @@ fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     return row;
 }
 
+// Where column i of a vec4 lies: among the columns of a wide row, counted from the matrix' start,
+// and which of the rows side by side it is of.
+struct Column {
+    at: u32,
+    fold: u32,
+    inner: u32, // its place in that row
+}
+
+fn column_at(s: Slice, v: u32) -> Column {
+    let wide = P.width * E;
+    let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
+    let fold = at / P.inner;
+    return Column(at, fold, at - fold * P.inner);
+}
+
+// Its right neighbour, without a division; after the last comes the first.
+fn column_next(c: Column) -> Column {
+    if c.at + 1u == P.width * E {
+        return Column(0u, 0u, 0u);
+    }
+    let wraps = c.inner + 1u == P.inner;
+    return Column(c.at + 1u, select(c.fold, c.fold + 1u, wraps), select(c.inner + 1u, 0u, wraps));
+}
+
 fn column_emit(s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
+    var c = column_at(s, v);
     for (var i = 0u; i < E; i++) {
-        // Its place among the columns of a wide row, and in the matrix.
-        let column = (v * E + i + wide - s.skew) % wide;
         var best = Best(settle(acc_key(acc, i)), nowhere());
         if INDEX != 0u {
-            let place = (column_row(s, v, acc, i) * P.width + v) * E + i - s.skew;
-            if place < P.total {
-                best.index = placed(place / P.inner);
+            // What lies before the matrix' start is of the wide row before.
+            let row = column_row(s, v, acc, i) - select(0u, 1u, v * E + i < s.skew);
+            if row * wide + c.at < P.total {
+                best.index = placed(row * s.folds + c.fold);
             }
         }
-        emit(s.part * wide + column, best);
+        emit(s.part * wide + c.at, best);
+        c = column_next(c);
     }
 }

@@ -130,14 +130,11 @@ fn group_place(lid: u32, own: u32) -> u32 {
     return place;
 }
 
-@compute @workgroup_size(WG)
-fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let item = linear(group) * (WG / LANES) + lid / LANES;
+// The best of an item, for its first lane.
+fn best_of(item: u32, lid: u32) -> Best {
     let lane = lid % LANES;
-    // Lanes without an item repeat the last one, so that all arrive at the barriers.
-    let i = min(item, P.items - 1u);
-    let row = i / P.slices;
-    let skip = (i - row * P.slices) * P.slice;
+    let row = item / P.slices;
+    let skip = (item - row * P.slices) * P.slice;
     let start = P.src_delta + row * P.len;
     let s = span(start + skip, min(P.slice, P.len - skip));
     let w = walk(s, lane);
@@ -155,7 +152,18 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             place = group_place(lid, place);
         }
     }
-    if lane == 0u && item < P.items {
-        emit(item, Best(key, placed(place - start)));
+    return Best(key, placed(place - start));
+}
+
+// Lanes take P.width neighbouring items, one after the other.
+@compute @workgroup_size(WG)
+fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let first = (linear(group) * (WG / LANES) + lid / LANES) * P.width;
+    for (var i = 0u; i < P.width; i++) {
+        // Lanes without an item repeat the last one, so that all arrive at the barriers.
+        let best = best_of(min(first + i, P.items - 1u), lid);
+        if lid % LANES == 0u && first + i < P.items {
+            emit(first + i, best);
+        }
     }
 }

@@ -22,6 +22,19 @@ fn winner(first: u32, t: u32, last: u32) -> Winner {
     return Winner(key, min(t + place / E, last) * E + place % E);
 }
 
+// The same of at most two vec4.
+fn winner_of_two(first: u32, last: u32) -> Winner {
+    let a = src[first];
+    let b = src[first + last];
+    let r = Rows(a, b, b, b);
+    let key = settle(four_key(r));
+    if INDEX == 0u {
+        return Winner(key, 0u);
+    }
+    let place = four_find(r, reach(key));
+    return Winner(key, min(place / E, last) * E + place % E);
+}
+
 fn finish_row(row: u32, best: Winner) {
     emit(row, Best(best.key, placed(best.at)));
 }
@@ -48,8 +61,15 @@ fn short_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         return;
     }
     // At most four: no loop in the loop, which software rasterisers run slower.
+    if vecs > 2u {
+        for (var row = begin; row < end; row++) {
+            finish_row(row, winner(first, 0u, last));
+            first += vecs;
+        }
+        return;
+    }
     for (var row = begin; row < end; row++) {
-        finish_row(row, winner(first, 0u, last));
+        finish_row(row, winner_of_two(first, last));
         first += vecs;
     }
 }

@@ -117,8 +117,12 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        // Beside the blocks up to seven single vec4, and as many of a block to find the element.
-        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 18;
+        // Beside the blocks up to three single vec4, and two trees.
+        let each = blocks + 2 * u64::from(lanes.ilog2()) + 5;
+        // Several items a lane, as long as the device is filled and no lane loops too long.
+        let spare = items * lanes / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
+        let taken = spare.min(most).max(1);
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,
@@ -132,11 +136,13 @@ impl Planner<'_> {
             items: items as u32,
             slices: slices as u32,
             slice: slice as u32,
+            width: taken as u32,
             merge: merge.into(),
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        self.push(kernel, Some(src), dst, params, items * lanes, iterations)
+        let invocations = items.div_ceil(taken) * lanes;
+        self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a mapping, taken apart")]
