@@ -109,8 +109,12 @@ struct Column {
 fn column_at(s: Slice, v: u32) -> Column {
     let wide = P.width * E;
     let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
-    let fold = at / P.inner;
-    return Column(at, fold, at - fold * P.inner);
+    var c = Column(at, 0u, at);
+    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    for (; c.inner >= P.inner; c.inner -= c.fold * P.inner) {
+        c.fold = at / P.inner;
+    }
+    return c;
 }
 
 // Its right neighbour, without a division; after the last comes the first.

@@ -5,6 +5,7 @@
 override WG: u32;
 override LANES: u32; // a power of two that divides WG
 const BLOCK: u32 = 4u; // vec4
+override SEVERAL: u32; // 1: lanes take items one after the other; 0: one
 override CHUNKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
 
 var<workgroup> wg_key: array<Key, WG>;
@@ -155,15 +156,24 @@ fn best_of(item: u32, lid: u32) -> Best {
     return Best(key, placed(place - start));
 }
 
+// Lanes without an item repeat the last one, so that all arrive at the barriers.
+fn take(item: u32, lid: u32) {
+    let best = best_of(min(item, P.items - 1u), lid);
+    if lid % LANES == 0u && item < P.items {
+        emit(item, best);
+    }
+}
+
 // Lanes take P.width neighbouring items, one after the other.
 @compute @workgroup_size(WG)
 fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let first = (linear(group) * (WG / LANES) + lid / LANES) * P.width;
+    let first = linear(group) * (WG / LANES) + lid / LANES;
+    // Software rasterisers run a loop in a loop slower: none where none is needed.
+    if SEVERAL == 0u {
+        take(first, lid);
+        return;
+    }
     for (var i = 0u; i < P.width; i++) {
-        // Lanes without an item repeat the last one, so that all arrive at the barriers.
-        let best = best_of(min(first + i, P.items - 1u), lid);
-        if lid % LANES == 0u && first + i < P.items {
-            emit(first + i, best);
-        }
+        take(first * P.width + i, lid);
     }
 }

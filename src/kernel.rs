@@ -319,6 +319,8 @@ pub struct Kernel {
     pub lanes: u32,
     /// Whether a lane walks a run of its own (rows).
     pub chunked: bool,
+    /// Whether lanes take several items, one after the other (rows).
+    pub several: bool,
     /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
@@ -552,6 +554,7 @@ impl Kernel {
             Family::Rows => {
                 all.push(("LANES", self.lanes));
                 all.push(("CHUNKED", self.chunked as u32));
+                all.push(("SEVERAL", self.several as u32));
             }
             Family::Each => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),

@@ -129,6 +129,7 @@ impl Planner<'_> {
             out,
             lanes: lanes as u32,
             chunked: self.caps.tuning.chunked,
+            several: taken > 1,
             index: step.index,
             ..self.kernel(wg as u32)
         };

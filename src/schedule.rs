@@ -332,6 +332,7 @@ impl Planner<'_> {
             workgroup,
             lanes: 1,
             chunked: false,
+            several: false,
             index,
             last: problem.selects_last_index(),
             raw: false,
@@ -558,7 +559,7 @@ impl Planner<'_> {
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
         let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
-        let many = outer * vecs >= tuning.invocations;
+        let many = outer * vecs * 4 >= tuning.invocations;
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
             Some(Family::Bands) if vecs > BAND => Family::Strips,

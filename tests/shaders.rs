@@ -22,12 +22,14 @@ fn kernels() -> Vec<Kernel> {
                             workgroup,
                             lanes,
                             chunked: bit(0),
+                            several: bit(1),
                             index: bit(1),
                             last: bit(2),
                             raw: family == Family::Each && bit(0),
                             index_words: 1 + u32::from(bit(1)),
                             inputs: [1, 2, 3, 8][variant % 4],
                             splat: [0, 2, 1, 0x55][variant % 4],
+                            still: [0, 1, 4, 0xaa][variant % 4],
                         });
                     }
                 }
