@@ -523,7 +523,11 @@ impl Kernel {
             Family::ZipWords => ("key", "lesser"),
             _ => ("keys_of", "keys_min"),
         };
-        let run = if self.family == Family::ZipStrips { " + j" } else { "" };
+        let run = if self.family == Family::ZipStrips {
+            " + j"
+        } else {
+            ""
+        };
         let mut all = known.map(str::to_owned);
         for &i in inputs {
             let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);

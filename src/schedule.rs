@@ -572,7 +572,9 @@ impl Planner<'_> {
         };
         let times = match family {
             _ if many => 1,
-            Family::Columns => (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, most.max(1)),
+            Family::Columns => (tuning.wide_bytes / 16)
+                .div_ceil(vecs)
+                .clamp(1, most.max(1)),
             Family::Bands => (BAND / vecs).clamp(1, most.max(1)),
             _ => 1,
         };
