@@ -40,12 +40,14 @@ pub struct Buffers<'a> {
     pub outputs: &'a [Tensor<'a>],
 }
 
-/// A range of a buffer that stands for a slot of the plan.
+/// A range of a buffer that holds some bytes of a slot of the plan.
 #[derive(Clone)]
-struct Place {
-    buffer: wgpu::Buffer,
-    offset: u64,
-    bytes: u64,
+pub(crate) struct Piece {
+    pub buffer: wgpu::Buffer,
+    /// The slot's first byte in it, and where that is in the buffer.
+    pub start: u64,
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// A compiled pass: what a plan's pass became on a device.
@@ -108,10 +110,19 @@ pub(crate) fn bind(
     buffers: Buffers<'_>,
 ) -> Result<Bound, Error> {
     let places = Places::new(context, problem, plan, buffers)?;
+    bind_passes(context, plan.passes(), compiled, &places)
+}
+
+/// Binds some passes, each of whose views lies within one piece.
+pub(crate) fn bind_passes(
+    context: &Context,
+    passes: &[Pass],
+    compiled: &[Arc<Compiled>],
+    places: &Places,
+) -> Result<Bound, Error> {
+    let alignment = offset_alignment(context);
     let limits = context.device.limits();
-    let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(16);
     let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
-    let passes = plan.passes();
     if passes.is_empty() {
         return Ok(Bound {
             dispatches: Vec::new(),
@@ -123,7 +134,7 @@ pub(crate) fn bind(
     let mut words = vec![0u32; blocks.bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
     for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&blocks.starts) {
-        let seen = Seen::new(pass, &places, alignment);
+        let seen = Seen::new(pass, places, alignment);
         seen.write(pass, at, stride, &mut words);
         let entries: Vec<_> = pass
             .kernel
@@ -159,6 +170,12 @@ pub(crate) fn bind(
     };
     context.scoped("parameters", 4 * words.len() as u64, write)?;
     Ok(Bound { dispatches })
+}
+
+/// What bindings begin at a multiple of; at least a vec4.
+pub(crate) fn offset_alignment(context: &Context) -> u64 {
+    let limits = context.device.limits();
+    u64::from(limits.min_storage_buffer_offset_alignment).max(16)
 }
 
 /// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.
@@ -258,12 +275,12 @@ impl Range<'_> {
     }
 }
 
-/// Where the plan's slots are.
-struct Places {
-    inputs: Vec<Place>,
-    outputs: Vec<Place>,
-    records: Option<Place>,
-    temps: [Option<Place>; 2],
+/// Where the plan's slots are: inputs and outputs in pieces, one after another.
+pub(crate) struct Places {
+    pub inputs: Vec<Vec<Piece>>,
+    pub outputs: Vec<Vec<Piece>>,
+    records: Option<Piece>,
+    temps: [Option<Piece>; 2],
 }
 
 impl Places {
@@ -289,21 +306,31 @@ impl Places {
                 return Err(Error::Aliased { output: i });
             }
         }
-        let scratch = |slot, label| -> Result<Option<Place>, Error> {
+        Ok(Places {
+            inputs: inputs.into_iter().map(|p| vec![p]).collect(),
+            outputs: outputs.into_iter().map(|p| vec![p]).collect(),
+            ..Places::scratch(context, plan)?
+        })
+    }
+
+    /// The plan's scratch, and no inputs and outputs yet.
+    pub(crate) fn scratch(context: &Context, plan: &Plan) -> Result<Places, Error> {
+        let scratch = |slot, label| -> Result<Option<Piece>, Error> {
             let bytes = plan.slot_bytes(slot);
             if bytes == 0 {
                 return Ok(None);
             }
             let buffer = context.buffer(label, bytes, wgpu::BufferUsages::STORAGE)?;
-            Ok(Some(Place {
+            Ok(Some(Piece {
+                start: 0,
                 offset: 0,
                 bytes: buffer.size(),
                 buffer,
             }))
         };
         Ok(Places {
-            inputs,
-            outputs,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
             records: scratch(Slot::Records, "records")?,
             temps: [
                 scratch(Slot::Temp(0), "a step's result")?,
@@ -312,20 +339,21 @@ impl Places {
         })
     }
 
-    fn place(&self, slot: Slot) -> &Place {
+    /// The piece that holds a byte of a slot.
+    fn piece(&self, slot: Slot, byte: u64) -> &Piece {
         let scratch = match slot {
-            Slot::Input(i) => return &self.inputs[i],
-            Slot::Output(i) => return &self.outputs[i],
+            Slot::Input(i) => return of(&self.inputs[i], byte),
+            Slot::Output(i) => return of(&self.outputs[i], byte),
             Slot::Records => self.records.as_ref(),
             Slot::Temp(i) => self.temps[i].as_ref(),
         };
         // A plan that uses a slot gives it bytes.
-        scratch.unwrap_or(&self.inputs[0])
+        scratch.unwrap_or(&self.inputs[0][0])
     }
 
     fn range(&self, view: &View, alignment: u64) -> Range<'_> {
-        let place = self.place(view.slot);
-        let begin = place.offset + view.offset;
+        let piece = self.piece(view.slot, view.offset);
+        let begin = piece.offset + view.offset - piece.start;
         let mut offset = begin / alignment * alignment;
         // Shaders see at least a vec4 where the buffer has one.
         if begin + view.bytes - offset < 16 && offset >= alignment {
@@ -333,9 +361,9 @@ impl Places {
         }
         let end = (begin + view.bytes).next_multiple_of(4).max(offset + 16);
         // Bindings end with a word, whatever the size of a foreign buffer.
-        let end = end.min(place.buffer.size() / 4 * 4);
+        let end = end.min(piece.buffer.size() / 4 * 4);
         Range {
-            buffer: &place.buffer,
+            buffer: &piece.buffer,
             offset,
             bytes: end - offset,
             delta: ((begin - offset) / view.element) as u32,
@@ -343,12 +371,18 @@ impl Places {
     }
 }
 
+/// The last piece that begins at or before a byte; the first begins at 0.
+fn of(pieces: &[Piece], byte: u64) -> &Piece {
+    let after = pieces.partition_point(|p| p.start <= byte);
+    &pieces[after.max(1) - 1]
+}
+
 /// Checks slices against what the problem has: (bytes, bytes of an element) each.
 fn places(
     what: &'static str,
     tensors: &[Tensor<'_>],
     wanted: &[(u64, u64)],
-) -> Result<Vec<Place>, Error> {
+) -> Result<Vec<Piece>, Error> {
     if tensors.len() != wanted.len() {
         return Err(Error::BufferCount {
             what,
@@ -387,8 +421,9 @@ fn places(
                 actual: buffer.size() - offset,
             });
         }
-        Ok(Place {
+        Ok(Piece {
             buffer: buffer.clone(),
+            start: 0,
             offset,
             bytes,
         })

@@ -104,7 +104,13 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::for_buffers(problem, caps, true)
+        Plan::of(problem, caps, true, false)
+    }
+
+    #[expect(dead_code, reason = "for partial results, which follow")]
+    /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
+    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        Plan::of(problem, caps, true, true)
     }
 
     /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
@@ -113,10 +119,15 @@ impl Plan {
         caps: &Caps,
         aligned: bool,
     ) -> Result<Plan, Error> {
+        Plan::of(problem, caps, aligned, false)
+    }
+
+    fn of(problem: &Problem, caps: &Caps, aligned: bool, partial: bool) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
             aligned,
+            partial,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
