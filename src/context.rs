@@ -18,6 +18,9 @@ pub(crate) enum Drive {
     Thread,
 }
 
+/// A mapping that was asked for.
+pub(crate) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
 /// A device, its queue, and its state of health.
 pub(crate) struct Context {
     pub device: wgpu::Device,
@@ -134,10 +137,8 @@ impl Context {
     }
 
     /// Submits what was recorded.
-    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), Error> {
-        self.scoped("a submission", 0, || {
-            self.queue.submit([encoder.finish()]);
-        })
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<wgpu::SubmissionIndex, Error> {
+        self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
     /// Maps a slice once the work that uses it is done.
@@ -147,15 +148,49 @@ impl Context {
         mode: wgpu::MapMode,
         drive: Drive,
     ) -> Result<(), Error> {
-        let (done, mapped) = oneshot::channel();
+        let mapping = self.request_map(slice, mode)?;
+        self.drive(drive)?;
+        self.mapped(mapping.await)
+    }
+
+    /// Asks for a slice to be mapped once the work that uses it is done.
+    pub fn request_map(
+        &self,
+        slice: wgpu::BufferSlice<'_>,
+        mode: wgpu::MapMode,
+    ) -> Result<Mapping, Error> {
+        let (done, mapping) = oneshot::channel();
         self.scoped("a mapping", 0, || {
             slice.map_async(mode, move |result| {
                 // Nobody listens if the future was dropped.
                 let _ = done.send(result);
             });
         })?;
-        self.drive(drive)?;
-        match mapped.await {
+        Ok(mapping)
+    }
+
+    /// Waits here for a mapping: until a submission is done, and for no later work.
+    pub fn wait_map(
+        &self,
+        mut mapping: Mapping,
+        after: wgpu::SubmissionIndex,
+    ) -> Result<(), Error> {
+        let lost = |message| self.lose(message);
+        wait(&self.device, Some(after)).map_err(lost)?;
+        match mapping.try_recv() {
+            Ok(Some(result)) => self.mapped(Ok(result)),
+            _ => {
+                wait(&self.device, None).map_err(lost)?;
+                self.mapped(pollster::block_on(mapping))
+            }
+        }
+    }
+
+    fn mapped(
+        &self,
+        answer: Result<Result<(), wgpu::BufferAsyncError>, oneshot::Canceled>,
+    ) -> Result<(), Error> {
+        match answer {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
             Err(_) => Err(self.lose("it stopped answering".into())),
@@ -165,7 +200,7 @@ impl Context {
     /// Waits for the device, here or on the thread.
     fn drive(&self, drive: Drive) -> Result<(), Error> {
         match drive {
-            Drive::Here => wait(&self.device).map_err(|message| self.lose(message)),
+            Drive::Here => wait(&self.device, None).map_err(|message| self.lose(message)),
             Drive::Thread => {
                 let waiter = self.waiter.get_or_init(|| {
                     let (sender, receiver) = mpsc::channel();
@@ -174,7 +209,7 @@ impl Context {
                         // Ends with the context that holds the sender.
                         while receiver.recv().is_ok() {
                             while receiver.try_recv().is_ok() {}
-                            if let Err(message) = wait(&device) {
+                            if let Err(message) = wait(&device, None) {
                                 log::error!("the device is lost: {message}");
                                 return;
                             }
@@ -193,9 +228,14 @@ impl Context {
     }
 }
 
-/// Waits until the device has nothing left to do. wgpu panics here when the device is lost.
-fn wait(device: &wgpu::Device) -> Result<(), String> {
-    let poll = || device.poll(wgpu::PollType::wait_indefinitely());
+/// Waits until a submission is done, the latest if none is named. wgpu panics here when the device
+/// is lost.
+fn wait(device: &wgpu::Device, after: Option<wgpu::SubmissionIndex>) -> Result<(), String> {
+    let until = wgpu::PollType::Wait {
+        submission_index: after,
+        timeout: None,
+    };
+    let poll = || device.poll(until);
     match catch_unwind(AssertUnwindSafe(poll)) {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(error.to_string()),

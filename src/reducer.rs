@@ -147,6 +147,14 @@ impl Reducer {
         })
     }
 
+    pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+        self.shared.ready(plan)
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
     /// Solves a problem of one input and one output from host data.
     ///
     /// # Errors
@@ -308,9 +316,9 @@ impl std::fmt::Debug for Reduction {
 }
 
 /// A plan and its pipelines, one a pass.
-struct Ready {
-    plan: Plan,
-    compiled: Vec<Arc<Compiled>>,
+pub(crate) struct Ready {
+    pub plan: Plan,
+    pub compiled: Vec<Arc<Compiled>>,
 }
 
 impl Ready {
@@ -606,7 +614,7 @@ impl Reduction {
     }
 }
 
-fn unmapped(context: &Context, error: impl ToString) -> Error {
+pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
     let message = error.to_string();
     match context.alive() {
         Err(lost) => lost,
