@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::params;
 use crate::plan::{Pass, Slot, View};
 use crate::{Error, Plan, Problem};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -30,14 +31,21 @@ impl Tensor<'_> {
     }
 }
 
-/// The caller's buffers for [`crate::Reduction::bind`]. The library never touches a byte outside
-/// of an output's slice.
-#[derive(Clone, Copy, Debug)]
+/// The caller's buffers for [`crate::Reduction::bind`]. The library never changes a byte outside
+/// of the slices of outputs and scratch.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Buffers<'a> {
     /// A tensor an input.
     pub inputs: &'a [Tensor<'a>],
     /// A tensor an output, in buffers that are none of the inputs'.
     pub outputs: &'a [Tensor<'a>],
+    /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], each in
+    /// a buffer of its own with the usage `STORAGE`, beginning at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`. `None`: the library allocates what is needed.
+    ///
+    /// What is in it does not matter, before or after: reductions that run on one queue may
+    /// share it.
+    pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,
 }
 
 /// A range of a buffer that stands for a slot of the plan.
@@ -105,11 +113,12 @@ pub(crate) fn bind(
     problem: &Problem,
     plan: &Plan,
     compiled: &[Arc<Compiled>],
+    scratch: &[(Slot, u64)],
     buffers: Buffers<'_>,
 ) -> Result<Bound, Error> {
-    let places = Places::new(context, problem, plan, buffers)?;
     let limits = context.device.limits();
     let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(16);
+    let places = Places::new(context, problem, scratch, alignment, buffers)?;
     let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
     let passes = plan.passes();
     if passes.is_empty() {
@@ -258,19 +267,17 @@ impl Range<'_> {
     }
 }
 
-/// Where the plan's slots are.
+/// Where the plan's slots are: all that its passes name.
 struct Places {
-    inputs: Vec<Place>,
-    outputs: Vec<Place>,
-    records: Option<Place>,
-    temps: [Option<Place>; 2],
+    of: HashMap<Slot, Place>,
 }
 
 impl Places {
     fn new(
         context: &Context,
         problem: &Problem,
-        plan: &Plan,
+        scratch: &[(Slot, u64)],
+        alignment: u64,
         buffers: Buffers<'_>,
     ) -> Result<Places, Error> {
         let outputs = problem.outputs();
@@ -289,42 +296,23 @@ impl Places {
                 return Err(Error::Aliased { output: i });
             }
         }
-        let scratch = |slot, label| -> Result<Option<Place>, Error> {
-            let bytes = plan.slot_bytes(slot);
-            if bytes == 0 {
-                return Ok(None);
+        let scratch = match buffers.scratch {
+            None => own_scratch(context, scratch)?,
+            Some(given) => {
+                let tensors = inputs.iter().chain(&outputs).filter(|p| p.bytes > 0);
+                let taken = tensors.map(|p| &p.buffer).collect();
+                placed_scratch(scratch, given, alignment, taken)?
             }
-            let buffer = context.buffer(label, bytes, wgpu::BufferUsages::STORAGE)?;
-            Ok(Some(Place {
-                offset: 0,
-                bytes: buffer.size(),
-                buffer,
-            }))
         };
+        let inputs = (0..).map(Slot::Input).zip(inputs);
+        let outputs = (0..).map(Slot::Output).zip(outputs);
         Ok(Places {
-            inputs,
-            outputs,
-            records: scratch(Slot::Records, "records")?,
-            temps: [
-                scratch(Slot::Temp(0), "a step's result")?,
-                scratch(Slot::Temp(1), "a step's result")?,
-            ],
+            of: inputs.chain(outputs).chain(scratch).collect(),
         })
     }
 
-    fn place(&self, slot: Slot) -> &Place {
-        let scratch = match slot {
-            Slot::Input(i) => return &self.inputs[i],
-            Slot::Output(i) => return &self.outputs[i],
-            Slot::Records => self.records.as_ref(),
-            Slot::Temp(i) => self.temps[i].as_ref(),
-        };
-        // A plan that uses a slot gives it bytes.
-        scratch.unwrap_or(&self.inputs[0])
-    }
-
     fn range(&self, view: &View, alignment: u64) -> Range<'_> {
-        let place = self.place(view.slot);
+        let place = &self.of[&view.slot];
         let begin = place.offset + view.offset;
         let mut offset = begin / alignment * alignment;
         // Shaders see at least a vec4 where the buffer has one.
@@ -341,6 +329,38 @@ impl Places {
             delta: ((begin - offset) / view.element) as u32,
         }
     }
+}
+
+/// Scratch of the library's own.
+fn own_scratch(context: &Context, needed: &[(Slot, u64)]) -> Result<Vec<(Slot, Place)>, Error> {
+    let allocated = |&(slot, bytes): &(Slot, u64)| {
+        let place = Place {
+            buffer: context.buffer("scratch", bytes, wgpu::BufferUsages::STORAGE)?,
+            offset: 0,
+            bytes,
+        };
+        Ok((slot, place))
+    };
+    needed.iter().map(allocated).collect()
+}
+
+/// The caller's scratch, if it is fit for use beside the buffers that are taken.
+fn placed_scratch<'a>(
+    needed: &[(Slot, u64)],
+    given: &'a [wgpu::BufferSlice<'a>],
+    alignment: u64,
+    mut taken: Vec<&'a wgpu::Buffer>,
+) -> Result<Vec<(Slot, Place)>, Error> {
+    let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
+    let wanted: Vec<_> = needed.iter().map(|&(_, b)| (b, alignment)).collect();
+    let found = places("scratch", &tensors, &wanted)?;
+    for (index, slice) in given.iter().enumerate() {
+        if taken.contains(&slice.buffer()) {
+            return Err(Error::AliasedScratch { index });
+        }
+        taken.push(slice.buffer());
+    }
+    Ok(needed.iter().map(|&(slot, _)| slot).zip(found).collect())
 }
 
 /// Checks slices against what the problem has: (bytes, bytes of an element) each.

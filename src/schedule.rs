@@ -197,7 +197,7 @@ impl Planner<'_> {
             ];
             let dst = match done + 1 == groups {
                 true => Slot::Output(0),
-                false => self.temp(done % 2, shape[0] * shape[2]),
+                false => Slot::Temp(done % 2),
             };
             let step = self.step(src, dst, shape);
             self.reduce(&step)?;
@@ -205,12 +205,6 @@ impl Planner<'_> {
             dims.remove(at);
         }
         Ok(())
-    }
-
-    fn temp(&mut self, i: usize, elements: u64) -> Slot {
-        let bytes = elements * self.problem.dtype().size();
-        self.plan.temps[i] = self.plan.temps[i].max(bytes.next_multiple_of(16));
-        Slot::Temp(i)
     }
 
     fn index(&mut self, outputs: u64) -> Result<(), Error> {
