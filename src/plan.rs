@@ -112,7 +112,13 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::for_buffers(problem, caps, true)
+        Plan::of(problem, caps, true, false)
+    }
+
+    #[expect(dead_code, reason = "for partial results, which follow")]
+    /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
+    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        Plan::of(problem, caps, true, true)
     }
 
     /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
@@ -121,10 +127,15 @@ impl Plan {
         caps: &Caps,
         aligned: bool,
     ) -> Result<Plan, Error> {
+        Plan::of(problem, caps, aligned, false)
+    }
+
+    fn of(problem: &Problem, caps: &Caps, aligned: bool, partial: bool) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
             aligned,
+            partial,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
@@ -152,6 +163,12 @@ impl Plan {
     pub fn slot_bytes(&self, slot: Slot) -> u64 {
         let i = Slot::SCRATCH.iter().position(|&s| s == slot);
         i.map_or(0, |i| self.scratch[i])
+    }
+
+    /// The scratch slots that passes use, and their bytes.
+    pub(crate) fn scratch(&self) -> Vec<(Slot, u64)> {
+        let all = Slot::SCRATCH.into_iter().zip(self.scratch);
+        all.filter(|&(_, bytes)| bytes > 0).collect()
     }
 
     /// Bytes of a slot that passes read or write, in whole vec4.

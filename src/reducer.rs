@@ -359,7 +359,7 @@ impl Reduction {
         };
         let scratch = match buffers.scratch {
             Some(_) => self.scratch(),
-            None => scratch([&ready.plan]),
+            None => ready.plan.scratch(),
         };
         let Ready { plan, compiled } = ready;
         let context = &self.reducer.shared.context;
@@ -377,7 +377,13 @@ impl Reduction {
     fn scratch(&self) -> Vec<(Slot, u64)> {
         // What cannot be planned is not bound either.
         let anywhere = Plan::for_buffers(&self.problem, &self.reducer.caps, false);
-        scratch([&self.ready.plan].into_iter().chain(&anywhere.ok()))
+        let plan = &self.ready.plan;
+        let needed = |slot| {
+            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
+            (slot, other.max(plan.slot_bytes(slot)))
+        };
+        let all = Slot::SCRATCH.map(needed).into_iter();
+        all.filter(|&(_, bytes)| bytes > 0).collect()
     }
 
     fn anywhere(&self) -> Result<&Ready, Error> {
@@ -625,14 +631,6 @@ impl Reduction {
         }
         Ok(())
     }
-}
-
-/// The scratch that plans need, and how much of it the neediest does.
-fn scratch<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<(Slot, u64)> {
-    let plans: Vec<_> = plans.into_iter().collect();
-    let needed = |slot| plans.iter().map(|p| p.slot_bytes(slot)).max().unwrap_or(0);
-    let all = Slot::SCRATCH.map(|slot| (slot, needed(slot)));
-    all.into_iter().filter(|&(_, bytes)| bytes > 0).collect()
 }
 
 fn unmapped(context: &Context, error: impl ToString) -> Error {
