@@ -132,6 +132,7 @@ impl Measuring<'_> {
         let bound = reduction.bind(Buffers {
             inputs: &whole(&sources),
             outputs: &whole(&targets),
+            scratch: None,
         })?;
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let (expected, cpu) = reference(&problem, &inputs)?;
