@@ -4,9 +4,9 @@
 use crate::adapter::{self, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
 use crate::context::{Context, Drive, lock};
-use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError};
+use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The least a device must offer: WebGPU's downlevel floor.
@@ -143,6 +143,7 @@ impl Reducer {
             ready: self.shared.ready(plan)?,
             reducer: self.clone(),
             problem: problem.clone(),
+            anywhere: OnceLock::new(),
             idle: Arc::default(),
         })
     }
@@ -305,6 +306,8 @@ pub struct Reduction {
     reducer: Reducer,
     problem: Problem,
     ready: Ready,
+    /// The same for buffers that begin anywhere, once it is asked for.
+    anywhere: OnceLock<Ready>,
     /// Buffers of earlier runs, for later ones.
     idle: Arc<Mutex<Vec<Workspace>>>,
 }
@@ -319,17 +322,6 @@ impl std::fmt::Debug for Reduction {
 pub(crate) struct Ready {
     pub plan: Plan,
     pub compiled: Vec<Arc<Compiled>>,
-}
-
-impl Ready {
-    fn bind(
-        &self,
-        context: &Context,
-        problem: &Problem,
-        buffers: Buffers<'_>,
-    ) -> Result<Bound, Error> {
-        bound::bind(context, problem, &self.plan, &self.compiled, buffers)
-    }
 }
 
 /// The buffers of a run from host data.
@@ -365,16 +357,50 @@ impl Reduction {
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
-    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
-        let shared = &self.reducer.shared;
         let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
-        if tensors.all(Tensor::is_aligned) {
-            return self.ready.bind(&shared.context, &self.problem, buffers);
+        let ready = match tensors.all(Tensor::is_aligned) {
+            true => &self.ready,
+            false => self.anywhere()?,
+        };
+        let scratch = match buffers.scratch {
+            Some(_) => self.scratch(),
+            None => ready.plan.scratch(),
+        };
+        let Ready { plan, compiled } = ready;
+        let context = &self.reducer.shared.context;
+        bound::bind(context, &self.problem, plan, compiled, &scratch, buffers)
+    }
+
+    /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
+    /// none for a reduction of one pass, one for partial results, up to three for scattered
+    /// axes. A dispatch reads one and writes another, so that each needs a buffer of its own.
+    pub fn scratch_sizes(&self) -> Vec<u64> {
+        self.scratch().into_iter().map(|(_, bytes)| bytes).collect()
+    }
+
+    /// What scratch any binding needs.
+    fn scratch(&self) -> Vec<(Slot, u64)> {
+        // What cannot be planned is not bound either.
+        let anywhere = Plan::for_buffers(&self.problem, &self.reducer.caps, false);
+        let plan = &self.ready.plan;
+        let needed = |slot| {
+            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
+            (slot, other.max(plan.slot_bytes(slot)))
+        };
+        let all = Slot::SCRATCH.map(needed).into_iter();
+        all.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    fn anywhere(&self) -> Result<&Ready, Error> {
+        if let Some(ready) = self.anywhere.get() {
+            return Ok(ready);
         }
         let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
-        let anywhere = shared.ready(plan)?;
-        anywhere.bind(&shared.context, &self.problem, buffers)
+        let ready = self.reducer.shared.ready(plan)?;
+        Ok(self.anywhere.get_or_init(|| ready))
     }
 
     /// Runs from host data of one input to one output.
@@ -497,6 +523,7 @@ impl Reduction {
         let bound = self.bind(Buffers {
             inputs: &from,
             outputs: &to,
+            scratch: None,
         })?;
         Ok(Workspace {
             upload,
@@ -533,17 +560,13 @@ impl Reduction {
         let start = Instant::now();
         let mut encoder = self.encoder();
         let timer = workspace.timer.as_ref().filter(|_| timed);
-        {
-            let writes = timer.map(|t| wgpu::ComputePassTimestampWrites {
-                query_set: &t.queries,
-                beginning_of_pass_write_index: Some(0),
-                end_of_pass_write_index: Some(1),
-            });
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("wgreduce"),
-                timestamp_writes: writes,
-            });
-            workspace.bound.record(&mut pass);
+        let parts = workspace.bound.parts();
+        for part in 0..parts {
+            if part > 0 {
+                context.submit(std::mem::replace(&mut encoder, self.encoder()))?;
+            }
+            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
+            workspace.bound.encode_timed(part, &mut encoder, times);
         }
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
@@ -656,6 +679,15 @@ impl Timer {
             resolved: context.buffer("timestamps", 16, U::QUERY_RESOLVE | U::COPY_SRC)?,
             readback: context.buffer("timestamps", 16, U::MAP_READ | U::COPY_DST)?,
         }))
+    }
+
+    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
+    fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        (first || last).then_some(wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
+        })
     }
 
     fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {

@@ -291,7 +291,7 @@ impl<'a> Windows<'a> {
             layout.back(),
             U::MAP_READ | U::COPY_DST,
         )?;
-        let mut places = Places::scratch(context, &stream.ready.plan)?;
+        let mut places = Places::scratch(context, &stream.ready.plan.scratch())?;
         places.inputs = vec![Vec::new(); layout.inputs.len()];
         places.outputs = vec![Vec::new(); layout.outputs.len()];
         Ok(Windows {
