@@ -111,22 +111,11 @@ pub fn adapters_blocking() -> Result<Vec<Adapter>, Error> {
 }
 
 async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
-    if wgpu::Instance::enabled_backend_features().is_empty() {
-        return Err(Error::NoBackend);
-    }
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    // Debug layers and indirect validation serve nothing here, and limit buffers to 4 GiB.
-    descriptor.flags = wgpu::InstanceFlags::empty();
-    let mut descriptor = descriptor.with_env();
-    descriptor.backends &= backends;
-    // An empty set stands for none, whatever the backend does with it.
-    if descriptor.backends.is_empty() {
+    let compiled_in = wgpu::Instance::enabled_backend_features();
+    let Some(descriptor) = instance(compiled_in, backends)? else {
         return Ok(Vec::new());
-    }
+    };
     let backends = descriptor.backends;
-    if backends == wgpu::Backends::NOOP {
-        descriptor.backend_options.noop.enable = true;
-    }
     let instance = kept(descriptor);
     let mut found = instance.enumerate_adapters(backends).await;
     found.sort_by_key(|adapter| {
@@ -140,6 +129,27 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
     });
     let numbered = found.into_iter().enumerate();
     Ok(numbered.map(|(i, a)| Adapter::new(i, a)).collect())
+}
+
+/// The instance of some backends; `None` if the environment leaves none of them. wgpu panics
+/// where none is compiled in.
+fn instance(
+    compiled_in: wgpu::Backends,
+    backends: wgpu::Backends,
+) -> Result<Option<wgpu::InstanceDescriptor>, Error> {
+    if compiled_in.is_empty() {
+        return Err(Error::NoBackend);
+    }
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    // Debug layers and indirect validation serve nothing here, and limit buffers to 4 GiB.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let mut descriptor = descriptor.with_env();
+    descriptor.backends &= backends;
+    if descriptor.backends == wgpu::Backends::NOOP {
+        descriptor.backend_options.noop.enable = true;
+    }
+    // An empty set stands for none, whatever the backend does with it.
+    Ok((!descriptor.backends.is_empty()).then_some(descriptor))
 }
 
 /// The process' one instance of these backends, which is never dropped: dropping the last one
@@ -196,4 +206,17 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
         wanted: wanted.in_words(),
         available,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_backend_compiled_in_is_an_error_and_no_panic() {
+        let all = wgpu::Backends::all();
+        let none = instance(wgpu::Backends::empty(), all);
+        assert!(matches!(none, Err(Error::NoBackend)));
+        assert!(matches!(instance(all, wgpu::Backends::empty()), Ok(None)));
+    }
 }
