@@ -93,7 +93,8 @@ impl AdapterChoice {
     }
 }
 
-/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software.
+/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software. Those that the first
+/// call of a process finds; one that is plugged in later is found by the next process.
 /// `WGPU_BACKEND` limits the backends, as everywhere in wgpu.
 ///
 /// # Errors
@@ -115,9 +116,7 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
     let Some(descriptor) = instance(compiled_in, backends)? else {
         return Ok(Vec::new());
     };
-    let backends = descriptor.backends;
-    let instance = kept(descriptor);
-    let mut found = instance.enumerate_adapters(backends).await;
+    let mut found = kept(descriptor);
     found.sort_by_key(|adapter| {
         let info = adapter.get_info();
         let software = info.device_type == wgpu::DeviceType::Cpu;
@@ -152,19 +151,25 @@ fn instance(
     Ok((!descriptor.backends.is_empty()).then_some(descriptor))
 }
 
-/// The process' one instance of these backends, which is never dropped: dropping the last one
-/// unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and OpenGL) then crash one
-/// process in twenty when it exits on a busy machine.
-fn kept(descriptor: wgpu::InstanceDescriptor) -> wgpu::Instance {
-    static KEPT: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
+/// The adapters of some backends, found once in a process and kept with their instance.
+///
+/// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
+/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
+/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
+/// of another one, panic.
+fn kept(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
+    type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let mut kept = lock(&KEPT);
     let backends = descriptor.backends;
-    if let Some((_, instance)) = kept.iter().find(|(b, _)| *b == backends) {
-        return instance.clone();
+    if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
+        return found.clone();
     }
     let instance = wgpu::Instance::new(descriptor);
-    kept.push((backends, instance.clone()));
-    instance
+    // Ready at once outside of a browser.
+    let found = pollster::block_on(instance.enumerate_adapters(backends));
+    kept.push((backends, instance, found.clone()));
+    found
 }
 
 /// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.
