@@ -626,17 +626,13 @@ impl Reduction {
         let start = Instant::now();
         let mut encoder = self.encoder();
         let timer = workspace.timer.as_ref().filter(|_| timed);
-        {
-            let writes = timer.map(|t| wgpu::ComputePassTimestampWrites {
-                query_set: &t.queries,
-                beginning_of_pass_write_index: Some(0),
-                end_of_pass_write_index: Some(1),
-            });
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("wgreduce"),
-                timestamp_writes: writes,
-            });
-            workspace.bound.record(&mut pass);
+        let parts = workspace.bound.parts();
+        for part in 0..parts {
+            if part > 0 {
+                context.submit(std::mem::replace(&mut encoder, self.encoder()))?;
+            }
+            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
+            workspace.bound.encode_timed(part, &mut encoder, times);
         }
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
@@ -742,6 +738,15 @@ impl Timer {
             resolved: context.buffer("timestamps", 16, U::QUERY_RESOLVE | U::COPY_SRC)?,
             readback: context.buffer("timestamps", 16, U::MAP_READ | U::COPY_DST)?,
         }))
+    }
+
+    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
+    fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        (first || last).then_some(wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
+        })
     }
 
     fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
     AdapterChoice, Bound, Buffers, Caps, DType, Error, IndexType, Problem, ProblemError, Reducer,
-    Reduction, Slot, adapters_blocking,
+    Reduction, Slot, Tuning, adapters_blocking,
 };
 
 /// A noop device with these limits.
@@ -359,6 +359,11 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         max_storage_buffer_binding_size: 1 << 40,
         ..Default::default()
     });
+    let tuning = Tuning {
+        submit_bytes: u64::MAX,
+        ..reducer.caps().tuning.clone()
+    };
+    let reducer = reducer.with_caps(reducer.caps().tuned(tuning));
     let bytes = 1u64 << 48;
     let reduction = prepared(
         &reducer,
@@ -468,6 +473,35 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     // Without what they came from.
     drop((a, b, c));
     submit(&reducer, |encoder| two.encode(encoder));
+}
+
+#[test]
+fn parts_are_recorded_one_by_one() {
+    let reducer = reducer();
+    let tuning = Tuning {
+        submit_bytes: 1 << 20,
+        ..reducer.caps().tuning.clone()
+    };
+    let small = reducer.with_caps(reducer.caps().tuned(tuning));
+    let all = scattered(&small);
+    let slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    let bound = bind_with(&all, &slices).expect("bound");
+    assert_eq!(bound.parts(), all.0.plan().parts().len());
+    assert!(bound.parts() > 100);
+    // One part more than there are records nothing.
+    for part in 0..=bound.parts() {
+        submit(&small, |encoder| bound.encode_part(part, encoder));
+    }
+    submit(&small, |encoder| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        (0..bound.parts()).for_each(|part| bound.record_part(part, &mut pass));
+    });
+    let empty = prepared(&small, Problem::arg_min(DType::F32, &[0, 3], 1));
+    let tensor = buffer(&small, 4);
+    let bound = bind(&empty, &[tensor.slice(..)], &[tensor.slice(..)]).expect("bound");
+    assert_eq!((bound.parts(), bound.dispatches()), (0, 0));
+    let data = vec![0; all.0.problem().input_bytes(0) as usize];
+    assert!(all.0.run_bytes_blocking(&[&data]).is_ok());
 }
 
 #[test]

@@ -27,6 +27,7 @@ const SUBJECTS: &[Subject] = &[
     ("middle_axes", middle_axes),
     ("forced_families_and_tunings_agree", forced),
     ("tiny_limits_change_nothing", tiny_limits),
+    ("submits_of_any_size_change_nothing", submits),
     ("scattered_axes", scattered),
     ("min_and_max_of_broadcast_inputs", elementwise),
     ("values_beside_indices", values),
@@ -263,6 +264,36 @@ fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
                     0,
                 )?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Budgets that cut the work into many dispatches and these into many submits.
+fn submits(reducer: &Reducer) -> Result<(), Failed> {
+    for budget in [0, 5000, 100_000] {
+        let reducer = tuned(reducer, |t| t.submit_bytes = budget);
+        for dtype in [DType::F32, DType::I64, DType::U8, DType::BF16] {
+            let n = 120_000 / dtype.size();
+            for shape in [[1, n, 1], [n / 40, 40, 1], [1, n / 30, 30], [9, n / 90, 10]] {
+                check(&reducer, dtype, shape, budget)?;
+            }
+            let fused = Problem::arg_max(dtype, &[9, n / 90, 10], 1)?.with_values(true)?;
+            let input = tensor(dtype, [9, n / 90, 10], 1);
+            same(&reducer, &fused, &[&input], 0)?;
+            let whole = reducer.prepare(&fused)?;
+            assert!(whole.plan().parts().len() > 1, "{whole:?}");
+            let expected = wgreduce::reference::evaluate(&fused, &[&input])?;
+            assert_eq!(whole.run_timed_blocking(&[&input])?.0, expected);
+            let scattered = Problem::reduce_min(dtype, &[9, n / 90, 10], &[0, 2])?;
+            same(&reducer, &scattered, &[&input], 0)?;
+            let min = Problem::min(dtype, &[[9, n / 90, 10], [1, 1, 10]])?;
+            same(
+                &reducer,
+                &min,
+                &[&input, &input[..10 * dtype.size() as usize]],
+                0,
+            )?;
         }
     }
     Ok(())

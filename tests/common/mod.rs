@@ -235,7 +235,8 @@ fn run_bound(
         .map(|t| t.buffer.slice(t.begin..).into())
         .collect();
     let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
-    // Scratch of the library's own, which the second run finds dirty, and then the caller's.
+    // Scratch of the library's own, which the second run finds dirty, and then the caller's, with
+    // the parts submitted one by one.
     let mut runs = Vec::new();
     for scratch in [None, Some(scratch.as_slice())] {
         let bound = reduction.bind(Buffers {
@@ -248,9 +249,14 @@ fn run_bound(
             Err(e) => return outputs.iter().map(|_| Err(e.to_string())).collect(),
         }
     }
-    for bound in [&runs[0], &runs[0], &runs[1]] {
+    for bound in [&runs[0], &runs[0]] {
         let mut encoder = device.create_command_encoder(&Default::default());
         bound.encode(&mut encoder);
+        queue.submit([encoder.finish()]);
+    }
+    for part in 0..runs[1].parts() {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        runs[1].encode_part(part, &mut encoder);
         queue.submit([encoder.finish()]);
     }
     let mut encoder = device.create_command_encoder(&Default::default());
