@@ -1,5 +1,6 @@
 //! What can go wrong between a valid problem and its result.
 
+use crate::reference::VerifyError;
 use crate::{PartialError, ProblemError};
 use std::sync::Arc;
 
@@ -163,16 +164,14 @@ pub enum Error {
         index: usize,
     },
     /// The device computes wrongly.
-    #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]
+    #[error("the self-test failed on {adapter}: {case}: {difference}")]
     SelfTest {
         /// The adapter's name.
         adapter: String,
         /// What was computed.
         case: String,
-        /// The right answer.
-        expected: String,
-        /// The device's answer.
-        actual: String,
+        /// In what the device's answer differs from the right one.
+        difference: Box<VerifyError>,
     },
 }
 

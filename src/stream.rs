@@ -372,7 +372,7 @@ impl<'a> Windows<'a> {
             Some((mapping, after)) => self.context.wait_map(mapping, after),
             None => {
                 let slice = chunk.buffer.slice(..);
-                let drive = crate::context::Drive::Here;
+                let drive = crate::context::Drive::Here(None);
                 pollster::block_on(self.context.map(slice, wgpu::MapMode::Write, drive))
             }
         }

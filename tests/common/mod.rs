@@ -18,23 +18,18 @@ pub fn differs(
     inputs: &[&[u8]],
     offset: u64,
 ) -> Option<String> {
-    let expected = reference::evaluate(problem, inputs).expect("the reference");
     let reduction = match reducer.prepare(problem) {
         Ok(reduction) => reduction,
         Err(e) => return Some(format!("{problem}: {e}")),
     };
-    let result = run_bound(reducer, &reduction, inputs, offset);
-    for (i, (output, got)) in problem.outputs().iter().zip(result).enumerate() {
-        let got = match got {
-            Ok(got) => got,
-            Err(e) => return Some(format!("{problem}, output {i}: {e}")),
-        };
-        if let Some(d) = reference::first_difference(output, &expected[i], &got) {
-            let plan = reduction.plan();
-            return Some(format!("{problem}, output {i}, {d}; plan {plan}"));
-        }
-    }
-    None
+    let outputs = run_bound(reducer, &reduction, inputs, offset);
+    let outputs = match outputs.into_iter().collect::<Result<Vec<_>, _>>() {
+        Ok(outputs) => outputs,
+        Err(e) => return Some(format!("{problem}: {e}")),
+    };
+    let difference = reference::verify(problem, inputs, &outputs).err()?;
+    let plan = reduction.plan();
+    Some(format!("{problem}: {difference}; plan {plan}"))
 }
 
 /// A buffer of the caller's, poisoned, in which the library has a part.
