@@ -72,6 +72,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod blocks;
 mod bound;
 mod caps;
 mod context;
