@@ -5,7 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::builder::styling::{AnsiColor, Style};
 use wgreduce::Error;
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 #[derive(Debug)]
 pub enum Failure {
@@ -38,7 +41,9 @@ impl Failure {
             Failure::Request(_) => 2,
             Failure::Device(_) | Failure::Panic => 3,
         };
-        say(&format!("error: {self}"));
+        // As clap writes its own: red on a terminal, unless NO_COLOR is set.
+        let (red, plain) = (ERROR.render(), ERROR.render_reset());
+        let _ = writeln!(anstream::stderr(), "{red}error:{plain} {self}");
         ExitCode::from(code)
     }
 }

@@ -5,8 +5,10 @@ mod args;
 mod bench;
 mod device;
 mod devices;
+mod explain;
 mod failure;
 mod interrupt;
+mod manual;
 mod npy;
 mod onnx;
 mod output;
@@ -14,6 +16,7 @@ mod plan;
 mod print;
 mod run;
 mod tensor;
+mod tuning;
 
 use std::panic;
 use std::process::ExitCode;
@@ -79,5 +82,7 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),
         Command::Bench(args) => bench::run(args, common),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
     }
 }
