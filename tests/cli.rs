@@ -331,6 +331,10 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("argmin f.npy --axes 0", "'--axes'"),
         ("argmin f.npy --check --device cpu", "--check"),
         ("argmin f.npy --device 999", "999"),
+        (
+            "argmin f.npy --device 999999999999999999999",
+            "--device 999999999999999999999: no adapter of so large a number;",
+        ),
         ("argmin f.npy --device NoSuchDevice", "NoSuchDevice"),
         ("min f.npy four.npy", "four.npy: input 1 of shape [4]"),
         (
@@ -497,6 +501,129 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
     assert_eq!(stderr, "");
+}
+
+/// A disk without room, as Linux has one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_in_one_line() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    let error = folder.refused("min in.npy -o /dev/full --device cpu --quiet");
+    let text = "error: /dev/full: cannot be written: No space left on device";
+    assert!(error.starts_with(text), "{error}");
+    for line in [
+        "min in.npy --device cpu --quiet",
+        "--help",
+        "devices --json",
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(line).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let stderr = self::text(&output.stderr);
+        let text = "error: standard output: No space left on device";
+        assert!(stderr.starts_with(text), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+    }
+}
+
+/// The tool in a shell that says something before: `ulimit -f 1; exec "$0" "$@"`.
+#[cfg(unix)]
+fn after(folder: &Folder, said: &str, line: &str) -> Command {
+    let tool = folder.command(line);
+    let mut command = Command::new("sh");
+    command.current_dir(folder.0.path());
+    command.args(["-c", &format!("{said}; exec \"$0\" \"$@\"")]);
+    command.arg(tool.get_program()).args(tool.get_args());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What does not fit ends in the midst of writing, as on a disk that fills up.
+#[cfg(unix)]
+#[test]
+fn a_file_that_grows_too_large_leaves_what_was_there() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
+    folder.write("out.npy", b"precious");
+    let line = "min in.npy -o out.npy --device cpu --quiet";
+    let output = after(&folder, "ulimit -f 1", line).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.starts_with("error: out.npy: cannot be written: "),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert_eq!(folder.read("out.npy"), b"precious");
+    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+}
+
+/// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
+/// for somebody to read `pipe`.
+#[cfg(unix)]
+fn halfway(folder: &Folder, said: &str) -> std::process::Child {
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("out.npy", b"precious");
+    let made = Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let line = "argmin in.npy -o out.npy --values pipe --device cpu --quiet";
+    let child = after(folder, said, line).spawn().unwrap();
+    let began = std::time::Instant::now();
+    while folder.names().len() < 4 {
+        assert!(began.elapsed().as_secs() < 60, "{:?}", folder.names());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill")
+        .args(["-s", name, &id])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = Folder::new();
+        let child = halfway(&folder, ":");
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        // What called it sees that it was interrupted.
+        assert_eq!(output.status.signal(), Some(number), "{output:?}");
+        assert_eq!(text(&output.stderr), "error: interrupted\n");
+        assert!(output.stdout.is_empty());
+        assert_eq!(folder.read("out.npy"), b"precious");
+        assert_eq!(folder.names(), ["in.npy", "out.npy", "pipe"]);
+    }
+}
+
+/// As under nohup, or in the background of a script.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_was_ignored_before_stays_ignored() {
+    let folder = Folder::new();
+    let child = halfway(&folder, "trap '' HUP INT");
+    signal(&child, "HUP");
+    signal(&child, "INT");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(parts(&folder.read("pipe")).1, 1f32.to_le_bytes());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(parts(&folder.read("out.npy")).1, 0i64.to_le_bytes());
 }
 
 /// The commands' names, as the help lists them.

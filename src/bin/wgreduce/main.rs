@@ -7,6 +7,7 @@ mod device;
 mod devices;
 mod explain;
 mod failure;
+mod interrupt;
 mod manual;
 mod npy;
 mod onnx;
@@ -36,9 +37,10 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            // Printing fails only where nobody reads.
-            let _ = usage.print();
-            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+            return match usage.print() {
+                Err(e) => failure::not_printed(e).report(),
+                Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            };
         }
     };
     let done = panic::catch_unwind(|| command(&cli)).unwrap_or(Err(Failure::Panic));
