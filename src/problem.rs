@@ -235,7 +235,7 @@ pub enum NanPolicy {
 #[non_exhaustive]
 pub enum ProblemError {
     /// An axis outside `[-rank, rank - 1]`.
-    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.rank))]
+    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.axis, *.rank))]
     AxisOutOfRange {
         /// As the caller wrote it.
         axis: i64,
@@ -339,10 +339,14 @@ pub enum ProblemError {
     },
 }
 
-fn legal_axes(rank: usize) -> String {
+fn legal_axes(axis: i64, rank: usize) -> String {
+    let (least, most) = (-(rank as i128), rank as i128 - 1);
     match rank {
         0 => " (a scalar has no axis)".into(),
-        r => format!(" (legal: {}..={})", -(r as i128), r - 1),
+        _ => {
+            let nearest = i128::from(axis).clamp(least, most);
+            format!(" (legal: {least}..={most}, the nearest: {nearest})")
+        }
     }
 }
 
