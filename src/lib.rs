@@ -109,4 +109,5 @@ pub use wgpu;
 /// The README's examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/tuning.md")]
 pub struct Readme;
