@@ -218,7 +218,7 @@ impl Planner<'_> {
         let zip = Zip {
             shape: dims.clone().map(|d| d.size as u32).collect(),
             strides: dims.map(strides).collect(),
-            starts: Vec::new(),
+            starts: vec![0; count],
         };
         let params = Params {
             items: outputs as u32,

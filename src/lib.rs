@@ -87,6 +87,7 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod strided;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::{Bound, Buffers, Tensor};
@@ -96,7 +97,7 @@ pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
 };
 pub use reducer::{Reducer, Reduction, Times};
 pub use wgpu;

@@ -53,7 +53,8 @@ pub struct Pass {
     pub dst: View,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
-    /// The inputs of an elementwise dispatch and how they lie under the output.
+    /// The inputs of an elementwise dispatch and how they lie under the output; or how a strided
+    /// view lies in its source, and indices that are read beside it.
     pub zip: Option<(Zip, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
@@ -117,6 +118,8 @@ impl Plan {
             caps,
             problem,
             aligned,
+            dims: Vec::new(),
+            first: 0,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
