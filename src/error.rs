@@ -80,10 +80,10 @@ pub enum Error {
         /// The time that was allowed.
         seconds: f64,
     },
-    /// Another number of buffers than the problem has inputs or outputs.
+    /// Another number of buffers than the problem has inputs or outputs, or its reduction needs.
     #[error("{actual} {what} buffers were bound where the problem has {expected}")]
     BufferCount {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// The problem's.
         expected: usize,
@@ -93,7 +93,7 @@ pub enum Error {
     /// A slice that does not hold its tensor, in whole words of its buffer.
     #[error("{what} {index} is bound to {actual} bytes where {needed} are needed")]
     BufferTooSmall {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
@@ -103,21 +103,21 @@ pub enum Error {
         actual: u64,
     },
     /// A slice that begins inside an element.
-    #[error("{what} {index} begins at byte {offset}, no multiple of its elements' {element} bytes")]
+    #[error("{what} {index} begins at byte {offset}, no multiple of {element} bytes")]
     BufferMisaligned {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
         /// Where it begins in the buffer.
         offset: u64,
-        /// Bytes of an element.
+        /// Bytes of an element; of scratch the device's alignment of bindings.
         element: u64,
     },
     /// A buffer that shaders may not use.
     #[error("{what} {index} is bound to a buffer without the usage STORAGE")]
     BufferUsage {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
@@ -127,6 +127,12 @@ pub enum Error {
     Aliased {
         /// Position of the output.
         output: usize,
+    },
+    /// Scratch in a buffer that a tensor, or other scratch, is in.
+    #[error("scratch {index} shares its buffer with a tensor or other scratch")]
+    AliasedScratch {
+        /// Its position.
+        index: usize,
     },
     /// The device computes wrongly.
     #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]

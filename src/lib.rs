@@ -51,6 +51,7 @@
 //! let bound = reduction.bind(Buffers {
 //!     inputs: &[logits.slice(..).into()],
 //!     outputs: &[tokens.slice(..).into()],
+//!     scratch: None, // or slices of the caller's own buffers
 //! })?;
 //! bound.encode(encoder);
 //! # Ok(())

@@ -212,7 +212,6 @@ impl Planner<'_> {
             bytes: records,
             element: Out::Record.bytes(),
         };
-        self.plan.records = self.plan.records.max(records);
         let dst = out_view(step.dst, step.out, b.out, count);
         let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
         // A result below a word may begin inside one.

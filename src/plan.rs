@@ -27,6 +27,11 @@ pub enum Slot {
     Temp(usize),
 }
 
+impl Slot {
+    /// All scratch a plan may need.
+    pub(crate) const SCRATCH: [Slot; 3] = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+}
+
 /// A range of a slot, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
@@ -68,11 +73,15 @@ impl Pass {
         self.kernel.label()
     }
 
+    /// What is read.
+    fn read(&self) -> impl Iterator<Item = &View> {
+        let zipped = self.zip.iter().flat_map(|(_, views)| views);
+        self.src.iter().chain(&self.indices).chain(zipped)
+    }
+
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
-        let zipped = self.zip.iter().flat_map(|(_, views)| views);
-        let read = self.src.iter().chain(&self.indices).chain(zipped);
-        read.map(|v| v.bytes).sum()
+        self.read().map(|v| v.bytes).sum()
     }
 
     /// Bytes written.
@@ -94,9 +103,8 @@ impl Pass {
 pub struct Plan {
     problem: String,
     pub(crate) passes: Vec<Pass>,
-    /// Bytes of `Records` and of the temporary tensors; 0 where not needed.
-    pub(crate) records: u64,
-    pub(crate) temps: [u64; 2],
+    /// Bytes of each scratch slot that passes use; 0 of the others.
+    scratch: [u64; Slot::SCRATCH.len()],
 }
 
 impl Plan {
@@ -105,7 +113,13 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::for_buffers(problem, caps, true)
+        Plan::of(problem, caps, true, false)
+    }
+
+    #[expect(dead_code, reason = "for partial results, which follow")]
+    /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
+    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        Plan::of(problem, caps, true, true)
     }
 
     /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
@@ -114,21 +128,26 @@ impl Plan {
         caps: &Caps,
         aligned: bool,
     ) -> Result<Plan, Error> {
+        Plan::of(problem, caps, aligned, false)
+    }
+
+    fn of(problem: &Problem, caps: &Caps, aligned: bool, partial: bool) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
             aligned,
             dims: Vec::new(),
             first: 0,
+            partial,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
-                records: 0,
-                temps: [0; 2],
+                scratch: Default::default(),
             },
         };
         planner.problem()?;
-        let plan = planner.plan;
+        let mut plan = planner.plan;
+        plan.scratch = Slot::SCRATCH.map(|slot| plan.used(slot));
         debug_assert!(plan.passes.iter().all(|p| p.iterations <= MAX_ITERATIONS));
         Ok(plan)
     }
@@ -140,16 +159,26 @@ impl Plan {
 
     /// Bytes of scratch: of all scratch buffers together.
     pub fn scratch_bytes(&self) -> u64 {
-        self.records + self.temps.iter().sum::<u64>()
+        self.scratch.iter().sum()
     }
 
     /// Bytes of one scratch slot; 0 if it is not used.
     pub fn slot_bytes(&self, slot: Slot) -> u64 {
-        match slot {
-            Slot::Records => self.records,
-            Slot::Temp(i) => self.temps[i],
-            _ => 0,
-        }
+        let i = Slot::SCRATCH.iter().position(|&s| s == slot);
+        i.map_or(0, |i| self.scratch[i])
+    }
+
+    /// The scratch slots that passes use, and their bytes.
+    pub(crate) fn scratch(&self) -> Vec<(Slot, u64)> {
+        let all = Slot::SCRATCH.into_iter().zip(self.scratch);
+        all.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    /// Bytes of a slot that passes read or write, in whole vec4.
+    fn used(&self, slot: Slot) -> u64 {
+        let views = self.passes.iter().flat_map(|p| p.read().chain([&p.dst]));
+        let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
+        ends.max().unwrap_or(0).next_multiple_of(16)
     }
 }
 

@@ -4,9 +4,9 @@
 use crate::adapter::{self, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
 use crate::context::{Context, Drive, lock};
-use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError};
+use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// The least a device must offer: WebGPU's downlevel floor.
@@ -143,6 +143,7 @@ impl Reducer {
             ready: self.shared.ready(plan)?,
             reducer: self.clone(),
             problem: problem.clone(),
+            anywhere: OnceLock::new(),
             idle: Arc::default(),
         })
     }
@@ -297,6 +298,8 @@ pub struct Reduction {
     reducer: Reducer,
     problem: Problem,
     ready: Ready,
+    /// The same for buffers that begin anywhere, once it is asked for.
+    anywhere: OnceLock<Ready>,
     /// Buffers of earlier runs, for later ones.
     idle: Arc<Mutex<Vec<Workspace>>>,
 }
@@ -311,17 +314,6 @@ impl std::fmt::Debug for Reduction {
 struct Ready {
     plan: Plan,
     compiled: Vec<Arc<Compiled>>,
-}
-
-impl Ready {
-    fn bind(
-        &self,
-        context: &Context,
-        problem: &Problem,
-        buffers: Buffers<'_>,
-    ) -> Result<Bound, Error> {
-        bound::bind(context, problem, &self.plan, &self.compiled, buffers)
-    }
 }
 
 /// The buffers of a run from host data.
@@ -357,16 +349,50 @@ impl Reduction {
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
-    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
-        let shared = &self.reducer.shared;
         let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
-        if tensors.all(Tensor::is_aligned) {
-            return self.ready.bind(&shared.context, &self.problem, buffers);
+        let ready = match tensors.all(Tensor::is_aligned) {
+            true => &self.ready,
+            false => self.anywhere()?,
+        };
+        let scratch = match buffers.scratch {
+            Some(_) => self.scratch(),
+            None => ready.plan.scratch(),
+        };
+        let Ready { plan, compiled } = ready;
+        let context = &self.reducer.shared.context;
+        bound::bind(context, &self.problem, plan, compiled, &scratch, buffers)
+    }
+
+    /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
+    /// none for a reduction of one pass, one for partial results, up to three for scattered
+    /// axes. A dispatch reads one and writes another, so that each needs a buffer of its own.
+    pub fn scratch_sizes(&self) -> Vec<u64> {
+        self.scratch().into_iter().map(|(_, bytes)| bytes).collect()
+    }
+
+    /// What scratch any binding needs.
+    fn scratch(&self) -> Vec<(Slot, u64)> {
+        // What cannot be planned is not bound either.
+        let anywhere = Plan::for_buffers(&self.problem, &self.reducer.caps, false);
+        let plan = &self.ready.plan;
+        let needed = |slot| {
+            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
+            (slot, other.max(plan.slot_bytes(slot)))
+        };
+        let all = Slot::SCRATCH.map(needed).into_iter();
+        all.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    fn anywhere(&self) -> Result<&Ready, Error> {
+        if let Some(ready) = self.anywhere.get() {
+            return Ok(ready);
         }
         let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
-        let anywhere = shared.ready(plan)?;
-        anywhere.bind(&shared.context, &self.problem, buffers)
+        let ready = self.reducer.shared.ready(plan)?;
+        Ok(self.anywhere.get_or_init(|| ready))
     }
 
     /// Runs from host data of one input to one output.
@@ -489,6 +515,7 @@ impl Reduction {
         let bound = self.bind(Buffers {
             inputs: &from,
             outputs: &to,
+            scratch: None,
         })?;
         Ok(Workspace {
             upload,

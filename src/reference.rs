@@ -346,7 +346,7 @@ fn positions<'a>(problem: &'a Problem, i: usize, shape: &'a [u64]) -> Walk<'a> {
 /// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.
 fn strides(dims: &[(u64, bool)]) -> Vec<i64> {
     let mut strides = vec![0; dims.len()];
-    let mut next = 1;
+    let mut next = 1i64;
     for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
         *stride = next;
         // Wraps only beside a dimension of 0, where nothing is walked.

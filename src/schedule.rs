@@ -59,6 +59,12 @@ pub(crate) struct Group {
     boxes: Vec<Box3>,
 }
 
+impl Group {
+    fn outputs(&self) -> u64 {
+        self.boxes[0].outer * self.boxes[0].inner
+    }
+}
+
 /// How a box is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Geometry {
@@ -96,6 +102,8 @@ pub(crate) struct Planner<'a> {
     pub dims: Vec<Dim>,
     /// Its first element, from the input's start.
     pub first: u64,
+    /// Whether the result is records, for [`crate::Partial`].
+    pub partial: bool,
     pub plan: Plan,
 }
 
@@ -196,7 +204,7 @@ impl Planner<'_> {
         if groups == 0 {
             // Nothing is combined, but values still get their one form.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
-            return self.reduce(&step);
+            return self.reduce(&self.last(step));
         }
         for done in 0..groups {
             // The longest first: what is left to read shrinks fastest.
@@ -213,20 +221,17 @@ impl Planner<'_> {
             ];
             let dst = match done + 1 == groups {
                 true => Slot::Output(0),
-                false => self.temp(done % 2, shape[0] * shape[2]),
+                false => Slot::Temp(done % 2),
             };
             let step = self.step(src, dst, shape);
-            self.reduce(&step)?;
+            match done + 1 == groups {
+                true => self.reduce(&self.last(step))?,
+                false => self.reduce(&step)?,
+            }
             src = dst;
             dims.remove(at);
         }
         Ok(())
-    }
-
-    fn temp(&mut self, i: usize, elements: u64) -> Slot {
-        let bytes = elements * self.problem.dtype().size();
-        self.plan.temps[i] = self.plan.temps[i].max(bytes.next_multiple_of(16));
-        Slot::Temp(i)
     }
 
     fn index(&mut self, outputs: u64) -> Result<(), Error> {
@@ -250,80 +255,104 @@ impl Planner<'_> {
             None => [outputs, 1, 1],
         };
         let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
-        let step = Step {
+        let step = self.last(Step {
             out,
             keys: Keys::new(dtype, max, problem.nan_policy(), true),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
-        };
-        match at {
-            Some(_) => self.reduce(&step)?,
-            None => self.fill(0, out, 0, outputs)?,
+        });
+        let value = Out::value(dtype);
+        let values = result.len() == 2 && !self.partial;
+        let mut written = self.outputs_per_dispatch(step.out);
+        if values {
+            // Values are gathered by the indices, which must fit a binding as well.
+            let indices = self.caps.elements(out.bytes());
+            written = written.min(self.outputs_per_dispatch(value)).min(indices);
         }
-        match result.len() {
-            2 => self.gather(&step),
-            _ => Ok(()),
+        for group in self.groups(&step, written)? {
+            let (first, count) = (group.boxes[0].out, group.outputs());
+            match at.is_some() || self.partial {
+                true => self.reduce_group(&step, &group)?,
+                false => self.fill_range(0, out, 0, first, count)?,
+            }
+            if values {
+                self.gather(&step, value, &group)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The step that gives the result: records where those are wanted.
+    pub(crate) fn last(&self, step: Step) -> Step {
+        match self.partial {
+            true => Step {
+                out: Out::Record,
+                ..step
+            },
+            false => step,
         }
     }
 
     pub(crate) fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
-        let wg = self.caps.workgroup();
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
         let mut at = 0;
         while at < n {
             let count = most.min(n - at);
-            let kernel = Kernel {
-                family: Family::Fill,
-                out,
-                ..self.kernel(wg)
-            };
-            // Below a word the element sits at the top, as the shaders have it.
-            let shift = 32u64.saturating_sub(8 * out.bytes());
-            let params = Params {
-                items: count as u32,
-                fill: element << shift,
-                ..Params::default()
-            };
-            let dst = out_view(Slot::Output(output), out, at, count);
-            self.push(kernel, None, dst, params, words(out, count), 4)?;
+            self.fill_range(output, out, element, at, count)?;
             at += count;
         }
         Ok(())
     }
 
-    fn gather(&mut self, step: &Step) -> Result<(), Error> {
-        let wg = self.caps.workgroup();
-        let value = Step {
-            out: Out::value(self.problem.dtype()),
-            ..*step
+    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
+    fn fill_range(
+        &mut self,
+        output: usize,
+        out: Out,
+        element: u64,
+        at: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let kernel = Kernel {
+            family: Family::Fill,
+            out,
+            ..self.kernel(self.caps.workgroup())
         };
-        // The indices must fit a binding as well.
-        let indices = self.caps.elements(step.out.bytes());
-        let written = self.outputs_per_dispatch(value.out).min(indices);
-        for group in self.groups(&value, written)? {
-            for b in group.boxes {
-                let count = b.outer * b.inner;
-                let kernel = Kernel {
-                    family: Family::Gather,
-                    out: value.out,
-                    index_words: step.out.bytes() as u32 / 4,
-                    ..self.kernel(wg)
-                };
-                let params = Params {
-                    items: count as u32,
-                    len: b.len as u32,
-                    inner: b.inner as u32,
-                    base: b.base,
-                    ..Params::default()
-                };
-                let dst = out_view(Slot::Output(1), value.out, b.out, count);
-                let src = self.src_view(step, &b);
-                self.push(kernel, Some(src), dst, params, words(value.out, count), 4)?;
-                let indices = out_view(Slot::Output(0), step.out, b.out, count);
-                if let Some(pass) = self.plan.passes.last_mut() {
-                    pass.indices = Some(indices);
-                }
+        // Below a word the element sits at the top, as the shaders have it.
+        let shift = 32u64.saturating_sub(8 * out.bytes());
+        let params = Params {
+            items: count as u32,
+            fill: element << shift,
+            ..Params::default()
+        };
+        let dst = out_view(Slot::Output(output), out, at, count);
+        self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+
+    /// The values of a group, by its indices.
+    fn gather(&mut self, step: &Step, value: Out, group: &Group) -> Result<(), Error> {
+        for b in &group.boxes {
+            let count = b.outer * b.inner;
+            let kernel = Kernel {
+                family: Family::Gather,
+                out: value,
+                index_words: step.out.bytes() as u32 / 4,
+                ..self.kernel(self.caps.workgroup())
+            };
+            let params = Params {
+                items: count as u32,
+                len: b.len as u32,
+                inner: b.inner as u32,
+                base: b.base,
+                ..Params::default()
+            };
+            let dst = out_view(Slot::Output(1), value, b.out, count);
+            let src = self.src_view(step, b);
+            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
+            let indices = out_view(Slot::Output(0), step.out, b.out, count);
+            if let Some(pass) = self.plan.passes.last_mut() {
+                pass.indices = Some(indices);
             }
         }
         Ok(())
@@ -351,21 +380,24 @@ impl Planner<'_> {
 
     fn reduce(&mut self, step: &Step) -> Result<(), Error> {
         for group in self.groups(step, self.outputs_per_dispatch(step.out))? {
-            let first = group.boxes[0];
-            let whole = group.boxes.len() == 1;
-            let geometry = self.geometry(step, &first);
-            let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
-            if whole && geometry.parts() == 1 && !subword {
-                self.pass(step, &first, geometry, step.dst, step.out, false)?;
-                continue;
-            }
-            for (i, b) in group.boxes.iter().enumerate() {
-                let geometry = shortened(geometry, b);
-                self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
-            }
-            self.finish(step, &first, geometry.parts())?;
+            self.reduce_group(step, &group)?;
         }
         Ok(())
+    }
+
+    fn reduce_group(&mut self, step: &Step, group: &Group) -> Result<(), Error> {
+        let first = group.boxes[0];
+        let whole = group.boxes.len() == 1;
+        let geometry = self.geometry(step, &first);
+        let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+        if whole && geometry.parts() == 1 && !subword {
+            return self.pass(step, &first, geometry, step.dst, step.out, false);
+        }
+        for (i, b) in group.boxes.iter().enumerate() {
+            let geometry = shortened(geometry, b);
+            self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
+        }
+        self.finish(step, &first, geometry.parts())
     }
 
     /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.

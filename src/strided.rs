@@ -252,7 +252,7 @@ impl Planner<'_> {
         let problem = self.problem;
         let values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
         if !problem.op().is_index() {
-            return self.search(&values, lie, problem.is_copy());
+            return self.search(&self.last(values), lie, problem.is_copy());
         }
         let result = problem.outputs();
         let index = Step {
@@ -275,7 +275,7 @@ impl Planner<'_> {
         };
         let len = problem.reduced_len();
         // Along an axis that repeats one element, or has one only, there is nothing to compare.
-        if lie.reduced.first().is_none_or(|axis| axis.stride == 0) {
+        if !self.partial && lie.reduced.first().is_none_or(|axis| axis.stride == 0) {
             let last = problem.selects_last_index();
             self.fill(0, index.out, if last { len - 1 } else { 0 }, outputs)?;
             return match result.len() {
@@ -283,9 +283,9 @@ impl Planner<'_> {
                 _ => Ok(()),
             };
         }
-        self.search(&index, lie, false)?;
+        self.search(&self.last(index), lie, false)?;
         match result.len() {
-            2 => self.pick(&second, index.out, lie),
+            2 if !self.partial => self.pick(&second, index.out, lie),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! What the tests of results share: seeds, and the comparison of a device with the reference.
 
-use wgreduce::wgpu::{self, BufferUsages};
+use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{Buffers, Class, DType, Problem, Reducer, reference};
 
 /// A small, fast and reproducible source of bits.
@@ -145,6 +145,64 @@ pub fn differs(
     None
 }
 
+/// A buffer of the caller's, poisoned, in which the library has a part.
+struct Guarded {
+    buffer: wgpu::Buffer,
+    back: wgpu::Buffer,
+    begin: u64,
+    bytes: u64,
+}
+
+impl Guarded {
+    /// A buffer that ends a guard's length behind the part, in whole words.
+    fn new(reducer: &Reducer, begin: u64, bytes: u64, guard: u64) -> Guarded {
+        let size = (begin + bytes + guard).next_multiple_of(4);
+        let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let guarded = Guarded {
+            buffer: buffer(reducer, size, storage),
+            back: buffer(
+                reducer,
+                size,
+                BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+            ),
+            begin,
+            bytes,
+        };
+        let poison = vec![POISON; size as usize];
+        reducer.queue().write_buffer(&guarded.buffer, 0, &poison);
+        guarded
+    }
+
+    fn slice(&self) -> BufferSlice<'_> {
+        self.buffer.slice(self.begin..self.begin + self.bytes)
+    }
+
+    fn read_back(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.copy_buffer_to_buffer(&self.buffer, 0, &self.back, 0, self.back.size());
+        encoder.map_buffer_on_submit(&self.back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
+    }
+
+    /// What is in the part, if nothing was written round it.
+    fn contents(&self) -> Result<Vec<u8>, String> {
+        let view = self.back.slice(..).get_mapped_range().expect("mapped");
+        let (begin, end) = (self.begin as usize, (self.begin + self.bytes) as usize);
+        let guards = view[..begin].iter().chain(&view[end..]);
+        match guards.into_iter().all(|&b| b == POISON) {
+            true => Ok(view[begin..end].to_vec()),
+            false => Err("bytes outside of the slice were written".to_owned()),
+        }
+    }
+}
+
+fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    reducer.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
 fn run_bound(
     reducer: &Reducer,
     reduction: &wgreduce::Reduction,
@@ -152,77 +210,68 @@ fn run_bound(
     offset: u64,
 ) -> Vec<Result<Vec<u8>, String>> {
     let (device, queue) = (reducer.device(), reducer.queue());
-    let problem = reduction.problem();
-    let outputs = problem.outputs();
-    let buffer = |size: u64, usage| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size,
-            usage,
-            mapped_at_creation: false,
-        })
+    let outputs = reduction.problem().outputs();
+    let source = |data: &&[u8]| {
+        let mut bytes = vec![POISON; offset as usize];
+        bytes.extend_from_slice(data);
+        bytes.resize(bytes.len().next_multiple_of(4).max(4), POISON);
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let source = buffer(reducer, bytes.len() as u64, usage);
+        queue.write_buffer(&source, 0, &bytes);
+        source
     };
-    let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    let sources: Vec<wgpu::Buffer> = inputs
-        .iter()
-        .map(|data| {
-            let mut bytes = vec![POISON; offset as usize];
-            bytes.extend_from_slice(data);
-            bytes.resize(bytes.len().next_multiple_of(4).max(4), POISON);
-            let source = buffer(bytes.len() as u64, storage);
-            queue.write_buffer(&source, 0, &bytes);
-            source
-        })
-        .collect();
+    let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
     // The slice begins a guard's length in, and a guard follows it.
     let guard = offset.next_multiple_of(8).max(8);
-    let places: Vec<(wgpu::Buffer, wgpu::Buffer, u64)> = outputs
-        .iter()
-        .map(|o| {
-            let begin = guard + offset / o.dtype.size() * o.dtype.size();
-            let size = (begin + o.bytes() + guard).next_multiple_of(4);
-            let target = buffer(size, storage);
-            queue.write_buffer(&target, 0, &vec![POISON; size as usize]);
-            let back = buffer(size, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-            (target, back, begin)
-        })
+    let target = |o: &wgreduce::Output| {
+        let begin = guard + offset / o.dtype.size() * o.dtype.size();
+        Guarded::new(reducer, begin, o.bytes(), guard)
+    };
+    let targets: Vec<Guarded> = outputs.iter().map(target).collect();
+    let alignment = device.limits().min_storage_buffer_offset_alignment;
+    let sizes = reduction.scratch_sizes();
+    let placed = sizes.iter();
+    let placed: Vec<Guarded> = placed
+        .map(|&bytes| Guarded::new(reducer, alignment.into(), bytes, 16))
         .collect();
     let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
-    let outs: Vec<_> = places
+    let outs: Vec<_> = targets
         .iter()
-        .map(|(b, _, begin)| b.slice(*begin..).into())
+        .map(|t| t.buffer.slice(t.begin..).into())
         .collect();
-    let bound = match reduction.bind(Buffers {
-        inputs: &ins,
-        outputs: &outs,
-    }) {
-        Ok(bound) => bound,
-        Err(e) => return outputs.iter().map(|_| Err(e.to_string())).collect(),
-    };
-    // Twice: the second run meets dirty scratch and records of the first.
-    for _ in 0..2 {
+    let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
+    // Scratch of the library's own, which the second run finds dirty, and then the caller's.
+    let mut runs = Vec::new();
+    for scratch in [None, Some(scratch.as_slice())] {
+        let bound = reduction.bind(Buffers {
+            inputs: &ins,
+            outputs: &outs,
+            scratch,
+        });
+        match bound {
+            Ok(bound) => runs.push(bound),
+            Err(e) => return outputs.iter().map(|_| Err(e.to_string())).collect(),
+        }
+    }
+    for bound in [&runs[0], &runs[0], &runs[1]] {
         let mut encoder = device.create_command_encoder(&Default::default());
         bound.encode(&mut encoder);
-        for (target, back, _) in &places {
-            encoder.copy_buffer_to_buffer(target, 0, back, 0, back.size());
-        }
         queue.submit([encoder.finish()]);
     }
-    for (_, back, _) in &places {
-        back.slice(..)
-            .map_async(wgpu::MapMode::Read, |r| r.expect("mapped"));
+    let mut encoder = device.create_command_encoder(&Default::default());
+    for guarded in targets.iter().chain(&placed) {
+        guarded.read_back(&mut encoder);
     }
+    queue.submit([encoder.finish()]);
     device
         .poll(wgpu::PollType::wait_indefinitely())
         .expect("polled");
-    let check = |((_, back, begin), output): (&(_, wgpu::Buffer, u64), &wgreduce::Output)| {
-        let view = back.slice(..).get_mapped_range().expect("mapped");
-        let (begin, end) = (*begin as usize, (begin + output.bytes()) as usize);
-        let guards = view[..begin].iter().chain(&view[end..]);
-        match guards.into_iter().all(|&b| b == POISON) {
-            true => Ok(view[begin..end].to_vec()),
-            false => Err("bytes outside of the output were written".to_owned()),
-        }
-    };
-    places.iter().zip(&outputs).map(check).collect()
+    let scratch = placed.iter().try_for_each(|p| p.contents().map(drop));
+    match scratch {
+        Ok(()) => targets.iter().map(Guarded::contents).collect(),
+        Err(e) => outputs
+            .iter()
+            .map(|_| Err(format!("scratch: {e}")))
+            .collect(),
+    }
 }

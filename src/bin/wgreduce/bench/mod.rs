@@ -170,6 +170,7 @@ fn row(
             .iter()
             .map(|b| b.slice(..).into())
             .collect::<Vec<_>>(),
+        scratch: None,
     })?;
     let (expected, cpu) = reference(&problem, &inputs)?;
     gpu.time(|pass| bound.record(pass))?;
