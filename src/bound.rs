@@ -335,7 +335,7 @@ impl Places {
 
     /// Scratch of the library's own, and no inputs and outputs yet.
     pub(crate) fn scratch(context: &Context, needed: &[(Slot, u64)]) -> Result<Places, Error> {
-        let allocated = |&(slot, bytes): &(Slot, u64)| {
+        let allocated = |&(slot, bytes): &(Slot, u64)| -> Result<_, Error> {
             let piece = Piece {
                 buffer: context.buffer("scratch", bytes, wgpu::BufferUsages::STORAGE)?,
                 start: 0,
