@@ -293,7 +293,13 @@ impl Planner<'_> {
         }
     }
 
-    pub(crate) fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: Out,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
         let mut at = 0;

@@ -79,7 +79,9 @@ impl Lie {
     /// the order of the output.
     pub(crate) fn contiguous(&self) -> Option<Vec<Dim>> {
         let kept = self.kept.iter().map(|a| (*a, false));
-        let mut all: Vec<_> = kept.chain(self.reduced.iter().map(|a| (*a, true))).collect();
+        let mut all: Vec<_> = kept
+            .chain(self.reduced.iter().map(|a| (*a, true)))
+            .collect();
         let falls = |pair: &[Axis]| pair[0].stride > pair[1].stride;
         all.sort_by_key(|(a, _)| std::cmp::Reverse(a.stride));
         let mut next = 1;
@@ -211,10 +213,10 @@ impl Window<'_> {
                 .map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
                 .sum()
         };
-        let skip = below(&self.lie.kept, &self.kept.sizes)
-            + below(&self.lie.reduced, &self.reduced.sizes);
-        let all = span(&self.lie.kept, &self.kept.sizes)
-            + span(&self.lie.reduced, &self.reduced.sizes);
+        let skip =
+            below(&self.lie.kept, &self.kept.sizes) + below(&self.lie.reduced, &self.reduced.sizes);
+        let all =
+            span(&self.lie.kept, &self.kept.sizes) + span(&self.lie.reduced, &self.reduced.sizes);
         [first as u64 - skip, skip, all + 1]
     }
 
