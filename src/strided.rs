@@ -273,7 +273,9 @@ impl Planner<'_> {
         };
         let second = Step {
             dst: Slot::Output(1),
-            ..values
+            out: values.out,
+            index: false,
+            ..index
         };
         let len = problem.reduced_len();
         // Along an axis that repeats one element, or has one only, there is nothing to compare.

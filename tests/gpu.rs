@@ -33,6 +33,7 @@ const SUBJECTS: &[Subject] = &[
         "strided_views_equal_the_reference_on_the_materialised_copy",
         views,
     ),
+    ("min_and_max_of_strided_views", views_elementwise),
     ("options", options),
     ("empty_and_degenerate_shapes", degenerate),
     ("buffers_of_foreign_size_and_offset", foreign),
@@ -495,6 +496,55 @@ fn views(reducer: &Reducer) -> Result<(), Failed> {
             let data = tensor(dtype, [1, view.3, 1], view.2);
             for problem in view_problems(dtype, view.0)? {
                 check_view(&tiny, &problem, view, &data, 0)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Min and Max of views: by whole vec4 where all lies in them, and every other way.
+fn views_elementwise(reducer: &Reducer) -> Result<(), Failed> {
+    let cases: &[&[Viewed]] = &[
+        &[
+            (&[6, 32], &[48, 1], 16, 400),
+            (&[6, 32], &[32, 1], 0, 192),
+            (&[32], &[0], 5, 6),
+        ],
+        &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
+        &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
+        &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
+        &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
+        &[
+            (&[300], &[1], 16, 330),
+            (&[300], &[1], 1, 301),
+            (&[1], &[5], 3, 4),
+        ],
+        &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
+        &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
+    ];
+    let least = reducer.caps().offset_alignment + 16;
+    let tiny = reducer.with_caps(reducer.caps().lowered(least, 3));
+    for views in cases {
+        for dtype in DType::ALL {
+            let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+            let data: Vec<Vec<u8>> = data.collect();
+            let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
+            let copies = views.iter().zip(&data);
+            let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+            let copies: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
+            for plain in [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?] {
+                let mut problem = plain.clone();
+                for (i, view) in views.iter().enumerate() {
+                    problem = problem.strided(i, view.1, view.2)?;
+                }
+                let expected = wgreduce::reference::evaluate(&plain, &copies)?;
+                let viewed = wgreduce::reference::evaluate(&problem, &data)?;
+                assert_eq!(viewed, expected, "{problem}");
+                for offset in [0, dtype.size()] {
+                    same(reducer, &problem, &data, offset)?;
+                }
+                same(&tiny, &problem, &data, 0)?;
             }
         }
     }
