@@ -72,34 +72,90 @@ struct Dispatch {
 
 /// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
 /// queue; it may be recorded any number of times.
+///
+/// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
+/// [`Bound::parts`]; most work is one part. Whoever has several submits each by itself:
+///
+/// ```
+/// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::Bound) {
+/// # use wgreduce::wgpu;
+/// for part in 0..bound.parts() {
+///     let mut encoder = device.create_command_encoder(&Default::default());
+///     bound.encode_part(part, &mut encoder);
+///     queue.submit([encoder.finish()]);
+/// }
+/// # }
+/// ```
 pub struct Bound {
     dispatches: Vec<Dispatch>,
+    parts: Vec<std::ops::Range<usize>>,
 }
 
 impl Bound {
     /// Records the reduction as a compute pass of its own.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("wgreduce"),
-            timestamp_writes: None,
-        });
-        self.record(&mut pass);
+        self.record(&mut compute_pass(encoder, None));
+    }
+
+    /// Records one part and, where asked for, when it begins and ends.
+    pub(crate) fn encode_timed(
+        &self,
+        part: usize,
+        encoder: &mut wgpu::CommandEncoder,
+        times: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        self.record_part(part, &mut compute_pass(encoder, times));
     }
 
     /// Records the reduction into a compute pass that is open. It leaves its own pipeline and
     /// bind group 0 set.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        for dispatch in &self.dispatches {
-            let [x, y, z] = dispatch.workgroups;
-            pass.set_pipeline(&dispatch.compiled.pipeline);
-            pass.set_bind_group(0, &dispatch.group, &[]);
-            pass.dispatch_workgroups(x, y, z);
-        }
+        record(&self.dispatches, pass);
+    }
+
+    /// Parts that the work is cut into so that none exceeds [`crate::Tuning::submit_bytes`]; none
+    /// if there is nothing to do.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Records one part as [`Bound::encode`] records all. Parts belong in order, each of them once;
+    /// there is nothing to record from [`Bound::parts`] on.
+    pub fn encode_part(&self, part: usize, encoder: &mut wgpu::CommandEncoder) {
+        self.encode_timed(part, encoder, None);
+    }
+
+    /// Records one part as [`Bound::record`] records all.
+    pub fn record_part(&self, part: usize, pass: &mut wgpu::ComputePass<'_>) {
+        let dispatches = self
+            .parts
+            .get(part)
+            .map(|part| &self.dispatches[part.clone()]);
+        record(dispatches.unwrap_or_default(), pass);
     }
 
     /// Dispatches that are recorded.
     pub fn dispatches(&self) -> usize {
         self.dispatches.len()
+    }
+}
+
+fn compute_pass<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) -> wgpu::ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        label: Some("wgreduce"),
+        timestamp_writes,
+    })
+}
+
+fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
+    for dispatch in dispatches {
+        let [x, y, z] = dispatch.workgroups;
+        pass.set_pipeline(&dispatch.compiled.pipeline);
+        pass.set_bind_group(0, &dispatch.group, &[]);
+        pass.dispatch_workgroups(x, y, z);
     }
 }
 
@@ -120,10 +176,13 @@ pub(crate) fn bind(
 ) -> Result<Bound, Error> {
     let alignment = offset_alignment(context);
     let places = Places::new(context, problem, scratch, alignment, buffers)?;
-    bind_passes(context, plan.passes(), compiled, &places)
+    Ok(Bound {
+        parts: plan.parts().to_vec(),
+        ..bind_passes(context, plan.passes(), compiled, &places)?
+    })
 }
 
-/// Binds some passes, each of whose views lies within one piece.
+/// Binds some passes, each of whose views lies within one piece, as one part.
 pub(crate) fn bind_passes(
     context: &Context,
     passes: &[Pass],
@@ -136,6 +195,7 @@ pub(crate) fn bind_passes(
     if passes.is_empty() {
         return Ok(Bound {
             dispatches: Vec::new(),
+            parts: Vec::new(),
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
@@ -179,7 +239,8 @@ pub(crate) fn bind_passes(
         context.queue.write_buffer(&uniforms, 0, bytes);
     };
     context.scoped("parameters", 4 * words.len() as u64, write)?;
-    Ok(Bound { dispatches })
+    let parts = std::iter::once(0..dispatches.len()).collect();
+    Ok(Bound { dispatches, parts })
 }
 
 /// What bindings begin at a multiple of; at least a vec4.

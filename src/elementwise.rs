@@ -102,11 +102,13 @@ impl Planner<'_> {
             false => self.outputs_per_dispatch(Out::value(self.problem.dtype())),
         };
         let written = written.min(self.caps.elements(element));
+        let budget = self.caps.budget(false);
         let fits = |dims: &[Dim]| {
             let outputs: u64 = dims.iter().map(|d| d.size).product();
             let seen =
                 |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_BOX);
-            outputs <= written && (0..starts.len()).all(seen) && dims.len() <= ZIP_DIMS
+            let within = outputs * element <= budget && self.most_read(unit, dims) <= budget;
+            within && outputs <= written && (0..starts.len()).all(seen) && dims.len() <= ZIP_DIMS
         };
         // The longest tail of dimensions that fits, and as much of the one before it.
         let room = |d: usize| d == 0 || dims.len() - d < ZIP_DIMS;
@@ -173,10 +175,24 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Most bytes that a dispatch over some dimensions reads.
+    fn most_read(&self, unit: &Unit, dims: &[Dim]) -> u64 {
+        let size = self.problem.dtype().size();
+        let bytes = |i: usize| extent(dims, i) * size * unit.input(i);
+        let all: Vec<u64> = (0..unit.splat.len()).map(bytes).collect();
+        let chunks = all.chunks(self.most_inputs()).map(|c| c.iter().sum());
+        chunks.max().unwrap_or(0)
+    }
+
+    /// Inputs that a dispatch can bind.
+    fn most_inputs(&self) -> usize {
+        (self.caps.storage_buffers as usize - 1).clamp(1, ZIP_INPUTS)
+    }
+
     /// The dispatches of a part: as many inputs at once as can be bound.
     fn part(&mut self, part: &Part<'_>) -> Result<(), Error> {
         let inputs = self.problem.inputs().len();
-        let most = (self.caps.storage_buffers as usize - 1).clamp(1, ZIP_INPUTS);
+        let most = self.most_inputs();
         let mut first = 0;
         while first < inputs {
             let count = most.min(inputs - first);

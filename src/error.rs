@@ -1,6 +1,7 @@
 //! What can go wrong between a valid problem and its result.
 
 use crate::ProblemError;
+use crate::reference::VerifyError;
 
 /// Why a device could not be opened or a reduction not be run.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -135,16 +136,14 @@ pub enum Error {
         index: usize,
     },
     /// The device computes wrongly.
-    #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]
+    #[error("the self-test failed on {adapter}: {case}: {difference}")]
     SelfTest {
         /// The adapter's name.
         adapter: String,
         /// What was computed.
         case: String,
-        /// The right answer.
-        expected: String,
-        /// The device's answer.
-        actual: String,
+        /// In what the device's answer differs from the right one.
+        difference: Box<VerifyError>,
     },
 }
 

@@ -60,8 +60,8 @@
 //!
 //! # What else is here
 //!
-//! [`mod@reference`] is the definition of every result, on the CPU. [`adapters`] lists what is
-//! there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
+//! [`mod@reference`] is the definition of every result, on the CPU; [`reference::verify`] compares
+//! a device's with it. [`adapters`] lists what is there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
 //!
 //! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
 //! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a

@@ -4,11 +4,12 @@
 //! What a plan is, is told here; `schedule.rs` and `elementwise.rs` make it. None knows of WGSL
 //! or of wgpu's objects.
 
-use crate::kernel::Kernel;
+use crate::kernel::{Family, Kernel};
 use crate::params::{Params, Zip};
-use crate::schedule::Planner;
+use crate::schedule::{APART, Planner};
 use crate::{Caps, Error, Problem};
 use std::fmt;
+use std::ops::Range;
 
 /// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers stop
 /// every loop after 65,535 and report nothing.
@@ -88,6 +89,24 @@ impl Pass {
     pub fn dst_bytes(&self) -> u64 {
         self.dst.bytes
     }
+
+    /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
+    /// are read across rows, or the bytes written if those are more.
+    pub fn cost(&self) -> u64 {
+        let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
+        let read = match &self.indices {
+            // An element for each, however often it is read.
+            _ if self.kernel.family == Family::Strided => {
+                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
+            }
+            // An element for each, wherever it is.
+            Some(indices) => APART * indices.bytes.max(self.dst.bytes),
+            None if rows => self.src_bytes(),
+            None => APART * self.src_bytes(),
+        };
+        read.max(self.dst.bytes)
+    }
 }
 
 /// The dispatches that solve a problem, in order.
@@ -105,6 +124,7 @@ pub struct Plan {
     pub(crate) passes: Vec<Pass>,
     /// Bytes of each scratch slot that passes use; 0 of the others.
     scratch: [u64; Slot::SCRATCH.len()],
+    parts: Vec<Range<usize>>,
 }
 
 impl Plan {
@@ -143,11 +163,13 @@ impl Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
                 scratch: Default::default(),
+                parts: Vec::new(),
             },
         };
         planner.problem()?;
         let mut plan = planner.plan;
         plan.scratch = Slot::SCRATCH.map(|slot| plan.used(slot));
+        plan.parts = parts(&plan.passes, caps.budget(false));
         debug_assert!(plan.passes.iter().all(|p| p.iterations <= MAX_ITERATIONS));
         Ok(plan)
     }
@@ -155,6 +177,11 @@ impl Plan {
     /// The dispatches, in order.
     pub fn passes(&self) -> &[Pass] {
         &self.passes
+    }
+
+    /// The passes of each part that is to be submitted by itself, in order.
+    pub fn parts(&self) -> &[Range<usize>] {
+        &self.parts
     }
 
     /// Bytes of scratch: of all scratch buffers together.
@@ -180,6 +207,23 @@ impl Plan {
         let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
         ends.max().unwrap_or(0).next_multiple_of(16)
     }
+}
+
+/// As many passes at once as the budget allows, and at least one.
+fn parts(passes: &[Pass], budget: u64) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut left = 0;
+    for (i, cost) in passes.iter().map(Pass::cost).enumerate() {
+        match parts.last_mut() {
+            Some(part) if cost <= left => part.end = i + 1,
+            _ => {
+                left = budget;
+                parts.push(i..i + 1);
+            }
+        }
+        left = left.saturating_sub(cost);
+    }
+    parts
 }
 
 impl fmt::Display for Plan {

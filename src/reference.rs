@@ -359,6 +359,69 @@ fn count(shape: &[u64]) -> usize {
     shape.iter().product::<u64>() as usize
 }
 
+/// Checks that `outputs` are what `problem` gives over `inputs`, byte for byte: what a device
+/// computed, compared with the definition.
+///
+/// ```
+/// use wgreduce::{DType, Element, Problem, reference};
+/// let problem = Problem::arg_max(DType::F32, &[3], 0)?;
+/// let scores = [1.0f32, 5.0, 5.0];
+/// let scores = f32::bytes(&scores);
+/// assert!(reference::verify(&problem, &[scores], &[i64::bytes(&[1])]).is_ok());
+/// let wrong = reference::verify(&problem, &[scores], &[i64::bytes(&[2])]).unwrap_err();
+/// assert_eq!(wrong.to_string(), "output 0 at [0]: expected 1 (0x0000000000000001), got 2 (0x0000000000000002)");
+/// # Ok::<(), wgreduce::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`VerifyError`]: the first difference, or data that is not the problem's.
+pub fn verify(
+    problem: &Problem,
+    inputs: &[&[u8]],
+    outputs: &[impl AsRef<[u8]>],
+) -> Result<(), VerifyError> {
+    let expected = evaluate(problem, inputs)?;
+    if expected.len() != outputs.len() {
+        return Err(VerifyError::OutputCount {
+            expected: expected.len(),
+            actual: outputs.len(),
+        });
+    }
+    let tensors = problem.outputs();
+    let compared = tensors.iter().zip(expected.iter().zip(outputs)).enumerate();
+    for (output, (tensor, (expected, actual))) in compared {
+        if let Some(difference) = first_difference(tensor, expected, actual.as_ref()) {
+            return Err(VerifyError::Different { output, difference });
+        }
+    }
+    Ok(())
+}
+
+/// Why outputs are not the ones of a problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// An output is not as defined.
+    #[error("output {output}{}{difference}", if .difference.index.is_some() { " " } else { ": " })]
+    Different {
+        /// The output's position.
+        output: usize,
+        /// Where, and in what.
+        difference: Difference,
+    },
+    /// Another number of outputs than the problem has.
+    #[error("{actual} outputs were given where the problem has {expected}")]
+    OutputCount {
+        /// The problem's.
+        expected: usize,
+        /// The call's.
+        actual: usize,
+    },
+    /// The inputs are not the problem's.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
 /// Where two tensors differ first, and in what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {

@@ -22,6 +22,10 @@ const MAX_DISPATCHES: u64 = 1 << 16;
 pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes.
 pub(crate) const BLOCK_ROWS: u64 = 8;
+/// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
+const LEAST_SUBMIT: u64 = 1024;
+/// How much longer bytes take that are read across rows.
+pub(crate) const APART: u64 = 4;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
 
@@ -266,7 +270,8 @@ impl Planner<'_> {
         let mut written = self.outputs_per_dispatch(step.out);
         if values {
             // Values are gathered by the indices, which must fit a binding as well.
-            let indices = self.caps.elements(out.bytes());
+            let near = self.caps.budget(true) / out.bytes().max(value.bytes());
+            let indices = self.caps.elements(out.bytes()).min(near);
             written = written.min(self.outputs_per_dispatch(value)).min(indices);
         }
         for group in self.groups(&step, written)? {
@@ -413,6 +418,7 @@ impl Planner<'_> {
         } = step;
         let element = u64::from(step.keys.bits() / 8);
         let seen = self.caps.elements(element).min(MAX_BOX);
+        let seen = seen.min(self.caps.budget(inner > 1) / element);
         // Iterations of an invocation that takes its segments alone.
         let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
         let mut groups = Vec::new();
@@ -447,7 +453,7 @@ impl Planner<'_> {
             return Ok(groups);
         }
         // Segments are cut: their parts meet in records.
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let columns = seen.min(written).min(records).min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
@@ -483,7 +489,7 @@ impl Planner<'_> {
     /// How many matrices at most a dispatch may take, of `most` that bindings allow.
     fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
         let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.
@@ -581,7 +587,7 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Rows {
@@ -633,7 +639,7 @@ impl Planner<'_> {
         let rows = b.len.div_ceil(fold) + 1;
         let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
@@ -660,7 +666,8 @@ impl Planner<'_> {
         let words = self.caps.groups() * wg;
         // Some are kept for results that begin inside a word.
         let words = words.saturating_sub(3).max(1);
-        words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
+        let seen = self.caps.elements(out.bytes()).min(MAX_BOX);
+        words.min(seen).min(self.caps.budget(false) / out.bytes())
     }
 }
 
@@ -684,6 +691,19 @@ impl Caps {
         let usable = binding.saturating_add(bytes);
         let usable = usable.saturating_sub(self.offset_alignment);
         usable.min(binding) / bytes
+    }
+}
+
+impl Caps {
+    /// Bytes that a dispatch may read or write of what one submit may, nearby or far apart.
+    pub(crate) fn budget(&self, apart: bool) -> u64 {
+        let bytes = self.tuning.submit_bytes.max(LEAST_SUBMIT);
+        if apart { bytes / APART } else { bytes }
+    }
+
+    /// Records that a dispatch may read or write.
+    pub(crate) fn records(&self) -> u64 {
+        self.binding_bytes.min(self.budget(false)) / Out::Record.bytes()
     }
 }
 

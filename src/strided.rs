@@ -299,15 +299,19 @@ impl Planner<'_> {
     fn windows(&self, lie: &Lie, out: Out, written: u64) -> Result<[Vec<u64>; 2], Error> {
         let sizes = |axes: &[Axis]| axes.iter().map(|a| a.size).collect::<Vec<_>>();
         let (mut kept, mut reduced) = (sizes(&lie.kept), sizes(&lie.reduced));
-        let seen = self.caps.elements(self.problem.dtype().size()).min(MAX_BOX);
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let element = self.problem.dtype().size();
+        let budget = self.caps.budget(true) / element;
+        let seen = self.caps.elements(element).min(MAX_BOX).min(budget);
+        let records = self.caps.records();
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&lie.kept, &kept), span(&lie.reduced, &reduced)];
             let least = self.least_parts(lie, out, len);
             let recorded = least > 1 || count(&lie.reduced, &reduced) > 1;
-            let crowded = recorded && outputs * least > records.min(lanes);
+            // Of a view that repeats elements more are read than it spans.
+            let long = outputs.saturating_mul(len) > budget;
+            let crowded = long || recorded && outputs * least > records.min(lanes);
             if spans[0] + spans[1] + 1 > seen {
                 let kept_more = spans[0] >= spans[1];
                 halve(if kept_more { &mut kept } else { &mut reduced });
@@ -344,7 +348,7 @@ impl Planner<'_> {
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = step(&lie.kept) <= step(&lie.reduced);
         let chunked = across || self.caps.tuning.chunked;
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
         let room = records.min(lanes) / outputs.max(1);
         let most = (len / LEAST_PART).min(room).max(1);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
     AdapterChoice, Bound, Buffers, Caps, DType, Error, IndexType, Problem, ProblemError, Reducer,
-    Reduction, Slot, adapters_blocking,
+    Reduction, Slot, Tuning, adapters_blocking,
 };
 
 /// A noop device with these limits.
@@ -359,6 +359,11 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         max_storage_buffer_binding_size: 1 << 40,
         ..Default::default()
     });
+    let tuning = Tuning {
+        submit_bytes: u64::MAX,
+        ..reducer.caps().tuning.clone()
+    };
+    let reducer = reducer.with_caps(reducer.caps().tuned(tuning));
     let bytes = 1u64 << 48;
     let reduction = prepared(
         &reducer,
@@ -468,6 +473,35 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     // Without what they came from.
     drop((a, b, c));
     submit(&reducer, |encoder| two.encode(encoder));
+}
+
+#[test]
+fn parts_are_recorded_one_by_one() {
+    let reducer = reducer();
+    let tuning = Tuning {
+        submit_bytes: 1 << 20,
+        ..reducer.caps().tuning.clone()
+    };
+    let small = reducer.with_caps(reducer.caps().tuned(tuning));
+    let all = scattered(&small);
+    let slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    let bound = bind_with(&all, &slices).expect("bound");
+    assert_eq!(bound.parts(), all.0.plan().parts().len());
+    assert!(bound.parts() > 100);
+    // One part more than there are records nothing.
+    for part in 0..=bound.parts() {
+        submit(&small, |encoder| bound.encode_part(part, encoder));
+    }
+    submit(&small, |encoder| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        (0..bound.parts()).for_each(|part| bound.record_part(part, &mut pass));
+    });
+    let empty = prepared(&small, Problem::arg_min(DType::F32, &[0, 3], 1));
+    let tensor = buffer(&small, 4);
+    let bound = bind(&empty, &[tensor.slice(..)], &[tensor.slice(..)]).expect("bound");
+    assert_eq!((bound.parts(), bound.dispatches()), (0, 0));
+    let data = vec![0; all.0.problem().input_bytes(0) as usize];
+    assert!(all.0.run_bytes_blocking(&[&data]).is_ok());
 }
 
 #[test]
@@ -659,6 +693,69 @@ fn every_call_notices_by_itself_that_the_device_is_gone() {
     }
 }
 
+/// wgpu panics inside of a poll when a device is lost for good; a callback that panics there does
+/// the same.
+#[test]
+fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
+    type Run = fn(&Reduction) -> Result<Vec<Vec<u8>>, Error>;
+    let runs: [Run; 2] = [
+        |r| r.run_bytes_blocking(&[&[0; 24]]),
+        |r| pollster::block_on(r.run_bytes(&[&[0; 24]])),
+    ];
+    for run in runs {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+        let mapped = buffer_for(&reducer, 16, BufferUsages::MAP_READ);
+        let panics = |_| panic!("as wgpu does");
+        mapped.slice(..).map_async(wgpu::MapMode::Read, panics);
+        match run(&reduction) {
+            Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
+            other => panic!("{other:?}"),
+        }
+        // What is known to be lost is not asked again.
+        match (run(&reduction), reducer.prepare(reduction.problem())) {
+            (Err(Error::DeviceLost { message }), Err(Error::DeviceLost { .. })) => {
+                assert_eq!(message, "as wgpu does");
+            }
+            other => panic!("{other:?}"),
+        }
+        // Another device, in the same process, is none the worse.
+        let other = prepared(&self::reducer(), Ok(reduction.problem().clone()));
+        assert!(run(&other).is_ok());
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
+    let mut lost = 0;
+    for polls in (1..4).cycle().take(12) {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[3, 50], 1));
+        let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        // Each poll gets as far as the device has answered: the upload, the run, the way back.
+        let mut done = false;
+        for _ in 0..polls {
+            done = done || future.as_mut().poll(&mut context).is_ready();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        reducer.device().destroy();
+        if !done {
+            match pollster::block_on(future) {
+                Err(Error::DeviceLost { .. }) => lost += 1,
+                // It had gone that far already.
+                Ok(outputs) => assert_eq!(outputs[0].len(), 24),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(matches!(
+            reduction.run_bytes_blocking(&[&[0; 600]]),
+            Err(Error::DeviceLost { .. })
+        ));
+    }
+    assert!(lost > 0, "no device was lost in time");
+}
+
 #[test]
 fn a_device_below_the_floor_is_refused() {
     let floor = wgpu::Limits::downlevel_defaults();
@@ -748,13 +845,14 @@ fn a_device_that_computes_wrongly_is_not_opened() {
     let limited = std::env::var_os("WGPU_BACKEND").is_some();
     match Reducer::open_blocking(&choice) {
         Err(Error::SelfTest {
-            case,
-            expected,
-            actual,
-            ..
+            case, difference, ..
         }) => {
             assert!(case.starts_with("ArgMin float32"), "{case}");
-            assert_ne!(expected, actual);
+            let text = difference.to_string();
+            assert!(
+                text.starts_with("output 0 at [0, 0]: expected 2900 ("),
+                "{text}"
+            );
         }
         Err(Error::NoAdapter { wanted, .. }) if limited => assert_eq!(wanted, "of backend noop"),
         other => panic!("{other:?}"),

@@ -13,9 +13,11 @@ use catalogue::{Case, catalogue};
 use common::{differs, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Mutex;
+use std::time::Duration;
+use wgreduce::wgpu::{Backend, BufferDescriptor, BufferUsages};
 use wgreduce::{
-    AdapterChoice, DType, Family, IndexType, NanPolicy, Plan, Problem, ProblemError, Reducer,
-    Tuning, adapters_blocking,
+    AdapterChoice, Buffers, DType, Error, Family, IndexType, NanPolicy, Plan, Problem,
+    ProblemError, Reducer, Reduction, Tuning, adapters_blocking,
 };
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
@@ -26,6 +28,7 @@ const SUBJECTS: &[Subject] = &[
     ("middle_axes", middle_axes),
     ("forced_families_and_tunings_agree", forced),
     ("tiny_limits_change_nothing", tiny_limits),
+    ("submits_of_any_size_change_nothing", submits),
     ("scattered_axes", scattered),
     ("min_and_max_of_broadcast_inputs", elementwise),
     ("values_beside_indices", values),
@@ -41,6 +44,8 @@ const SUBJECTS: &[Subject] = &[
     ("golden_cases", golden_cases),
     ("large_shapes", large),
     ("catalogue_of_measurements", measured),
+    ("a_run_that_takes_too_long", late),
+    ("a_device_that_is_lost", lost),
 ];
 
 fn main() {
@@ -265,6 +270,36 @@ fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
                     0,
                 )?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Budgets that cut the work into many dispatches and these into many submits.
+fn submits(reducer: &Reducer) -> Result<(), Failed> {
+    for budget in [0, 5000, 100_000] {
+        let reducer = tuned(reducer, |t| t.submit_bytes = budget);
+        for dtype in [DType::F32, DType::I64, DType::U8, DType::BF16] {
+            let n = 120_000 / dtype.size();
+            for shape in [[1, n, 1], [n / 40, 40, 1], [1, n / 30, 30], [9, n / 90, 10]] {
+                check(&reducer, dtype, shape, budget)?;
+            }
+            let fused = Problem::arg_max(dtype, &[9, n / 90, 10], 1)?.with_values(true)?;
+            let input = tensor(dtype, [9, n / 90, 10], 1);
+            same(&reducer, &fused, &[&input], 0)?;
+            let whole = reducer.prepare(&fused)?;
+            assert!(whole.plan().parts().len() > 1, "{whole:?}");
+            let expected = wgreduce::reference::evaluate(&fused, &[&input])?;
+            assert_eq!(whole.run_timed_blocking(&[&input])?.0, expected);
+            let scattered = Problem::reduce_min(dtype, &[9, n / 90, 10], &[0, 2])?;
+            same(&reducer, &scattered, &[&input], 0)?;
+            let min = Problem::min(dtype, &[[9, n / 90, 10], [1, 1, 10]])?;
+            same(
+                &reducer,
+                &min,
+                &[&input, &input[..10 * dtype.size() as usize]],
+                0,
+            )?;
         }
     }
     Ok(())
@@ -675,11 +710,9 @@ fn large(reducer: &Reducer) -> Result<(), Failed> {
             Problem::arg_max(dtype, &shape, axis)?.select_last_index(true)?,
             Problem::reduce_max(dtype, &shape, &[axis])?,
         ] {
-            let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-            let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
-            if expected != actual {
-                return Err(format!("{problem} differs").into());
-            }
+            let outputs = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
+            let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
+            verified.map_err(|e| format!("{problem}: {e}"))?;
         }
         Ok(())
     };
@@ -707,6 +740,103 @@ fn ramp(dtype: DType, n: u64) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// A run past its time is an error at once; its work goes on and harms nothing that follows.
+fn late(reducer: &Reducer) -> Result<(), Failed> {
+    let n = 1 << 26;
+    let input = ramp(DType::U8, n);
+    let problem = Problem::arg_max(DType::U8, &[n], 0)?;
+    let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
+    let soon = reducer.with_timeout(Duration::ZERO).prepare(&problem)?;
+    // OpenGL may compute while it is told to: then all is done in no time.
+    let may_be_done = reducer.adapter_info().backend == Backend::Gl;
+    for _ in 0..3 {
+        match soon.run_bytes_blocking(&[&input]) {
+            Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
+            Ok(outputs) if may_be_done => assert_eq!(outputs, expected),
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    let patient = reducer.with_timeout(Duration::from_secs(600));
+    let whole = patient.prepare(&problem)?;
+    keep_busy(reducer, &whole)?;
+    match reducer.clone().close(Duration::ZERO) {
+        Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
+        Ok(()) if may_be_done => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    assert_eq!(whole.run_bytes_blocking(&[&input])?, expected);
+    // Futures know no time.
+    assert_eq!(pollster::block_on(soon.run_bytes(&[&input]))?, expected);
+    Ok(reducer.clone().close(Duration::from_secs(600))?)
+}
+
+/// Submits a reduction many times, and waits for none.
+fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
+    let buffer = |size| {
+        reducer.device().create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let [from, to] = [reduction.problem().input_bytes(0), 8].map(buffer);
+    let bound = reduction.bind(Buffers {
+        inputs: &[from.slice(..).into()],
+        outputs: &[to.slice(..).into()],
+        scratch: None,
+    })?;
+    for _ in 0..20 {
+        let mut encoder = reducer.device().create_command_encoder(&Default::default());
+        bound.encode(&mut encoder);
+        reducer.queue().submit([encoder.finish()]);
+    }
+    Ok(())
+}
+
+/// Losing a device loses its runs, and nothing else: another one on the same adapter works.
+fn lost(reducer: &Reducer) -> Result<(), Failed> {
+    let n = 1 << 24;
+    let input = ramp(DType::U8, n);
+    let problem = Problem::arg_max(DType::U8, &[n], 0)?;
+    let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
+    let name = &reducer.adapter_info().name;
+    let adapters = adapters_blocking()?;
+    let same = |a: &&wgreduce::Adapter| {
+        a.info.name == *name && a.info.backend == reducer.adapter_info().backend
+    };
+    let index = adapters
+        .iter()
+        .find(same)
+        .ok_or("the adapter is gone")?
+        .index;
+    for wait in [0, 1, 5, 20] {
+        let doomed = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+        let reduction = doomed.prepare(&problem)?;
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| reduction.run_bytes_blocking(&[&input]));
+            std::thread::sleep(Duration::from_millis(wait));
+            doomed.device().destroy();
+            match run.join().map_err(|_| "the run panicked")? {
+                Err(Error::DeviceLost { .. }) => Ok(()),
+                // It was done by then.
+                Ok(outputs) if outputs == expected => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })?;
+        match reduction.run_bytes_blocking(&[&input]) {
+            Err(Error::DeviceLost { .. }) => {}
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    let next = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+    assert_eq!(
+        next.prepare(&problem)?.run_bytes_blocking(&[&input])?,
+        expected
+    );
+    Ok(())
 }
 
 /// What `bench` measures: planned as it is, run where every long dimension is cut.

@@ -126,23 +126,18 @@ pub fn differs(
     inputs: &[&[u8]],
     offset: u64,
 ) -> Option<String> {
-    let expected = reference::evaluate(problem, inputs).expect("the reference");
     let reduction = match reducer.prepare(problem) {
         Ok(reduction) => reduction,
         Err(e) => return Some(format!("{problem}: {e}")),
     };
-    let result = run_bound(reducer, &reduction, inputs, offset);
-    for (i, (output, got)) in problem.outputs().iter().zip(result).enumerate() {
-        let got = match got {
-            Ok(got) => got,
-            Err(e) => return Some(format!("{problem}, output {i}: {e}")),
-        };
-        if let Some(d) = reference::first_difference(output, &expected[i], &got) {
-            let plan = reduction.plan();
-            return Some(format!("{problem}, output {i}, {d}; plan {plan}"));
-        }
-    }
-    None
+    let outputs = run_bound(reducer, &reduction, inputs, offset);
+    let outputs = match outputs.into_iter().collect::<Result<Vec<_>, _>>() {
+        Ok(outputs) => outputs,
+        Err(e) => return Some(format!("{problem}: {e}")),
+    };
+    let difference = reference::verify(problem, inputs, &outputs).err()?;
+    let plan = reduction.plan();
+    Some(format!("{problem}: {difference}; plan {plan}"))
 }
 
 /// A buffer of the caller's, poisoned, in which the library has a part.
@@ -240,7 +235,8 @@ fn run_bound(
         .map(|t| t.buffer.slice(t.begin..).into())
         .collect();
     let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
-    // Scratch of the library's own, which the second run finds dirty, and then the caller's.
+    // Scratch of the library's own, which the second run finds dirty, and then the caller's, with
+    // the parts submitted one by one.
     let mut runs = Vec::new();
     for scratch in [None, Some(scratch.as_slice())] {
         let bound = reduction.bind(Buffers {
@@ -253,9 +249,14 @@ fn run_bound(
             Err(e) => return outputs.iter().map(|_| Err(e.to_string())).collect(),
         }
     }
-    for bound in [&runs[0], &runs[0], &runs[1]] {
+    for bound in [&runs[0], &runs[0]] {
         let mut encoder = device.create_command_encoder(&Default::default());
         bound.encode(&mut encoder);
+        queue.submit([encoder.finish()]);
+    }
+    for part in 0..runs[1].parts() {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        runs[1].encode_part(part, &mut encoder);
         queue.submit([encoder.finish()]);
     }
     let mut encoder = device.create_command_encoder(&Default::default());

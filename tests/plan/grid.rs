@@ -1,10 +1,10 @@
 //! Plans run on the host, over a grid and by chance.
 
-use super::interpret::{Check, Truth, limits, run};
+use super::interpret::{Check, Truth, ensure, limits, run};
 use super::{CLASSES, SIZES, class, eager, fake, variants};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use wgreduce::{AdapterClass, Caps, DType, Family, Out, Plan, Problem, Slot, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Family, Out, Pass, Plan, Problem, Slot, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is reduced.
 const SHAPES: &[[u64; 3]] = &[
@@ -164,6 +164,16 @@ pub fn devices() -> Vec<(String, Caps)> {
     all.push(("strips forced, eager".into(), strips));
     let columns = eager(|t| t.force = Some(Family::Columns));
     all.push(("columns forced, eager".into(), columns));
+    for budget in [0, 3000, 20_000] {
+        let whole = class(AdapterClass::Integrated);
+        let small = whole.tuned(Tuning {
+            submit_bytes: budget,
+            ..whole.tuning.clone()
+        });
+        all.push((format!("submits of {budget} bytes"), small));
+        let small = eager(|t| t.submit_bytes = budget);
+        all.push((format!("submits of {budget} bytes, eager"), small));
+    }
     all.push(("narrow".into(), narrow));
     all.push(("wide".into(), wide));
     all
@@ -179,6 +189,7 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     for pass in plan.passes() {
         limits(pass, caps)?;
     }
+    in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, Family::ShortRows | Family::ZipVecs);
@@ -194,6 +205,23 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
             .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
     }
     Ok(plan)
+}
+
+/// Whether parts are all passes in order, as many at once as the budget allows.
+fn in_parts(plan: &Plan, caps: &Caps) -> Check {
+    let budget = caps.tuning.submit_bytes.max(1024);
+    let (mut done, mut before) = (0, budget);
+    for part in plan.parts() {
+        let passes = &plan.passes()[part.clone()];
+        let cost: u64 = passes.iter().map(Pass::cost).sum();
+        ensure!(part.start == done && part.end > done, "{:?}", plan.parts());
+        ensure!(cost <= budget, "{part:?} take {cost} of {budget}");
+        let first = passes[0].cost();
+        ensure!(done == 0 || before + first > budget, "{part:?} is cut off");
+        (done, before) = (part.end, cost);
+    }
+    ensure!(done == plan.passes().len(), "{:?}", plan.parts());
+    Ok(())
 }
 
 /// What a plan makes use of, so that the grid can tell what it covers.
@@ -327,7 +355,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::ShortRows),
         ])
     };
-    let sizes = prop::array::uniform9(size());
+    let sizes = prop::array::uniform10(size());
     let flags = any::<(bool, bool)>();
     (small(), small(), flags, family(), sizes).prop_map(
         |(workgroup, row_lanes, (chunked, strips), force, s)| Tuning {
@@ -343,6 +371,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             wide_bytes: s[6],
             short_row_bytes: s[7],
             short_rows: s[8],
+            submit_bytes: s[9],
             strips,
             force,
         },

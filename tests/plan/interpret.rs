@@ -664,6 +664,12 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         "{} iterations",
         pass.iterations
     );
+    let budget = caps.tuning.submit_bytes.max(1024);
+    ensure!(
+        pass.cost() <= budget,
+        "{} bytes where a submit may take {budget}",
+        pass.cost()
+    );
     let zipped = pass.zip.iter().flat_map(|(_, views)| views.iter().copied());
     let own = [pass.src, pass.indices, Some(pass.dst)];
     let uniforms = 1 + usize::from(pass.zip.is_some());

@@ -193,9 +193,15 @@ pub struct Bench {
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also write the results as a page with a chart
+    /// Also write the results as a page with charts
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also show the ratios to an earlier run's --json
+    #[arg(long, value_name = "OLD.json")]
+    pub compare: Option<PathBuf>,
+    /// Also show these figures of benches/peers on the page
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html")]
+    pub peers: Vec<PathBuf>,
 }
 
 /// The operators by their subcommands' names.

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use wgreduce::{Error, Op, Problem, ProblemError, Reducer, Times, reference};
+use wgreduce::reference::{self, VerifyError};
+use wgreduce::{Error, Op, Problem, ProblemError, Reducer, Times};
 
 use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
 use crate::device::Device;
@@ -178,17 +179,10 @@ fn milliseconds(time: Duration) -> String {
 
 /// Compares what the GPU gave with the definition.
 fn check(problem: &Problem, inputs: &[&[u8]], results: &[Vec<u8>]) -> Result<(), Failure> {
-    let expected = reference::evaluate(problem, inputs).map_err(Error::from)?;
-    let outputs = problem.outputs();
-    for (i, (output, (expected, actual))) in
-        outputs.iter().zip(expected.iter().zip(results)).enumerate()
-    {
-        if let Some(difference) = reference::first_difference(output, expected, actual) {
-            let why = format!("--check: output {i} of {problem}: {difference}");
-            return Err(Failure::Check(why));
-        }
-    }
-    Ok(())
+    reference::verify(problem, inputs, results).map_err(|e| match e {
+        VerifyError::Problem(e) => Failure::from(Error::from(e)),
+        difference => Failure::Check(format!("--check: {problem}: {difference}")),
+    })
 }
 
 /// Shows on a terminal that something is going on.
