@@ -338,10 +338,10 @@ pub enum ProblemError {
         strides: Vec<i64>,
         /// Its offset in elements.
         offset: u64,
-        /// Lowest element it reaches.
-        first: i128,
-        /// Highest element it reaches.
-        last: i128,
+        /// Lowest element it reaches, as far as 64 bits go.
+        first: i64,
+        /// Highest element it reaches, as far as 64 bits go.
+        last: i64,
         /// Elements that are there, or (when the problem was made) that can be there.
         elements: u64,
     },
@@ -727,6 +727,7 @@ impl Problem {
     /// Refuses a view that reaches outside of a tensor of that many elements.
     fn check_reach(&self, input: usize, elements: u64) -> Result<(), ProblemError> {
         let (shape, layout) = (&self.inputs[input], &self.layouts[input]);
+        let clamped = |at: i128| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         let reach = layout.as_ref().and_then(|l| Some((l, l.reach(shape)?)));
         match reach {
             Some((layout, (first, last))) if first < 0 || last >= elements.into() => {
@@ -735,8 +736,8 @@ impl Problem {
                     shape: shape.clone(),
                     strides: layout.strides.clone(),
                     offset: layout.offset,
-                    first,
-                    last,
+                    first: clamped(first),
+                    last: clamped(last),
                     elements,
                 })
             }

@@ -513,6 +513,13 @@ fn views(reducer: &Reducer) -> Result<(), Failed> {
     });
     let tiny = reducer.with_caps(small.lowered(least, 3));
     for view in VIEWS {
+        // From host data that goes on behind the view.
+        let mut data = tensor(DType::F32, [1, view.3, 1], 1);
+        data.extend([0; 40]);
+        let problem = Problem::reduce_min(DType::F32, view.0, &[])?.strided(0, view.1, view.2)?;
+        let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
+        let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;
+        assert_eq!(actual, expected, "{problem}");
         for dtype in DType::ALL {
             let data = tensor(dtype, [1, view.3, 1], view.2);
             for (i, problem) in view_problems(dtype, view.0)?.iter().enumerate() {

@@ -456,7 +456,7 @@ fn a_view_that_reaches_outside_is_refused_with_its_numbers() {
     assert!(view([1, 1], most - 6).is_ok());
     assert_eq!(
         view([1, 1], most - 5),
-        refused([1, 1], most - 5, i128::from(most) - 5, most.into(), most)
+        refused([1, 1], most - 5, most as i64 - 5, most as i64, most)
     );
     // The data is that of the whole tensor, of which enough must be there.
     let problem = view([1, 3], 5).unwrap();
