@@ -86,6 +86,8 @@ impl AdapterChoice {
     fn in_words(&self) -> String {
         match self {
             AdapterChoice::Auto => "at all".into(),
+            // What stands for a number too large to be held.
+            AdapterChoice::Index(usize::MAX) => "of so large a number".into(),
             AdapterChoice::Index(i) => format!("number {i}"),
             AdapterChoice::Backend(b) => format!("of backend {b}"),
             AdapterChoice::Name(n) => format!("named {n:?}"),
@@ -200,9 +202,11 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
     let fits = |a: &Adapter| match &wanted {
         AdapterChoice::Index(i) => a.index == *i,
         AdapterChoice::Name(n) => a.info.name.to_lowercase().contains(&n.to_lowercase()),
-        AdapterChoice::Auto | AdapterChoice::Backend(_) => true,
+        AdapterChoice::Backend(b) => a.info.backend == *b,
+        AdapterChoice::Auto => true,
     };
-    if *choice == AdapterChoice::Auto && !found.iter().any(fits) {
+    // Also to name what there is.
+    if !found.iter().any(fits) {
         found = adapters().await?;
     }
     let available = found.iter().map(Adapter::to_string).collect();

@@ -19,6 +19,9 @@ pub(crate) enum Drive {
     Thread,
 }
 
+/// A mapping that was asked for.
+pub(crate) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
 /// The time that something is given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
@@ -160,10 +163,8 @@ impl Context {
     }
 
     /// Submits what was recorded.
-    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), Error> {
-        self.scoped("a submission", 0, || {
-            self.queue.submit([encoder.finish()]);
-        })
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<wgpu::SubmissionIndex, Error> {
+        self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
     /// Maps a slice once the work that uses it is done.
@@ -173,15 +174,49 @@ impl Context {
         mode: wgpu::MapMode,
         drive: Drive,
     ) -> Result<(), Error> {
-        let (done, mapped) = oneshot::channel();
+        let mapping = self.request_map(slice, mode)?;
+        self.drive(drive).await?;
+        self.mapped(mapping.await)
+    }
+
+    /// Asks for a slice to be mapped once the work that uses it is done.
+    pub fn request_map(
+        &self,
+        slice: wgpu::BufferSlice<'_>,
+        mode: wgpu::MapMode,
+    ) -> Result<Mapping, Error> {
+        let (done, mapping) = oneshot::channel();
         self.scoped("a mapping", 0, || {
             slice.map_async(mode, move |result| {
                 // Nobody listens if the future was dropped.
                 let _ = done.send(result);
             });
         })?;
-        self.drive(drive).await?;
-        match mapped.await {
+        Ok(mapping)
+    }
+
+    /// Waits here for a mapping: until a submission is done, and for no later work.
+    pub fn wait_map(
+        &self,
+        mut mapping: Mapping,
+        after: wgpu::SubmissionIndex,
+    ) -> Result<(), Error> {
+        let waited = wait(&self.device, Some(after), None);
+        waited.map_err(|message| self.lose(message))?;
+        match mapping.try_recv() {
+            Ok(Some(result)) => self.mapped(Ok(result)),
+            _ => {
+                self.wait(None)?;
+                self.mapped(pollster::block_on(mapping))
+            }
+        }
+    }
+
+    fn mapped(
+        &self,
+        answer: Result<Result<(), wgpu::BufferAsyncError>, oneshot::Canceled>,
+    ) -> Result<(), Error> {
+        match answer {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
             Err(_) => Err(self.lose("it stopped answering".into())),
@@ -191,7 +226,7 @@ impl Context {
     /// Waits here until the device has nothing left to do. What was dropped is then free.
     pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
         let timeout = deadline.and_then(|d| d.left());
-        match (wait(&self.device, timeout), deadline) {
+        match (wait(&self.device, None, timeout), deadline) {
             (Err(message), _) => Err(self.lose(message)),
             (Ok(false), Some(deadline)) => Err(deadline.missed()),
             (Ok(_), _) => Ok(()),
@@ -227,7 +262,7 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     let run = move || {
         while let Ok(first) = receiver.recv() {
             let waiting: Vec<Waiting> = std::iter::once(first).chain(receiver.try_iter()).collect();
-            let waited = wait(&device, None).map(|_| ());
+            let waited = wait(&device, None, None).map(|_| ());
             for waiting in waiting {
                 // Nobody listens if the future was dropped.
                 let _ = waiting.send(waited.clone());
@@ -245,15 +280,18 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     sender
 }
 
-/// Waits until the device has nothing left to do, or the time is up; whether it was in time.
-/// wgpu panics here when the device is lost.
-fn wait(device: &wgpu::Device, timeout: Option<Duration>) -> Result<bool, String> {
-    let poll = || {
-        device.poll(wgpu::PollType::Wait {
-            submission_index: None,
-            timeout,
-        })
+/// Waits until a submission is done, the latest if none is named, or the time is up; whether it
+/// was in time. wgpu panics here when the device is lost.
+fn wait(
+    device: &wgpu::Device,
+    submission_index: Option<wgpu::SubmissionIndex>,
+    timeout: Option<Duration>,
+) -> Result<bool, String> {
+    let until = wgpu::PollType::Wait {
+        submission_index,
+        timeout,
     };
+    let poll = || device.poll(until);
     match catch_unwind(AssertUnwindSafe(poll)) {
         Ok(Ok(_)) => Ok(true),
         Ok(Err(wgpu::PollError::Timeout)) => Ok(false),
@@ -326,7 +364,10 @@ mod tests {
         assert!(mapping.as_mut().poll(&mut task).is_pending());
         buffer.destroy();
         let tell = waiting.recv().expect("a wait");
-        assert_eq!(tell.send(wait(&context.device, None).map(|_| ())), Ok(()));
+        assert_eq!(
+            tell.send(wait(&context.device, None, None).map(|_| ())),
+            Ok(())
+        );
         match mapping.as_mut().poll(&mut task) {
             Poll::Ready(Err(Error::Device {
                 what: "a mapping",

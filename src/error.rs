@@ -1,7 +1,8 @@
 //! What can go wrong between a valid problem and its result.
 
-use crate::ProblemError;
 use crate::reference::VerifyError;
+use crate::{PartialError, ProblemError};
+use std::sync::Arc;
 
 /// Why a device could not be opened or a reduction not be run.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -129,6 +130,33 @@ pub enum Error {
         /// Position of the output.
         output: usize,
     },
+    /// Data of a stream that could not be read.
+    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {error}")]
+    Source {
+        /// Position of the input.
+        input: usize,
+        /// Where in its data.
+        offset: u64,
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// What the caller's function said.
+        error: Arc<std::io::Error>,
+    },
+    /// A result of a stream that could not be handed over.
+    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {error}")]
+    Sink {
+        /// Position of the output.
+        output: usize,
+        /// Where in its data.
+        offset: u64,
+        /// Bytes that were handed over.
+        bytes: u64,
+        /// What the caller's function said.
+        error: Arc<std::io::Error>,
+    },
+    /// Partial results that do not belong together, or are none.
+    #[error(transparent)]
+    Partial(#[from] PartialError),
     /// Scratch in a buffer that a tensor, or other scratch, is in.
     #[error("scratch {index} shares its buffer with a tensor or other scratch")]
     AliasedScratch {

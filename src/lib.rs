@@ -81,6 +81,7 @@ mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod params;
+mod partial;
 mod passes;
 mod plan;
 mod problem;
@@ -88,6 +89,7 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod stream;
 mod strided;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
@@ -96,11 +98,13 @@ pub use caps::{AdapterClass, Caps, Tuning};
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
+pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
 };
 pub use reducer::{Reducer, Reduction, Times};
+pub use stream::Stream;
 pub use wgpu;
 
 /// The README's examples are tests.

@@ -136,7 +136,6 @@ impl Plan {
         Plan::of(problem, caps, true, false)
     }
 
-    #[expect(dead_code, reason = "for partial results, which follow")]
     /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
     pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, true, true)

@@ -235,7 +235,7 @@ pub enum NanPolicy {
 #[non_exhaustive]
 pub enum ProblemError {
     /// An axis outside `[-rank, rank - 1]`.
-    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.rank))]
+    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.axis, *.rank))]
     AxisOutOfRange {
         /// As the caller wrote it.
         axis: i64,
@@ -388,10 +388,14 @@ fn there_are(elements: u64) -> String {
     }
 }
 
-fn legal_axes(rank: usize) -> String {
+fn legal_axes(axis: i64, rank: usize) -> String {
+    let (least, most) = (-(rank as i128), rank as i128 - 1);
     match rank {
         0 => " (a scalar has no axis)".into(),
-        r => format!(" (legal: {}..={})", -(r as i128), r - 1),
+        _ => {
+            let nearest = i128::from(axis).clamp(least, most);
+            format!(" (legal: {least}..={most}, the nearest: {nearest})")
+        }
     }
 }
 
@@ -790,6 +794,19 @@ impl Problem {
     /// If there is no input `i`.
     pub fn layout(&self, i: usize) -> Option<&Layout> {
         self.layouts[i].as_ref()
+    }
+
+    /// Where in its data element `flat` (in C order) of input `i` is, in elements.
+    pub(crate) fn position(&self, i: usize, flat: u64) -> u64 {
+        let Some(layout) = &self.layouts[i] else {
+            return flat;
+        };
+        let (mut rest, mut at) = (flat, layout.offset as i64);
+        for (&size, &stride) in self.inputs[i].iter().zip(&layout.strides).rev() {
+            at += (rest % size) as i64 * stride;
+            rest /= size;
+        }
+        at as u64
     }
 
     /// Bytes of input `i`; of a view, up to the highest element it reaches.

@@ -172,6 +172,14 @@ impl Reducer {
         })
     }
 
+    pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+        self.shared.ready(plan)
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
     /// Solves a problem of one input and one output from host data.
     ///
     /// # Errors
@@ -376,9 +384,9 @@ impl std::fmt::Debug for Reduction {
 }
 
 /// A plan and its pipelines, one a pass.
-struct Ready {
-    plan: Plan,
-    compiled: Vec<Arc<Compiled>>,
+pub(crate) struct Ready {
+    pub plan: Plan,
+    pub compiled: Vec<Arc<Compiled>>,
 }
 
 /// The buffers of a run from host data.
@@ -705,7 +713,7 @@ impl Reduction {
     }
 }
 
-fn unmapped(context: &Context, error: impl ToString) -> Error {
+pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
     context.refused("a mapped range", error.to_string())
 }
 

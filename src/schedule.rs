@@ -125,7 +125,8 @@ impl Planner<'_> {
             return self.elementwise();
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
-            return self.fill(0, Out::value(dtype), identity(problem), outputs);
+            let nothing = identity(dtype, problem.op().is_max());
+            return self.fill(0, Out::value(dtype), nothing, outputs);
         }
         self.dims = problem.dims();
         if let Some(view) = Lie::of(problem) {
@@ -737,9 +738,8 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
 }
 
 /// The result over an empty set.
-fn identity(problem: &Problem) -> u64 {
+pub(crate) fn identity(dtype: DType, max: bool) -> u64 {
     // The key that every other replaces is the last in the order: the identity by its bits.
-    let (dtype, max) = (problem.dtype(), problem.op().is_max());
     let bits = 8 * dtype.size();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);

@@ -254,10 +254,10 @@ impl Planner<'_> {
         let problem = self.problem;
         let values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
         if !problem.op().is_index() {
-            return self.search(&self.last(values), lie, problem.is_copy());
+            return self.search(&self.last(values), lie, problem.is_copy(), None);
         }
         let result = problem.outputs();
-        let index = Step {
+        let index = self.last(Step {
             out: match result[0].dtype {
                 DType::I64 => Out::Index64,
                 _ => Out::Index32,
@@ -270,28 +270,24 @@ impl Planner<'_> {
             ),
             index: true,
             ..values
-        };
-        let second = Step {
+        });
+        let picked = Step {
             dst: Slot::Output(1),
             out: values.out,
             index: false,
             ..index
         };
-        let len = problem.reduced_len();
+        let picked = (result.len() == 2 && !self.partial).then_some(picked);
         // Along an axis that repeats one element, or has one only, there is nothing to compare.
         if !self.partial && lie.reduced.first().is_none_or(|axis| axis.stride == 0) {
             let last = problem.selects_last_index();
-            self.fill(0, index.out, if last { len - 1 } else { 0 }, outputs)?;
-            return match result.len() {
-                2 => self.search(&second, &lie.without_reduced(), true),
-                _ => Ok(()),
-            };
+            let only = if last { problem.reduced_len() - 1 } else { 0 };
+            self.fill(0, index.out, only, outputs)?;
+            return picked.map_or(Ok(()), |step| {
+                self.search(&step, &lie.without_reduced(), true, None)
+            });
         }
-        self.search(&self.last(index), lie, false)?;
-        match result.len() {
-            2 if !self.partial => self.pick(&second, index.out, lie),
-            _ => Ok(()),
-        }
+        self.search(&index, lie, false, picked)
     }
 
     /// The sizes of windows that bindings, dispatches and records can take: of the kept and of the
@@ -365,40 +361,72 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the search for extremes, or a copy of the elements as they are.
-    fn search(&mut self, step: &Step, lie: &Lie, raw: bool) -> Result<(), Error> {
-        let written = self.outputs_per_dispatch(step.out);
+    /// Plans the search for extremes, or a copy of the elements as they are; then the elements
+    /// that the indices point to, if they are wanted.
+    fn search(
+        &mut self,
+        step: &Step,
+        lie: &Lie,
+        raw: bool,
+        picked: Option<Step>,
+    ) -> Result<(), Error> {
+        let mut written = self.outputs_per_dispatch(step.out);
+        if let Some(value) = picked {
+            // The indices must fit a binding as well.
+            let bytes = step.out.bytes().max(value.out.bytes());
+            let indices = self.caps.elements(step.out.bytes());
+            let near = indices.min(self.caps.budget(true) / bytes);
+            written = written.min(self.outputs_per_dispatch(value.out)).min(near);
+        }
         let [kept, reduced] = self.windows(lie, step.out, written)?;
-        for k in parts(&lie.kept, &kept) {
-            let boxes = parts(&lie.reduced, &reduced);
-            let (outputs, len) = (k.elements(), boxes[0].elements());
-            let share = self.share(lie, step.out, outputs, len);
-            let direct = boxes.len() == 1 && share.parts == 1;
-            let (dst, out) = match direct {
-                true => (step.dst, step.out),
-                false => (Slot::Records, Out::Record),
+        let boxes = parts(&lie.reduced, &reduced);
+        for kept in parts(&lie.kept, &kept) {
+            let window = |reduced| Window {
+                lie,
+                kept: &kept,
+                reduced,
             };
-            for (i, r) in boxes.iter().enumerate() {
-                let window = Window {
-                    lie,
-                    kept: &k,
-                    reduced: r,
-                };
-                self.strided(step, &window, share, (dst, out), raw, i > 0)?;
-            }
-            if !direct {
-                let b = Box3 {
-                    at: 0,
-                    out: k.place,
-                    outer: outputs / share.inner,
-                    len,
-                    inner: share.inner,
-                    base: 0,
-                };
-                self.finish(step, &b, share.parts)?;
+            let windows: Vec<_> = boxes.iter().map(window).collect();
+            self.search_group(step, &windows, raw)?;
+            if let Some(value) = picked {
+                for window in &windows {
+                    self.pick(&value, step.out, window)?;
+                }
             }
         }
         Ok(())
+    }
+
+    /// Plans windows whose outputs are the same.
+    fn search_group(
+        &mut self,
+        step: &Step,
+        windows: &[Window<'_>],
+        raw: bool,
+    ) -> Result<(), Error> {
+        let first = &windows[0];
+        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
+        let share = self.share(first.lie, step.out, outputs, len);
+        let direct = windows.len() == 1 && share.parts == 1;
+        let (dst, out) = match direct {
+            true => (step.dst, step.out),
+            false => (Slot::Records, Out::Record),
+        };
+        for (i, window) in windows.iter().enumerate() {
+            self.strided(step, window, share, (dst, out), raw, i > 0)?;
+        }
+        if direct {
+            return Ok(());
+        }
+        let b = Box3 {
+            at: 0,
+            out: first.kept.place,
+            outer: outputs / share.inner,
+            len,
+            inner: share.inner,
+            base: 0,
+        };
+        self.finish(step, &b, share.parts)
     }
 
     fn strided(
@@ -450,49 +478,34 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans the elements that indices point to, window by window.
-    fn pick(&mut self, step: &Step, index: Out, lie: &Lie) -> Result<(), Error> {
-        let indices = self.caps.elements(index.bytes());
-        let written = self.outputs_per_dispatch(step.out).min(indices);
-        let [kept, reduced] = self.windows(lie, step.out, written)?;
-        for k in parts(&lie.kept, &kept) {
-            for r in parts(&lie.reduced, &reduced) {
-                let window = Window {
-                    lie,
-                    kept: &k,
-                    reduced: &r,
-                };
-                let (zip, kept) = window.zip(2);
-                let outputs = k.elements();
-                let kernel = Kernel {
-                    family: Family::StridedGather,
-                    out: step.out,
-                    index_words: index.bytes() as u32 / 4,
-                    inputs: 2,
-                    ..self.kernel(self.caps.workgroup())
-                };
-                let params = Params {
-                    items: outputs as u32,
-                    lanes: kept as u32,
-                    len: r.elements() as u32,
-                    // One element of the axis: any stride will do.
-                    slice: lie.reduced[0].stride as u32,
-                    base: r.place,
-                    ..Params::default()
-                };
-                let dst = out_view(step.dst, step.out, k.place, outputs);
-                let seen = vec![
-                    self.window_view(&window),
-                    out_view(Slot::Output(0), index, k.place, outputs),
-                ];
-                let per_word = u64::from(step.out.per_word());
-                let iterations = per_word * (kept as u64 + 2);
-                let lanes = words(step.out, outputs);
-                self.push(kernel, None, dst, params, lanes, iterations)?;
-                if let Some(pass) = self.plan.passes.last_mut() {
-                    pass.zip = Some((zip, seen));
-                }
-            }
+    /// Plans the elements of a window that indices point to.
+    fn pick(&mut self, step: &Step, index: Out, window: &Window<'_>) -> Result<(), Error> {
+        let (zip, kept) = window.zip(2);
+        let outputs = window.kept.elements();
+        let kernel = Kernel {
+            family: Family::StridedGather,
+            out: step.out,
+            index_words: index.bytes() as u32 / 4,
+            inputs: 2,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: outputs as u32,
+            lanes: kept as u32,
+            len: window.reduced.elements() as u32,
+            slice: window.lie.reduced[0].stride as u32,
+            base: window.reduced.place,
+            ..Params::default()
+        };
+        let place = window.kept.place;
+        let dst = out_view(step.dst, step.out, place, outputs);
+        let indices = out_view(Slot::Output(0), index, place, outputs);
+        let views = vec![self.window_view(window), indices];
+        let iterations = u64::from(step.out.per_word()) * (kept as u64 + 2);
+        let lanes = words(step.out, outputs);
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.plan.passes.last_mut() {
+            pass.zip = Some((zip, views));
         }
         Ok(())
     }

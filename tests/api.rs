@@ -839,6 +839,7 @@ fn no_adapter_is_an_error_that_names_the_request_and_what_there_is() {
     for (text, words) in [
         ("no such adapter", "named \"no such adapter\""),
         ("999", "number 999"),
+        ("99999999999999999999999", "of so large a number"),
     ] {
         let choice = text.parse().unwrap_or_default();
         match Reducer::open_blocking(&choice) {

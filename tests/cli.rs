@@ -331,6 +331,10 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("argmin f.npy --axes 0", "'--axes'"),
         ("argmin f.npy --check --device cpu", "--check"),
         ("argmin f.npy --device 999", "999"),
+        (
+            "argmin f.npy --device 999999999999999999999",
+            "--device 999999999999999999999: no adapter of so large a number;",
+        ),
         ("argmin f.npy --device NoSuchDevice", "NoSuchDevice"),
         ("min f.npy four.npy", "four.npy: input 1 of shape [4]"),
         (
@@ -497,6 +501,263 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
     assert_eq!(stderr, "");
+}
+
+/// A disk without room, as Linux has one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_in_one_line() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    let error = folder.refused("min in.npy -o /dev/full --device cpu --quiet");
+    let text = "error: /dev/full: cannot be written: No space left on device";
+    assert!(error.starts_with(text), "{error}");
+    for line in [
+        "min in.npy --device cpu --quiet",
+        "--help",
+        "devices --json",
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(line).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let stderr = self::text(&output.stderr);
+        let text = "error: standard output: No space left on device";
+        assert!(stderr.starts_with(text), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+    }
+}
+
+/// The tool in a shell that says something before: `ulimit -f 1; exec "$0" "$@"`.
+#[cfg(unix)]
+fn after(folder: &Folder, said: &str, line: &str) -> Command {
+    let tool = folder.command(line);
+    let mut command = Command::new("sh");
+    command.current_dir(folder.0.path());
+    command.args(["-c", &format!("{said}; exec \"$0\" \"$@\"")]);
+    command.arg(tool.get_program()).args(tool.get_args());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What does not fit ends in the midst of writing, as on a disk that fills up.
+#[cfg(unix)]
+#[test]
+fn a_file_that_grows_too_large_leaves_what_was_there() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
+    folder.write("out.npy", b"precious");
+    let line = "min in.npy -o out.npy --device cpu --quiet";
+    let output = after(&folder, "ulimit -f 1", line).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.starts_with("error: out.npy: cannot be written: "),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert_eq!(folder.read("out.npy"), b"precious");
+    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+}
+
+/// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
+/// for somebody to read `pipe`.
+#[cfg(unix)]
+fn halfway(folder: &Folder, said: &str) -> std::process::Child {
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("out.npy", b"precious");
+    let made = Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let line = "argmin in.npy -o out.npy --values pipe --device cpu --quiet";
+    let child = after(folder, said, line).spawn().unwrap();
+    let began = std::time::Instant::now();
+    while folder.names().len() < 4 {
+        assert!(began.elapsed().as_secs() < 60, "{:?}", folder.names());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill")
+        .args(["-s", name, &id])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = Folder::new();
+        let child = halfway(&folder, ":");
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        // What called it sees that it was interrupted.
+        assert_eq!(output.status.signal(), Some(number), "{output:?}");
+        assert_eq!(text(&output.stderr), "error: interrupted\n");
+        assert!(output.stdout.is_empty());
+        assert_eq!(folder.read("out.npy"), b"precious");
+        assert_eq!(folder.names(), ["in.npy", "out.npy", "pipe"]);
+    }
+}
+
+/// As under nohup, or in the background of a script.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_was_ignored_before_stays_ignored() {
+    let folder = Folder::new();
+    let child = halfway(&folder, "trap '' HUP INT");
+    signal(&child, "HUP");
+    signal(&child, "INT");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(parts(&folder.read("pipe")).1, 1f32.to_le_bytes());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(parts(&folder.read("out.npy")).1, 0i64.to_le_bytes());
+}
+
+/// The commands' names, as the help lists them.
+fn commands(folder: &Folder) -> Vec<String> {
+    let help = folder.cpu("--help");
+    let list = help.split("Commands:").nth(1).unwrap();
+    let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
+    let name = |line: &str| line.split_whitespace().next().unwrap().to_string();
+    // A long description goes on in a line that begins farther right.
+    let own = lines.filter(|line| !line.starts_with("   "));
+    own.map(name).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn the_example_of_every_command_runs() {
+    let folder = Folder::new();
+    let scores = floats("(2, 3)", &[1.0, 9.0, 3.0, 7.0, 5.0, 8.0]);
+    folder.write("scores.npy", &scores);
+    folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
+    case(&folder, "cases/argmin", "ArgMin", 1);
+    let commands = commands(&folder);
+    assert_eq!(commands.len(), 12, "{commands:?}");
+    for command in commands {
+        let help = folder.cpu(&format!("{command} --help"));
+        let example = help.split("Example:\n  wgreduce ").nth(1).expect(&command);
+        let example = example.trim_end();
+        assert!(example.starts_with(&command), "{example}");
+        let output = folder.run(example);
+        let stderr = text(&output.stderr);
+        // Nothing to measure with, or to compare: said in so many words.
+        let needs_adapter = ["bench", "max"].contains(&command.as_str());
+        let expected = match needs_adapter && adapters(&folder).is_empty() {
+            true => 2,
+            false => 0,
+        };
+        assert_eq!(output.status.code(), Some(expected), "{example}: {stderr}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_no_color_turns_them_off() {
+    let folder = Folder::new();
+    let escapes = |line: &str, variables: &[(&str, &str)]| {
+        let mut command = folder.command(line);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let both = [output.stdout, output.stderr].concat();
+        both.contains(&0x1b)
+    };
+    for line in ["--help", "argmin none.npy", "argmin --unheard"] {
+        assert!(!escapes(line, &[]), "{line}: in a pipe");
+        // As on a terminal.
+        let forced = ("CLICOLOR_FORCE", "1");
+        assert!(escapes(line, &[forced]), "{line}");
+        assert!(!escapes(line, &[forced, ("NO_COLOR", "1")]), "{line}");
+    }
+}
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = folder.cpu(&format!("completions {shell}"));
+        assert!(script.contains("reduce-min") && script.contains("index-type"));
+    }
+    assert!(folder.cpu("man").contains(".TH wgreduce 1"));
+    for command in commands(&folder) {
+        let page = folder.cpu(&format!("man {command}"));
+        assert!(
+            page.contains(&format!(".TH wgreduce-{command} 1")),
+            "{page}"
+        );
+    }
+    let refused = folder.refused("man unheard");
+    assert!(refused.contains("unheard") && refused.contains("reduce-min"));
+}
+
+#[test]
+fn a_plan_draws_who_reads_what() {
+    let folder = Folder::new();
+    let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1";
+    let plan = folder.cpu(line);
+    for words in [
+        "canonical: 4 kept, 16777216 reduced",
+        "tuned as integrated: workgroup ",
+        "[input 0]\n    |  pass 0: rows",
+        "[records: ",
+        "finish",
+        "    v\n  [output 0]\n",
+        "how they walk",
+    ] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    let fused = folder.cpu("plan argmax --shape 9,9 --dtype int8 --values");
+    assert!(fused.contains("[output 1]"), "{fused}");
+    let sum = folder.cpu("plan min --shape 9 --shape 1 --dtype int8");
+    assert!(sum.contains("[input 0] [input 1]"), "{sum}");
+    for text in [plan, fused, sum] {
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    }
+}
+
+#[test]
+fn devices_tell_what_a_bug_report_needs() {
+    let folder = Folder::new();
+    let list = folder.run("devices");
+    let list = text(&list.stdout);
+    assert!(list.starts_with(concat!("wgreduce ", env!("CARGO_PKG_VERSION"))));
+    assert!(list.lines().all(|line| line.len() <= 100), "{list}");
+    let json = folder.run("devices --json");
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let adapters = json.as_array().unwrap();
+    assert_eq!(list.matches("tuned as").count(), adapters.len());
+    for adapter in adapters {
+        assert!(list.contains(adapter["driver"].as_str().unwrap()));
+        assert!(adapter["tuning"]["workgroup"].is_u64(), "{adapter}");
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_never_another_one() {
+    let folder = Folder::new();
+    let adapters = adapters(&folder);
+    // A backend that this platform cannot have, and a name that nobody has.
+    let backend = if cfg!(windows) { "metal" } else { "dx12" };
+    for device in [backend, "unheard", "4711"] {
+        let line = format!("plan argmin --shape 3 --dtype int8 --device {device}");
+        let refused = folder.refused(&line);
+        assert!(refused.contains(device), "{refused}");
+        // Those that exist are named.
+        assert_eq!(refused.contains("there are: none"), adapters.is_empty());
+    }
 }
 
 #[test]

@@ -10,13 +10,13 @@ mod common;
 mod golden;
 
 use catalogue::{Case, catalogue};
-use common::{differs, tensor};
+use common::{Bits, cuts, differs, part, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Mutex;
 use std::time::Duration;
 use wgreduce::wgpu::{Backend, BufferDescriptor, BufferUsages};
 use wgreduce::{
-    AdapterChoice, Buffers, DType, Error, Family, IndexType, NanPolicy, Plan, Problem,
+    AdapterChoice, Buffers, DType, Error, Family, IndexType, NanPolicy, Op, Partial, Plan, Problem,
     ProblemError, Reducer, Reduction, Tuning, adapters_blocking,
 };
 
@@ -41,6 +41,8 @@ const SUBJECTS: &[Subject] = &[
     ("empty_and_degenerate_shapes", degenerate),
     ("buffers_of_foreign_size_and_offset", foreign),
     ("run_from_host_data", host),
+    ("shards_merge_to_the_whole", shards),
+    ("streams_equal_the_reference", streams),
     ("golden_cases", golden_cases),
     ("large_shapes", large),
     ("catalogue_of_measurements", measured),
@@ -513,13 +515,7 @@ fn views(reducer: &Reducer) -> Result<(), Failed> {
     });
     let tiny = reducer.with_caps(small.lowered(least, 3));
     for view in VIEWS {
-        // From host data that goes on behind the view.
-        let mut data = tensor(DType::F32, [1, view.3, 1], 1);
-        data.extend([0; 40]);
-        let problem = Problem::reduce_min(DType::F32, view.0, &[])?.strided(0, view.1, view.2)?;
-        let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
-        let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;
-        assert_eq!(actual, expected, "{problem}");
+        views_by_other_ways(reducer, view)?;
         for dtype in DType::ALL {
             let data = tensor(dtype, [1, view.3, 1], view.2);
             for (i, problem) in view_problems(dtype, view.0)?.iter().enumerate() {
@@ -539,6 +535,29 @@ fn views(reducer: &Reducer) -> Result<(), Failed> {
             for problem in view_problems(dtype, view.0)? {
                 check_view(&tiny, &problem, view, &data, 0)?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Views from host data that goes on behind them, as streams, and as partial results.
+fn views_by_other_ways(reducer: &Reducer, view: &Viewed) -> Result<(), Failed> {
+    let mut data = tensor(DType::F16, [1, view.3, 1], 1);
+    data.extend([0; 40]);
+    for plain in view_problems(DType::F16, view.0)? {
+        let problem = plain.strided(0, view.1, view.2)?;
+        let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
+        let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;
+        assert_eq!(actual, expected, "{problem}");
+        streamed(reducer, &problem, std::slice::from_ref(&data), 20_000)
+            .map_err(|e| format!("{problem}: {e}"))?;
+        if !problem.is_copy() {
+            let ours = reducer.shard(&problem, 1 << 20)?.run_bytes(7, &data)?;
+            assert_eq!(
+                ours,
+                Partial::from_reference(&problem, 7, &data)?,
+                "{problem}"
+            );
         }
     }
     Ok(())
@@ -693,6 +712,199 @@ fn host(reducer: &Reducer) -> Result<(), Failed> {
     let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
     assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));
     assert!(times.wall > std::time::Duration::ZERO);
+    Ok(())
+}
+
+/// Parts cut by chance, reduced by the device or by the reference and merged in any order.
+fn shards(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(7);
+    let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
+            let input = tensor(dtype, shape, 23);
+            let mut wholes = variants(dtype, &shape, 1)?;
+            for i in 0..4 {
+                wholes.push(wholes[i].clone().with_values(true)?);
+            }
+            for (i, whole) in wholes.iter().enumerate() {
+                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i % 2];
+                let whole = whole.clone().nan(nan);
+                shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
+                    let why = e.message().unwrap_or_default();
+                    format!("{whole}: {why}")
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn shard(
+    reducer: &Reducer,
+    whole: &Problem,
+    shape: [u64; 3],
+    input: &[u8],
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    let dtype = whole.dtype();
+    let mut all: Option<Partial> = None;
+    let cuts = cuts(shape[1], 4, bits);
+    let mut ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
+    while !ranges.is_empty() {
+        let range = ranges.swap_remove(bits.next() as usize % ranges.len());
+        let data = part(dtype, shape, range.clone(), input);
+        let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
+        let memory = [20_000, 1 << 30][bits.next() as usize % 2];
+        let ours = reducer.shard(&problem, memory)?;
+        let ours = ours.run_bytes(range.start, &data)?;
+        let theirs = Partial::from_reference(&problem, range.start, &data)?;
+        if ours != theirs {
+            return Err(format!("elements {range:?} of dimension 1 differ").into());
+        }
+        let either = if bits.next() & 1 == 0 { ours } else { theirs };
+        match &mut all {
+            Some(all) => all.merge(&either)?,
+            None => all = Some(either),
+        }
+    }
+    let all = all.map(|all| all.finish()).transpose()?;
+    match all == Some(wgreduce::reference::evaluate(whole, &[input])?) {
+        true => Ok(()),
+        false => Err("the merged parts differ from the whole".into()),
+    }
+}
+
+/// The same problem over dimension 1 of another shape.
+fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> {
+    let (dtype, keepdims) = (problem.dtype(), problem.outputs()[0].shape.len() == 3);
+    let resized = match problem.op() {
+        Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
+        Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
+        Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
+        _ => Problem::reduce_max(dtype, &shape, &[1]),
+    }?;
+    let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
+    if !problem.op().is_index() {
+        return Ok(resized);
+    }
+    resized
+        .select_last_index(problem.selects_last_index())?
+        .with_values(problem.outputs().len() > 1)
+}
+
+/// Data that is read and written piece by piece, under bounds from the least to plenty.
+fn streams(reducer: &Reducer) -> Result<(), Failed> {
+    let alignment = reducer.caps().offset_alignment;
+    for dtype in DType::ALL {
+        let mut problems = Vec::new();
+        for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
+            problems.extend(variants(dtype, &shape, 1)?);
+            problems.push(Problem::arg_max(dtype, &shape, 1)?.with_values(true)?);
+        }
+        let scattered = [12u64, 5, 9];
+        problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
+        problems.push(Problem::reduce_max(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::max(dtype, &[&[900u64][..]])?);
+        let wide: &[u64] = &[30, 40];
+        for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
+            problems.push(Problem::min(dtype, &[wide, with, wide])?);
+        }
+        for (i, problem) in problems.into_iter().enumerate() {
+            let inputs = problem.inputs().iter().enumerate();
+            let inputs = inputs.map(|(i, shape)| {
+                let elements = shape.iter().product();
+                tensor(dtype, [elements, 1, 1], i as u64)
+            });
+            let inputs: Vec<Vec<u8>> = inputs.collect();
+            let memory = [24 * (alignment + 16), 40_000, 1 << 30][i % 3];
+            streamed(reducer, &problem, &inputs, memory)
+                .map_err(|e| format!("{problem} in {memory} bytes: {e}"))?;
+        }
+    }
+    broken_streams(reducer)
+}
+
+/// What the caller's functions say ends the run, and the next one is as good as new.
+fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
+    use std::io::{Error as IoError, ErrorKind};
+    let input = tensor(DType::U8, [1, 50_000, 1], 1);
+    let problem = Problem::max(DType::U8, &[[50_000u64]])?;
+    let stream = reducer.stream(&problem, 30_000)?;
+    let fails = |failing: u64, at: u64| match at >= failing {
+        true => Err(IoError::new(ErrorKind::StorageFull, "no more")),
+        false => Ok(()),
+    };
+    let run = |source: u64, sink: u64| {
+        let read = |_, at: u64, into: &mut [u8]| {
+            into.copy_from_slice(&input[at as usize..][..into.len()]);
+            fails(source, at)
+        };
+        stream.run(read, |_, at, _| fails(sink, at))
+    };
+    for (source, sink, whose) in [(20_000, u64::MAX, "input 0"), (u64::MAX, 9_000, "output 0")] {
+        let error = run(source, sink)
+            .expect_err("a failing function")
+            .to_string();
+        assert!(
+            error.starts_with(whose) && error.ends_with("no more"),
+            "{error}"
+        );
+        run(u64::MAX, u64::MAX)?;
+    }
+    streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
+    let error = reducer
+        .stream(&problem, 100)
+        .expect_err("too little memory");
+    assert!(error.to_string().contains("memory of a stream"), "{error}");
+    // What lies between two steps must fit as well.
+    let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
+    let error = reducer
+        .stream(&scattered, 100_000)
+        .expect_err("too little memory");
+    assert!(
+        error.to_string().ends_with("the limit of 100000"),
+        "{error}"
+    );
+    Ok(())
+}
+
+fn streamed(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[Vec<u8>],
+    memory: u64,
+) -> Result<(), String> {
+    let data: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let expected = wgreduce::reference::evaluate(problem, &data).map_err(|e| e.to_string())?;
+    let stream = reducer.stream(problem, memory).map_err(|e| e.to_string())?;
+    if stream.memory() > memory {
+        return Err(format!("takes {} bytes", stream.memory()));
+    }
+    // Twice: a stream can be run again.
+    for _ in 0..2 {
+        let mut outputs = vec![Vec::new(); expected.len()];
+        let mut read = 0;
+        let run = stream.run(
+            |input, at, into| {
+                read += into.len() as u64;
+                into.copy_from_slice(&data[input][at as usize..][..into.len()]);
+                Ok(())
+            },
+            |output, at, bytes| {
+                let output: &mut Vec<u8> = &mut outputs[output];
+                assert_eq!(output.len() as u64, at, "bytes come in order, each once");
+                output.extend_from_slice(bytes);
+                Ok(())
+            },
+        );
+        run.map_err(|e| e.to_string())?;
+        if outputs != expected {
+            return Err(format!("differs; plan {}", stream.plan()));
+        }
+        if read != stream.read_bytes() {
+            return Err(format!("{read} bytes read, not {}", stream.read_bytes()));
+        }
+    }
     Ok(())
 }
 

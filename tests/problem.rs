@@ -519,7 +519,7 @@ fn a_refusal_says_what_is_wrong_with_its_numbers() {
     for (refused, text) in [
         (
             Problem::arg_min(DType::F32, &[2, 3], 2),
-            "axis 2 is out of range for rank 2 (legal: -2..=1)",
+            "axis 2 is out of range for rank 2 (legal: -2..=1, the nearest: 1)",
         ),
         (
             Problem::reduce_min(DType::F32, &[], &[0]),
