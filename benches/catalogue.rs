@@ -1,5 +1,6 @@
 //! The cases that are measured and tested: which operator, element type and shapes, by name.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use wgreduce::{Class, DType, Op, Problem, ProblemError};
@@ -8,7 +9,7 @@ use wgreduce::{Class, DType, Op, Problem, ProblemError};
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Stands for the shapes and axes.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     pub op: Op,
     pub dtype: DType,
     pub shapes: Vec<Vec<u64>>,
@@ -88,7 +89,7 @@ pub fn catalogue() -> Vec<Case> {
         cases.push(reduction(shape, Op::ReduceMin, DType::F32));
     }
     cases.extend(ELEMENTWISE.map(|(name, shapes, quick)| Case {
-        name,
+        name: name.into(),
         op: Op::Min,
         dtype: DType::F32,
         shapes: shapes.iter().map(|s| s.to_vec()).collect(),
@@ -101,7 +102,7 @@ pub fn catalogue() -> Vec<Case> {
 fn reduction(&(name, shape, axes): &Shape, op: Op, dtype: DType) -> Case {
     let bytes = shape.iter().product::<u64>() * dtype.size();
     Case {
-        name,
+        name: name.into(),
         op,
         dtype,
         shapes: vec![shape.to_vec()],

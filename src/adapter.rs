@@ -86,6 +86,8 @@ impl AdapterChoice {
     fn in_words(&self) -> String {
         match self {
             AdapterChoice::Auto => "at all".into(),
+            // What stands for a number too large to be held.
+            AdapterChoice::Index(usize::MAX) => "of so large a number".into(),
             AdapterChoice::Index(i) => format!("number {i}"),
             AdapterChoice::Backend(b) => format!("of backend {b}"),
             AdapterChoice::Name(n) => format!("named {n:?}"),
@@ -93,7 +95,8 @@ impl AdapterChoice {
     }
 }
 
-/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software.
+/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software. Those that the first
+/// call of a process finds; one that is plugged in later is found by the next process.
 /// `WGPU_BACKEND` limits the backends, as everywhere in wgpu.
 ///
 /// # Errors
@@ -111,24 +114,11 @@ pub fn adapters_blocking() -> Result<Vec<Adapter>, Error> {
 }
 
 async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
-    if wgpu::Instance::enabled_backend_features().is_empty() {
-        return Err(Error::NoBackend);
-    }
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    // Debug layers and indirect validation serve nothing here, and limit buffers to 4 GiB.
-    descriptor.flags = wgpu::InstanceFlags::empty();
-    let mut descriptor = descriptor.with_env();
-    descriptor.backends &= backends;
-    // An empty set stands for none, whatever the backend does with it.
-    if descriptor.backends.is_empty() {
+    let compiled_in = wgpu::Instance::enabled_backend_features();
+    let Some(descriptor) = instance(compiled_in, backends)? else {
         return Ok(Vec::new());
-    }
-    let backends = descriptor.backends;
-    if backends == wgpu::Backends::NOOP {
-        descriptor.backend_options.noop.enable = true;
-    }
-    let instance = kept(descriptor);
-    let mut found = instance.enumerate_adapters(backends).await;
+    };
+    let mut found = kept(descriptor);
     found.sort_by_key(|adapter| {
         let info = adapter.get_info();
         let software = info.device_type == wgpu::DeviceType::Cpu;
@@ -142,19 +132,46 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
     Ok(numbered.map(|(i, a)| Adapter::new(i, a)).collect())
 }
 
-/// The process' one instance of these backends, which is never dropped: dropping the last one
-/// unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and OpenGL) then crash one
-/// process in twenty when it exits on a busy machine.
-fn kept(descriptor: wgpu::InstanceDescriptor) -> wgpu::Instance {
-    static KEPT: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
+/// The instance of some backends; `None` if the environment leaves none of them. wgpu panics
+/// where none is compiled in.
+fn instance(
+    compiled_in: wgpu::Backends,
+    backends: wgpu::Backends,
+) -> Result<Option<wgpu::InstanceDescriptor>, Error> {
+    if compiled_in.is_empty() {
+        return Err(Error::NoBackend);
+    }
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    // Debug layers and indirect validation serve nothing here, and limit buffers to 4 GiB.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let mut descriptor = descriptor.with_env();
+    descriptor.backends &= backends;
+    if descriptor.backends == wgpu::Backends::NOOP {
+        descriptor.backend_options.noop.enable = true;
+    }
+    // An empty set stands for none, whatever the backend does with it.
+    Ok((!descriptor.backends.is_empty()).then_some(descriptor))
+}
+
+/// The adapters of some backends, found once in a process and kept with their instance.
+///
+/// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
+/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
+/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
+/// of another one, panic.
+fn kept(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
+    type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
+    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let mut kept = lock(&KEPT);
     let backends = descriptor.backends;
-    if let Some((_, instance)) = kept.iter().find(|(b, _)| *b == backends) {
-        return instance.clone();
+    if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
+        return found.clone();
     }
     let instance = wgpu::Instance::new(descriptor);
-    kept.push((backends, instance.clone()));
-    instance
+    // Ready at once outside of a browser.
+    let found = pollster::block_on(instance.enumerate_adapters(backends));
+    kept.push((backends, instance, found.clone()));
+    found
 }
 
 /// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.
@@ -185,9 +202,11 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
     let fits = |a: &Adapter| match &wanted {
         AdapterChoice::Index(i) => a.index == *i,
         AdapterChoice::Name(n) => a.info.name.to_lowercase().contains(&n.to_lowercase()),
-        AdapterChoice::Auto | AdapterChoice::Backend(_) => true,
+        AdapterChoice::Backend(b) => a.info.backend == *b,
+        AdapterChoice::Auto => true,
     };
-    if *choice == AdapterChoice::Auto && !found.iter().any(fits) {
+    // Also to name what there is.
+    if !found.iter().any(fits) {
         found = adapters().await?;
     }
     let available = found.iter().map(Adapter::to_string).collect();
@@ -196,4 +215,17 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
         wanted: wanted.in_words(),
         available,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_backend_compiled_in_is_an_error_and_no_panic() {
+        let all = wgpu::Backends::all();
+        let none = instance(wgpu::Backends::empty(), all);
+        assert!(matches!(none, Err(Error::NoBackend)));
+        assert!(matches!(instance(all, wgpu::Backends::empty()), Ok(None)));
+    }
 }

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::params;
 use crate::plan::{Pass, Slot, View};
 use crate::{Error, Plan, Problem};
+use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -30,22 +31,31 @@ impl Tensor<'_> {
     }
 }
 
-/// The caller's buffers for [`crate::Reduction::bind`]. The library never touches a byte outside
-/// of an output's slice.
-#[derive(Clone, Copy, Debug)]
+/// The caller's buffers for [`crate::Reduction::bind`]. The library never changes a byte outside
+/// of the slices of outputs and scratch.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Buffers<'a> {
     /// A tensor an input.
     pub inputs: &'a [Tensor<'a>],
     /// A tensor an output, in buffers that are none of the inputs'.
     pub outputs: &'a [Tensor<'a>],
+    /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], each in
+    /// a buffer of its own with the usage `STORAGE`, beginning at a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`. `None`: the library allocates what is needed.
+    ///
+    /// What is in it does not matter, before or after: reductions that run on one queue may
+    /// share it.
+    pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,
 }
 
-/// A range of a buffer that stands for a slot of the plan.
+/// A range of a buffer that holds some bytes of a slot of the plan.
 #[derive(Clone)]
-struct Place {
-    buffer: wgpu::Buffer,
-    offset: u64,
-    bytes: u64,
+pub(crate) struct Piece {
+    pub buffer: wgpu::Buffer,
+    /// The slot's first byte in it, and where that is in the buffer.
+    pub start: u64,
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// A compiled pass: what a plan's pass became on a device.
@@ -62,34 +72,90 @@ struct Dispatch {
 
 /// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
 /// queue; it may be recorded any number of times.
+///
+/// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
+/// [`Bound::parts`]; most work is one part. Whoever has several submits each by itself:
+///
+/// ```
+/// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::Bound) {
+/// # use wgreduce::wgpu;
+/// for part in 0..bound.parts() {
+///     let mut encoder = device.create_command_encoder(&Default::default());
+///     bound.encode_part(part, &mut encoder);
+///     queue.submit([encoder.finish()]);
+/// }
+/// # }
+/// ```
 pub struct Bound {
     dispatches: Vec<Dispatch>,
+    parts: Vec<std::ops::Range<usize>>,
 }
 
 impl Bound {
     /// Records the reduction as a compute pass of its own.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("wgreduce"),
-            timestamp_writes: None,
-        });
-        self.record(&mut pass);
+        self.record(&mut compute_pass(encoder, None));
+    }
+
+    /// Records one part and, where asked for, when it begins and ends.
+    pub(crate) fn encode_timed(
+        &self,
+        part: usize,
+        encoder: &mut wgpu::CommandEncoder,
+        times: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        self.record_part(part, &mut compute_pass(encoder, times));
     }
 
     /// Records the reduction into a compute pass that is open. It leaves its own pipeline and
     /// bind group 0 set.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        for dispatch in &self.dispatches {
-            let [x, y, z] = dispatch.workgroups;
-            pass.set_pipeline(&dispatch.compiled.pipeline);
-            pass.set_bind_group(0, &dispatch.group, &[]);
-            pass.dispatch_workgroups(x, y, z);
-        }
+        record(&self.dispatches, pass);
+    }
+
+    /// Parts that the work is cut into so that none exceeds [`crate::Tuning::submit_bytes`]; none
+    /// if there is nothing to do.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Records one part as [`Bound::encode`] records all. Parts belong in order, each of them once;
+    /// there is nothing to record from [`Bound::parts`] on.
+    pub fn encode_part(&self, part: usize, encoder: &mut wgpu::CommandEncoder) {
+        self.encode_timed(part, encoder, None);
+    }
+
+    /// Records one part as [`Bound::record`] records all.
+    pub fn record_part(&self, part: usize, pass: &mut wgpu::ComputePass<'_>) {
+        let dispatches = self
+            .parts
+            .get(part)
+            .map(|part| &self.dispatches[part.clone()]);
+        record(dispatches.unwrap_or_default(), pass);
     }
 
     /// Dispatches that are recorded.
     pub fn dispatches(&self) -> usize {
         self.dispatches.len()
+    }
+}
+
+fn compute_pass<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) -> wgpu::ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        label: Some("wgreduce"),
+        timestamp_writes,
+    })
+}
+
+fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
+    for dispatch in dispatches {
+        let [x, y, z] = dispatch.workgroups;
+        pass.set_pipeline(&dispatch.compiled.pipeline);
+        pass.set_bind_group(0, &dispatch.group, &[]);
+        pass.dispatch_workgroups(x, y, z);
     }
 }
 
@@ -105,16 +171,31 @@ pub(crate) fn bind(
     problem: &Problem,
     plan: &Plan,
     compiled: &[Arc<Compiled>],
+    scratch: &[(Slot, u64)],
     buffers: Buffers<'_>,
 ) -> Result<Bound, Error> {
-    let places = Places::new(context, problem, plan, buffers)?;
+    let alignment = offset_alignment(context);
+    let places = Places::new(context, problem, scratch, alignment, buffers)?;
+    Ok(Bound {
+        parts: plan.parts().to_vec(),
+        ..bind_passes(context, plan.passes(), compiled, &places)?
+    })
+}
+
+/// Binds some passes, each of whose views lies within one piece, as one part.
+pub(crate) fn bind_passes(
+    context: &Context,
+    passes: &[Pass],
+    compiled: &[Arc<Compiled>],
+    places: &Places,
+) -> Result<Bound, Error> {
+    let alignment = offset_alignment(context);
     let limits = context.device.limits();
-    let alignment = u64::from(limits.min_storage_buffer_offset_alignment).max(16);
     let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
-    let passes = plan.passes();
     if passes.is_empty() {
         return Ok(Bound {
             dispatches: Vec::new(),
+            parts: Vec::new(),
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
@@ -123,7 +204,7 @@ pub(crate) fn bind(
     let mut words = vec![0u32; blocks.bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
     for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&blocks.starts) {
-        let seen = Seen::new(pass, &places, alignment);
+        let seen = Seen::new(pass, places, alignment);
         seen.write(pass, at, stride, &mut words);
         let entries: Vec<_> = pass
             .kernel
@@ -158,7 +239,14 @@ pub(crate) fn bind(
         context.queue.write_buffer(&uniforms, 0, bytes);
     };
     context.scoped("parameters", 4 * words.len() as u64, write)?;
-    Ok(Bound { dispatches })
+    let parts = std::iter::once(0..dispatches.len()).collect();
+    Ok(Bound { dispatches, parts })
+}
+
+/// What bindings begin at a multiple of; at least a vec4.
+pub(crate) fn offset_alignment(context: &Context) -> u64 {
+    let limits = context.device.limits();
+    u64::from(limits.min_storage_buffer_offset_alignment).max(16)
 }
 
 /// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.
@@ -233,7 +321,8 @@ impl<'a> Seen<'a> {
         words[at..at + params::WORDS].copy_from_slice(&block.words());
         if let Some((zip, _)) = &pass.zip {
             let mut zip = zip.clone();
-            zip.starts = self.zipped.iter().map(|r| r.delta).collect();
+            let starts = zip.starts.iter_mut().zip(&self.zipped);
+            starts.for_each(|(start, range)| *start += range.delta);
             let at = at + stride as usize / 4;
             words[at..at + params::ZIP_WORDS].copy_from_slice(&zip.words());
         }
@@ -258,19 +347,20 @@ impl Range<'_> {
     }
 }
 
-/// Where the plan's slots are.
-struct Places {
-    inputs: Vec<Place>,
-    outputs: Vec<Place>,
-    records: Option<Place>,
-    temps: [Option<Place>; 2],
+/// Where the plan's slots are, all that its passes name: inputs and outputs in pieces, one after
+/// another.
+pub(crate) struct Places {
+    pub inputs: Vec<Vec<Piece>>,
+    pub outputs: Vec<Vec<Piece>>,
+    scratch: HashMap<Slot, Piece>,
 }
 
 impl Places {
     fn new(
         context: &Context,
         problem: &Problem,
-        plan: &Plan,
+        scratch: &[(Slot, u64)],
+        alignment: u64,
         buffers: Buffers<'_>,
     ) -> Result<Places, Error> {
         let outputs = problem.outputs();
@@ -289,43 +379,57 @@ impl Places {
                 return Err(Error::Aliased { output: i });
             }
         }
-        let scratch = |slot, label| -> Result<Option<Place>, Error> {
-            let bytes = plan.slot_bytes(slot);
-            if bytes == 0 {
-                return Ok(None);
+        let places = match buffers.scratch {
+            None => Places::scratch(context, scratch)?,
+            Some(given) => {
+                let tensors = inputs.iter().chain(&outputs).filter(|p| p.bytes > 0);
+                let taken = tensors.map(|p| &p.buffer).collect();
+                Places::of_scratch(placed_scratch(scratch, given, alignment, taken)?)
             }
-            let buffer = context.buffer(label, bytes, wgpu::BufferUsages::STORAGE)?;
-            Ok(Some(Place {
-                offset: 0,
-                bytes: buffer.size(),
-                buffer,
-            }))
         };
         Ok(Places {
-            inputs,
-            outputs,
-            records: scratch(Slot::Records, "records")?,
-            temps: [
-                scratch(Slot::Temp(0), "a step's result")?,
-                scratch(Slot::Temp(1), "a step's result")?,
-            ],
+            inputs: inputs.into_iter().map(|p| vec![p]).collect(),
+            outputs: outputs.into_iter().map(|p| vec![p]).collect(),
+            ..places
         })
     }
 
-    fn place(&self, slot: Slot) -> &Place {
-        let scratch = match slot {
-            Slot::Input(i) => return &self.inputs[i],
-            Slot::Output(i) => return &self.outputs[i],
-            Slot::Records => self.records.as_ref(),
-            Slot::Temp(i) => self.temps[i].as_ref(),
+    /// Scratch of the library's own, and no inputs and outputs yet.
+    pub(crate) fn scratch(context: &Context, needed: &[(Slot, u64)]) -> Result<Places, Error> {
+        let allocated = |&(slot, bytes): &(Slot, u64)| -> Result<_, Error> {
+            let piece = Piece {
+                buffer: context.buffer("scratch", bytes, wgpu::BufferUsages::STORAGE)?,
+                start: 0,
+                offset: 0,
+                bytes,
+            };
+            Ok((slot, piece))
         };
-        // A plan that uses a slot gives it bytes.
-        scratch.unwrap_or(&self.inputs[0])
+        let scratch = needed.iter().map(allocated).collect::<Result<_, _>>()?;
+        Ok(Places::of_scratch(scratch))
+    }
+
+    fn of_scratch(scratch: HashMap<Slot, Piece>) -> Places {
+        Places {
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            scratch,
+        }
+    }
+
+    /// The piece that holds a byte of a slot.
+    fn piece(&self, slot: Slot, byte: u64) -> &Piece {
+        match slot {
+            Slot::Input(i) => of(&self.inputs[i], byte),
+            Slot::Output(i) => of(&self.outputs[i], byte),
+            // A plan's scratch is what its passes name.
+            scratch => &self.scratch[&scratch],
+        }
     }
 
     fn range(&self, view: &View, alignment: u64) -> Range<'_> {
-        let place = self.place(view.slot);
-        let begin = place.offset + view.offset;
+        let piece = self.piece(view.slot, view.offset);
+        let begin = piece.offset + view.offset - piece.start;
         let mut offset = begin / alignment * alignment;
         // Shaders see at least a vec4 where the buffer has one.
         if begin + view.bytes - offset < 16 && offset >= alignment {
@@ -333,9 +437,9 @@ impl Places {
         }
         let end = (begin + view.bytes).next_multiple_of(4).max(offset + 16);
         // Bindings end with a word, whatever the size of a foreign buffer.
-        let end = end.min(place.buffer.size() / 4 * 4);
+        let end = end.min(piece.buffer.size() / 4 * 4);
         Range {
-            buffer: &place.buffer,
+            buffer: &piece.buffer,
             offset,
             bytes: end - offset,
             delta: ((begin - offset) / view.element) as u32,
@@ -343,12 +447,37 @@ impl Places {
     }
 }
 
+/// The last piece that begins at or before a byte; the first begins at 0.
+fn of(pieces: &[Piece], byte: u64) -> &Piece {
+    let after = pieces.partition_point(|p| p.start <= byte);
+    &pieces[after.max(1) - 1]
+}
+
+/// The caller's scratch, if it is fit for use beside the buffers that are taken.
+fn placed_scratch<'a>(
+    needed: &[(Slot, u64)],
+    given: &'a [wgpu::BufferSlice<'a>],
+    alignment: u64,
+    mut taken: Vec<&'a wgpu::Buffer>,
+) -> Result<HashMap<Slot, Piece>, Error> {
+    let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
+    let wanted: Vec<_> = needed.iter().map(|&(_, b)| (b, alignment)).collect();
+    let found = places("scratch", &tensors, &wanted)?;
+    for (index, slice) in given.iter().enumerate() {
+        if taken.contains(&slice.buffer()) {
+            return Err(Error::AliasedScratch { index });
+        }
+        taken.push(slice.buffer());
+    }
+    Ok(needed.iter().map(|&(slot, _)| slot).zip(found).collect())
+}
+
 /// Checks slices against what the problem has: (bytes, bytes of an element) each.
 fn places(
     what: &'static str,
     tensors: &[Tensor<'_>],
     wanted: &[(u64, u64)],
-) -> Result<Vec<Place>, Error> {
+) -> Result<Vec<Piece>, Error> {
     if tensors.len() != wanted.len() {
         return Err(Error::BufferCount {
             what,
@@ -387,8 +516,9 @@ fn places(
                 actual: buffer.size() - offset,
             });
         }
-        Ok(Place {
+        Ok(Piece {
             buffer: buffer.clone(),
+            start: 0,
             offset,
             bytes,
         })

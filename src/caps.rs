@@ -53,6 +53,9 @@ pub struct Tuning {
     pub short_row_bytes: u64,
     /// Most such rows that a lane takes one after another.
     pub short_rows: u64,
+    /// Bytes that a dispatch, and a submit of several, may read or write: no watchdog must fire.
+    /// A dispatch takes at least 1 KiB. Bytes that are read across rows count four times.
+    pub submit_bytes: u64,
     /// Takes this family wherever it is possible (for tests and measurements).
     pub force: Option<crate::Family>,
 }
@@ -74,12 +77,15 @@ impl Tuning {
             strips: false,
             short_row_bytes: 64,
             short_rows: 1,
+            // About a quarter of a second, for each class.
+            submit_bytes: 16 << 30,
             force: None,
         };
         match class {
             AdapterClass::Discrete => gpu,
             AdapterClass::Integrated => Tuning {
                 invocations: 1 << 15,
+                submit_bytes: 2 << 30,
                 ..gpu
             },
             // From lavapipe, float32 and int32, as shares of the read ceiling of the same run. The
@@ -98,6 +104,7 @@ impl Tuning {
                 strips: true,
                 short_row_bytes: 512,
                 short_rows: 256,
+                submit_bytes: 512 << 20,
                 ..gpu
             },
         }

@@ -4,18 +4,47 @@
 //! Knows wgpu's rules of life and nothing of reductions.
 
 use crate::Error;
-use futures::channel::oneshot;
-use futures::future::FutureExt;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 /// Who drives the device while somebody waits for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Drive {
-    /// The waiting thread itself.
-    Here,
+    /// The waiting thread itself, until its time is up.
+    Here(Option<Deadline>),
     /// A thread of the context's own, so that a future completes under any executor.
     Thread,
+}
+
+/// A mapping that was asked for.
+pub(crate) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// The time that something is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Option<Instant>,
+    given: Duration,
+}
+
+impl Deadline {
+    /// That time from now on; no clock goes as far as the longest ones.
+    pub fn after(given: Duration) -> Deadline {
+        let at = Instant::now().checked_add(given);
+        Deadline { at, given }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        Some(self.at?.saturating_duration_since(Instant::now()))
+    }
+
+    fn missed(&self) -> Error {
+        Error::Timeout {
+            seconds: self.given.as_secs_f64(),
+        }
+    }
 }
 
 /// A device, its queue, and its state of health.
@@ -23,7 +52,7 @@ pub(crate) struct Context {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     lost: Mutex<Option<String>>,
-    waiter: OnceLock<mpsc::Sender<()>>,
+    waiter: OnceLock<mpsc::Sender<Waiting>>,
 }
 
 impl Context {
@@ -77,7 +106,7 @@ impl Context {
     }
 
     /// The error of a call that the device refused: it may be gone.
-    fn refused(&self, what: &'static str, message: String) -> Error {
+    pub fn refused(&self, what: &'static str, message: String) -> Error {
         match self.check() {
             Err(lost) => lost,
             Ok(()) => Error::Device { what, message },
@@ -134,10 +163,8 @@ impl Context {
     }
 
     /// Submits what was recorded.
-    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<(), Error> {
-        self.scoped("a submission", 0, || {
-            self.queue.submit([encoder.finish()]);
-        })
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<wgpu::SubmissionIndex, Error> {
+        self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
     /// Maps a slice once the work that uses it is done.
@@ -147,58 +174,146 @@ impl Context {
         mode: wgpu::MapMode,
         drive: Drive,
     ) -> Result<(), Error> {
-        let (done, mapped) = oneshot::channel();
+        let mapping = self.request_map(slice, mode)?;
+        self.drive(drive).await?;
+        self.mapped(mapping.await)
+    }
+
+    /// Asks for a slice to be mapped once the work that uses it is done.
+    pub fn request_map(
+        &self,
+        slice: wgpu::BufferSlice<'_>,
+        mode: wgpu::MapMode,
+    ) -> Result<Mapping, Error> {
+        let (done, mapping) = oneshot::channel();
         self.scoped("a mapping", 0, || {
             slice.map_async(mode, move |result| {
                 // Nobody listens if the future was dropped.
                 let _ = done.send(result);
             });
         })?;
-        self.drive(drive)?;
-        match mapped.await {
+        Ok(mapping)
+    }
+
+    /// Waits here for a mapping: until a submission is done, and for no later work.
+    pub fn wait_map(
+        &self,
+        mut mapping: Mapping,
+        after: wgpu::SubmissionIndex,
+    ) -> Result<(), Error> {
+        let waited = wait(&self.device, Some(after));
+        waited.map_err(|message| self.lose(message))?;
+        match mapping.try_recv() {
+            Ok(Some(result)) => self.mapped(Ok(result)),
+            _ => {
+                self.wait(None)?;
+                self.mapped(pollster::block_on(mapping))
+            }
+        }
+    }
+
+    fn mapped(
+        &self,
+        answer: Result<Result<(), wgpu::BufferAsyncError>, oneshot::Canceled>,
+    ) -> Result<(), Error> {
+        match answer {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
             Err(_) => Err(self.lose("it stopped answering".into())),
         }
     }
 
-    /// Waits for the device, here or on the thread.
-    fn drive(&self, drive: Drive) -> Result<(), Error> {
-        match drive {
-            Drive::Here => wait(&self.device).map_err(|message| self.lose(message)),
-            Drive::Thread => {
-                let waiter = self.waiter.get_or_init(|| {
-                    let (sender, receiver) = mpsc::channel();
-                    let device = self.device.clone();
-                    let run = move || {
-                        // Ends with the context that holds the sender.
-                        while receiver.recv().is_ok() {
-                            while receiver.try_recv().is_ok() {}
-                            if let Err(message) = wait(&device) {
-                                log::error!("the device is lost: {message}");
-                                return;
-                            }
-                        }
-                    };
-                    let name = "wgreduce waiter".to_owned();
-                    if let Err(e) = std::thread::Builder::new().name(name).spawn(run) {
-                        log::error!("no waiter thread: {e}");
-                    }
-                    sender
-                });
-                let gone = |_| self.lose("it stopped answering".into());
-                waiter.send(()).map_err(gone)
-            }
+    /// Waits here until the device has nothing left to do. What was dropped is then free.
+    pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
+        match deadline {
+            None => wait(&self.device, None).map_err(|message| self.lose(message)),
+            Some(deadline) => self.wait_in_time(deadline),
         }
+    }
+
+    /// Not by a timeout of wgpu's: in wgpu 30 a wait that is late just when another thread's work
+    /// is found done panics, and that work's callbacks are lost with it.
+    fn wait_in_time(&self, deadline: Deadline) -> Result<(), Error> {
+        let mut told = self.ask_waiter();
+        let mut pause = Duration::from_micros(10);
+        loop {
+            match told.try_recv() {
+                Ok(None) if deadline.left() == Some(Duration::ZERO) => {
+                    return Err(deadline.missed());
+                }
+                Ok(None) => std::thread::sleep(pause),
+                Ok(Some(waited)) => return self.waited(Ok(waited)),
+                Err(gone) => return self.waited(Err(gone)),
+            }
+            pause = (pause * 2).min(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits for the device, here or on the thread.
+    async fn drive(&self, drive: Drive) -> Result<(), Error> {
+        match drive {
+            Drive::Here(deadline) => self.wait(deadline),
+            Drive::Thread => self.waited(self.ask_waiter().await),
+        }
+    }
+
+    /// Has the thread wait, and is told by it.
+    fn ask_waiter(&self) -> oneshot::Receiver<Result<(), String>> {
+        let (tell, told) = oneshot::channel();
+        let waiter = self.waiter.get_or_init(|| start_waiter(&self.device));
+        // A thread that ended, or never began, drops what is sent to it.
+        let _ = waiter.send(tell);
+        told
+    }
+
+    fn waited(&self, told: Result<Result<(), String>, oneshot::Canceled>) -> Result<(), Error> {
+        let told = told.unwrap_or_else(|_| Err("it stopped answering".into()));
+        told.map_err(|message| self.lose(message))
     }
 }
 
-/// Waits until the device has nothing left to do. wgpu panics here when the device is lost.
-fn wait(device: &wgpu::Device) -> Result<(), String> {
-    let poll = || device.poll(wgpu::PollType::wait_indefinitely());
+/// To whom the waiter thread says that the device has done what was submitted until then.
+type Waiting = oneshot::Sender<Result<(), String>>;
+
+/// Starts the thread that waits for the device. It ends with the context that holds the sender,
+/// or with the device.
+fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
+    let (sender, receiver) = mpsc::channel::<Waiting>();
+    let device = device.clone();
+    let run = move || {
+        while let Ok(first) = receiver.recv() {
+            let waiting: Vec<Waiting> = std::iter::once(first).chain(receiver.try_iter()).collect();
+            let waited = wait(&device, None);
+            for waiting in waiting {
+                // Nobody listens if the future was dropped.
+                let _ = waiting.send(waited.clone());
+            }
+            if let Err(message) = waited {
+                log::error!("the device is lost: {message}");
+                return;
+            }
+        }
+    };
+    let name = "wgreduce waiter".to_owned();
+    if let Err(e) = std::thread::Builder::new().name(name).spawn(run) {
+        log::error!("no waiter thread: {e}");
+    }
+    sender
+}
+
+/// Waits until a submission is done, the latest if none is named. wgpu panics here when the device
+/// is lost.
+fn wait(
+    device: &wgpu::Device,
+    submission_index: Option<wgpu::SubmissionIndex>,
+) -> Result<(), String> {
+    let until = wgpu::PollType::Wait {
+        submission_index,
+        timeout: None,
+    };
+    let poll = || device.poll(until);
     match catch_unwind(AssertUnwindSafe(poll)) {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(waited) => waited.map(drop).map_err(|error| error.to_string()),
         Err(panic) => Err(panic_message(&*panic)),
     }
 }
@@ -212,4 +327,86 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 /// A lock that a panic elsewhere does not take away: what it guards is always whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AdapterChoice;
+    use std::task::{Context as Task, Poll, Waker};
+
+    /// A context on a device whose uncaptured errors panic.
+    fn context() -> Context {
+        let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
+        let adapter = pollster::block_on(crate::adapter::choose(&noop)).expect("a noop adapter");
+        let opened = pollster::block_on(adapter.inner.request_device(&Default::default()));
+        let (device, queue) = opened.expect("a device");
+        Context::new(device, queue)
+    }
+
+    fn mappable(context: &Context) -> wgpu::Buffer {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        context.buffer("a test", 16, usage).expect("a buffer")
+    }
+
+    #[test]
+    fn a_mapping_that_is_refused_is_an_error() {
+        let (context, here) = (context(), Drive::Here(None));
+        let refused = |buffer: &wgpu::Buffer, mode| {
+            let mapped = pollster::block_on(context.map(buffer.slice(..), mode, here));
+            matches!(
+                mapped,
+                Err(Error::Device {
+                    what: "a mapping",
+                    ..
+                })
+            )
+        };
+        assert!(refused(&mappable(&context), wgpu::MapMode::Write));
+        let buffer = mappable(&context);
+        assert!(!refused(&buffer, wgpu::MapMode::Read));
+        // It is mapped already.
+        assert!(refused(&buffer, wgpu::MapMode::Read));
+    }
+
+    #[test]
+    fn a_mapping_that_fails_later_is_an_error() {
+        let context = context();
+        // A waiter of our own: its time can be chosen.
+        let (waiter, waiting) = mpsc::channel();
+        assert!(context.waiter.set(waiter).is_ok());
+        let buffer = mappable(&context);
+        let mapping = context.map(buffer.slice(..), wgpu::MapMode::Read, Drive::Thread);
+        let mut mapping = std::pin::pin!(mapping);
+        let mut task = Task::from_waker(Waker::noop());
+        assert!(mapping.as_mut().poll(&mut task).is_pending());
+        buffer.destroy();
+        let tell = waiting.recv().expect("a wait");
+        assert_eq!(tell.send(wait(&context.device, None)), Ok(()));
+        match mapping.as_mut().poll(&mut task) {
+            Poll::Ready(Err(Error::Device {
+                what: "a mapping",
+                message,
+            })) => {
+                assert!(!message.is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+        // The device itself is well.
+        assert!(context.check().is_ok());
+    }
+
+    #[test]
+    fn a_waiter_thread_that_is_not_there_loses_the_device_and_hangs_nobody() {
+        let context = context();
+        assert!(context.waiter.set(mpsc::channel().0).is_ok());
+        let buffer = mappable(&context);
+        let mapping = context.map(buffer.slice(..), wgpu::MapMode::Read, Drive::Thread);
+        let mapped = pollster::block_on(mapping);
+        assert!(
+            matches!(mapped, Err(Error::DeviceLost { .. })),
+            "{mapped:?}"
+        );
+        assert!(matches!(context.alive(), Err(Error::DeviceLost { .. })));
+    }
 }

@@ -1,6 +1,8 @@
 //! What can go wrong between a valid problem and its result.
 
-use crate::ProblemError;
+use crate::reference::VerifyError;
+use crate::{PartialError, ProblemError};
+use std::sync::Arc;
 
 /// Why a device could not be opened or a reduction not be run.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -80,10 +82,10 @@ pub enum Error {
         /// The time that was allowed.
         seconds: f64,
     },
-    /// Another number of buffers than the problem has inputs or outputs.
+    /// Another number of buffers than the problem has inputs or outputs, or its reduction needs.
     #[error("{actual} {what} buffers were bound where the problem has {expected}")]
     BufferCount {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// The problem's.
         expected: usize,
@@ -93,7 +95,7 @@ pub enum Error {
     /// A slice that does not hold its tensor, in whole words of its buffer.
     #[error("{what} {index} is bound to {actual} bytes where {needed} are needed")]
     BufferTooSmall {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
@@ -103,21 +105,21 @@ pub enum Error {
         actual: u64,
     },
     /// A slice that begins inside an element.
-    #[error("{what} {index} begins at byte {offset}, no multiple of its elements' {element} bytes")]
+    #[error("{what} {index} begins at byte {offset}, no multiple of {element} bytes")]
     BufferMisaligned {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
         /// Where it begins in the buffer.
         offset: u64,
-        /// Bytes of an element.
+        /// Bytes of an element; of scratch the device's alignment of bindings.
         element: u64,
     },
     /// A buffer that shaders may not use.
     #[error("{what} {index} is bound to a buffer without the usage STORAGE")]
     BufferUsage {
-        /// `input` or `output`.
+        /// `input`, `output` or `scratch`.
         what: &'static str,
         /// Its position.
         index: usize,
@@ -128,17 +130,48 @@ pub enum Error {
         /// Position of the output.
         output: usize,
     },
+    /// Data of a stream that could not be read.
+    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {error}")]
+    Source {
+        /// Position of the input.
+        input: usize,
+        /// Where in its data.
+        offset: u64,
+        /// Bytes that were asked for.
+        bytes: u64,
+        /// What the caller's function said.
+        error: Arc<std::io::Error>,
+    },
+    /// A result of a stream that could not be handed over.
+    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {error}")]
+    Sink {
+        /// Position of the output.
+        output: usize,
+        /// Where in its data.
+        offset: u64,
+        /// Bytes that were handed over.
+        bytes: u64,
+        /// What the caller's function said.
+        error: Arc<std::io::Error>,
+    },
+    /// Partial results that do not belong together, or are none.
+    #[error(transparent)]
+    Partial(#[from] PartialError),
+    /// Scratch in a buffer that a tensor, or other scratch, is in.
+    #[error("scratch {index} shares its buffer with a tensor or other scratch")]
+    AliasedScratch {
+        /// Its position.
+        index: usize,
+    },
     /// The device computes wrongly.
-    #[error("the self-test failed on {adapter}: {case}: expected {expected}, got {actual}")]
+    #[error("the self-test failed on {adapter}: {case}: {difference}")]
     SelfTest {
         /// The adapter's name.
         adapter: String,
         /// What was computed.
         case: String,
-        /// The right answer.
-        expected: String,
-        /// The device's answer.
-        actual: String,
+        /// In what the device's answer differs from the right one.
+        difference: Box<VerifyError>,
     },
 }
 

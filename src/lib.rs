@@ -51,6 +51,7 @@
 //! let bound = reduction.bind(Buffers {
 //!     inputs: &[logits.slice(..).into()],
 //!     outputs: &[tokens.slice(..).into()],
+//!     scratch: None, // or slices of the caller's own buffers
 //! })?;
 //! bound.encode(encoder);
 //! # Ok(())
@@ -59,8 +60,8 @@
 //!
 //! # What else is here
 //!
-//! [`mod@reference`] is the definition of every result, on the CPU. [`adapters`] lists what is
-//! there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
+//! [`mod@reference`] is the definition of every result, on the CPU; [`reference::verify`] compares
+//! a device's with it. [`adapters`] lists what is there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
 //!
 //! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
 //! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
@@ -71,6 +72,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod blocks;
 mod bound;
 mod caps;
 mod context;
@@ -80,6 +82,7 @@ mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod params;
+mod partial;
 mod passes;
 mod plan;
 mod problem;
@@ -87,6 +90,8 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod stream;
+mod strided;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::{Bound, Buffers, Tensor};
@@ -94,14 +99,17 @@ pub use caps::{AdapterClass, Caps, Tuning};
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
+pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
 };
 pub use reducer::{Reducer, Reduction, Times};
+pub use stream::Stream;
 pub use wgpu;
 
 /// The README's examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/tuning.md")]
 pub struct Readme;

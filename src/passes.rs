@@ -220,7 +220,6 @@ impl Planner<'_> {
             bytes: records,
             element: Out::Record.bytes(),
         };
-        self.plan.records = self.plan.records.max(records);
         let dst = out_view(step.dst, step.out, b.out, count);
         let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
         // A result below a word may begin inside one.
@@ -232,7 +231,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         View {
             slot: step.src,
-            offset: b.at * element,
+            offset: (step.at + b.at) * element,
             bytes: b.outer * b.len * b.inner * element,
             element,
         }

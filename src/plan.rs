@@ -4,11 +4,12 @@
 //! What a plan is, is told here; `schedule.rs` and `elementwise.rs` make it. None knows of WGSL
 //! or of wgpu's objects.
 
-use crate::kernel::Kernel;
+use crate::kernel::{Family, Kernel};
 use crate::params::{Params, Zip};
-use crate::schedule::Planner;
+use crate::schedule::{APART, Planner};
 use crate::{Caps, Error, Problem};
 use std::fmt;
+use std::ops::Range;
 
 /// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers stop
 /// every loop after 65,535 and report nothing.
@@ -25,6 +26,11 @@ pub enum Slot {
     Records,
     /// Scratch that holds a tensor between two steps.
     Temp(usize),
+}
+
+impl Slot {
+    /// All scratch a plan may need.
+    pub(crate) const SCRATCH: [Slot; 3] = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
 }
 
 /// A range of a slot, in bytes.
@@ -53,7 +59,8 @@ pub struct Pass {
     pub dst: View,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
-    /// The inputs of an elementwise dispatch and how they lie under the output.
+    /// The inputs of an elementwise dispatch and how they lie under the output; or how a strided
+    /// view lies in its source, and indices that are read beside it.
     pub zip: Option<(Zip, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
@@ -67,16 +74,39 @@ impl Pass {
         self.kernel.label()
     }
 
+    /// What is read.
+    fn read(&self) -> impl Iterator<Item = &View> {
+        let zipped = self.zip.iter().flat_map(|(_, views)| views);
+        self.src.iter().chain(&self.indices).chain(zipped)
+    }
+
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
-        let zipped = self.zip.iter().flat_map(|(_, views)| views);
-        let read = self.src.iter().chain(&self.indices).chain(zipped);
-        read.map(|v| v.bytes).sum()
+        self.read().map(|v| v.bytes).sum()
     }
 
     /// Bytes written.
     pub fn dst_bytes(&self) -> u64 {
         self.dst.bytes
+    }
+
+    /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
+    /// are read across rows, or the bytes written if those are more.
+    pub fn cost(&self) -> u64 {
+        let in_order = matches!(self.kernel.family, Family::Finish | Family::ZipStrips);
+        let rows = self.params.inner <= 1 || in_order;
+        let read = match &self.indices {
+            // An element for each, however often it is read.
+            _ if self.kernel.family == Family::Strided => {
+                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
+            }
+            // An element for each, wherever it is.
+            Some(indices) => APART * indices.bytes.max(self.dst.bytes),
+            None if rows => self.src_bytes(),
+            None => APART * self.src_bytes(),
+        };
+        read.max(self.dst.bytes)
     }
 }
 
@@ -93,9 +123,9 @@ impl Pass {
 pub struct Plan {
     problem: String,
     pub(crate) passes: Vec<Pass>,
-    /// Bytes of `Records` and of the temporary tensors; 0 where not needed.
-    pub(crate) records: u64,
-    pub(crate) temps: [u64; 2],
+    /// Bytes of each scratch slot that passes use; 0 of the others.
+    scratch: [u64; Slot::SCRATCH.len()],
+    parts: Vec<Range<usize>>,
 }
 
 impl Plan {
@@ -104,7 +134,12 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::for_buffers(problem, caps, true)
+        Plan::of(problem, caps, true, false)
+    }
+
+    /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
+    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        Plan::of(problem, caps, true, true)
     }
 
     /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
@@ -113,19 +148,28 @@ impl Plan {
         caps: &Caps,
         aligned: bool,
     ) -> Result<Plan, Error> {
+        Plan::of(problem, caps, aligned, false)
+    }
+
+    fn of(problem: &Problem, caps: &Caps, aligned: bool, partial: bool) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
             aligned,
+            dims: Vec::new(),
+            first: 0,
+            partial,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),
-                records: 0,
-                temps: [0; 2],
+                scratch: Default::default(),
+                parts: Vec::new(),
             },
         };
         planner.problem()?;
-        let plan = planner.plan;
+        let mut plan = planner.plan;
+        plan.scratch = Slot::SCRATCH.map(|slot| plan.used(slot));
+        plan.parts = parts(&plan.passes, caps.budget(false));
         debug_assert!(plan.passes.iter().all(|p| p.iterations <= MAX_ITERATIONS));
         Ok(plan)
     }
@@ -135,19 +179,51 @@ impl Plan {
         &self.passes
     }
 
+    /// The passes of each part that is to be submitted by itself, in order.
+    pub fn parts(&self) -> &[Range<usize>] {
+        &self.parts
+    }
+
     /// Bytes of scratch: of all scratch buffers together.
     pub fn scratch_bytes(&self) -> u64 {
-        self.records + self.temps.iter().sum::<u64>()
+        self.scratch.iter().sum()
     }
 
     /// Bytes of one scratch slot; 0 if it is not used.
     pub fn slot_bytes(&self, slot: Slot) -> u64 {
-        match slot {
-            Slot::Records => self.records,
-            Slot::Temp(i) => self.temps[i],
-            _ => 0,
-        }
+        let i = Slot::SCRATCH.iter().position(|&s| s == slot);
+        i.map_or(0, |i| self.scratch[i])
     }
+
+    /// The scratch slots that passes use, and their bytes.
+    pub(crate) fn scratch(&self) -> Vec<(Slot, u64)> {
+        let all = Slot::SCRATCH.into_iter().zip(self.scratch);
+        all.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    /// Bytes of a slot that passes read or write, in whole vec4.
+    fn used(&self, slot: Slot) -> u64 {
+        let views = self.passes.iter().flat_map(|p| p.read().chain([&p.dst]));
+        let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
+        ends.max().unwrap_or(0).next_multiple_of(16)
+    }
+}
+
+/// As many passes at once as the budget allows, and at least one.
+fn parts(passes: &[Pass], budget: u64) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut left = 0;
+    for (i, cost) in passes.iter().map(Pass::cost).enumerate() {
+        match parts.last_mut() {
+            Some(part) if cost <= left => part.end = i + 1,
+            _ => {
+                left = budget;
+                parts.push(i..i + 1);
+            }
+        }
+        left = left.saturating_sub(cost);
+    }
+    parts
 }
 
 impl fmt::Display for Plan {

@@ -1,12 +1,12 @@
 //! Reducer and Reduction: from a device to results. Plans, compiles, keeps pipelines, moves host
 //! data in and out.
 
-use crate::adapter::{self, AdapterChoice};
+use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
-use crate::context::{Context, Drive, lock};
-use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError};
+use crate::context::{Context, Deadline, Drive, lock};
+use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 /// The least a device must offer: WebGPU's downlevel floor.
@@ -24,6 +24,7 @@ const UPLOAD_BYTES: u64 = 16 << 20;
 pub struct Reducer {
     shared: Arc<Shared>,
     caps: Arc<Caps>,
+    timeout: Option<Duration>,
 }
 
 /// What belongs to the device, whatever the caps.
@@ -31,7 +32,12 @@ struct Shared {
     context: Context,
     info: wgpu::AdapterInfo,
     compiled: Mutex<HashMap<Kernel, Arc<Compiled>>>,
+    /// What the reductions keep for later runs.
+    idle: Mutex<Vec<Weak<Idle>>>,
 }
+
+/// Buffers of earlier runs, for later ones.
+type Idle = Mutex<Vec<Workspace>>;
 
 impl std::fmt::Debug for Reducer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -48,20 +54,8 @@ impl Reducer {
     /// [`Error::SelfTest`], and what a run can give.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
         let adapter = adapter::choose(choice).await?;
-        let named = adapter.to_string();
-        supported(&named, &adapter.limits)?;
-        let optional = wgpu::Features::TIMESTAMP_QUERY;
-        let descriptor = wgpu::DeviceDescriptor {
-            label: Some("wgreduce"),
-            required_features: adapter.features & optional,
-            required_limits: adapter.limits.clone(),
-            ..Default::default()
-        };
-        let opened = adapter.inner.request_device(&descriptor).await;
-        let (device, queue) = opened.map_err(|e| Error::NoDevice {
-            adapter: named,
-            message: e.to_string(),
-        })?;
+        supported(&adapter.to_string(), &adapter.limits)?;
+        let (device, queue) = request(&adapter).await?;
         let reducer = Reducer::new(&device, &queue)?;
         crate::selftest::run(&reducer).await?;
         Ok(reducer)
@@ -85,10 +79,12 @@ impl Reducer {
         let caps = Caps::new(&limits, AdapterClass::of(info.device_type));
         Ok(Reducer {
             caps: Arc::new(caps),
+            timeout: None,
             shared: Arc::new(Shared {
                 context: Context::new(device.clone(), queue.clone()),
                 info,
                 compiled: Mutex::new(HashMap::new()),
+                idle: Mutex::default(),
             }),
         })
     }
@@ -110,7 +106,34 @@ impl Reducer {
         Reducer {
             shared: self.shared.clone(),
             caps: Arc::new(caps),
+            timeout: self.timeout,
         }
+    }
+
+    /// The same device and pipelines, with a bound on the time that a blocking run may take:
+    /// past it the run gives [`Error::Timeout`]. Its work cannot be called back and goes on; what
+    /// it uses is kept until it is done, and later runs wait behind it. A future is bounded by
+    /// dropping it.
+    #[must_use]
+    pub fn with_timeout(&self, timeout: Duration) -> Reducer {
+        Reducer {
+            timeout: Some(timeout),
+            ..self.clone()
+        }
+    }
+
+    /// Lets go of this handle within a time. Dropping the last one waits for a device that is
+    /// busy, without a bound; where the device is not idle by then, that is left to a thread.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`] if the device was still busy; [`Error::DeviceLost`].
+    pub fn close(self, timeout: Duration) -> Result<(), Error> {
+        let deadline = Deadline::after(timeout);
+        let result = self.shared.context.wait(Some(deadline));
+        if matches!(result, Err(Error::Timeout { .. })) {
+            std::thread::spawn(move || drop(self));
+        }
+        result
     }
 
     /// Name, backend and driver of the adapter.
@@ -138,13 +161,23 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        self.shared.context.alive()?;
         let plan = Plan::new(problem, &self.caps)?;
         Ok(Reduction {
             ready: self.shared.ready(plan)?,
             reducer: self.clone(),
             problem: problem.clone(),
-            idle: Arc::default(),
+            anywhere: OnceLock::new(),
+            idle: self.shared.keeper(),
         })
+    }
+
+    pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+        self.shared.ready(plan)
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        &self.shared.context
     }
 
     /// Solves a problem of one input and one output from host data.
@@ -171,6 +204,22 @@ impl Reducer {
     ) -> Result<Vec<O>, Error> {
         self.prepare(problem)?.run_blocking(input)
     }
+}
+
+/// A device with all that the adapter says it has.
+async fn request(adapter: &Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+    let optional = wgpu::Features::TIMESTAMP_QUERY;
+    let descriptor = wgpu::DeviceDescriptor {
+        label: Some("wgreduce"),
+        required_features: adapter.features & optional,
+        required_limits: adapter.limits.clone(),
+        ..Default::default()
+    };
+    let opened = adapter.inner.request_device(&descriptor).await;
+    opened.map_err(|e| Error::NoDevice {
+        adapter: adapter.to_string(),
+        message: e.to_string(),
+    })
 }
 
 fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
@@ -203,6 +252,32 @@ fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
 }
 
 impl Shared {
+    /// A place for a reduction's idle buffers that [`Shared::with_room`] knows of.
+    fn keeper(&self) -> Arc<Idle> {
+        let keeper = Arc::default();
+        let mut all = lock(&self.idle);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&keeper));
+        keeper
+    }
+
+    /// Calls what allocates; where the device is out of memory, once more without the buffers
+    /// that are kept for later runs or were dropped and not yet freed.
+    fn with_room<T>(&self, allocate: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        match allocate() {
+            Err(Error::OutOfMemory { what, bytes }) => {
+                log::debug!(
+                    "out of memory for {what} of {bytes} bytes: letting go of idle buffers"
+                );
+                let idle: Vec<_> = lock(&self.idle).iter().filter_map(Weak::upgrade).collect();
+                idle.iter().for_each(|kept| lock(kept).clear());
+                self.context.wait(None)?;
+                allocate()
+            }
+            result => result,
+        }
+    }
+
     fn ready(&self, plan: Plan) -> Result<Ready, Error> {
         let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel);
         let compiled = plan
@@ -297,8 +372,9 @@ pub struct Reduction {
     reducer: Reducer,
     problem: Problem,
     ready: Ready,
-    /// Buffers of earlier runs, for later ones.
-    idle: Arc<Mutex<Vec<Workspace>>>,
+    /// The same for buffers that begin anywhere, once it is asked for.
+    anywhere: OnceLock<Ready>,
+    idle: Arc<Idle>,
 }
 
 impl std::fmt::Debug for Reduction {
@@ -308,20 +384,9 @@ impl std::fmt::Debug for Reduction {
 }
 
 /// A plan and its pipelines, one a pass.
-struct Ready {
-    plan: Plan,
-    compiled: Vec<Arc<Compiled>>,
-}
-
-impl Ready {
-    fn bind(
-        &self,
-        context: &Context,
-        problem: &Problem,
-        buffers: Buffers<'_>,
-    ) -> Result<Bound, Error> {
-        bound::bind(context, problem, &self.plan, &self.compiled, buffers)
-    }
+pub(crate) struct Ready {
+    pub plan: Plan,
+    pub compiled: Vec<Arc<Compiled>>,
 }
 
 /// The buffers of a run from host data.
@@ -357,16 +422,54 @@ impl Reduction {
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
-    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
-        let shared = &self.reducer.shared;
+        self.reducer.shared.with_room(|| self.try_bind(buffers))
+    }
+
+    fn try_bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
-        if tensors.all(Tensor::is_aligned) {
-            return self.ready.bind(&shared.context, &self.problem, buffers);
+        let ready = match tensors.all(Tensor::is_aligned) {
+            true => &self.ready,
+            false => self.anywhere()?,
+        };
+        let scratch = match buffers.scratch {
+            Some(_) => self.scratch(),
+            None => ready.plan.scratch(),
+        };
+        let Ready { plan, compiled } = ready;
+        let context = &self.reducer.shared.context;
+        bound::bind(context, &self.problem, plan, compiled, &scratch, buffers)
+    }
+
+    /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
+    /// none for a reduction of one pass, one for partial results, up to three for scattered
+    /// axes. A dispatch reads one and writes another, so that each needs a buffer of its own.
+    pub fn scratch_sizes(&self) -> Vec<u64> {
+        self.scratch().into_iter().map(|(_, bytes)| bytes).collect()
+    }
+
+    /// What scratch any binding needs.
+    fn scratch(&self) -> Vec<(Slot, u64)> {
+        // What cannot be planned is not bound either.
+        let anywhere = Plan::for_buffers(&self.problem, &self.reducer.caps, false);
+        let plan = &self.ready.plan;
+        let needed = |slot| {
+            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
+            (slot, other.max(plan.slot_bytes(slot)))
+        };
+        let all = Slot::SCRATCH.map(needed).into_iter();
+        all.filter(|&(_, bytes)| bytes > 0).collect()
+    }
+
+    fn anywhere(&self) -> Result<&Ready, Error> {
+        if let Some(ready) = self.anywhere.get() {
+            return Ok(ready);
         }
         let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
-        let anywhere = shared.ready(plan)?;
-        anywhere.bind(&shared.context, &self.problem, buffers)
+        let ready = self.reducer.shared.ready(plan)?;
+        Ok(self.anywhere.get_or_init(|| ready))
     }
 
     /// Runs from host data of one input to one output.
@@ -404,9 +507,9 @@ impl Reduction {
     /// [`Reduction::run_bytes`], waiting for the result.
     ///
     /// # Errors
-    /// As [`Reduction::run_bytes`].
+    /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
     pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(pollster::block_on(self.run_on(inputs, Drive::Here, false))?.0)
+        Ok(pollster::block_on(self.run_on(inputs, self.here(), false))?.0)
     }
 
     /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
@@ -422,7 +525,12 @@ impl Reduction {
     /// # Errors
     /// As [`Reduction::run_bytes`].
     pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        pollster::block_on(self.run_on(inputs, Drive::Here, true))
+        pollster::block_on(self.run_on(inputs, self.here(), true))
+    }
+
+    /// This thread waits, as long as the reducer's timeout allows.
+    fn here(&self) -> Drive {
+        Drive::Here(self.reducer.timeout.map(Deadline::after))
     }
 
     fn check_types(&self, input: crate::DType, output: crate::DType) -> Result<(), Error> {
@@ -454,7 +562,7 @@ impl Reduction {
         let idle = lock(&self.idle).pop();
         let workspace = match idle {
             Some(workspace) => workspace,
-            None => self.workspace()?,
+            None => self.reducer.shared.with_room(|| self.workspace())?,
         };
         // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
         let result = self.run_in(&workspace, inputs, drive, timed).await?;
@@ -486,9 +594,10 @@ impl Reduction {
         let upload = [chunk()?, chunk()?];
         let from: Vec<Tensor<'_>> = inputs.iter().map(|b| b.slice(..).into()).collect();
         let to: Vec<Tensor<'_>> = result.iter().map(|b| b.slice(..).into()).collect();
-        let bound = self.bind(Buffers {
+        let bound = self.try_bind(Buffers {
             inputs: &from,
             outputs: &to,
+            scratch: None,
         })?;
         Ok(Workspace {
             upload,
@@ -525,17 +634,13 @@ impl Reduction {
         let start = Instant::now();
         let mut encoder = self.encoder();
         let timer = workspace.timer.as_ref().filter(|_| timed);
-        {
-            let writes = timer.map(|t| wgpu::ComputePassTimestampWrites {
-                query_set: &t.queries,
-                beginning_of_pass_write_index: Some(0),
-                end_of_pass_write_index: Some(1),
-            });
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("wgreduce"),
-                timestamp_writes: writes,
-            });
-            workspace.bound.record(&mut pass);
+        let parts = workspace.bound.parts();
+        for part in 0..parts {
+            if part > 0 {
+                context.submit(std::mem::replace(&mut encoder, self.encoder()))?;
+            }
+            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
+            workspace.bound.encode_timed(part, &mut encoder, times);
         }
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
@@ -584,7 +689,9 @@ impl Reduction {
     ) -> Result<(), Error> {
         let context = &self.reducer.shared.context;
         let mut turn = 0;
-        for (data, buffer) in inputs.iter().zip(&workspace.inputs) {
+        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let data = &data[..self.problem.input_bytes(i) as usize];
             let chunk_bytes = workspace.upload[0].size() as usize;
             for (i, part) in data.chunks(chunk_bytes).enumerate() {
                 let chunk = &workspace.upload[turn % 2];
@@ -606,15 +713,8 @@ impl Reduction {
     }
 }
 
-fn unmapped(context: &Context, error: impl ToString) -> Error {
-    let message = error.to_string();
-    match context.alive() {
-        Err(lost) => lost,
-        Ok(()) => Error::Device {
-            what: "a mapped range",
-            message,
-        },
-    }
+pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
+    context.refused("a mapped range", error.to_string())
 }
 
 fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
@@ -650,6 +750,15 @@ impl Timer {
         }))
     }
 
+    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
+    fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        (first || last).then_some(wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
+        })
+    }
+
     fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 16);
@@ -664,5 +773,23 @@ impl Timer {
         let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
         let nanos = ticks * f64::from(context.queue.get_timestamp_period());
         Ok(Some(Duration::from_nanos(nanos as u64)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adapter_that_gives_no_device_is_an_error_with_its_reason() {
+        let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
+        let mut adapter = pollster::block_on(adapter::choose(&noop)).expect("a noop adapter");
+        adapter.limits.max_bind_groups += 1;
+        match pollster::block_on(request(&adapter)) {
+            Err(Error::NoDevice { message, .. }) => {
+                assert!(message.contains("max_bind_groups"), "{message}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -9,7 +9,8 @@ use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Plan, Slot};
 use crate::problem::elements;
-use crate::{Caps, DType, Error, Op, Problem};
+use crate::strided::Lie;
+use crate::{Caps, DType, Dim, Error, Op, Problem};
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_BOX: u64 = 1 << 30;
@@ -17,7 +18,7 @@ pub(crate) const MAX_BOX: u64 = 1 << 30;
 const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
 /// Most boxes of a step: 8 TiB in bindings of 128 MiB.
 const MAX_DISPATCHES: u64 = 1 << 16;
-/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
 pub(crate) const BLOCK_BYTES: u64 = 64;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
@@ -28,6 +29,10 @@ pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
 /// Most vec4 of a wide row of bands.
 const BAND: u64 = 2 * RUNS * TEAM;
+/// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
+const LEAST_SUBMIT: u64 = 1024;
+/// How much longer bytes take that are read across rows.
+pub(crate) const APART: u64 = 4;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
 
@@ -38,6 +43,8 @@ pub(crate) struct Step {
     pub dst: Slot,
     pub out: Out,
     pub keys: Keys,
+    /// First element, from the source's start.
+    pub at: u64,
     pub outer: u64,
     pub len: u64,
     pub inner: u64,
@@ -47,7 +54,7 @@ pub(crate) struct Step {
 /// A part of a step that one binding can see: contiguous in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Box3 {
-    /// First element, from the tensor's start.
+    /// First element, from the step's first.
     pub at: u64,
     /// First output, from the result's start.
     pub out: u64,
@@ -61,6 +68,12 @@ pub(crate) struct Box3 {
 /// Boxes whose outputs are the same: the parts of their segments.
 pub(crate) struct Group {
     boxes: Vec<Box3>,
+}
+
+impl Group {
+    fn outputs(&self) -> u64 {
+        self.boxes[0].outer * self.boxes[0].inner
+    }
 }
 
 /// How a box is mapped.
@@ -97,6 +110,12 @@ pub(crate) struct Planner<'a> {
     pub caps: &'a Caps,
     pub problem: &'a Problem,
     pub aligned: bool,
+    /// The canonical form of a reduction of contiguous elements.
+    pub dims: Vec<Dim>,
+    /// Its first element, from the input's start.
+    pub first: u64,
+    /// Whether the result is records, for [`crate::Partial`].
+    pub partial: bool,
     pub plan: Plan,
 }
 
@@ -110,14 +129,23 @@ impl Planner<'_> {
         }
         self.least()?;
         let dtype = problem.dtype();
-        if problem.is_copy() {
-            return self.copy(outputs);
-        }
-        if problem.op().is_elementwise() {
+        if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
-        if problem.reduced_len() == 0 {
-            return self.fill(0, Out::value(dtype), identity(problem), outputs);
+        if problem.reduced_len() == 0 && !problem.is_copy() {
+            let nothing = identity(dtype, problem.op().is_max());
+            return self.fill(0, Out::value(dtype), nothing, outputs);
+        }
+        self.dims = problem.dims();
+        if let Some(view) = Lie::of(problem) {
+            let Some(dims) = view.contiguous() else {
+                return self.view(&view, outputs);
+            };
+            (self.dims, self.first) = (dims, view.first);
+            self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
+        }
+        if problem.is_copy() {
+            return self.copy(outputs);
         }
         match problem.op().is_index() {
             true => self.index(outputs),
@@ -167,13 +195,14 @@ impl Planner<'_> {
     }
 
     /// A step over elements of the problem's type that gives values of it.
-    fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
+    pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
         let (problem, dtype) = (self.problem, self.problem.dtype());
         Step {
             src,
             dst,
             out: Out::value(dtype),
             keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
             inner,
@@ -182,13 +211,13 @@ impl Planner<'_> {
     }
 
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
-        let mut dims = self.problem.dims();
+        let mut dims = self.dims.clone();
         let mut src = Slot::Input(0);
         let groups = dims.iter().filter(|d| d.reduced).count();
         if groups == 0 {
             // Nothing is combined, but values still get their one form.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
-            return self.reduce(&step);
+            return self.reduce(&self.last(step));
         }
         for done in 0..groups {
             // The longest first: what is left to read shrinks fastest.
@@ -197,7 +226,7 @@ impl Planner<'_> {
             let Some(at) = longest.map(|(i, _)| i) else {
                 break;
             };
-            let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+            let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
             let shape: [u64; 3] = [
                 product(&dims[..at]),
                 dims[at].size,
@@ -205,20 +234,17 @@ impl Planner<'_> {
             ];
             let dst = match done + 1 == groups {
                 true => Slot::Output(0),
-                false => self.temp(done % 2, shape[0] * shape[2]),
+                false => Slot::Temp(done % 2),
             };
             let step = self.step(src, dst, shape);
-            self.reduce(&step)?;
+            match done + 1 == groups {
+                true => self.reduce(&self.last(step))?,
+                false => self.reduce(&step)?,
+            }
             src = dst;
             dims.remove(at);
         }
         Ok(())
-    }
-
-    fn temp(&mut self, i: usize, elements: u64) -> Slot {
-        let bytes = elements * self.problem.dtype().size();
-        self.plan.temps[i] = self.plan.temps[i].max(bytes.next_multiple_of(16));
-        Slot::Temp(i)
     }
 
     fn index(&mut self, outputs: u64) -> Result<(), Error> {
@@ -228,11 +254,11 @@ impl Planner<'_> {
             DType::I64 => Out::Index64,
             _ => Out::Index32,
         };
-        let dims = problem.dims();
+        let dims = &self.dims;
         let at = dims.iter().position(|d| d.reduced);
         let [outer, len, inner] = match at {
             Some(at) => {
-                let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+                let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
                 [
                     product(&dims[..at]),
                     dims[at].size,
@@ -242,80 +268,111 @@ impl Planner<'_> {
             None => [outputs, 1, 1],
         };
         let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
-        let step = Step {
+        let step = self.last(Step {
             out,
             keys: Keys::new(dtype, max, problem.nan_policy(), true),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
-        };
-        match at {
-            Some(_) => self.reduce(&step)?,
-            None => self.fill(0, out, 0, outputs)?,
+        });
+        let value = Out::value(dtype);
+        let values = result.len() == 2 && !self.partial;
+        let mut written = self.outputs_per_dispatch(step.out);
+        if values {
+            // Values are gathered by the indices, which must fit a binding as well.
+            let near = self.caps.budget(true) / out.bytes().max(value.bytes());
+            let indices = self.caps.elements(out.bytes()).min(near);
+            written = written.min(self.outputs_per_dispatch(value)).min(indices);
         }
-        match result.len() {
-            2 => self.gather(&step),
-            _ => Ok(()),
+        for group in self.groups(&step, written)? {
+            let (first, count) = (group.boxes[0].out, group.outputs());
+            match at.is_some() || self.partial {
+                true => self.reduce_group(&step, &group)?,
+                false => self.fill_range(0, out, 0, first, count)?,
+            }
+            if values {
+                self.gather(&step, value, &group)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The step that gives the result: records where those are wanted.
+    pub(crate) fn last(&self, step: Step) -> Step {
+        match self.partial {
+            true => Step {
+                out: Out::Record,
+                ..step
+            },
+            false => step,
         }
     }
 
-    fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
-        let wg = self.caps.workgroup();
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: Out,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
         let mut at = 0;
         while at < n {
             let count = most.min(n - at);
-            let kernel = Kernel {
-                family: Family::Fill,
-                out,
-                ..self.kernel(wg)
-            };
-            // Below a word the element sits at the top, as the shaders have it.
-            let shift = 32u64.saturating_sub(8 * out.bytes());
-            let params = Params {
-                items: count as u32,
-                fill: element << shift,
-                ..Params::default()
-            };
-            let dst = out_view(Slot::Output(output), out, at, count);
-            self.push(kernel, None, dst, params, words(out, count), 4)?;
+            self.fill_range(output, out, element, at, count)?;
             at += count;
         }
         Ok(())
     }
 
-    fn gather(&mut self, step: &Step) -> Result<(), Error> {
-        let wg = self.caps.workgroup();
-        let value = Step {
-            out: Out::value(self.problem.dtype()),
-            ..*step
+    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
+    fn fill_range(
+        &mut self,
+        output: usize,
+        out: Out,
+        element: u64,
+        at: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let kernel = Kernel {
+            family: Family::Fill,
+            out,
+            ..self.kernel(self.caps.workgroup())
         };
-        // The indices must fit a binding as well.
-        let indices = self.caps.elements(step.out.bytes());
-        let written = self.outputs_per_dispatch(value.out).min(indices);
-        for group in self.groups(&value, written)? {
-            for b in group.boxes {
-                let count = b.outer * b.inner;
-                let kernel = Kernel {
-                    family: Family::Gather,
-                    out: value.out,
-                    index_words: step.out.bytes() as u32 / 4,
-                    ..self.kernel(wg)
-                };
-                let params = Params {
-                    items: count as u32,
-                    len: b.len as u32,
-                    inner: b.inner as u32,
-                    base: b.base,
-                    ..Params::default()
-                };
-                let dst = out_view(Slot::Output(1), value.out, b.out, count);
-                let src = self.src_view(step, &b);
-                self.push(kernel, Some(src), dst, params, words(value.out, count), 4)?;
-                let indices = out_view(Slot::Output(0), step.out, b.out, count);
-                if let Some(pass) = self.plan.passes.last_mut() {
-                    pass.indices = Some(indices);
-                }
+        // Below a word the element sits at the top, as the shaders have it.
+        let shift = 32u64.saturating_sub(8 * out.bytes());
+        let params = Params {
+            items: count as u32,
+            fill: element << shift,
+            ..Params::default()
+        };
+        let dst = out_view(Slot::Output(output), out, at, count);
+        self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+
+    /// The values of a group, by its indices.
+    fn gather(&mut self, step: &Step, value: Out, group: &Group) -> Result<(), Error> {
+        for b in &group.boxes {
+            let count = b.outer * b.inner;
+            let kernel = Kernel {
+                family: Family::Gather,
+                out: value,
+                index_words: step.out.bytes() as u32 / 4,
+                ..self.kernel(self.caps.workgroup())
+            };
+            let params = Params {
+                items: count as u32,
+                len: b.len as u32,
+                inner: b.inner as u32,
+                base: b.base,
+                ..Params::default()
+            };
+            let dst = out_view(Slot::Output(1), value, b.out, count);
+            let src = self.src_view(step, b);
+            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
+            let indices = out_view(Slot::Output(0), step.out, b.out, count);
+            if let Some(pass) = self.plan.passes.last_mut() {
+                pass.indices = Some(indices);
             }
         }
         Ok(())
@@ -345,21 +402,24 @@ impl Planner<'_> {
 
     fn reduce(&mut self, step: &Step) -> Result<(), Error> {
         for group in self.groups(step, self.outputs_per_dispatch(step.out))? {
-            let first = group.boxes[0];
-            let whole = group.boxes.len() == 1;
-            let geometry = self.geometry(step, &first);
-            let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
-            if whole && geometry.parts() == 1 && !subword {
-                self.pass(step, &first, geometry, step.dst, step.out, false)?;
-                continue;
-            }
-            for (i, b) in group.boxes.iter().enumerate() {
-                let geometry = shortened(geometry, b);
-                self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
-            }
-            self.finish(step, &first, geometry.parts())?;
+            self.reduce_group(step, &group)?;
         }
         Ok(())
+    }
+
+    fn reduce_group(&mut self, step: &Step, group: &Group) -> Result<(), Error> {
+        let first = group.boxes[0];
+        let whole = group.boxes.len() == 1;
+        let geometry = self.geometry(step, &first);
+        let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+        if whole && geometry.parts() == 1 && !subword {
+            return self.pass(step, &first, geometry, step.dst, step.out, false);
+        }
+        for (i, b) in group.boxes.iter().enumerate() {
+            let geometry = shortened(geometry, b);
+            self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
+        }
+        self.finish(step, &first, geometry.parts())
     }
 
     /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.
@@ -369,6 +429,7 @@ impl Planner<'_> {
         } = step;
         let element = u64::from(step.keys.bits() / 8);
         let seen = self.caps.elements(element).min(MAX_BOX);
+        let seen = seen.min(self.caps.budget(inner > 1) / element);
         // Iterations of an invocation that takes its segments alone.
         let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
         let mut groups = Vec::new();
@@ -403,7 +464,7 @@ impl Planner<'_> {
             return Ok(groups);
         }
         // Segments are cut: their parts meet in records.
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let columns = seen.min(written).min(records).min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if alone_too_long { alone } else { u64::MAX }),
@@ -439,7 +500,7 @@ impl Planner<'_> {
     /// How many matrices at most a dispatch may take, of `most` that bindings allow.
     fn fitting(&self, step: &Step, one: &Box3, most: u64) -> u64 {
         let parts_of = |outer| self.geometry(step, &Box3 { outer, ..*one }).parts();
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.
@@ -516,7 +577,7 @@ impl Planner<'_> {
     }
 
     /// Slices that fill the device, of `most` that make sense.
-    fn slices(&self, invocations: u64, most: u64) -> u64 {
+    pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let wanted = tuning.invocations.div_ceil(invocations.max(1));
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
@@ -542,7 +603,7 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Rows {
@@ -590,7 +651,7 @@ impl Planner<'_> {
         let rows = b.len.div_ceil(fold) + 1;
         let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
-        let records = self.caps.binding_bytes / Out::Record.bytes();
+        let records = self.caps.records();
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
@@ -618,7 +679,8 @@ impl Planner<'_> {
         let words = self.caps.groups() * wg;
         // Some are kept for results that begin inside a word.
         let words = words.saturating_sub(3).max(1);
-        words.min(self.caps.elements(out.bytes())).min(MAX_BOX)
+        let seen = self.caps.elements(out.bytes()).min(MAX_BOX);
+        words.min(seen).min(self.caps.budget(false) / out.bytes())
     }
 }
 
@@ -677,6 +739,19 @@ pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
     lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
 }
 
+impl Caps {
+    /// Bytes that a dispatch may read or write of what one submit may, nearby or far apart.
+    pub(crate) fn budget(&self, apart: bool) -> u64 {
+        let bytes = self.tuning.submit_bytes.max(LEAST_SUBMIT);
+        if apart { bytes / APART } else { bytes }
+    }
+
+    /// Records that a dispatch may read or write.
+    pub(crate) fn records(&self) -> u64 {
+        self.binding_bytes.min(self.budget(false)) / Out::Record.bytes()
+    }
+}
+
 /// Refuses what would take forever to plan.
 pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
     match needed <= MAX_DISPATCHES {
@@ -713,9 +788,8 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
 }
 
 /// The result over an empty set.
-fn identity(problem: &Problem) -> u64 {
+pub(crate) fn identity(dtype: DType, max: bool) -> u64 {
     // The key that every other replaces is the last in the order: the identity by its bits.
-    let (dtype, max) = (problem.dtype(), problem.op().is_max());
     let bits = 8 * dtype.size();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
     AdapterChoice, Bound, Buffers, Caps, DType, Error, IndexType, Problem, ProblemError, Reducer,
-    Reduction, adapters_blocking,
+    Reduction, Slot, Tuning, adapters_blocking,
 };
 
 /// A noop device with these limits.
@@ -69,6 +69,7 @@ fn bind(
     reduction.bind(Buffers {
         inputs: &from,
         outputs: &to,
+        scratch: None,
     })
 }
 
@@ -215,6 +216,158 @@ fn an_output_in_a_buffer_that_is_bound_elsewhere_is_refused() {
     assert!(bind(&empty, &[a.slice(..4)], &[a.slice(..4)]).is_ok());
 }
 
+/// A reduction of scattered axes, with partial results and two tensors between its steps, and
+/// the buffers it needs.
+fn scattered(reducer: &Reducer) -> (Reduction, [wgpu::Buffer; 2], Vec<wgpu::Buffer>) {
+    let shape = [64, 5, 640, 5, 64];
+    let reduction = prepared(reducer, Problem::reduce_max(DType::F16, &shape, &[0, 2, 4]));
+    let tensors = [2 * 64 * 5 * 640 * 5 * 64, 64].map(|bytes| buffer(reducer, bytes));
+    let scratch = reduction.scratch_sizes().into_iter();
+    let scratch = scratch.map(|bytes| buffer(reducer, bytes + 256)).collect();
+    (reduction, tensors, scratch)
+}
+
+fn bind_with(
+    (reduction, [input, output], _): &(Reduction, [wgpu::Buffer; 2], Vec<wgpu::Buffer>),
+    scratch: &[BufferSlice<'_>],
+) -> Result<Bound, Error> {
+    reduction.bind(Buffers {
+        inputs: &[input.slice(..).into()],
+        outputs: &[output.slice(..).into()],
+        scratch: Some(scratch),
+    })
+}
+
+#[test]
+fn scratch_is_as_large_as_the_plan_says() {
+    let reducer = reducer();
+    let (reduction, _, scratch) = scattered(&reducer);
+    assert_eq!(scratch.len(), 3);
+    let plan = reduction.plan();
+    let slots = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+    for (slot, bytes) in slots.into_iter().zip(reduction.scratch_sizes()) {
+        // Tensors that begin anywhere may need more.
+        assert!(bytes >= plan.slot_bytes(slot) && plan.slot_bytes(slot) > 0);
+    }
+    let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 20], 0));
+    assert_eq!(one.scratch_sizes(), [one.plan().scratch_bytes()]);
+    let none = prepared(&reducer, Problem::arg_max(DType::F32, &[64, 100], 1));
+    assert!(none.scratch_sizes().is_empty());
+}
+
+#[test]
+fn scratch_of_the_callers_is_bound_wherever_it_may_begin() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let slices: Vec<_> = all.2.iter().map(|b| b.slice(256..)).collect();
+    let bound = bind_with(&all, &slices).expect("bound");
+    submit(&reducer, |encoder| bound.encode(encoder));
+    let none = prepared(&reducer, Problem::arg_max(DType::F32, &[64, 100], 1));
+    let [a, b] = [(); 2].map(|()| buffer(&reducer, 64 * 400));
+    let buffers = Buffers {
+        inputs: &[a.slice(..).into()],
+        outputs: &[b.slice(..).into()],
+        scratch: Some(&[]),
+    };
+    assert!(none.bind(buffers).is_ok());
+}
+
+#[test]
+fn another_number_of_scratch_buffers_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    slices.push(slices[0]);
+    for given in [0, 1, 2, 4] {
+        match bind_with(&all, &slices[..given]) {
+            Err(Error::BufferCount {
+                what,
+                expected,
+                actual,
+            }) => assert_eq!((what, expected, actual), ("scratch", 3, given)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn scratch_that_is_unfit_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let sizes = all.0.scratch_sizes();
+    let plain = buffer_for(&reducer, sizes[1], BufferUsages::COPY_DST);
+    for i in 0..3 {
+        let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+        slices[i] = all.2[i].slice(..sizes[i] - 4);
+        let expected = ("scratch", i, sizes[i], sizes[i] - 4);
+        too_small(bind_with(&all, &slices), expected);
+        slices[i] = all.2[i].slice(16..);
+        match bind_with(&all, &slices) {
+            Err(Error::BufferMisaligned {
+                what,
+                index,
+                offset,
+                element,
+            }) => assert_eq!((what, index, offset, element), ("scratch", i, 16, 256)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let slices = [all.2[0].slice(..), plain.slice(..), all.2[2].slice(..)];
+    match bind_with(&all, &slices) {
+        Err(Error::BufferUsage { what, index }) => assert_eq!((what, index), ("scratch", 1)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn scratch_in_a_buffer_that_is_bound_elsewhere_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let (_, [input, output], _) = &all;
+    let large = buffer(&reducer, 1 << 26);
+    let half = 1 << 25;
+    let fresh: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    for (first, second, aliased) in [
+        (input.slice(..), fresh[1], 0),
+        (fresh[0], input.slice(..), 1),
+        // Disjoint ranges as well: a dispatch reads one and writes the other.
+        (large.slice(..half), large.slice(half..), 1),
+    ] {
+        match bind_with(&all, &[first, second, fresh[2]]) {
+            Err(Error::AliasedScratch { index }) => assert_eq!(index, aliased),
+            other => panic!("{other:?}"),
+        }
+    }
+    let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 14], 0));
+    let buffers = Buffers {
+        inputs: &[input.slice(..).into()],
+        outputs: &[large.slice(..8).into()],
+        scratch: Some(&[large.slice(256..)]),
+    };
+    match one.bind(buffers) {
+        Err(Error::AliasedScratch { index }) => assert_eq!(index, 0),
+        other => panic!("{other:?}"),
+    }
+    assert!(output.size() == 64 && bind_with(&all, &fresh).is_ok());
+}
+
+#[test]
+fn a_view_is_refused_where_its_buffer_ends_before_it() {
+    let reducer = reducer();
+    let problem = Problem::arg_max(DType::F32, &[3, 4], 1).and_then(|p| p.strided(0, &[1, 3], 5));
+    let reduction = prepared(&reducer, problem);
+    let (input, output) = (buffer(&reducer, 68), buffer(&reducer, 24));
+    let bind = |begin| {
+        reduction.bind(Buffers {
+            inputs: &[input.slice(begin..).into()],
+            outputs: &[output.slice(..).into()],
+            scratch: None,
+        })
+    };
+    assert!(bind(0).is_ok());
+    too_small(bind(4), ("input", 0, 68, 64));
+}
+
 #[test]
 fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
     // Limits no device has; the identity of nothing takes no input.
@@ -223,6 +376,11 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         max_storage_buffer_binding_size: 1 << 40,
         ..Default::default()
     });
+    let tuning = Tuning {
+        submit_bytes: u64::MAX,
+        ..reducer.caps().tuning.clone()
+    };
+    let reducer = reducer.with_caps(reducer.caps().tuned(tuning));
     let bytes = 1u64 << 48;
     let reduction = prepared(
         &reducer,
@@ -332,6 +490,35 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     // Without what they came from.
     drop((a, b, c));
     submit(&reducer, |encoder| two.encode(encoder));
+}
+
+#[test]
+fn parts_are_recorded_one_by_one() {
+    let reducer = reducer();
+    let tuning = Tuning {
+        submit_bytes: 1 << 20,
+        ..reducer.caps().tuning.clone()
+    };
+    let small = reducer.with_caps(reducer.caps().tuned(tuning));
+    let all = scattered(&small);
+    let slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    let bound = bind_with(&all, &slices).expect("bound");
+    assert_eq!(bound.parts(), all.0.plan().parts().len());
+    assert!(bound.parts() > 100);
+    // One part more than there are records nothing.
+    for part in 0..=bound.parts() {
+        submit(&small, |encoder| bound.encode_part(part, encoder));
+    }
+    submit(&small, |encoder| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        (0..bound.parts()).for_each(|part| bound.record_part(part, &mut pass));
+    });
+    let empty = prepared(&small, Problem::arg_min(DType::F32, &[0, 3], 1));
+    let tensor = buffer(&small, 4);
+    let bound = bind(&empty, &[tensor.slice(..)], &[tensor.slice(..)]).expect("bound");
+    assert_eq!((bound.parts(), bound.dispatches()), (0, 0));
+    let data = vec![0; all.0.problem().input_bytes(0) as usize];
+    assert!(all.0.run_bytes_blocking(&[&data]).is_ok());
 }
 
 #[test]
@@ -523,6 +710,69 @@ fn every_call_notices_by_itself_that_the_device_is_gone() {
     }
 }
 
+/// wgpu panics inside of a poll when a device is lost for good; a callback that panics there does
+/// the same.
+#[test]
+fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
+    type Run = fn(&Reduction) -> Result<Vec<Vec<u8>>, Error>;
+    let runs: [Run; 2] = [
+        |r| r.run_bytes_blocking(&[&[0; 24]]),
+        |r| pollster::block_on(r.run_bytes(&[&[0; 24]])),
+    ];
+    for run in runs {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+        let mapped = buffer_for(&reducer, 16, BufferUsages::MAP_READ);
+        let panics = |_| panic!("as wgpu does");
+        mapped.slice(..).map_async(wgpu::MapMode::Read, panics);
+        match run(&reduction) {
+            Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
+            other => panic!("{other:?}"),
+        }
+        // What is known to be lost is not asked again.
+        match (run(&reduction), reducer.prepare(reduction.problem())) {
+            (Err(Error::DeviceLost { message }), Err(Error::DeviceLost { .. })) => {
+                assert_eq!(message, "as wgpu does");
+            }
+            other => panic!("{other:?}"),
+        }
+        // Another device, in the same process, is none the worse.
+        let other = prepared(&self::reducer(), Ok(reduction.problem().clone()));
+        assert!(run(&other).is_ok());
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
+    let mut lost = 0;
+    for polls in (1..4).cycle().take(12) {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[3, 50], 1));
+        let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        // Each poll gets as far as the device has answered: the upload, the run, the way back.
+        let mut done = false;
+        for _ in 0..polls {
+            done = done || future.as_mut().poll(&mut context).is_ready();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        reducer.device().destroy();
+        if !done {
+            match pollster::block_on(future) {
+                Err(Error::DeviceLost { .. }) => lost += 1,
+                // It had gone that far already.
+                Ok(outputs) => assert_eq!(outputs[0].len(), 24),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(matches!(
+            reduction.run_bytes_blocking(&[&[0; 600]]),
+            Err(Error::DeviceLost { .. })
+        ));
+    }
+    assert!(lost > 0, "no device was lost in time");
+}
+
 #[test]
 fn a_device_below_the_floor_is_refused() {
     let floor = wgpu::Limits::downlevel_defaults();
@@ -589,6 +839,7 @@ fn no_adapter_is_an_error_that_names_the_request_and_what_there_is() {
     for (text, words) in [
         ("no such adapter", "named \"no such adapter\""),
         ("999", "number 999"),
+        ("99999999999999999999999", "of so large a number"),
     ] {
         let choice = text.parse().unwrap_or_default();
         match Reducer::open_blocking(&choice) {
@@ -612,13 +863,14 @@ fn a_device_that_computes_wrongly_is_not_opened() {
     let limited = std::env::var_os("WGPU_BACKEND").is_some();
     match Reducer::open_blocking(&choice) {
         Err(Error::SelfTest {
-            case,
-            expected,
-            actual,
-            ..
+            case, difference, ..
         }) => {
             assert!(case.starts_with("ArgMin float32"), "{case}");
-            assert_ne!(expected, actual);
+            let text = difference.to_string();
+            assert!(
+                text.starts_with("output 0 at [0, 0]: expected 2900 ("),
+                "{text}"
+            );
         }
         Err(Error::NoAdapter { wanted, .. }) if limited => assert_eq!(wanted, "of backend noop"),
         other => panic!("{other:?}"),

@@ -18,21 +18,31 @@ fn run(folder: &Path, line: &str) -> Output {
     command.env_remove("RUST_LOG").output().unwrap()
 }
 
+/// The tool with a filter, which may have spaces. Where there is no adapter nothing is measured,
+/// and the tool has to say so. Where one is required the GPU tests fail without.
+fn measured(folder: &Path, line: &str, filter: &str) -> Option<Output> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
+    command.current_dir(folder).args(line.split(' '));
+    let output = command.env_remove("RUST_LOG").arg(filter).output().unwrap();
+    if adapters_blocking().unwrap_or_default().is_empty() {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).starts_with("error: bench needs a GPU adapter"));
+        return None;
+    }
+    Some(output)
+}
+
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
 #[test]
 fn a_case_is_verified_timed_and_written_down() {
-    // Where an adapter is required, the GPU tests fail without one.
-    if adapters_blocking().unwrap_or_default().is_empty() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let line = "bench --quick --json out.json --html out.html --filter";
-    let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
-    command.current_dir(&folder).args(line.split(' '));
-    let output = command.arg("tiny argmin").output().unwrap();
+    let Some(output) = measured(folder.path(), line, "tiny argmin") else {
+        return;
+    };
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.starts_with("device: "), "{stderr}");
@@ -52,7 +62,18 @@ fn a_case_is_verified_timed_and_written_down() {
     assert_eq!(row["bytes"], 8 * 1000 * 4 + 8 * 8);
     assert_eq!(row["verified"], true);
     assert!(row["gpu_ns"].is_null() || row["gpu_ns"].as_u64() > Some(0));
-    for number in ["wall_ns", "gbps", "ceiling_gbps", "ratio", "cpu_ns"] {
+    let numbers = [
+        "wall_ns",
+        "gbps",
+        "ceiling_gbps",
+        "ratio",
+        "cpu_ns",
+        "plan_ns",
+        "encode_ns",
+        "end_to_end_ns",
+        "staging_gbps",
+    ];
+    for number in numbers {
         assert!(row[number].as_f64() > Some(0.0), "{number}: {row}");
     }
     for words in ["device", "backend", "driver"] {
@@ -63,6 +84,57 @@ fn a_case_is_verified_timed_and_written_down() {
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     assert!(html.contains("<svg") && html.contains("tiny argmin float32"));
     assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
+    assert!(!html.contains("Beside others"));
+}
+
+#[test]
+fn a_run_is_compared_with_an_earlier_one_and_with_peers() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = r#"[{"case": "tiny", "op": "argmin", "dtype": "float32", "inputs": [[8, 1000]],
+        "gbps": 1e9, "ratio": 1e9},
+        {"case": "flat", "op": "argmin", "dtype": "float32", "inputs": [[1]], "gbps": 1.0}]"#;
+    let peers = r#"[{"peer": "Abacus", "case": "tiny", "op": "argmin", "dtype": "float32",
+        "gpu_ns": null, "wall_ns": 1000, "verified": true},
+        {"peer": "Liar", "case": "tiny", "op": "argmin", "dtype": "float32",
+        "gpu_ns": 1, "wall_ns": 1, "verified": false}]"#;
+    fs::write(folder.path().join("old.json"), earlier).unwrap();
+    fs::write(folder.path().join("peers.json"), peers).unwrap();
+    let line = "bench --quick --compare old.json --html out.html --peers peers.json --filter";
+    let Some(output) = measured(folder.path(), line, "t argmin float32") else {
+        return;
+    };
+    let none = text(&output.stdout);
+    // `flat` had other shapes then.
+    assert!(none.contains("compared: 0 cases, 1 are new"), "{none}");
+
+    let output = measured(folder.path(), line, "tiny argmin").unwrap();
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.contains("compared: 1 cases, 0 are new"), "{stdout}");
+    assert!(stdout.contains(" 0.00x "), "{stdout}");
+    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    assert!(html.contains("tiny Abacus") && !html.contains("Liar"));
+}
+
+#[test]
+fn growth_is_fitted_in_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    // 2^10, 2^12, ... 2^18: 1 MiB.
+    let line = "bench --quick --json out.json --html out.html --filter";
+    let Some(output) = measured(folder.path(), line, "2^1") else {
+        return;
+    };
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.contains("cost growth") && stdout.contains("farthest from this line"));
+    assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
+    let json = fs::read(folder.path().join("out.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    assert_eq!(rows.len(), 2 * 5);
+    assert!(rows.iter().all(|row| row["verified"] == true));
+    assert!(rows.iter().all(|row| row["end_to_end_ns"].is_null()));
+    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    assert!(html.contains("Wall time against size"));
 }
 
 #[test]
@@ -72,6 +144,8 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
         ("bench --filter unheard", "--filter unheard"),
         ("bench --json none/out.json", "none/out.json"),
         ("bench --html none/out.html", "none/out.html"),
+        ("bench --compare none.json", "none.json"),
+        ("bench --html x.html --peers none.json", "none.json"),
         ("bench --dtype int8", "--dtype"),
         ("bench --device cpu", "cpu reference"),
     ] {
@@ -108,7 +182,7 @@ fn quick_holds_what_it_always_holds() {
     let quick = |name, op, dtype| {
         let found = cases
             .iter()
-            .find(|c| (c.name, c.op, c.dtype) == (name, op, dtype));
+            .find(|c| (&*c.name, c.op, c.dtype) == (name, op, dtype));
         found.is_some_and(|case| case.quick)
     };
     for name in ["A", "B", "C", "D", "E", "F"] {

@@ -10,12 +10,14 @@ mod common;
 mod golden;
 
 use catalogue::{Case, catalogue};
-use common::{differs, tensor};
+use common::{Bits, cuts, differs, part, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Mutex;
+use std::time::Duration;
+use wgreduce::wgpu::{Backend, BufferDescriptor, BufferUsages};
 use wgreduce::{
-    AdapterChoice, DType, Family, IndexType, NanPolicy, Plan, Problem, ProblemError, Reducer,
-    Tuning, adapters_blocking,
+    AdapterChoice, Buffers, DType, Error, Family, IndexType, NanPolicy, Op, Partial, Plan, Problem,
+    ProblemError, Reducer, Reduction, Tuning, adapters_blocking,
 };
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
@@ -26,16 +28,26 @@ const SUBJECTS: &[Subject] = &[
     ("middle_axes", middle_axes),
     ("forced_families_and_tunings_agree", forced),
     ("tiny_limits_change_nothing", tiny_limits),
+    ("submits_of_any_size_change_nothing", submits),
     ("scattered_axes", scattered),
     ("min_and_max_of_broadcast_inputs", elementwise),
     ("values_beside_indices", values),
+    (
+        "strided_views_equal_the_reference_on_the_materialised_copy",
+        views,
+    ),
+    ("min_and_max_of_strided_views", views_elementwise),
     ("options", options),
     ("empty_and_degenerate_shapes", degenerate),
     ("buffers_of_foreign_size_and_offset", foreign),
     ("run_from_host_data", host),
+    ("shards_merge_to_the_whole", shards),
+    ("streams_equal_the_reference", streams),
     ("golden_cases", golden_cases),
     ("large_shapes", large),
     ("catalogue_of_measurements", measured),
+    ("a_run_that_takes_too_long", late),
+    ("a_device_that_is_lost", lost),
 ];
 
 fn main() {
@@ -266,6 +278,36 @@ fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Budgets that cut the work into many dispatches and these into many submits.
+fn submits(reducer: &Reducer) -> Result<(), Failed> {
+    for budget in [0, 5000, 100_000] {
+        let reducer = tuned(reducer, |t| t.submit_bytes = budget);
+        for dtype in [DType::F32, DType::I64, DType::U8, DType::BF16] {
+            let n = 120_000 / dtype.size();
+            for shape in [[1, n, 1], [n / 40, 40, 1], [1, n / 30, 30], [9, n / 90, 10]] {
+                check(&reducer, dtype, shape, budget)?;
+            }
+            let fused = Problem::arg_max(dtype, &[9, n / 90, 10], 1)?.with_values(true)?;
+            let input = tensor(dtype, [9, n / 90, 10], 1);
+            same(&reducer, &fused, &[&input], 0)?;
+            let whole = reducer.prepare(&fused)?;
+            assert!(whole.plan().parts().len() > 1, "{whole:?}");
+            let expected = wgreduce::reference::evaluate(&fused, &[&input])?;
+            assert_eq!(whole.run_timed_blocking(&[&input])?.0, expected);
+            let scattered = Problem::reduce_min(dtype, &[9, n / 90, 10], &[0, 2])?;
+            same(&reducer, &scattered, &[&input], 0)?;
+            let min = Problem::min(dtype, &[[9, n / 90, 10], [1, 1, 10]])?;
+            same(
+                &reducer,
+                &min,
+                &[&input, &input[..10 * dtype.size() as usize]],
+                0,
+            )?;
+        }
+    }
+    Ok(())
+}
+
 fn scattered(reducer: &Reducer) -> Result<(), Failed> {
     let cases: &[(&[u64], &[i64])] = &[
         (&[6, 8, 10], &[0, 2]),
@@ -363,6 +405,208 @@ fn values(reducer: &Reducer) -> Result<(), Failed> {
                         dtype.size(),
                     )?;
                 }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A view: its shape, strides and offset, and the elements of the tensor it is in.
+type Viewed = (&'static [u64], &'static [i64], u64, u64);
+
+const VIEWS: &[Viewed] = &[
+    // Contiguous, and a transposed matrix, which is contiguous after all.
+    (&[6, 50], &[50, 1], 3, 320),
+    (&[50, 6], &[1, 50], 8, 310),
+    (&[7, 5, 40], &[5, 1, 35], 1, 1401),
+    // Sub-matrices, every second column, every third row.
+    (&[9, 70], &[83, 1], 5, 800),
+    (&[9, 40], &[83, 2], 0, 747),
+    (&[40, 17], &[60, 1], 16, 2400),
+    // Broadcast: rows, columns, everything.
+    (&[4, 30], &[0, 1], 2, 40),
+    (&[30, 4], &[1, 0], 2, 40),
+    (&[3, 40], &[0, 0], 1, 2),
+    (&[3, 1, 40], &[0, 7, 0], 1, 2),
+    // Flipped, overlapping.
+    (&[5, 61], &[61, -1], 60, 305),
+    (&[5, 61], &[-61, 1], 244, 305),
+    (&[20, 30], &[1, 1], 0, 49),
+    (&[8, 33], &[4, 3], 7, 140),
+    // Four and five dimensions that do not merge.
+    (&[3, 5, 4, 6], &[1, 100, 3, 13], 9, 600),
+    (&[2, 3, 4, 5, 6], &[7, 200, -19, 41, 1], 100, 1100),
+    // Long segments, long results, one element, none.
+    (&[1, 3001], &[0, 2], 0, 6001),
+    (&[3001, 2], &[3, 1], 1, 9003),
+    (&[2, 1500], &[1, 2], 0, 3000),
+    (&[1, 1], &[9, 9], 4, 5),
+    (&[0, 3], &[1, 1], 9, 0),
+    (&[], &[], 3, 4),
+];
+
+/// The elements of a view, one after another.
+fn materialised(dtype: DType, &(shape, strides, offset, _): &Viewed, data: &[u8]) -> Vec<u8> {
+    let size = dtype.size() as usize;
+    let n: u64 = shape.iter().product();
+    let mut copy = Vec::new();
+    for flat in 0..n {
+        let (mut rest, mut at) = (flat, offset as i64);
+        for (&size, &stride) in shape.iter().zip(strides).rev() {
+            at += (rest % size) as i64 * stride;
+            rest /= size;
+        }
+        copy.extend_from_slice(&data[at as usize * size..][..size]);
+    }
+    copy
+}
+
+/// Checks a problem over a view against the same problem over a copy of the view's elements.
+fn check_view(
+    reducer: &Reducer,
+    plain: &Problem,
+    view: &Viewed,
+    data: &[u8],
+    offset: u64,
+) -> Result<(), Failed> {
+    let &(_, strides, first, _) = view;
+    let problem = plain.clone().strided(0, strides, first)?;
+    let copy = materialised(problem.dtype(), view, data);
+    let expected = wgreduce::reference::evaluate(plain, &[&copy])?;
+    assert_eq!(
+        wgreduce::reference::evaluate(&problem, &[data])?,
+        expected,
+        "{problem}"
+    );
+    same(reducer, &problem, &[data], offset)
+}
+
+/// All ways to reduce each axis and sets of axes, and no axis.
+fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemError> {
+    let mut all = vec![
+        Problem::reduce_min(dtype, shape, &[])?,
+        Problem::reduce_max(dtype, shape, &[])?.nan(NanPolicy::Ignore),
+        Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true)?,
+        Problem::min(dtype, &[shape])?,
+    ];
+    for axis in 0..shape.len() as i64 {
+        if let Ok(variants) = variants(dtype, shape, axis) {
+            all.extend(variants);
+        }
+        if let Ok(arg) = Problem::arg_max(dtype, shape, axis) {
+            all.push(arg.clone().with_values(true)?);
+            let last = arg.select_last_index(true)?.nan(NanPolicy::Ignore);
+            all.push(last.with_values(true)?.index_type(IndexType::I32)?);
+        }
+        all.extend(Problem::reduce_max(dtype, shape, &[axis, 0]));
+    }
+    Ok(all)
+}
+
+fn views(reducer: &Reducer) -> Result<(), Failed> {
+    let caps = reducer.caps();
+    let least = caps.offset_alignment + 16;
+    let small = caps.tuned(Tuning {
+        workgroup: 16,
+        slice_bytes: 64,
+        ..caps.tuning.clone()
+    });
+    let abreast = tuned(reducer, |t| {
+        (t.chunked, t.invocations) = (!t.chunked, 1 << 14)
+    });
+    let tiny = reducer.with_caps(small.lowered(least, 3));
+    for view in VIEWS {
+        views_by_other_ways(reducer, view)?;
+        for dtype in DType::ALL {
+            let data = tensor(dtype, [1, view.3, 1], view.2);
+            for (i, problem) in view_problems(dtype, view.0)?.iter().enumerate() {
+                let offset = [0, dtype.size(), 48][i % 3];
+                check_view(reducer, problem, view, &data, offset)?;
+                if i % 4 == 0 {
+                    check_view(&abreast, problem, view, &data, offset)?;
+                }
+            }
+        }
+        for dtype in [DType::F32, DType::F64, DType::Bool] {
+            // Windows of some elements: many dispatches for a long view.
+            if view.0.iter().product::<u64>() > 400 {
+                continue;
+            }
+            let data = tensor(dtype, [1, view.3, 1], view.2);
+            for problem in view_problems(dtype, view.0)? {
+                check_view(&tiny, &problem, view, &data, 0)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Views from host data that goes on behind them, as streams, and as partial results.
+fn views_by_other_ways(reducer: &Reducer, view: &Viewed) -> Result<(), Failed> {
+    let mut data = tensor(DType::F16, [1, view.3, 1], 1);
+    data.extend([0; 40]);
+    for plain in view_problems(DType::F16, view.0)? {
+        let problem = plain.strided(0, view.1, view.2)?;
+        let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
+        let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;
+        assert_eq!(actual, expected, "{problem}");
+        streamed(reducer, &problem, std::slice::from_ref(&data), 20_000)
+            .map_err(|e| format!("{problem}: {e}"))?;
+        if !problem.is_copy() {
+            let ours = reducer.shard(&problem, 1 << 20)?.run_bytes(7, &data)?;
+            assert_eq!(
+                ours,
+                Partial::from_reference(&problem, 7, &data)?,
+                "{problem}"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Min and Max of views: by whole vec4 where all lies in them, and every other way.
+fn views_elementwise(reducer: &Reducer) -> Result<(), Failed> {
+    let cases: &[&[Viewed]] = &[
+        &[
+            (&[6, 32], &[48, 1], 16, 400),
+            (&[6, 32], &[32, 1], 0, 192),
+            (&[32], &[0], 5, 6),
+        ],
+        &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
+        &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
+        &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
+        &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
+        &[
+            (&[300], &[1], 16, 330),
+            (&[300], &[1], 1, 301),
+            (&[1], &[5], 3, 4),
+        ],
+        &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
+        &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
+    ];
+    let least = reducer.caps().offset_alignment + 16;
+    let tiny = reducer.with_caps(reducer.caps().lowered(least, 3));
+    for views in cases {
+        for dtype in DType::ALL {
+            let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+            let data: Vec<Vec<u8>> = data.collect();
+            let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
+            let copies = views.iter().zip(&data);
+            let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+            let copies: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
+            for plain in [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?] {
+                let mut problem = plain.clone();
+                for (i, view) in views.iter().enumerate() {
+                    problem = problem.strided(i, view.1, view.2)?;
+                }
+                let expected = wgreduce::reference::evaluate(&plain, &copies)?;
+                let viewed = wgreduce::reference::evaluate(&problem, &data)?;
+                assert_eq!(viewed, expected, "{problem}");
+                for offset in [0, dtype.size()] {
+                    same(reducer, &problem, &data, offset)?;
+                }
+                same(&tiny, &problem, &data, 0)?;
             }
         }
     }
@@ -472,6 +716,199 @@ fn host(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Parts cut by chance, reduced by the device or by the reference and merged in any order.
+fn shards(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(7);
+    let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
+            let input = tensor(dtype, shape, 23);
+            let mut wholes = variants(dtype, &shape, 1)?;
+            for i in 0..4 {
+                wholes.push(wholes[i].clone().with_values(true)?);
+            }
+            for (i, whole) in wholes.iter().enumerate() {
+                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i % 2];
+                let whole = whole.clone().nan(nan);
+                shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
+                    let why = e.message().unwrap_or_default();
+                    format!("{whole}: {why}")
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn shard(
+    reducer: &Reducer,
+    whole: &Problem,
+    shape: [u64; 3],
+    input: &[u8],
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    let dtype = whole.dtype();
+    let mut all: Option<Partial> = None;
+    let cuts = cuts(shape[1], 4, bits);
+    let mut ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
+    while !ranges.is_empty() {
+        let range = ranges.swap_remove(bits.next() as usize % ranges.len());
+        let data = part(dtype, shape, range.clone(), input);
+        let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
+        let memory = [20_000, 1 << 30][bits.next() as usize % 2];
+        let ours = reducer.shard(&problem, memory)?;
+        let ours = ours.run_bytes(range.start, &data)?;
+        let theirs = Partial::from_reference(&problem, range.start, &data)?;
+        if ours != theirs {
+            return Err(format!("elements {range:?} of dimension 1 differ").into());
+        }
+        let either = if bits.next() & 1 == 0 { ours } else { theirs };
+        match &mut all {
+            Some(all) => all.merge(&either)?,
+            None => all = Some(either),
+        }
+    }
+    let all = all.map(|all| all.finish()).transpose()?;
+    match all == Some(wgreduce::reference::evaluate(whole, &[input])?) {
+        true => Ok(()),
+        false => Err("the merged parts differ from the whole".into()),
+    }
+}
+
+/// The same problem over dimension 1 of another shape.
+fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> {
+    let (dtype, keepdims) = (problem.dtype(), problem.outputs()[0].shape.len() == 3);
+    let resized = match problem.op() {
+        Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
+        Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
+        Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
+        _ => Problem::reduce_max(dtype, &shape, &[1]),
+    }?;
+    let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
+    if !problem.op().is_index() {
+        return Ok(resized);
+    }
+    resized
+        .select_last_index(problem.selects_last_index())?
+        .with_values(problem.outputs().len() > 1)
+}
+
+/// Data that is read and written piece by piece, under bounds from the least to plenty.
+fn streams(reducer: &Reducer) -> Result<(), Failed> {
+    let alignment = reducer.caps().offset_alignment;
+    for dtype in DType::ALL {
+        let mut problems = Vec::new();
+        for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
+            problems.extend(variants(dtype, &shape, 1)?);
+            problems.push(Problem::arg_max(dtype, &shape, 1)?.with_values(true)?);
+        }
+        let scattered = [12u64, 5, 9];
+        problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
+        problems.push(Problem::reduce_max(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::max(dtype, &[&[900u64][..]])?);
+        let wide: &[u64] = &[30, 40];
+        for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
+            problems.push(Problem::min(dtype, &[wide, with, wide])?);
+        }
+        for (i, problem) in problems.into_iter().enumerate() {
+            let inputs = problem.inputs().iter().enumerate();
+            let inputs = inputs.map(|(i, shape)| {
+                let elements = shape.iter().product();
+                tensor(dtype, [elements, 1, 1], i as u64)
+            });
+            let inputs: Vec<Vec<u8>> = inputs.collect();
+            let memory = [24 * (alignment + 16), 40_000, 1 << 30][i % 3];
+            streamed(reducer, &problem, &inputs, memory)
+                .map_err(|e| format!("{problem} in {memory} bytes: {e}"))?;
+        }
+    }
+    broken_streams(reducer)
+}
+
+/// What the caller's functions say ends the run, and the next one is as good as new.
+fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
+    use std::io::{Error as IoError, ErrorKind};
+    let input = tensor(DType::U8, [1, 50_000, 1], 1);
+    let problem = Problem::max(DType::U8, &[[50_000u64]])?;
+    let stream = reducer.stream(&problem, 30_000)?;
+    let fails = |failing: u64, at: u64| match at >= failing {
+        true => Err(IoError::new(ErrorKind::StorageFull, "no more")),
+        false => Ok(()),
+    };
+    let run = |source: u64, sink: u64| {
+        let read = |_, at: u64, into: &mut [u8]| {
+            into.copy_from_slice(&input[at as usize..][..into.len()]);
+            fails(source, at)
+        };
+        stream.run(read, |_, at, _| fails(sink, at))
+    };
+    for (source, sink, whose) in [(20_000, u64::MAX, "input 0"), (u64::MAX, 9_000, "output 0")] {
+        let error = run(source, sink)
+            .expect_err("a failing function")
+            .to_string();
+        assert!(
+            error.starts_with(whose) && error.ends_with("no more"),
+            "{error}"
+        );
+        run(u64::MAX, u64::MAX)?;
+    }
+    streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
+    let error = reducer
+        .stream(&problem, 100)
+        .expect_err("too little memory");
+    assert!(error.to_string().contains("memory of a stream"), "{error}");
+    // What lies between two steps must fit as well.
+    let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
+    let error = reducer
+        .stream(&scattered, 100_000)
+        .expect_err("too little memory");
+    assert!(
+        error.to_string().ends_with("the limit of 100000"),
+        "{error}"
+    );
+    Ok(())
+}
+
+fn streamed(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[Vec<u8>],
+    memory: u64,
+) -> Result<(), String> {
+    let data: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let expected = wgreduce::reference::evaluate(problem, &data).map_err(|e| e.to_string())?;
+    let stream = reducer.stream(problem, memory).map_err(|e| e.to_string())?;
+    if stream.memory() > memory {
+        return Err(format!("takes {} bytes", stream.memory()));
+    }
+    // Twice: a stream can be run again.
+    for _ in 0..2 {
+        let mut outputs = vec![Vec::new(); expected.len()];
+        let mut read = 0;
+        let run = stream.run(
+            |input, at, into| {
+                read += into.len() as u64;
+                into.copy_from_slice(&data[input][at as usize..][..into.len()]);
+                Ok(())
+            },
+            |output, at, bytes| {
+                let output: &mut Vec<u8> = &mut outputs[output];
+                assert_eq!(output.len() as u64, at, "bytes come in order, each once");
+                output.extend_from_slice(bytes);
+                Ok(())
+            },
+        );
+        run.map_err(|e| e.to_string())?;
+        if outputs != expected {
+            return Err(format!("differs; plan {}", stream.plan()));
+        }
+        if read != stream.read_bytes() {
+            return Err(format!("{read} bytes read, not {}", stream.read_bytes()));
+        }
+    }
+    Ok(())
+}
+
 /// What the ONNX reference implementation answered; tests/reference.rs holds the CPU reference
 /// to it.
 fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
@@ -493,11 +930,9 @@ fn large(reducer: &Reducer) -> Result<(), Failed> {
             Problem::arg_max(dtype, &shape, axis)?.select_last_index(true)?,
             Problem::reduce_max(dtype, &shape, &[axis])?,
         ] {
-            let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-            let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
-            if expected != actual {
-                return Err(format!("{problem} differs").into());
-            }
+            let outputs = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
+            let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
+            verified.map_err(|e| format!("{problem}: {e}"))?;
         }
         Ok(())
     };
@@ -525,6 +960,103 @@ fn ramp(dtype: DType, n: u64) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// A run past its time is an error at once; its work goes on and harms nothing that follows.
+fn late(reducer: &Reducer) -> Result<(), Failed> {
+    let n = 1 << 26;
+    let input = ramp(DType::U8, n);
+    let problem = Problem::arg_max(DType::U8, &[n], 0)?;
+    let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
+    let soon = reducer.with_timeout(Duration::ZERO).prepare(&problem)?;
+    // OpenGL may compute while it is told to: then all is done in no time.
+    let may_be_done = reducer.adapter_info().backend == Backend::Gl;
+    for _ in 0..3 {
+        match soon.run_bytes_blocking(&[&input]) {
+            Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
+            Ok(outputs) if may_be_done => assert_eq!(outputs, expected),
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    let patient = reducer.with_timeout(Duration::from_secs(600));
+    let whole = patient.prepare(&problem)?;
+    keep_busy(reducer, &whole)?;
+    match reducer.clone().close(Duration::ZERO) {
+        Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
+        Ok(()) if may_be_done => {}
+        other => return Err(format!("{other:?}").into()),
+    }
+    assert_eq!(whole.run_bytes_blocking(&[&input])?, expected);
+    // Futures know no time.
+    assert_eq!(pollster::block_on(soon.run_bytes(&[&input]))?, expected);
+    Ok(reducer.clone().close(Duration::from_secs(600))?)
+}
+
+/// Submits a reduction many times, and waits for none.
+fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
+    let buffer = |size| {
+        reducer.device().create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let [from, to] = [reduction.problem().input_bytes(0), 8].map(buffer);
+    let bound = reduction.bind(Buffers {
+        inputs: &[from.slice(..).into()],
+        outputs: &[to.slice(..).into()],
+        scratch: None,
+    })?;
+    for _ in 0..20 {
+        let mut encoder = reducer.device().create_command_encoder(&Default::default());
+        bound.encode(&mut encoder);
+        reducer.queue().submit([encoder.finish()]);
+    }
+    Ok(())
+}
+
+/// Losing a device loses its runs, and nothing else: another one on the same adapter works.
+fn lost(reducer: &Reducer) -> Result<(), Failed> {
+    let n = 1 << 24;
+    let input = ramp(DType::U8, n);
+    let problem = Problem::arg_max(DType::U8, &[n], 0)?;
+    let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
+    let name = &reducer.adapter_info().name;
+    let adapters = adapters_blocking()?;
+    let same = |a: &&wgreduce::Adapter| {
+        a.info.name == *name && a.info.backend == reducer.adapter_info().backend
+    };
+    let index = adapters
+        .iter()
+        .find(same)
+        .ok_or("the adapter is gone")?
+        .index;
+    for wait in [0, 1, 5, 20] {
+        let doomed = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+        let reduction = doomed.prepare(&problem)?;
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| reduction.run_bytes_blocking(&[&input]));
+            std::thread::sleep(Duration::from_millis(wait));
+            doomed.device().destroy();
+            match run.join().map_err(|_| "the run panicked")? {
+                Err(Error::DeviceLost { .. }) => Ok(()),
+                // It was done by then.
+                Ok(outputs) if outputs == expected => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })?;
+        match reduction.run_bytes_blocking(&[&input]) {
+            Err(Error::DeviceLost { .. }) => {}
+            other => return Err(format!("{other:?}").into()),
+        }
+    }
+    let next = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+    assert_eq!(
+        next.prepare(&problem)?.run_bytes_blocking(&[&input])?,
+        expected
+    );
+    Ok(())
 }
 
 /// What `bench` measures: planned as it is, run where every long dimension is cut.

@@ -6,7 +6,7 @@ mod golden;
 
 use half::{bf16, f16};
 use std::collections::BTreeSet;
-use wgreduce::reference::{Difference, evaluate, first_difference};
+use wgreduce::reference::{Difference, VerifyError, evaluate, first_difference, verify};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError};
 
 type Made = Result<Problem, ProblemError>;
@@ -551,6 +551,35 @@ fn integers_are_ordered_over_their_full_width() {
 // Rules 11 to 13 and 16: empty sets, zero-sized dimensions, scalars.
 
 #[test]
+fn a_view_is_read_where_its_strides_lead() {
+    let data: Vec<u64> = vec![7, 1, 9, 3, 3, 8, 2, 6];
+    let arg = |shape: &[u64], axis, strides: &[i64], offset| {
+        let problem = Problem::arg_min(DType::U8, shape, axis).and_then(|p| p.with_values(true));
+        run(
+            problem.and_then(|p| p.strided(0, strides, offset)),
+            &[&data],
+        )
+    };
+    // Transposed: columns of [2, 4].
+    assert_eq!(arg(&[4, 2], 1, &[1, 4], 0), [[1, 0, 1, 0], [3, 1, 2, 3]]);
+    // Every second of a row, flipped, from inside.
+    assert_eq!(arg(&[2, 2], 1, &[4, -2], 3), [[1, 0], [1, 6]]);
+    // One element for all, and overlapping windows.
+    assert_eq!(arg(&[2, 3], 1, &[0, 0], 6), [[0, 0], [2, 2]]);
+    assert_eq!(arg(&[3, 3], 1, &[1, 1], 2), [[1, 0, 2], [3, 3, 2]]);
+    let strided = |p: Problem, strides: &[i64], offset| p.strided(0, strides, offset);
+    let max = Problem::reduce_max(DType::U8, &[2, 3], &[0]);
+    let max = max.and_then(|p| strided(p, &[3, 1], 1));
+    assert_eq!(run(max, &[&data]), [[3, 9, 3]]);
+    let copy = Problem::min(DType::U8, &[[2, 2]]).and_then(|p| strided(p, &[-1, 2], 1));
+    assert_eq!(run(copy, &[&data]), [[1, 3, 7, 9]]);
+    // A dimension of one stands still, whatever its stride.
+    let pair = Problem::min(DType::U8, &[&[2, 1][..], &[3]]);
+    let pair = pair.and_then(|p| p.strided(0, &[2, 99], 0)?.strided(1, &[-1], 2));
+    assert_eq!(run(pair, &[&data, &data]), [[7, 1, 7, 9, 1, 7]]);
+}
+
+#[test]
 fn an_empty_set_gives_the_identity_of_every_type() {
     for dtype in DType::ALL {
         let (lo, hi) = limits(dtype);
@@ -818,6 +847,56 @@ fn a_wrong_length_on_either_side_is_a_difference() {
     }
     let difference = first_difference(&output, none, none).unwrap();
     assert_eq!(difference.to_string(), "expected 6 bytes, got 0 bytes");
+}
+
+#[test]
+fn outputs_are_verified_to_the_bit_with_the_output_and_the_place_that_differ() {
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = problem.unwrap();
+    let input = f32::bytes(&[3.0, -0.0, 0.0, 5.0, 4.0, 5.0]);
+    let right = evaluate(&problem, &[input]).unwrap();
+    assert_eq!(verify(&problem, &[input], &right), Ok(()));
+    for (output, bytes) in right.iter().enumerate() {
+        for bit in 0..8 * bytes.len() {
+            let mut wrong = right.clone();
+            wrong[output][bit / 8] ^= 1 << (bit % 8);
+            let element = bytes.len() as u64 / 2;
+            let found = match verify(&problem, &[input], &wrong) {
+                Err(VerifyError::Different { output, difference }) => (output, difference.index),
+                other => panic!("{other:?}"),
+            };
+            let row = bit as u64 / 8 / element;
+            assert_eq!(found, (output, Some(vec![row, 0])), "bit {bit}");
+        }
+    }
+    let wrong = [i64::bytes(&[1, 1]), f32::bytes(&[0.0, 4.0])];
+    let wrong = verify(&problem, &[input], &wrong).unwrap_err().to_string();
+    let text = "output 1 at [0, 0]: expected -0.0 (0x80000000), got 0.0 (0x00000000)";
+    assert_eq!(wrong, text);
+}
+
+#[test]
+fn what_cannot_be_verified_is_no_success() {
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).unwrap();
+    let input = f32::bytes(&[0.0; 6]);
+    let right = evaluate(&problem, &[input]).unwrap();
+    let count = |actual| VerifyError::OutputCount {
+        expected: 1,
+        actual,
+    };
+    let none: &[&[u8]] = &[];
+    assert_eq!(verify(&problem, &[input], none), Err(count(0)));
+    let two = [&right[0], &right[0]];
+    assert_eq!(verify(&problem, &[input], &two), Err(count(2)));
+    match verify(&problem, &[&input[..20]], &right) {
+        Err(VerifyError::Problem(ProblemError::InputBytes { actual, .. })) => {
+            assert_eq!(actual, 20);
+        }
+        other => panic!("{other:?}"),
+    }
+    let short = verify(&problem, &[input], &[&right[0][..8]]).unwrap_err();
+    let text = "output 0: expected 16 bytes, got 8 bytes";
+    assert_eq!(short.to_string(), text);
 }
 
 fn each_float(ops: &[Op]) -> impl Iterator<Item = (&'static Float, Op)> {

@@ -1,10 +1,10 @@
 //! Plans run on the host, over a grid and by chance.
 
-use super::interpret::{Check, Truth, limits, run};
+use super::interpret::{Check, Truth, ensure, limits, run};
 use super::{CLASSES, SIZES, class, eager, fake, variants};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use wgreduce::{AdapterClass, Caps, DType, Family, Out, Plan, Problem, Slot, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Family, Out, Pass, Plan, Problem, Slot, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is reduced.
 const SHAPES: &[[u64; 3]] = &[
@@ -100,7 +100,7 @@ fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
 }
 
 /// Devices and tunings that plans must do on, by name.
-fn devices() -> Vec<(String, Caps)> {
+pub fn devices() -> Vec<(String, Caps)> {
     let mut all: Vec<_> = CLASSES
         .map(|c| (format!("{c:?}"), class(c)))
         .into_iter()
@@ -174,13 +174,23 @@ fn devices() -> Vec<(String, Caps)> {
     all.push(("rows, three a lane".into(), few));
     let columns = eager(|t| t.force = Some(Family::Columns));
     all.push(("columns forced, eager".into(), columns));
+    for budget in [0, 3000, 20_000] {
+        let whole = class(AdapterClass::Integrated);
+        let small = whole.tuned(Tuning {
+            submit_bytes: budget,
+            ..whole.tuning.clone()
+        });
+        all.push((format!("submits of {budget} bytes"), small));
+        let small = eager(|t| t.submit_bytes = budget);
+        all.push((format!("submits of {budget} bytes, eager"), small));
+    }
     all.push(("narrow".into(), narrow));
     all.push(("wide".into(), wide));
     all
 }
 
 /// Plans a problem and runs the plan at some places in foreign buffers.
-fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
+pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let plan = Plan::new(problem, caps).map_err(|e| format!("no plan: {e}"))?;
     let again = Plan::new(problem, caps).map_err(|e| format!("no second plan: {e}"))?;
     if plan != again {
@@ -189,6 +199,7 @@ fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     for pass in plan.passes() {
         limits(pass, caps)?;
     }
+    in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     use Family::{ShortRows, ZipStrips, ZipVecs};
@@ -205,6 +216,23 @@ fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
             .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
     }
     Ok(plan)
+}
+
+/// Whether parts are all passes in order, as many at once as the budget allows.
+fn in_parts(plan: &Plan, caps: &Caps) -> Check {
+    let budget = caps.tuning.submit_bytes.max(1024);
+    let (mut done, mut before) = (0, budget);
+    for part in plan.parts() {
+        let passes = &plan.passes()[part.clone()];
+        let cost: u64 = passes.iter().map(Pass::cost).sum();
+        ensure!(part.start == done && part.end > done, "{:?}", plan.parts());
+        ensure!(cost <= budget, "{part:?} take {cost} of {budget}");
+        let first = passes[0].cost();
+        ensure!(done == 0 || before + first > budget, "{part:?} is cut off");
+        (done, before) = (part.end, cost);
+    }
+    ensure!(done == plan.passes().len(), "{:?}", plan.parts());
+    Ok(())
 }
 
 /// What a plan makes use of, so that the grid can tell what it covers.
@@ -344,7 +372,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::ShortRows),
         ])
     };
-    let sizes = prop::array::uniform9(size());
+    let sizes = prop::array::uniform10(size());
     let flags = any::<(bool, bool)>();
     (small(), small(), flags, family(), sizes).prop_map(
         |(workgroup, row_lanes, (chunked, strips), force, s)| Tuning {
@@ -360,6 +388,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             wide_bytes: s[6],
             short_row_bytes: s[7],
             short_rows: s[8],
+            submit_bytes: s[9],
             strips,
             force,
         },
@@ -367,7 +396,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
 }
 
 /// Limits from tiny to WebGPU's.
-fn any_limits() -> impl Strategy<Value = Caps> {
+pub fn any_limits() -> impl Strategy<Value = Caps> {
     let alignment = prop::sample::select(vec![16u64, 32, 64, 256]);
     let binding = prop_oneof![0u64..400, Just(1 << 27)];
     let workgroups = prop_oneof![1u32..9, Just(65_535)];
@@ -516,9 +545,9 @@ fn broken_plans_are_refused() {
     }
 }
 
-type Break = fn(&mut Vec<wgreduce::Pass>);
+pub type Break = fn(&mut Vec<wgreduce::Pass>);
 
-fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
+pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
     let truth = Truth::new(problem);
     for (name, wrong) in breaks {
         let mut passes = plan.passes().to_vec();

@@ -6,7 +6,7 @@ use super::interpret::limits;
 use super::{CLASSES, class};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
-use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot};
+use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
 
@@ -142,7 +142,9 @@ proptest! {
         let alone = tuning.each_row_bytes.max(tuning.each_column_len) > 1000;
         prop_assume!(!alone && tuning.force != Some(Family::Each));
         let devices = devices();
-        let caps = devices[device.index(devices.len())].tuned(tuning);
+        // Submits of a few bytes would be too many.
+        let submit_bytes = tuning.submit_bytes.max(1 << 28);
+        let caps = devices[device.index(devices.len())].tuned(Tuning { submit_bytes, ..tuning });
         let problem = match index {
             true => Problem::arg_max(dtype, &shape, 1),
             false => Problem::reduce_min(dtype, &shape, &[1]),

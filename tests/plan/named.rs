@@ -43,6 +43,33 @@ fn one_long_row_is_cut_into_slices_that_fill_the_device() {
 }
 
 #[test]
+fn work_above_the_budget_is_cut_into_submits() {
+    let mib = 1 << 20;
+    for (kind, budget) in [
+        (AdapterClass::Software, 512 * mib),
+        (AdapterClass::Integrated, 2048 * mib),
+        (AdapterClass::Discrete, 16384 * mib),
+    ] {
+        let caps = class(kind);
+        assert_eq!(caps.tuning.submit_bytes, budget);
+        let parts = |shape: [u64; 2], axis| {
+            let plan = planned(Problem::arg_max(DType::F32, &shape, axis), &caps);
+            plan.parts().len() as u64
+        };
+        // Rows, and columns at a quarter of it; records and ends fit beside them or not.
+        assert_eq!(parts([1, budget / 8], 1), 1);
+        assert!((4..=5).contains(&parts([1, budget], 1)));
+        assert!((16..=20).contains(&parts([budget / 4096, 4096], 0)));
+    }
+    let caps = class(AdapterClass::Discrete);
+    let plan = planned(
+        Problem::arg_max(DType::F32, &[0, 7], 1).and_then(|p| p.keepdims(false)),
+        &caps,
+    );
+    assert_eq!(plan.parts(), []);
+}
+
+#[test]
 fn long_rows_enough_for_the_device_take_one_pass() {
     for kind in CLASSES {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 1), &class(kind));

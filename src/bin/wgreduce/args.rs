@@ -42,6 +42,10 @@ pub struct Common {
     /// The element type; reads raw `<V2` files as bfloat16
     #[arg(long, global = true, value_name = "NAME", value_parser = dtype)]
     pub dtype: Option<DType>,
+    /// Most memory to use for data; files of more than a quarter of it are read piece by piece
+    #[arg(long, global = true, value_name = "MIB", default_value_t = 512,
+          value_parser = clap::value_parser!(u64).range(1..1 << 40))]
+    pub memory: u64,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
     pub quiet: bool,
@@ -50,25 +54,47 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Index of the smallest element along an axis
+    #[command(
+        after_help = "Example:\n  wgreduce argmin scores.npy --axis -1 --values smallest.npy -o where.npy"
+    )]
     Argmin(Index),
     /// Index of the largest element along an axis
+    #[command(after_help = "Example:\n  wgreduce argmax scores.npy --axis -1 --keepdims false")]
     Argmax(Index),
     /// Smallest element over some or all axes
+    #[command(
+        after_help = "Example:\n  wgreduce reduce-min scores.npy --axes 0,-1 -o smallest.npy"
+    )]
     ReduceMin(Reduce),
     /// Largest element over some or all axes
+    #[command(after_help = "Example:\n  wgreduce reduce-max scores.npy --nan ignore")]
     ReduceMax(Reduce),
     /// Elementwise smallest of broadcast inputs
+    #[command(after_help = "Example:\n  wgreduce min scores.npy limits.npy -o limited.npy")]
     Min(Elementwise),
     /// Elementwise largest of broadcast inputs
+    #[command(after_help = "Example:\n  wgreduce max scores.npy limits.npy --check")]
     Max(Elementwise),
     /// Run ONNX test cases: folders of model.onnx and test_data_set_*
+    #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]
     Onnx(Onnx),
-    /// List the adapters
+    /// List the adapters, with what a bug report needs
+    #[command(after_help = "Example:\n  wgreduce devices")]
     Devices(Devices),
-    /// Show what would be dispatched, without running it
+    /// Show what would be dispatched and how it works, without running it
+    #[command(
+        after_help = "Example:\n  wgreduce plan argmax --shape 64,512,512 --dtype float32 --axis 1"
+    )]
     Plan(Plan),
     /// Verify and time the cases of the catalogue
+    #[command(after_help = "Example:\n  wgreduce bench --quick --filter tiny --html bench.html")]
     Bench(Bench),
+    /// Print a completion script for a shell
+    #[command(after_help = "Example:\n  wgreduce completions bash")]
+    Completions(Completions),
+    /// Print a man page: the tool's, or a command's
+    #[command(after_help = "Example:\n  wgreduce man bench")]
+    Man(Man),
 }
 
 #[derive(Debug, Args)]
@@ -193,9 +219,29 @@ pub struct Bench {
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also write the results as a page with a chart
+    /// Also write the results as a page with charts
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also show the ratios to an earlier run's --json
+    #[arg(long, value_name = "OLD.json")]
+    pub compare: Option<PathBuf>,
+    /// Also show these figures of benches/peers on the page
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html")]
+    pub peers: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// The command; the tool when left out
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
 }
 
 /// The operators by their subcommands' names.

@@ -1,13 +1,19 @@
-//! `wgreduce devices`.
+//! `wgreduce devices`: the adapters, with all that a bug report needs.
 
-use comfy_table::{Table, presets};
+use std::env::consts::{ARCH, OS};
+
 use serde_json::{Value, json};
-use wgreduce::wgpu::{DeviceType, Features};
-use wgreduce::{Adapter, adapters_blocking};
+use wgreduce::wgpu::{DeviceType, Features, Limits};
+use wgreduce::{Adapter, Caps, adapters_blocking};
 
 use crate::args::Devices;
 use crate::device::is_no_gpu;
 use crate::failure::{Failure, write_stdout};
+use crate::tuning;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Whichever release of it was built in.
+const WGPU: &str = "30";
 
 pub fn run(args: &Devices) -> Result<(), Failure> {
     let adapters = match adapters_blocking() {
@@ -17,12 +23,18 @@ pub fn run(args: &Devices) -> Result<(), Failure> {
     let text = match args.json {
         true => {
             let adapters: Vec<Value> = adapters.iter().map(to_json).collect();
-            format!("{:#}", Value::from(adapters))
+            format!("{:#}\n", Value::from(adapters))
         }
-        false if adapters.is_empty() => "no adapter; --device cpu works everywhere".into(),
-        false => table(&adapters).to_string(),
+        false => {
+            let adapters: Vec<String> = adapters.iter().map(describe).collect();
+            let list = match adapters.is_empty() {
+                true => "no adapter; --device cpu works everywhere\n".into(),
+                false => adapters.join("\n"),
+            };
+            format!("wgreduce {VERSION} with wgpu {WGPU}, on {OS} {ARCH}\n\n{list}")
+        }
     };
-    write_stdout(&format!("{text}\n"))
+    write_stdout(&text)
 }
 
 fn to_json(adapter: &Adapter) -> Value {
@@ -32,34 +44,68 @@ fn to_json(adapter: &Adapter) -> Value {
         "name": info.name,
         "backend": info.backend.to_str(),
         "kind": kind(adapter),
+        "vendor": info.vendor,
+        "device": info.device,
         "driver": driver(adapter),
         "max_storage_buffer_binding_size": limits.max_storage_buffer_binding_size,
         "max_buffer_size": limits.max_buffer_size,
+        "min_storage_buffer_offset_alignment": limits.min_storage_buffer_offset_alignment,
+        "max_storage_buffers_per_shader_stage": limits.max_storage_buffers_per_shader_stage,
+        "max_compute_workgroups_per_dimension": limits.max_compute_workgroups_per_dimension,
+        "max_compute_invocations_per_workgroup": limits.max_compute_invocations_per_workgroup,
+        "max_compute_workgroup_storage_size": limits.max_compute_workgroup_storage_size,
         "features": features(adapter),
-        "class": class(adapter),
+        "class": format!("{:?}", adapter.class()).to_lowercase(),
+        "tuning": tuning::json(&caps(adapter).tuning),
+        "wgreduce": VERSION,
+        "wgpu": WGPU,
+        "os": format!("{OS} {ARCH}"),
     })
 }
 
-fn table(adapters: &[Adapter]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
-        "index", "name", "backend", "kind", "driver", "binding", "buffer", "features", "class",
-    ]);
-    for adapter in adapters {
-        table.add_row([
-            adapter.index.to_string(),
-            adapter.info.name.clone(),
-            adapter.info.backend.to_string(),
-            kind(adapter).into(),
-            driver(adapter),
-            mebibytes(adapter.limits.max_storage_buffer_binding_size),
-            mebibytes(adapter.limits.max_buffer_size),
-            features(adapter).join(", "),
-            class(adapter),
-        ]);
-    }
-    table
+fn describe(adapter: &Adapter) -> String {
+    let info = &adapter.info;
+    let features = match features(adapter) {
+        used if used.is_empty() => "none".into(),
+        used => used.join(", "),
+    };
+    format!(
+        "{index}  {name} ({backend})
+   kind      {kind}; vendor {vendor:#06x}, device {device:#06x}
+   driver    {driver}
+   {limits}
+   features  {features} (of those that are made use of)
+{tuning}
+",
+        index = adapter.index,
+        name = info.name,
+        backend = info.backend,
+        kind = kind(adapter),
+        vendor = info.vendor,
+        device = info.device,
+        driver = driver(adapter),
+        limits = limits(&adapter.limits),
+        tuning = tuning::text(&caps(adapter), "   "),
+    )
+}
+
+fn limits(limits: &Limits) -> String {
+    format!(
+        "buffers   binding {}, buffer {}, offsets by {} B, {} in a shader
+   dispatch  {} workgroups a dimension, {} invocations in one, {} KiB of its memory",
+        mebibytes(limits.max_storage_buffer_binding_size),
+        mebibytes(limits.max_buffer_size),
+        limits.min_storage_buffer_offset_alignment,
+        limits.max_storage_buffers_per_shader_stage,
+        limits.max_compute_workgroups_per_dimension,
+        limits.max_compute_invocations_per_workgroup,
+        limits.max_compute_workgroup_storage_size >> 10,
+    )
+}
+
+/// What plans are made with on this adapter.
+fn caps(adapter: &Adapter) -> Caps {
+    Caps::new(&adapter.limits, adapter.class())
 }
 
 fn kind(adapter: &Adapter) -> &'static str {
@@ -91,7 +137,12 @@ fn features(adapter: &Adapter) -> Vec<String> {
         .collect()
 }
 
-/// The tuning class.
-fn class(adapter: &Adapter) -> String {
-    format!("{:?}", adapter.class()).to_lowercase()
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_version_of_wgpu_is_that_of_the_manifest() {
+        let manifest = include_str!("../../../Cargo.toml");
+        let wanted = format!("wgpu = {{ version = \"{}\"", super::WGPU);
+        assert_eq!(manifest.matches(&wanted).count(), 2, "{wanted}");
+    }
 }

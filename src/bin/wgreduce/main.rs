@@ -5,14 +5,19 @@ mod args;
 mod bench;
 mod device;
 mod devices;
+mod explain;
 mod failure;
+mod interrupt;
+mod manual;
 mod npy;
 mod onnx;
 mod output;
 mod plan;
 mod print;
 mod run;
+mod stream;
 mod tensor;
+mod tuning;
 
 use std::panic;
 use std::process::ExitCode;
@@ -33,9 +38,10 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            // Printing fails only where nobody reads.
-            let _ = usage.print();
-            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+            return match usage.print() {
+                Err(e) => failure::not_printed(e).report(),
+                Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            };
         }
     };
     let done = panic::catch_unwind(|| command(&cli)).unwrap_or(Err(Failure::Panic));
@@ -77,5 +83,7 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),
         Command::Bench(args) => bench::run(args, common),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
     }
 }

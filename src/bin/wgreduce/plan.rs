@@ -6,8 +6,10 @@ use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
 
 use crate::args::{self, Common, Operator, Shape};
 use crate::device::Device;
+use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
 use crate::run::with_options;
+use crate::tuning;
 
 /// Passes that are listed; JSON holds all of them.
 const SHOWN: usize = 20;
@@ -27,8 +29,8 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
     };
     let plan = Plan::new(&problem, &caps)?;
     let text = match args.json {
-        true => format!("{:#}", to_json(&device, &problem, &plan)),
-        false => describe(&device, &problem, &plan),
+        true => format!("{:#}", to_json(&device, &caps, &problem, &plan)),
+        false => describe(&device, &caps, &problem, &plan),
     };
     write_stdout(&format!("{}\n", text.trim_end()))
 }
@@ -85,14 +87,14 @@ fn refuse_foreign_options(args: &args::Plan) -> Result<(), Failure> {
     Err(Failure::Request(format!("{op} has no option {option}")))
 }
 
-fn describe(device: &str, problem: &Problem, plan: &Plan) -> String {
+fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String {
     let moved = bytes_moved(plan);
     let scratch = plan.scratch_bytes();
     let dims = canonical(problem);
-    let dims = if dims.is_empty() {
-        "nothing".into()
-    } else {
-        dims.join(", ")
+    let dims = match (problem.op().is_elementwise(), dims.is_empty()) {
+        (true, _) => "elementwise".into(),
+        (_, true) => "one element".into(),
+        _ => dims.join(", "),
     };
     let more = match plan.passes().len() {
         n if n > SHOWN => format!("\n... and {} passes more", n - SHOWN),
@@ -100,8 +102,11 @@ fn describe(device: &str, problem: &Problem, plan: &Plan) -> String {
     };
     let table = table(plan);
     format!(
-        "{problem}\non {device}\ncanonical: {dims}\n{table}{more}\n\
-         moves {moved} bytes, scratch {scratch} bytes"
+        "{problem}\non {device}\n{tuning}\ncanonical: {dims}\n{table}{more}\n\
+         moves {moved} bytes, scratch {scratch} bytes\n\n{explained}",
+        table = table.trim_fmt(),
+        tuning = tuning::text(caps, ""),
+        explained = explain(problem, plan),
     )
 }
 
@@ -139,7 +144,7 @@ fn canonical(problem: &Problem) -> Vec<String> {
         .collect()
 }
 
-fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
+fn to_json(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> Value {
     let outputs = problem.outputs();
     let outputs: Vec<Value> = outputs
         .iter()
@@ -152,6 +157,7 @@ fn to_json(device: &str, problem: &Problem, plan: &Plan) -> Value {
         "outputs": outputs,
         "canonical": canonical(problem),
         "device": device,
+        "tuning": tuning::json(&caps.tuning),
         "passes": plan.passes().iter().map(pass).collect::<Vec<_>>(),
         "bytes_moved": bytes_moved(plan),
         "scratch_bytes": plan.scratch_bytes(),

@@ -1,6 +1,8 @@
 //! A device to measure on: buffers that are the tool's own, passes that are timed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wgreduce::wgpu::{self, BufferUsages as U};
@@ -97,21 +99,58 @@ impl Gpu<'_> {
     /// A storage buffer with this data.
     pub fn upload(&self, data: &[u8]) -> Result<wgpu::Buffer, Failure> {
         let buffer = self.buffer(data.len() as u64, U::STORAGE | U::COPY_DST)?;
-        for (i, part) in data.chunks(UPLOAD_BYTES).enumerate() {
-            let at = (i * UPLOAD_BYTES) as u64;
+        self.write(&buffer, data, UPLOAD_BYTES)?;
+        Ok(buffer)
+    }
+
+    /// Writes to a buffer's start, so many bytes a submission, and waits.
+    pub fn write(&self, buffer: &wgpu::Buffer, data: &[u8], bytes: usize) -> Result<(), Failure> {
+        for (i, part) in data.chunks(bytes).enumerate() {
+            let at = (i * bytes) as u64;
             // Whole words only.
             let (words, rest) = part.split_at(part.len() / 4 * 4);
-            self.queue.write_buffer(&buffer, at, words);
+            self.queue.write_buffer(buffer, at, words);
             if !rest.is_empty() {
                 let mut word = [0; 4];
                 word[..rest.len()].copy_from_slice(rest);
                 self.queue
-                    .write_buffer(&buffer, at + words.len() as u64, &word);
+                    .write_buffer(buffer, at + words.len() as u64, &word);
             }
             self.queue.submit([]);
             self.wait()?;
         }
-        Ok(buffer)
+        Ok(())
+    }
+
+    /// Writes to a buffer's start through mapped buffers in turn, which the data fills, and waits.
+    pub fn stage(
+        &self,
+        buffer: &wgpu::Buffer,
+        data: &[u8],
+        ring: &[wgpu::Buffer],
+    ) -> Result<(), Failure> {
+        let bytes = ring[0].size();
+        for (i, part) in data.chunks(bytes as usize).enumerate() {
+            let chunk = &ring[i % ring.len()];
+            let ready = Arc::new(AtomicBool::new(false));
+            let seen = ready.clone();
+            chunk.map_async(wgpu::MapMode::Write, .., move |_| {
+                seen.store(true, Ordering::Release);
+            });
+            // Waits for this buffer's last copy, not for the other's.
+            while !ready.load(Ordering::Acquire) {
+                self.poll(wgpu::PollType::Poll)?;
+            }
+            match chunk.get_mapped_range_mut(..) {
+                Ok(mut view) => view.slice(..part.len()).copy_from_slice(part),
+                Err(e) => return Err(Failure::Device(format!("writing a buffer: {e}"))),
+            }
+            chunk.unmap();
+            let mut encoder = self.encoder();
+            encoder.copy_buffer_to_buffer(chunk, 0, buffer, i as u64 * bytes, part.len() as u64);
+            self.queue.submit([encoder.finish()]);
+        }
+        self.wait()
     }
 
     /// The first bytes of a buffer.
@@ -188,7 +227,7 @@ impl Gpu<'_> {
         Ok((ticks * f64::from(self.queue.get_timestamp_period())) as u64)
     }
 
-    fn encoder(&self) -> wgpu::CommandEncoder {
+    pub fn encoder(&self) -> wgpu::CommandEncoder {
         self.device.create_command_encoder(&Default::default())
     }
 
@@ -204,9 +243,14 @@ impl Gpu<'_> {
         Ok(data)
     }
 
-    /// Waits until the device has nothing left to do. wgpu panics here when it is lost.
+    /// Waits until the device has nothing left to do.
     fn wait(&self) -> Result<(), Failure> {
-        let poll = || self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.poll(wgpu::PollType::wait_indefinitely())
+    }
+
+    /// wgpu panics here when the device is lost.
+    fn poll(&self, how: wgpu::PollType) -> Result<(), Failure> {
+        let poll = || self.device.poll(how);
         match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Ok(_)) => Ok(()),
             _ => Err(Failure::Device("the device is lost".into())),
@@ -214,7 +258,7 @@ impl Gpu<'_> {
     }
 }
 
-fn median(mut values: Vec<u64>) -> Option<u64> {
+pub fn median(mut values: Vec<u64>) -> Option<u64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
 }

@@ -1,29 +1,11 @@
-//! The results as a page of its own: a chart of the shares, and the table.
+//! The results as a page of its own: charts and tables, and nothing that is fetched.
 
 use std::fmt::{Display, Write};
 
-use plotters::backend::SVGBackend;
-use plotters::chart::ChartBuilder;
-use plotters::drawing::IntoDrawingArea;
-use plotters::element::{PathElement, Rectangle, Text};
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{BLACK, Color, IntoFont, RGBColor, TextStyle};
-
-use super::report::{HEADER, Report, Row, cells};
-
-const WIDTH: u32 = 900;
-const ROW_HEIGHT: u32 = 20;
-/// For names, at the left, and for figures, at the right.
-const NAMES: u32 = 240;
-const FIGURES: i32 = 180;
-/// Size of text, as plotters counts it: 13 pixels.
-const TEXT: u32 = 16;
-/// Above the bars, for the axis.
-const AXIS: u32 = 30;
-
-/// Readable on black and on white.
-const BAR: RGBColor = RGBColor(0x3b, 0x82, 0xc4);
-const CEILING: RGBColor = RGBColor(0xd9, 0x4f, 0x3d);
+use super::Part;
+use super::charts::{self, Bar, COLOURS, Series, bars, lines, matrix};
+use super::peers::Figure;
+use super::report::{HEADER, Report, Row, cells, digits, or_dash, time};
 
 /// Text and lines take their colour from the page, light or dark.
 const STYLE: &str = "
@@ -31,6 +13,8 @@ const STYLE: &str = "
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6ea; --paper: #16161a; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: var(--ink); background: var(--paper); }
+h1, h2 { line-height: 1.2; }
+h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem; }
 svg { max-width: 100%; height: auto; }
 svg text { fill: var(--ink); }
 svg line, svg polyline[stroke='#000000'] { stroke: var(--faint); }
@@ -40,17 +24,17 @@ th, td { text-align: left; padding: .15rem .6rem; border-bottom: 1px solid var(-
 ";
 
 /// The page, or why it could not be drawn.
-pub fn page(report: &Report) -> Result<String, String> {
+pub fn page(report: &Report, peers: &[Figure]) -> Result<String, String> {
+    sections(report, peers).map_err(|e| format!("drawing a chart: {e}"))
+}
+
+type Error = Box<dyn std::error::Error>;
+
+fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let info = &report.info;
     let title = escaped(&format!("wgreduce on {} ({})", info.name, info.backend));
-    let chart = chart(&report.rows).map_err(|e| format!("drawing the chart: {e}"))?;
-    let notes: String = report
-        .notes()
-        .iter()
-        .map(|note| format!("<li>{}</li>\n", escaped(note)))
-        .collect();
     let driver = escaped(&report.driver());
-    Ok(format!(
+    let mut page = format!(
         "<!DOCTYPE html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
@@ -58,75 +42,173 @@ pub fn page(report: &Report) -> Result<String, String> {
 <title>{title}</title>
 <style>{STYLE}</style>
 <h1>{title}</h1>
-<p>Driver: {driver}. Bandwidth of each case, inputs and outputs once, as a share of what a plain
-kernel reaches on the same device at the same time: one that reads, or for Min one that copies.
-</p>
-{chart}
-<ul>
-{notes}</ul>
-<div class=\"scroll\">
-{table}</div>
-</html>
-",
-        table = table(&report.rows),
-    ))
-}
-
-fn chart(rows: &[Row]) -> Result<String, Box<dyn std::error::Error>> {
-    let mut svg = String::new();
-    let height = AXIS + 20 + ROW_HEIGHT * rows.len() as u32;
-    let most = rows.iter().filter_map(Row::ratio).fold(1.0, f64::max);
-    let bottom = rows.len() as f64;
-    {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
-        let mut chart = ChartBuilder::on(&root)
-            .margin(10)
-            .margin_right(FIGURES)
-            .top_x_label_area_size(AXIS)
-            .y_label_area_size(NAMES)
-            .build_cartesian_2d(0.0..100.0 * most, 0.0..bottom)?;
-        chart
-            .configure_mesh()
-            .disable_y_mesh()
-            .disable_y_axis()
-            .x_labels(8)
-            .x_label_formatter(&|share| format!("{share:.0}%"))
-            .label_style(("sans-serif", TEXT))
-            .light_line_style(BLACK.mix(0.0))
-            .draw()?;
-        // The axis points up, the rows go down.
-        let middle = |i: usize| bottom - i as f64 - 0.5;
-        let share = |row: &Row| 100.0 * row.ratio().unwrap_or(0.0);
-        chart.draw_series(rows.iter().enumerate().map(|(i, row)| {
-            let corners = [(0.0, middle(i) - 0.35), (share(row), middle(i) + 0.35)];
-            Rectangle::new(corners, BAR.filled())
-        }))?;
-        let ceiling = vec![(100.0, 0.0), (100.0, bottom)];
-        chart.draw_series([PathElement::new(ceiling, CEILING.stroke_width(2))])?;
-        chart.draw_series(rows.iter().enumerate().map(|(i, row)| {
-            let text = format!("{}\u{a0}", row.case);
-            Text::new(text, (0.0, middle(i)), anchored(HPos::Right))
-        }))?;
-        chart.draw_series(rows.iter().enumerate().map(|(i, row)| {
-            let at = share(row).max(100.0 * most);
-            Text::new(figures(row), (at, middle(i)), anchored(HPos::Left))
-        }))?;
-        root.present()?;
+<p>Driver: {driver}. Every result was compared with the CPU reference, byte for byte, before it was
+timed. Bandwidth counts inputs and outputs once. The ceiling is what plain kernels reach on the same
+device at the same time: kernels that only read, or for Min only copy.</p>
+"
+    );
+    page += &share_section(report)?;
+    page += &growth_section(report)?;
+    page += &peers_section(report, peers)?;
+    page += "<h2>Notes</h2>\n<ul>\n";
+    for note in report.notes() {
+        page += &format!("<li>{}</li>\n", escaped(&note));
     }
-    Ok(svg)
+    page += "</ul>\n<h2>All cases</h2>\n<div class=\"scroll\">\n";
+    page += &table(&report.rows);
+    Ok(page + "</div>\n</html>\n")
 }
 
-fn anchored(side: HPos) -> TextStyle<'static> {
-    let style = TextStyle::from(("sans-serif", TEXT).into_font());
-    style.pos(Pos::new(side, VPos::Center))
+/// The shapes that are there for several types as a matrix, the others as bars.
+fn share_section(report: &Report) -> Result<String, Error> {
+    let cases: Vec<&Row> = report.rows(Part::Catalogue).collect();
+    let alike = |row: &Row| {
+        let same =
+            |other: &&&Row| (&other.case.name, other.case.op) == (&row.case.name, row.case.op);
+        cases.iter().filter(same).count()
+    };
+    let (several, single): (Vec<&Row>, Vec<&Row>) = cases.iter().partition(|row| alike(row) > 1);
+    let mut text = String::new();
+    for command in distinct(several.iter().map(|row| row.case.command())) {
+        let rows: Vec<&Row> = of_command(&several, command).collect();
+        let names = distinct(rows.iter().map(|row| row.case.name.to_string()));
+        let dtypes = distinct(rows.iter().map(|row| row.case.dtype.to_string()));
+        let share = |row: usize, col: usize| {
+            let is =
+                |r: &&&Row| (&*r.case.name, r.case.dtype.name()) == (&names[row], &dtypes[col]);
+            rows.iter().find(is).and_then(|row| row.ratio())
+        };
+        text += &format!("<h2>Share of the ceiling: {command}, by shape and type</h2>\n");
+        text += &matrix(&names, &dtypes, share)?;
+    }
+    if !single.is_empty() {
+        let bar = |row: &&Row| Bar {
+            name: row.case.to_string(),
+            value: 100.0 * row.ratio().unwrap_or(0.0),
+            figures: figures(row),
+            colour: COLOURS[0],
+        };
+        text += "<h2>Share of the ceiling: more shapes</h2>\n";
+        text += &bars(
+            &single.iter().map(bar).collect::<Vec<_>>(),
+            Some(100.0),
+            "%",
+        )?;
+    }
+    Ok(text)
+}
+
+/// Bandwidth and time against size.
+fn growth_section(report: &Report) -> Result<String, Error> {
+    let sizes: Vec<&Row> = report.rows(Part::Size).collect();
+    if sizes.len() < 2 {
+        return Ok(String::new());
+    }
+    let (mut bandwidth, mut times) = (Vec::new(), Vec::new());
+    for (command, colour) in distinct(sizes.iter().map(|row| row.case.command()))
+        .into_iter()
+        .zip(COLOURS)
+    {
+        let points = |of: &dyn Fn(&Row) -> Option<f64>| -> Vec<(f64, f64)> {
+            let rows = of_command(&sizes, command);
+            rows.filter_map(|row| Some((row.bytes as f64, of(row)?)))
+                .collect()
+        };
+        let series = |name: String, points, dots, colour| Series {
+            name,
+            points,
+            colour,
+            dots,
+        };
+        bandwidth.push(series(command.into(), points(&Row::gbps), true, colour));
+        let wall = |row: &Row| Some(row.measured.as_ref().ok()?.wall_ns as f64);
+        times.push(series(command.into(), points(&wall), true, colour));
+        if let Some(fit) = report.fit(command) {
+            let fitted = points(&|row| Some(fit.ns(row.bytes).max(1.0)));
+            let name = format!("{command}, fitted");
+            times.push(series(name, fitted, false, colour));
+        }
+    }
+    let first = sizes[0].case.command();
+    let ceiling = of_command(&sizes, first).map(|row| (row.bytes as f64, row.ceiling_gbps));
+    bandwidth.push(Series {
+        name: "read ceiling, of 64 MiB".into(),
+        points: ceiling.collect(),
+        colour: charts::CEILING,
+        dots: false,
+    });
+    let gbps = |value: f64| format!("{} GB/s", digits(value));
+    let mut text = "<h2>Bandwidth against size: one flat row, float32</h2>\n".to_string();
+    text += &lines(&bandwidth, false, &gbps)?;
+    text += "<h2>Wall time against size</h2>\n";
+    text += &lines(&times, true, &|ns| time(ns as u64))?;
+    Ok(text)
+}
+
+/// A chart an operator and type that peers were measured with.
+fn peers_section(report: &Report, peers: &[Figure]) -> Result<String, Error> {
+    let mut text = String::new();
+    let names = distinct(peers.iter().map(|figure| figure.peer.as_str()));
+    let kinds = peers
+        .iter()
+        .map(|figure| (figure.op.as_str(), figure.dtype.as_str()));
+    for (op, dtype) in distinct(kinds) {
+        let ours = report.rows(Part::Catalogue);
+        let ours = ours.filter(|row| (row.case.command(), row.case.dtype.name()) == (op, dtype));
+        let mut chart = Vec::new();
+        for row in ours {
+            let of_case = |figure: &&Figure| {
+                (&*figure.case, &*figure.op, &*figure.dtype) == (&*row.case.name, op, dtype)
+            };
+            let mut theirs = peers.iter().filter(of_case).peekable();
+            if theirs.peek().is_none() {
+                continue;
+            }
+            let gbps = |ns: u64| row.bytes as f64 / ns as f64;
+            let bar = |name: &str, ns: u64, colour| Bar {
+                name: format!("{} {name}", row.case.name),
+                value: gbps(ns),
+                figures: format!("{} GB/s, {}", digits(gbps(ns)), time(ns)),
+                colour,
+            };
+            let own = row.measured.as_ref().ok().map(|t| t.ns());
+            chart.extend(own.map(|ns| bar("wgreduce", ns, COLOURS[0])));
+            chart.extend(theirs.map(|figure| {
+                let which = names.iter().position(|name| *name == figure.peer);
+                let colour = COLOURS[1 + which.unwrap_or(0) % (COLOURS.len() - 1)];
+                bar(&figure.peer, figure.ns, colour)
+            }));
+        }
+        if !chart.is_empty() {
+            text += &format!("<h2>Beside others: {op} {dtype}</h2>\n");
+            text += &bars(&chart, None, " GB/s")?;
+        }
+    }
+    Ok(text)
+}
+
+fn of_command<'a>(rows: &[&'a Row], command: &str) -> impl Iterator<Item = &'a Row> {
+    let rows = rows.iter().copied();
+    rows.filter(move |row| row.case.command() == command)
+}
+
+/// Each once, in the order of their first places.
+fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    let mut distinct = Vec::new();
+    for item in all {
+        if !distinct.contains(&item) {
+            distinct.push(item);
+        }
+    }
+    distinct
 }
 
 fn figures(row: &Row) -> String {
     let [_, _, _, gpu, wall, gbps, ..] = cells(row);
     match (&row.measured, gpu.as_str()) {
-        (Err(_), _) => "\u{a0}wrong".into(),
-        (Ok(_), "-") => format!("\u{a0}{gbps} GB/s, {wall}"),
-        (Ok(_), _) => format!("\u{a0}{gbps} GB/s, {gpu}"),
+        (Err(_), _) => "wrong".into(),
+        (Ok(_), "-") => format!("{gbps} GB/s, {wall}"),
+        (Ok(_), _) => format!("{gbps} GB/s, {gpu}"),
     }
 }
 
@@ -135,7 +217,10 @@ fn table(rows: &[Row]) -> String {
     push_cells(&mut text, "th", HEADER);
     for row in rows {
         text += "<tr>";
-        push_cells(&mut text, "td", cells(row));
+        let mut cells = cells(row);
+        // Without the bar of characters.
+        cells[6] = or_dash(row.ratio().map(|share| format!("{:.0}%", 100.0 * share)));
+        push_cells(&mut text, "td", cells);
     }
     text + "</table>\n"
 }

@@ -4,11 +4,15 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use wgreduce::wgpu::AdapterInfo;
 
+use super::Part;
 use super::catalogue::Case;
 use super::gpu::Timing;
+use super::growth::{self, Fit};
 
 /// Cells of the small bar.
 const BAR: usize = 8;
+/// From here on time must grow with size.
+const LINEAR_BYTES: u64 = 4 << 20;
 
 pub const HEADER: [&str; 9] = [
     "case",
@@ -27,11 +31,14 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// A line each.
     pub ceilings: Vec<String>,
+    /// What host data reaches at best, if anything was run from it.
+    pub staging_gbps: Option<f64>,
     /// Cases that the device has no room for, with the reason.
     pub left_out: Vec<String>,
 }
 
 pub struct Row {
+    pub part: Part,
     pub case: Case,
     /// A line a dispatch.
     pub plan: Vec<String>,
@@ -43,6 +50,22 @@ pub struct Row {
     pub cpu_ns: u64,
     /// Of the kind and the time of the case.
     pub ceiling_gbps: f64,
+    pub cost: Cost,
+    pub host: Option<Host>,
+}
+
+/// What a call costs the CPU; medians.
+#[derive(Clone, Copy)]
+pub struct Cost {
+    pub plan_ns: u64,
+    /// Of recording a bound reduction into an encoder.
+    pub encode_ns: u64,
+}
+
+/// From host data to host data, upload and readback included; the median.
+#[derive(Clone, Copy)]
+pub struct Host {
+    pub ns: u64,
 }
 
 impl Row {
@@ -56,9 +79,30 @@ impl Row {
     pub fn ratio(&self) -> Option<f64> {
         Some(self.gbps()? / self.ceiling_gbps)
     }
+
+    /// From host data.
+    pub fn host_gbps(&self) -> Option<f64> {
+        Some(self.bytes as f64 / self.host?.ns as f64)
+    }
+
+    fn wall(&self) -> Option<(u64, u64)> {
+        let timing = self.measured.as_ref().ok()?;
+        Some((self.bytes, timing.wall_ns))
+    }
 }
 
 impl Report {
+    pub fn rows(&self, part: Part) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.part == part)
+    }
+
+    /// The line through the wall times of an operator's sizes.
+    pub fn fit(&self, command: &str) -> Option<Fit> {
+        let sizes = self.rows(Part::Size);
+        let of = sizes.filter(|row| row.case.command() == command);
+        Fit::new(&of.filter_map(Row::wall).collect::<Vec<_>>())
+    }
+
     pub fn json(&self) -> String {
         let rows: Vec<Value> = self.rows.iter().map(|row| self.row_json(row)).collect();
         format!("{:#}\n", Value::from(rows))
@@ -66,6 +110,8 @@ impl Report {
 
     fn row_json(&self, row: &Row) -> Value {
         let timing = row.measured.as_ref().ok();
+        let fit = self.fit(row.case.command());
+        let fit = fit.filter(|_| row.part == Part::Size);
         json!({
             "case": row.case.name,
             "op": row.case.command(),
@@ -85,6 +131,11 @@ impl Report {
             "ratio": row.ratio(),
             "verified": row.measured.is_ok(),
             "cpu_ns": row.cpu_ns,
+            "plan_ns": row.cost.plan_ns,
+            "encode_ns": row.cost.encode_ns,
+            "end_to_end_ns": row.host.map(|host| host.ns),
+            "staging_gbps": row.host.and(self.staging_gbps),
+            "fit_wall_ns": fit.map(|fit| fit.ns(row.bytes)),
         })
     }
 
@@ -94,17 +145,37 @@ impl Report {
     }
 
     pub fn text(&self) -> String {
-        let notes: String = self
-            .notes()
-            .iter()
-            .map(|note| format!("{note}\n"))
-            .collect();
-        format!("{}\n\n{notes}", table(&self.rows).trim_fmt())
+        let mut text = String::new();
+        let parts = [
+            ("", table(self.rows(Part::Catalogue))),
+            ("from host data to host data", self.host_table()),
+            ("cost growth: one flat row, by wall time", self.size_table()),
+            (
+                "edges: time per byte beside the one below",
+                self.edge_table(),
+            ),
+        ];
+        for (title, table) in parts.into_iter().filter(|(_, table)| !table.is_empty()) {
+            if !title.is_empty() {
+                text += &format!("{title}\n");
+            }
+            text += &format!("{}\n\n", table.trim_fmt());
+        }
+        for note in self.notes() {
+            text += &format!("{note}\n");
+        }
+        text
     }
 
-    /// The ceilings; what was wrong, and what was left out.
+    /// The ceilings; growth; what was wrong, and what was left out.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.ceilings.clone();
+        notes.extend(
+            ["argmin", "reduce-min"]
+                .iter()
+                .filter_map(|op| self.growth_note(op)),
+        );
+        notes.extend(self.cost_note());
         for row in &self.rows {
             if let Err(difference) = &row.measured {
                 notes.push(format!("wrong: {}: {difference}", row.case));
@@ -113,29 +184,148 @@ impl Report {
         notes.extend(self.left_out.iter().map(|case| format!("left out: {case}")));
         notes
     }
+
+    /// The fitted line, and the size that is farthest from it.
+    fn growth_note(&self, command: &str) -> Option<String> {
+        let fit = self.fit(command)?;
+        let farthest = |large: bool| {
+            let sizes = self
+                .rows(Part::Size)
+                .filter(|r| r.case.command() == command);
+            let off = sizes.filter(|row| (row.bytes >= LINEAR_BYTES) == large);
+            let off = off.filter_map(|row| Some((row, off_line(row, &fit)?)));
+            let off = off.max_by(|a, b| a.1.ln().abs().total_cmp(&b.1.ln().abs()))?;
+            Some(format!("{:.2}x it at {}", off.1, off.0.case.name))
+        };
+        Some(format!(
+            "growth of {command}: {} and {} GB/s\n  farthest from this line: {} below 4 MiB, {} above",
+            time(fit.floor_ns.max(0.0) as u64),
+            digits(1.0 / fit.ns_a_byte),
+            or_dash(farthest(false)),
+            or_dash(farthest(true)),
+        ))
+    }
+
+    /// The CPU's part, at its median and at its worst.
+    fn cost_note(&self) -> Option<String> {
+        let line = |what: &str, of: &dyn Fn(&Row) -> u64| {
+            let mut rows: Vec<&Row> = self.rows.iter().collect();
+            rows.sort_by_key(|row| of(row));
+            let (median, worst) = (rows.get(rows.len() / 2)?, rows.last()?);
+            let [median, most] = [median, worst].map(|row| time(of(row)));
+            Some(format!("{what} {median} (most: {most}, {})", worst.case))
+        };
+        let plan = line("planning", &|row| row.cost.plan_ns)?;
+        let encode = line("encoding", &|row| row.cost.encode_ns)?;
+        Some(format!("on the CPU: {plan}\n  {encode}"))
+    }
+
+    fn host_table(&self) -> Table {
+        let mut table = plain(["case", "op", "MB", "wall", "GB/s", "of staging copy", "GPU"]);
+        for row in self.rows.iter().filter(|row| row.host.is_some()) {
+            let gbps = row.host_gbps();
+            let ratio = gbps.zip(self.staging_gbps).map(|(gbps, most)| gbps / most);
+            table.add_row([
+                row.case.name.to_string(),
+                row.case.command().into(),
+                digits(row.bytes as f64 / 1e6),
+                or_dash(row.host.map(|host| time(host.ns))),
+                or_dash(gbps.map(digits)),
+                or_dash(ratio.map(share)),
+                or_dash(row.measured.as_ref().ok().map(|t| time(t.ns()))),
+            ]);
+        }
+        align_right(&mut table, 2..7);
+        table
+    }
+
+    fn size_table(&self) -> Table {
+        let mut table = plain([
+            "elements",
+            "op",
+            "GPU",
+            "wall",
+            "fitted",
+            "wall/fitted",
+            "GB/s",
+        ]);
+        for row in self.rows(Part::Size) {
+            let timing = row.measured.as_ref().ok();
+            let fit = self.fit(row.case.command());
+            let off = fit.and_then(|fit| off_line(row, &fit));
+            table.add_row([
+                row.case.name.to_string(),
+                row.case.command().into(),
+                or_dash(timing.and_then(|t| t.gpu_ns).map(time)),
+                or_dash(timing.map(|t| time(t.wall_ns))),
+                or_dash(fit.map(|fit| time(fit.ns(row.bytes).max(0.0) as u64))),
+                or_dash(off.map(|off| format!("{off:.2}"))),
+                or_dash(row.gbps().map(digits)),
+            ]);
+        }
+        align_right(&mut table, 2..7);
+        table
+    }
+
+    /// A line an edge and operator: what a byte costs at it and above it, the one below being 1.
+    fn edge_table(&self) -> Table {
+        let mut table = plain(["edge", "op", "below", "GB/s", "at", "above"]);
+        let rows: Vec<&Row> = self.rows(Part::Edge).collect();
+        let at = |row: &Row| (growth::edge(&row.case).to_string(), row.case.command());
+        for rows in rows.chunk_by(|a, b| at(a) == at(b)) {
+            let step = |row: Option<&&Row>| {
+                let (below, row) = (rows[0].gbps()?, row?.gbps()?);
+                Some(format!("{:.2}x", below / row))
+            };
+            table.add_row([
+                growth::edge(&rows[0].case).to_string(),
+                rows[0].case.command().into(),
+                format!("{:?}", rows[0].case.shapes[0]),
+                or_dash(rows[0].gbps().map(digits)),
+                or_dash(step(rows.get(1))),
+                or_dash(step(rows.get(2))),
+            ]);
+        }
+        align_right(&mut table, 3..6);
+        table
+    }
 }
 
-fn table(rows: &[Row]) -> Table {
+/// How many times the fitted time a size took.
+fn off_line(row: &Row, fit: &Fit) -> Option<f64> {
+    let (bytes, ns) = row.wall()?;
+    Some(ns as f64 / fit.ns(bytes))
+}
+
+fn plain<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(HEADER);
-    for row in rows {
-        table.add_row(cells(row));
-    }
-    for number in [3, 4, 5, 7] {
+    table.set_header(header);
+    table
+}
+
+pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+    for number in columns {
         if let Some(column) = table.column_mut(number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+}
+
+fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
+    let mut table = plain(HEADER);
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    align_right(&mut table, [3, 4, 5, 7]);
     table
 }
 
 /// A row of the table, under [`HEADER`].
 pub fn cells(row: &Row) -> [String; 9] {
     let timing = row.measured.as_ref().ok();
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     [
-        row.case.name.into(),
+        row.case.name.to_string(),
         row.case.command().into(),
         row.case.dtype.to_string(),
         or_dash(timing.and_then(|t| t.gpu_ns).map(time)),
@@ -147,8 +337,12 @@ pub fn cells(row: &Row) -> [String; 9] {
     ]
 }
 
+pub fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".into())
+}
+
 /// `1.23 ms`.
-fn time(ns: u64) -> String {
+pub fn time(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
         ..1e6 => (ns / 1e3, "us"),
@@ -159,7 +353,7 @@ fn time(ns: u64) -> String {
 }
 
 /// Three of them.
-fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     match value {
         ..9.995 => format!("{value:.2}"),
         ..99.95 => format!("{value:.1}"),
@@ -180,6 +374,24 @@ mod tests {
     use crate::bench::catalogue::catalogue;
     use wgreduce::wgpu::{Backend, DeviceType};
 
+    /// As wide as rows get.
+    fn row(case: Case) -> Row {
+        Row {
+            part: Part::Catalogue,
+            case,
+            plan: Vec::new(),
+            bytes: 9_999 * 999_000_000,
+            measured: Err("not yet".into()),
+            cpu_ns: 999_000,
+            ceiling_gbps: 1100.0,
+            cost: Cost {
+                plan_ns: 999_000,
+                encode_ns: 999_000,
+            },
+            host: None,
+        }
+    }
+
     #[test]
     fn the_table_of_the_whole_catalogue_fits_a_hundred_columns() {
         let slow = Timing {
@@ -187,21 +399,11 @@ mod tests {
             wall_ns: 999_000_000,
         };
         let row = |(i, case)| Row {
-            case,
-            plan: Vec::new(),
-            bytes: 9_999 * 999_000_000,
             measured: if i == 0 { Err("x".into()) } else { Ok(slow) },
-            cpu_ns: 999_000,
-            ceiling_gbps: 1100.0,
+            ..row(case)
         };
-        let table = table(
-            &catalogue()
-                .into_iter()
-                .enumerate()
-                .map(row)
-                .collect::<Vec<_>>(),
-        );
-        let text = table.trim_fmt();
+        let rows: Vec<Row> = catalogue().into_iter().enumerate().map(row).collect();
+        let text = table(rows.iter()).trim_fmt();
         assert!(
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
@@ -216,14 +418,11 @@ mod tests {
         let report = Report {
             info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
             rows: vec![Row {
-                case: catalogue()[0].clone(),
-                plan: Vec::new(),
-                bytes: 1,
                 measured: Err("at [0]: expected 1, got 2".into()),
-                cpu_ns: 1,
-                ceiling_gbps: 1.0,
+                ..row(catalogue()[0].clone())
             }],
             ceilings: Vec::new(),
+            staging_gbps: None,
             left_out: vec!["huge: no room".into()],
         };
         let rows: Value = serde_json::from_str(&report.json()).unwrap();

@@ -1,0 +1,253 @@
+//! Measures cases: verifies each, times it, and measures the device's ceilings between them. Knows
+//! nothing of how results are shown.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use wgreduce::wgpu::{Buffer, BufferUsages};
+use wgreduce::{
+    Bound, Buffers, DType, Error, Op, Output, Plan, Problem, Reducer, Reduction, Tensor, reference,
+};
+
+use super::ceiling::{Ceiling, Kind};
+use super::gpu::{Gpu, Repeats, median};
+use super::report::{Cost, Host, Report, Row};
+use super::staging::Staging;
+use super::{Asked, Part};
+use crate::args::{Bench, Common};
+use crate::failure::Failure;
+
+/// Cases between two rounds of the ceilings.
+const CASES_A_ROUND: usize = 4;
+const FULL: Repeats = Repeats {
+    warm_up: 2,
+    least: 5,
+    most: 15,
+    enough: Duration::from_millis(500),
+};
+const QUICK: Repeats = Repeats {
+    most: 7,
+    enough: Duration::from_millis(250),
+    ..FULL
+};
+/// Of what the CPU does alone, in microseconds each.
+const CPU_REPEATS: usize = 25;
+
+pub fn measure(
+    reducer: &Reducer,
+    asked: &[Asked],
+    args: &Bench,
+    common: &Common,
+) -> Result<Report, Failure> {
+    let gpu = Gpu::new(reducer)?;
+    let bench = Measuring {
+        reducer,
+        gpu: &gpu,
+        repeats: if args.quick { QUICK } else { FULL },
+        common,
+        progress: progress(asked.len(), common),
+    };
+    let mut staging = Staging::default();
+    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
+    for asked in asked.chunk_by(|a, b| compared_with(a) == compared_with(b)) {
+        let mut ceiling = Ceiling::new(&gpu, compared_with(&asked[0]))?;
+        for asked in asked.chunks(CASES_A_ROUND) {
+            let begin = rows.len();
+            bench.round(asked, &mut rows, &mut left_out)?;
+            let gbps = ceiling.measure()?;
+            for row in &mut rows[begin..] {
+                row.ceiling_gbps = gbps;
+            }
+            if rows[begin..].iter().any(|row| row.host.is_some()) {
+                staging.measure(&gpu)?;
+            }
+        }
+        lines.push(ceiling.line());
+    }
+    lines.extend(staging.line());
+    bench.progress.finish_and_clear();
+    match (rows.is_empty(), left_out.first()) {
+        (true, Some(why)) => Err(Failure::Request(why.clone())),
+        _ => Ok(Report {
+            info: reducer.adapter_info().clone(),
+            rows,
+            ceilings: lines,
+            staging_gbps: staging.gbps(),
+            left_out,
+        }),
+    }
+}
+
+fn compared_with(asked: &Asked) -> Kind {
+    match asked.case.op.is_elementwise() {
+        true => Kind::Copy,
+        false => Kind::Read,
+    }
+}
+
+/// What all cases are measured with.
+struct Measuring<'a> {
+    reducer: &'a Reducer,
+    gpu: &'a Gpu<'a>,
+    repeats: Repeats,
+    common: &'a Common,
+    progress: ProgressBar,
+}
+
+impl Measuring<'_> {
+    /// A few cases. A wrong request is one that exceeds the device's limits.
+    fn round(
+        &self,
+        asked: &[Asked],
+        rows: &mut Vec<Row>,
+        left_out: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        for asked in asked {
+            self.progress.set_message(asked.case.to_string());
+            match self.row(asked) {
+                Ok(row) => rows.push(row),
+                Err(Failure::Request(why)) => left_out.push(format!("{}: {why}", asked.case)),
+                Err(failure) => return Err(failure),
+            }
+            self.progress.inc(1);
+        }
+        Ok(())
+    }
+
+    /// Verifies a case and, if it is right, times it.
+    fn row(&self, asked: &Asked) -> Result<Row, Failure> {
+        let (gpu, case) = (self.gpu, &asked.case);
+        let problem = case.problem().map_err(Error::from)?;
+        let problem = problem.nan(self.common.nan.into());
+        let reduction = self.reducer.prepare(&problem)?;
+        let outputs = problem.outputs();
+        let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+        let targets = outputs.iter().map(|o| gpu.buffer(o.bytes(), storage));
+        let targets: Vec<Buffer> = targets.collect::<Result<_, _>>()?;
+        let inputs = case.inputs();
+        let sources = inputs.iter().map(|data| gpu.upload(data));
+        let sources: Vec<Buffer> = sources.collect::<Result<_, _>>()?;
+        let bound = reduction.bind(Buffers {
+            inputs: &whole(&sources),
+            outputs: &whole(&targets),
+            scratch: None,
+        })?;
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let (expected, cpu) = reference(&problem, &inputs)?;
+        gpu.time(|pass| bound.record(pass))?;
+        let measured = match first_difference(gpu, &outputs, &expected, &targets)? {
+            Some(difference) => Err(difference),
+            None => Ok(gpu.measure(self.repeats, |pass| bound.record(pass))?),
+        };
+        let cost = self.cost(&problem, &bound);
+        drop((bound, sources, targets));
+        let host = match asked.part == Part::Catalogue && is_run_from_host(&problem) {
+            true => Some(self.host(&reduction, &inputs)?),
+            false => None,
+        };
+        let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+        Ok(Row {
+            part: asked.part,
+            case: case.clone(),
+            plan: labels(&reduction),
+            bytes: sizes.chain(outputs.iter().map(Output::bytes)).sum(),
+            measured,
+            cpu_ns: cpu.as_nanos() as u64,
+            ceiling_gbps: 0.0,
+            cost,
+            host,
+        })
+    }
+
+    /// What a call costs the CPU, apart from waiting.
+    fn cost(&self, problem: &Problem, bound: &Bound) -> Cost {
+        let plan = || {
+            let start = Instant::now();
+            // It was made before: it can be made again.
+            let _ = black_box(Plan::new(problem, self.reducer.caps()));
+            start.elapsed().as_nanos() as u64
+        };
+        let encode = || {
+            let mut encoder = self.gpu.encoder();
+            let start = Instant::now();
+            bound.encode(&mut encoder);
+            start.elapsed().as_nanos() as u64
+        };
+        let repeated = |once: &dyn Fn() -> u64| {
+            let times = (0..CPU_REPEATS).map(|_| once()).collect();
+            median(times).unwrap_or(0)
+        };
+        Cost {
+            plan_ns: repeated(&plan),
+            encode_ns: repeated(&encode),
+        }
+    }
+
+    /// Runs from host data to host data.
+    fn host(&self, reduction: &Reduction, inputs: &[&[u8]]) -> Result<Host, Failure> {
+        let mut times = Vec::new();
+        // The first run makes the buffers.
+        for _ in 0..=self.repeats.least {
+            let start = Instant::now();
+            black_box(reduction.run_bytes_blocking(inputs)?);
+            times.push(start.elapsed().as_nanos() as u64);
+        }
+        let ns = median(times.split_off(1)).unwrap_or(0).max(1);
+        Ok(Host { ns })
+    }
+}
+
+/// Data moves the same whatever its type, and what is done with it.
+fn is_run_from_host(problem: &Problem) -> bool {
+    problem.dtype() == DType::F32 && matches!(problem.op(), Op::ArgMin | Op::Min)
+}
+
+fn whole(buffers: &[Buffer]) -> Vec<Tensor<'_>> {
+    buffers.iter().map(|b| b.slice(..).into()).collect()
+}
+
+/// What should come out, and how long the reference took for it.
+fn reference(problem: &Problem, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
+    let start = Instant::now();
+    let expected = reference::evaluate(problem, inputs).map_err(Error::from)?;
+    Ok((expected, start.elapsed()))
+}
+
+/// Where the device's results differ from what was expected.
+fn first_difference(
+    gpu: &Gpu,
+    outputs: &[Output],
+    expected: &[Vec<u8>],
+    targets: &[Buffer],
+) -> Result<Option<String>, Failure> {
+    for ((output, expected), target) in outputs.iter().zip(expected).zip(targets) {
+        let actual = gpu.download(target, output.bytes())?;
+        if let Some(difference) = reference::first_difference(output, expected, &actual) {
+            return Ok(Some(difference.to_string()));
+        }
+    }
+    Ok(None)
+}
+
+/// Kernels and grids, a dispatch each.
+fn labels(reduction: &Reduction) -> Vec<String> {
+    let passes = reduction.plan().passes().iter();
+    let label = |pass: &wgreduce::Pass| {
+        let [x, y, _] = pass.workgroups;
+        format!("{} on {x}x{y}", pass.label())
+    };
+    passes.map(label).collect()
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn progress(len: usize, common: &Common) -> ProgressBar {
+    if common.quiet {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} (about {eta} left)");
+    let bar = ProgressBar::new(len as u64);
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,51 @@
+//! What the scripts in benches/peers measured, read from their JSON.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// What a peer reached in a case.
+#[derive(Clone, Debug)]
+pub struct Figure {
+    pub peer: String,
+    pub case: String,
+    pub op: String,
+    pub dtype: String,
+    /// By its GPU's clock, or else the wall's.
+    pub ns: u64,
+}
+
+/// The right results of all files, in their order. Wrong ones and refusals are left out.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Figure>, Failure> {
+    let mut figures = Vec::new();
+    for path in paths {
+        read_one(path, &mut figures)?;
+    }
+    Ok(figures)
+}
+
+fn read_one(path: &Path, figures: &mut Vec<Figure>) -> Result<(), Failure> {
+    let text = fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let rows: Vec<Value> = serde_json::from_slice(&text)
+        .map_err(|e| Failure::file(path, format_args!("is no list of a peer's: {e}")))?;
+    for (i, row) in rows.iter().enumerate() {
+        let text = |name: &str| {
+            let no = || Failure::file(path, format!("row {i} has no {name}, as a peer's must"));
+            row[name].as_str().map(str::to_owned).ok_or_else(no)
+        };
+        let [peer, case, op, dtype] = [text("peer")?, text("case")?, text("op")?, text("dtype")?];
+        let ns = row["gpu_ns"].as_u64().or(row["wall_ns"].as_u64());
+        let ns = ns.filter(|_| row["verified"] == true);
+        figures.extend(ns.map(|ns| Figure {
+            peer,
+            case,
+            op,
+            dtype,
+            ns,
+        }));
+    }
+    Ok(())
+}

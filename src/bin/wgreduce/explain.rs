@@ -1,0 +1,200 @@
+//! Draws a plan, so that a reader sees how a reduction works: which buffer is read by which pass,
+//! and how each kind of kernel walks it. Knows what plans show of themselves, nothing else.
+
+use std::fmt::Write;
+
+use wgreduce::{Family, Kernel, Pass, Plan, Problem, Slot};
+
+/// Stages that are drawn.
+const SHOWN: usize = 12;
+
+/// Neighbouring passes that do the same to different parts.
+struct Stage<'a> {
+    first: usize,
+    passes: &'a [Pass],
+}
+
+/// The drawing, and a paragraph a kernel family.
+pub fn explain(problem: &Problem, plan: &Plan) -> String {
+    let stages = stages(plan);
+    let mut text = format!("{}\n\nwho reads what\n", segments(problem));
+    let mut last = Vec::new();
+    for stage in stages.iter().take(SHOWN) {
+        let read = read(&stage.passes[0]);
+        // What the stage above has written needs no second line.
+        if read != last {
+            let _ = writeln!(text, "  {}", names(&read));
+        }
+        stage.draw(&mut text);
+        last = vec![stage.passes[0].dst.slot];
+        let _ = writeln!(text, "  {}", names(&last));
+    }
+    if stages.len() > SHOWN {
+        let _ = writeln!(text, "  ... and {} stages more", stages.len() - SHOWN);
+    }
+    text += "\nhow they walk\n";
+    let mut told = Vec::new();
+    for kernel in stages.iter().map(|stage| &stage.passes[0].kernel) {
+        if !told.contains(&kernel.family) {
+            told.push(kernel.family);
+            text += &walk(kernel);
+        }
+    }
+    text.trim_end().into()
+}
+
+/// What is reduced, in words.
+fn segments(problem: &Problem) -> String {
+    if problem.op().is_elementwise() {
+        return "Every output element is chosen among the inputs' elements at its place; an input \
+                of size 1\nthere lends its one element to all places."
+            .into();
+    }
+    let dims = problem.dims();
+    let product = |reduced: bool| -> u64 {
+        let sizes = dims.iter().filter(|d| d.reduced == reduced);
+        sizes.map(|d| d.size).product()
+    };
+    let (segments, len) = (product(false), product(true));
+    let lie = match dims.iter().rposition(|d| d.reduced) {
+        Some(at) if at + 1 == dims.len() => "neighbours in memory",
+        Some(_) => "apart in memory, their neighbours belonging to other segments",
+        None => "their own segments",
+    };
+    format!(
+        "Segments: {segments}, of {len} elements each, of which one is chosen. The elements of \
+         one are\n{lie}."
+    )
+}
+
+fn stages(plan: &Plan) -> Vec<Stage<'_>> {
+    let alike = |a: &Pass, b: &Pass| {
+        a.kernel.family == b.kernel.family && a.dst.slot == b.dst.slot && read(a) == read(b)
+    };
+    let mut first = 0;
+    let chunks = plan.passes().chunk_by(alike);
+    let stage = |passes: &'_ [Pass]| {
+        first += passes.len();
+        (first - passes.len(), passes.len())
+    };
+    let places: Vec<(usize, usize)> = chunks.map(stage).collect();
+    let of = |(first, count): (usize, usize)| Stage {
+        first,
+        passes: &plan.passes()[first..first + count],
+    };
+    places.into_iter().map(of).collect()
+}
+
+/// The buffers a pass reads.
+fn read(pass: &Pass) -> Vec<Slot> {
+    let zipped = pass.zip.iter().flat_map(|(_, views)| views);
+    let views = pass.indices.iter().chain(&pass.src).chain(zipped);
+    views.map(|view| view.slot).collect()
+}
+
+fn names(slots: &[Slot]) -> String {
+    let name = |slot: &Slot| match slot {
+        Slot::Input(i) => format!("[input {i}]"),
+        Slot::Output(i) => format!("[output {i}]"),
+        Slot::Records => "[records: a key and an index for each part of a segment]".into(),
+        Slot::Temp(i) => format!("[scratch {i}]"),
+    };
+    slots.iter().map(name).collect::<Vec<_>>().join(" ")
+}
+
+impl Stage<'_> {
+    fn draw(&self, text: &mut String) {
+        let count = self.passes.len();
+        let passes = match count {
+            1 => format!("pass {}", self.first),
+            _ => format!("passes {} to {}", self.first, self.first + count - 1),
+        };
+        let kernel = &self.passes[0].kernel;
+        let sum = |of: &dyn Fn(&Pass) -> u64| -> u64 { self.passes.iter().map(of).sum() };
+        let groups = sum(&|pass| pass.workgroups.iter().map(|&n| u64::from(n)).product());
+        let most = self.passes.iter().map(|pass| pass.iterations).max();
+        let _ = write!(
+            text,
+            "    |  {passes}: {}, workgroups: {groups} of {}\n    |  \
+             reads {} bytes, writes {}, at most {} iterations an invocation\n    v\n",
+            kernel.family.name(),
+            kernel.workgroup,
+            sum(&Pass::src_bytes),
+            sum(&Pass::dst_bytes),
+            most.unwrap_or(0),
+        );
+    }
+}
+
+/// How a family maps memory, left to right, to lanes, which are invocations.
+fn walk(kernel: &Kernel) -> String {
+    let lanes = kernel.lanes;
+    let text = match kernel.family {
+        Family::Rows if lanes == 1 => {
+            "rows: one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block
+        only the least key is kept, and where the block was; the element is found at the end.
+          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|cccccccccccc|
+          lane    000000000000 111111111111 222222222222
+"
+            .into()
+        }
+        Family::Rows if kernel.chunked => format!(
+            "rows: {lanes} lanes share a segment, or a slice of one, each a run of its own; then a \
+             tree\n        in workgroup memory finds the best of them.
+          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|
+          lane    000111222333 444555666777
+"
+        ),
+        Family::Rows => format!(
+            "rows: {lanes} lanes share a segment, or a slice of one, and walk it abreast; then a \
+             tree\n        in workgroup memory finds the best of them.
+          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|
+          lane    012301230123 456745674567
+"
+        ),
+        Family::ShortRows => "short_rows: a lane takes whole segments of a few vec4, one after \
+             another.
+          memory |aaaa|bbbb|cccc|dddd|
+          lane    0000 0000 1111 1111
+"
+        .into(),
+        Family::Columns | Family::Strips => {
+            let vecs = match kernel.family {
+                Family::Strips => "two neighbouring vec4",
+                _ => "one vec4",
+            };
+            format!(
+                "{}: a lane takes {vecs} of columns, row by row, and keeps the best of\n        \
+                 each. Narrow rows are laid side by side; tall ones are cut into slices.
+          row 0  |a b c d|e f g h|
+          row 1  |a b c d|e f g h|
+          lane    0 0 0 0 1 1 1 1
+",
+                kernel.family.name()
+            )
+        }
+        Family::Each => "each: a lane takes the segments of one output word, element by element.
+          memory |aa|bb|cc|dd|
+          lane    00 11 22 33
+"
+        .into(),
+        Family::Finish => format!(
+            "finish: the records of a segment, lanes: {lanes}; the least key wins, of equal ones \
+             the index\n        that the tie rule wants.
+          records |a0 a1 a2 a3|b0 b1 b2 b3|
+          output  |     a     |     b     |
+"
+        ),
+        Family::Gather => "gather: the elements that the indices point to.\n".into(),
+        Family::Fill => "fill: the same element everywhere; nothing is read.\n".into(),
+        Family::ZipWords => "zip_words: a lane takes the elements of one output word.\n".into(),
+        Family::ZipVecs => "zip_vecs: a lane takes a vec4 of each input and writes one.
+          a      |aaaa|aaaa|aaaa|
+          b      |bbbb|bbbb|bbbb|
+          lane    0000 1111 2222
+"
+        .into(),
+        other => format!("{}: see shaders/{0}.wgsl\n", other.name()),
+    };
+    format!("  {}\n", text.trim_end())
+}

@@ -1,0 +1,37 @@
+//! What shells and `man` are told of the tool: made of the same definition that clap parses by.
+
+use clap::{Command, CommandFactory};
+
+use crate::args::{Cli, Completions, Man};
+use crate::failure::{Failure, write_stdout};
+
+pub fn completions(args: &Completions) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "wgreduce", &mut script);
+    write_stdout(&String::from_utf8_lossy(&script))
+}
+
+pub fn man(args: &Man) -> Result<(), Failure> {
+    let mut tool = Cli::command();
+    // Without this, commands know neither their full names nor the options of all.
+    tool.build();
+    let command = match &args.command {
+        None => tool,
+        Some(name) => match tool.find_subcommand(name) {
+            Some(command) => command.clone().display_name(format!("wgreduce-{name}")),
+            None => return Err(unknown(name, &tool)),
+        },
+    };
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(command)
+        .manual("wgreduce")
+        .render(&mut page);
+    rendered.map_err(|e| Failure::Request(format!("the man page: {e}")))?;
+    write_stdout(&String::from_utf8_lossy(&page))
+}
+
+fn unknown(name: &str, tool: &Command) -> Failure {
+    let names: Vec<&str> = tool.get_subcommands().map(Command::get_name).collect();
+    let why = format!("no command {name:?}; there are: {}", names.join(", "));
+    Failure::Request(why)
+}

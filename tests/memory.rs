@@ -1,0 +1,101 @@
+//! Memory, counted to the byte: wgpu's noop device has its buffers in memory, and this process an
+//! allocator that counts and can be told where to end. Needs no adapter.
+
+use cap::Cap;
+use std::alloc::System;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use wgreduce::wgpu;
+use wgreduce::{DType, Error, Problem, Reducer};
+
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+const MIB: usize = 1 << 20;
+
+/// Tests that count do so alone.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn reducer() -> Reducer {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+    let instance = wgpu::Instance::new(descriptor);
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+    let opened = pollster::block_on(adapter.expect("noop").request_device(&Default::default()));
+    let (device, queue) = opened.expect("a device");
+    Reducer::new(&device, &queue).expect("a reducer")
+}
+
+/// The identity of so many MiB: a result as large, from no input.
+fn fill(mib: u64) -> Problem {
+    let columns = mib * MIB as u64 / 8;
+    Problem::reduce_min(DType::F64, &[0, columns], &[0]).expect("a problem")
+}
+
+/// Runs with only so many more MiB to be had.
+fn with_mib<T>(more: usize, run: impl FnOnce() -> T) -> T {
+    let limit = MEMORY.allocated() + more * MIB;
+    MEMORY.set_limit(limit).expect("a limit above what is used");
+    let result = run();
+    MEMORY.set_limit(usize::MAX).expect("no limit");
+    result
+}
+
+#[test]
+fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
+    let _alone = alone();
+    let reducer = reducer();
+    let idle = reducer.prepare(&fill(96)).expect("a reduction");
+    assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
+    let reduction = reducer.prepare(&fill(48)).expect("a reduction");
+    // Less than a buffer needs; far more once the idle ones are gone.
+    let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
+    assert_eq!(outputs.expect("room was made")[0].len(), 48 * MIB);
+
+    // Where nothing can be freed, once more is enough.
+    drop((idle, reduction));
+    let reduction = reducer.prepare(&fill(48)).expect("a reduction");
+    let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
+    match outputs {
+        Err(Error::OutOfMemory { bytes, .. }) => assert_eq!(bytes, 48 * MIB as u64),
+        other => panic!("{:?}", other.map(drop)),
+    }
+    // And the device lives on.
+    assert!(reduction.run_bytes_blocking(&[&[]]).is_ok());
+}
+
+#[test]
+fn ten_thousand_runs_of_all_kinds_take_no_more_memory_than_a_hundred() {
+    let _alone = alone();
+    let reducer = reducer();
+    let problem = Problem::arg_min(DType::F32, &[3, 50], 1).expect("a problem");
+    let kept = reducer.prepare(&problem).expect("a reduction");
+    let once = |i: usize| match i % 5 {
+        0 => drop(kept.run_bytes_blocking(&[&[0; 600]]).expect("a run")),
+        1 => drop(pollster::block_on(kept.run_bytes(&[&[0; 600]])).expect("a run")),
+        2 => assert!(kept.run_bytes_blocking(&[&[0; 599]]).is_err()),
+        3 => {
+            let mut future = Box::pin(kept.run_bytes(&[&[0; 600]]));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let _ = future.as_mut().poll(&mut context);
+        }
+        _ => {
+            let reduction = reducer.prepare(&problem).expect("a reduction");
+            drop(reduction.run_bytes_blocking(&[&[0; 600]]).expect("a run"));
+        }
+    };
+    let after = |runs| {
+        (0..runs).for_each(once);
+        // What was dropped is freed by the next run that waits.
+        once(0);
+        MEMORY.allocated()
+    };
+    after(100);
+    let before = after(100);
+    let grown = after(10_000).saturating_sub(before);
+    // A leak of a byte a run would be 10,000.
+    assert!(grown < 4096, "{grown} bytes more after 10,000 runs");
+}

@@ -1,0 +1,304 @@
+//! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
+//! no adapter; `gpu.rs` holds the devices' partial results to these.
+
+#[path = "common/seeds.rs"]
+mod seeds;
+
+use seeds::{Bits, part, tensor};
+use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Every way to reduce dimension 1 of `shape`.
+fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
+    let mut all = Vec::new();
+    for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+        for make in [Problem::arg_min, Problem::arg_max] {
+            for last in [false, true] {
+                for values in [false, true] {
+                    let problem = make(dtype, &shape, 1).and_then(|p| p.select_last_index(last));
+                    let problem = problem.and_then(|p| p.with_values(values));
+                    all.push(problem.expect("a problem").nan(nan));
+                }
+            }
+        }
+        for make in [Problem::reduce_min, Problem::reduce_max] {
+            all.push(make(dtype, &shape, &[1]).expect("a problem").nan(nan));
+        }
+    }
+    all
+}
+
+/// Merges all partial results, two at a time, whichever chance picks.
+fn merged(mut parts: Vec<Partial>, bits: &mut Bits) -> Result<Partial, PartialError> {
+    while parts.len() > 1 {
+        let other = parts.swap_remove(bits.next() as usize % parts.len());
+        let i = bits.next() as usize % parts.len();
+        parts[i].merge(&other)?;
+    }
+    Ok(parts.remove(0))
+}
+
+#[test]
+fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
+    let mut bits = Bits::new(41);
+    for dtype in DType::ALL {
+        for (seed, shape) in [[8, 57, 1], [1, 300, 8], [3, 20, 5]]
+            .into_iter()
+            .enumerate()
+        {
+            let input = tensor(dtype, shape, seed as u64);
+            for (i, whole) in variants(dtype, shape).into_iter().enumerate() {
+                let expected = reference::evaluate(&whole, &[&input])?;
+                let cuts = seeds::cuts(shape[1], 1 + i as u64 % 6, &mut bits);
+                let parts = variants_of(&cuts, dtype, shape, &input, i)?;
+                let all = merged(parts, &mut bits)?;
+                assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
+                assert_eq!(all.outputs(), whole.outputs());
+                assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The partial results of variant `i` between cuts.
+fn variants_of(
+    cuts: &[u64],
+    dtype: DType,
+    [outer, len, inner]: [u64; 3],
+    input: &[u8],
+    i: usize,
+) -> Result<Vec<Partial>, wgreduce::Error> {
+    let ranges = cuts.windows(2).map(|w| w[0]..w[1]);
+    let partial = |range: std::ops::Range<u64>| {
+        let shape = [outer, range.end - range.start, inner];
+        let problem = variants(dtype, shape).swap_remove(i);
+        let data = part(dtype, [outer, len, inner], range.clone(), input);
+        Partial::from_reference(&problem, range.start, &data)
+    };
+    ranges.map(partial).collect()
+}
+
+#[test]
+fn merging_is_associative_commutative_and_idempotent() -> Outcome {
+    let shape = [8, 60, 2];
+    for dtype in [DType::F32, DType::F16, DType::U8, DType::F64] {
+        let input = tensor(dtype, shape, 3);
+        for i in 0..variants(dtype, shape).len() {
+            let [a, b, c] = &variants_of(&[0, 13, 14, 60], dtype, shape, &input, i)?[..] else {
+                return Err("three parts".into());
+            };
+            let merge = |a: &Partial, b: &Partial| -> Result<Partial, PartialError> {
+                let mut both = a.clone();
+                both.merge(b)?;
+                Ok(both)
+            };
+            assert_eq!(merge(a, b)?, merge(b, a)?);
+            assert_eq!(merge(&merge(a, b)?, c)?, merge(a, &merge(b, c)?)?);
+            assert_eq!(merge(&merge(a, b)?, b)?, merge(a, b)?);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn parts_of_no_elements_change_nothing_and_alone_give_the_empty_result() -> Outcome {
+    let nans = [f32::NAN; 3];
+    let empty = Problem::reduce_min(DType::F32, &[0], &[0])?.nan(NanPolicy::Ignore);
+    let full = Problem::reduce_min(DType::F32, &[3], &[0])?.nan(NanPolicy::Ignore);
+    let none = Partial::from_reference(&empty, 0, &[])?;
+    assert_eq!(f32::from_bytes(&none.finish()?[0]), [f32::INFINITY]);
+    assert_eq!(Partial::from_bytes(&none.to_bytes())?, none);
+    // Of only NaNs the result is a NaN, not the infinity of no elements.
+    let some = Partial::from_reference(&full, 0, f32::bytes(&nans))?;
+    for (mut a, b) in [(none.clone(), some.clone()), (some.clone(), none.clone())] {
+        a.merge(&b)?;
+        assert_eq!(a, some);
+        assert!(f32::from_bytes(&a.finish()?[0])[0].is_nan());
+    }
+    let mut twice = none.clone();
+    twice.merge(&none)?;
+    assert_eq!(twice, none);
+    Ok(())
+}
+
+#[test]
+fn scattered_axes_are_cut_along_any_reduced_axis() -> Outcome {
+    let shape = [6u64, 4, 10];
+    let input = tensor(DType::BF16, shape, 9);
+    let whole = Problem::reduce_max(DType::BF16, &shape, &[0, 2])?;
+    let expected = reference::evaluate(&whole, &[&input])?;
+    let mut parts = Vec::new();
+    for (begin, end) in [(0, 1), (1, 6)] {
+        let rows = &input[begin * 80..end * 80];
+        for (left, right) in [(0, 7), (7, 10)] {
+            let part = part(
+                DType::BF16,
+                [(end - begin) as u64 * 4, 10, 1],
+                left..right,
+                rows,
+            );
+            let shape = [(end - begin) as u64, 4, right - left];
+            let problem = Problem::reduce_max(DType::BF16, &shape, &[0, 2])?;
+            parts.push(Partial::from_reference(&problem, 0, &part)?);
+        }
+    }
+    assert_eq!(merged(parts, &mut Bits::new(1))?.finish()?, expected);
+    Ok(())
+}
+
+#[test]
+fn indices_count_from_the_start_of_the_whole_in_64_bits() -> Outcome {
+    let problem = Problem::arg_max(DType::U8, &[3], 0)?;
+    let far = (1u64 << 40) + 5;
+    let mut all = Partial::from_reference(&problem, far, &[1, 9, 9])?;
+    all.merge(&Partial::from_reference(&problem, 0, &[1, 2, 3])?)?;
+    assert_eq!(i64::from_bytes(&all.finish()?[0]), [far as i64 + 1]);
+
+    let narrow = problem.clone().index_type(IndexType::U32)?;
+    let near = Partial::from_reference(&narrow, u64::from(u32::MAX) - 1, &[1, 9, 9])?;
+    assert_eq!(u32::from_bytes(&near.finish()?[0]), [u32::MAX]);
+    let beyond = Partial::from_reference(&narrow, u64::from(u32::MAX), &[1, 9, 9])?;
+    let error = beyond.finish().expect_err("out of range");
+    assert_eq!(
+        error.to_string(),
+        "index 4294967296 of output 0 does not fit uint32"
+    );
+
+    let error = Partial::from_reference(&problem, i64::MAX as u64 - 2, &[1, 9, 9]);
+    let error = error.expect_err("an offset that overflows").to_string();
+    assert!(
+        error.contains("3 elements at offset 9223372036854775805"),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
+fn partial_results_of_other_problems_do_not_merge() -> Outcome {
+    let data = [1u8; 12];
+    let of =
+        |problem: Result<Problem, wgreduce::ProblemError>| -> Result<Partial, wgreduce::Error> {
+            let problem = problem?;
+            Partial::from_reference(&problem, 0, &data[..problem.input_bytes(0) as usize])
+        };
+    let base = || Problem::arg_min(DType::U8, &[3, 2], 0);
+    let others = [
+        (
+            Problem::arg_max(DType::U8, &[3, 2], 0),
+            "the operator is ArgMax, not ArgMin",
+        ),
+        (
+            Problem::arg_min(DType::I8, &[3, 2], 0),
+            "the element type is I8, not U8",
+        ),
+        (
+            Ok(base()?.nan(NanPolicy::Ignore)),
+            "the NaN policy is Ignore, not Propagate",
+        ),
+        (
+            base()?.select_last_index(true),
+            "select_last_index is true, not false",
+        ),
+        (
+            base()?.index_type(IndexType::I32),
+            "the index type is Some(I32), not Some(I64)",
+        ),
+        (
+            base()?.with_values(true),
+            "the presence of values is true, not false",
+        ),
+        (
+            Problem::arg_min(DType::U8, &[2, 3], 0),
+            "the output's shape is [1, 3], not [1, 2]",
+        ),
+    ];
+    for (other, message) in others {
+        let mut ours = of(base())?;
+        let before = ours.clone();
+        let error = ours.merge(&of(other)?).expect_err(message).to_string();
+        assert!(error.ends_with(message), "{error}");
+        assert_eq!(ours, before);
+    }
+    let nothing = Problem::min(DType::U8, &[[3]])?;
+    let error = Partial::from_reference(&nothing, 0, &data[..3]).expect_err("no reduction");
+    assert!(
+        error
+            .to_string()
+            .starts_with("Min of this problem reduces nothing")
+    );
+    Ok(())
+}
+
+#[test]
+fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1)?.with_values(true)?;
+    let data = f32::bytes(&[1.0f32, 2.0, 3.0, -0.0, 0.0, f32::NAN]).to_vec();
+    let good = Partial::from_reference(&problem, 0, &data)?.to_bytes();
+    assert_eq!(good.len(), 16 + 2 * 8 + 2 * 24);
+    let changed = |at: usize, to: &[u8]| {
+        let mut bytes = good.clone();
+        bytes[at..at + to.len()].copy_from_slice(to);
+        let error = Partial::from_bytes(&bytes).expect_err("changed bytes");
+        error.to_string()
+    };
+    assert!(changed(0, b"X").contains("begin with"));
+    assert!(changed(4, &[2]).contains("layout 2"));
+    for (at, what) in [
+        (5, "operator"),
+        (6, "element type"),
+        (7, "index type"),
+        (8, "flag"),
+        (9, "reserved byte"),
+        (11, "reserved byte"),
+    ] {
+        let error = changed(at, &[0xee]);
+        assert!(
+            error.contains(&format!("impossible {what} at byte {at}: 0xee")),
+            "{error}"
+        );
+    }
+    // Rank and dimensions that claim more than there is, or more than 64 bits count.
+    for (at, to) in [
+        (12, &[3][..]),
+        (12, &[0xff; 4]),
+        (16, &[3]),
+        (16, &[0xff; 8]),
+        (16, &[0xff; 16]),
+        (20, &[1]),
+    ] {
+        let error = changed(at, to);
+        assert!(error.contains("bytes where their header says"), "{error}");
+    }
+    // A key with bits below the element, an index beyond 2^63, an element of another key.
+    assert!(changed(32, &[1]).contains("key at byte 32"));
+    assert!(changed(47, &[0x80]).contains("index at byte 40"));
+    assert!(changed(48, &[1]).contains("element at byte 48"));
+    assert!(changed(52, &[1]).contains("element at byte 48"));
+    for end in 0..good.len() {
+        assert!(Partial::from_bytes(&good[..end]).is_err(), "{end}");
+    }
+    Ok(())
+}
+
+#[test]
+fn any_bytes_are_read_as_they_are_written_or_refused() {
+    let mut bits = Bits::new(5);
+    let problem = Problem::reduce_max(DType::I16, &[4, 3], &[1]).expect("a problem");
+    let data = tensor(DType::I16, [4, 3, 1], 1);
+    let good = Partial::from_reference(&problem, 0, &data)
+        .expect("partial")
+        .to_bytes();
+    for _ in 0..20_000 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + bits.next() % 3 {
+            let at = bits.next() as usize % bytes.len();
+            bytes[at] = bits.next() as u8;
+        }
+        if let Ok(partial) = Partial::from_bytes(&bytes) {
+            assert_eq!(partial.to_bytes(), bytes);
+            partial.finish().expect("a result");
+        }
+    }
+}
