@@ -89,6 +89,7 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod staging;
 mod stream;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
@@ -102,7 +103,7 @@ pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,
 };
-pub use reducer::{Reducer, Reduction, Times};
+pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;
 pub use wgpu;
 
