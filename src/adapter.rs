@@ -86,6 +86,8 @@ impl AdapterChoice {
     fn in_words(&self) -> String {
         match self {
             AdapterChoice::Auto => "at all".into(),
+            // What stands for a number too large to be held.
+            AdapterChoice::Index(usize::MAX) => "of so large a number".into(),
             AdapterChoice::Index(i) => format!("number {i}"),
             AdapterChoice::Backend(b) => format!("of backend {b}"),
             AdapterChoice::Name(n) => format!("named {n:?}"),

@@ -4,8 +4,8 @@
 //! Knows wgpu's rules of life and nothing of reductions.
 
 use crate::Error;
-use futures::channel::oneshot;
-use futures::future::FutureExt;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -252,11 +252,31 @@ impl Context {
         after: Option<wgpu::SubmissionIndex>,
         deadline: Option<Deadline>,
     ) -> Result<(), Error> {
-        let timeout = deadline.and_then(|d| d.left());
-        match (wait(&self.device, after, timeout), deadline) {
-            (Err(message), _) => Err(self.lose(message)),
-            (Ok(false), Some(deadline)) => Err(deadline.missed()),
-            (Ok(_), _) => Ok(()),
+        match deadline {
+            None => wait(&self.device, after).map_err(|message| self.lose(message)),
+            Some(deadline) => self.wait_in_time(after, deadline),
+        }
+    }
+
+    /// Not by a timeout of wgpu's: in wgpu 30 a wait that is late just when another thread's work
+    /// is found done panics, and that work's callbacks are lost with it.
+    fn wait_in_time(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+        deadline: Deadline,
+    ) -> Result<(), Error> {
+        let mut told = self.ask_waiter(after);
+        let mut pause = Duration::from_micros(10);
+        loop {
+            match told.try_recv() {
+                Ok(None) if deadline.left() == Some(Duration::ZERO) => {
+                    return Err(deadline.missed());
+                }
+                Ok(None) => std::thread::sleep(pause),
+                Ok(Some(waited)) => return self.waited(Ok(waited)),
+                Err(gone) => return self.waited(Err(gone)),
+            }
+            pause = (pause * 2).min(Duration::from_millis(1));
         }
     }
 
@@ -265,17 +285,25 @@ impl Context {
         match drive {
             Drive::Here(deadline) => self.wait_until(after, deadline),
             Drive::Caller => Ok(()),
-            Drive::Thread => {
-                let (tell, told) = oneshot::channel();
-                let waiter = self.waiter.get_or_init(|| start_waiter(&self.device));
-                // A thread that ended, or never began, drops what was sent to it.
-                let sent = waiter.send((tell, after)).is_ok();
-                match told.await {
-                    Ok(waited) if sent => waited.map_err(|message| self.lose(message)),
-                    _ => Err(self.lose("it stopped answering".into())),
-                }
-            }
+            Drive::Thread => self.waited(self.ask_waiter(after).await),
         }
+    }
+
+    /// Has the thread wait, and is told by it.
+    fn ask_waiter(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+    ) -> oneshot::Receiver<Result<(), String>> {
+        let (tell, told) = oneshot::channel();
+        let waiter = self.waiter.get_or_init(|| start_waiter(&self.device));
+        // A thread that ended, or never began, drops what is sent to it.
+        let _ = waiter.send((tell, after));
+        told
+    }
+
+    fn waited(&self, told: Result<Result<(), String>, oneshot::Canceled>) -> Result<(), Error> {
+        let told = told.unwrap_or_else(|_| Err("it stopped answering".into()));
+        told.map_err(|message| self.lose(message))
     }
 }
 
@@ -292,7 +320,7 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     let device = device.clone();
     let run = move || {
         while let Ok((waiting, after)) = receiver.recv() {
-            let waited = wait(&device, after, None).map(|_| ());
+            let waited = wait(&device, after);
             // Nobody listens if the future was dropped.
             let _ = waiting.send(waited.clone());
             if let Err(message) = waited {
@@ -308,22 +336,19 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     sender
 }
 
-/// Waits until a submission is done, the latest if none is named, or the time is up; whether it
-/// was in time. wgpu panics here when the device is lost.
+/// Waits until a submission is done, the latest if none is named. wgpu panics here when the device
+/// is lost.
 fn wait(
     device: &wgpu::Device,
     submission_index: Option<wgpu::SubmissionIndex>,
-    timeout: Option<Duration>,
-) -> Result<bool, String> {
+) -> Result<(), String> {
     let until = wgpu::PollType::Wait {
         submission_index,
-        timeout,
+        timeout: None,
     };
     let poll = || device.poll(until);
     match catch_unwind(AssertUnwindSafe(poll)) {
-        Ok(Ok(_)) => Ok(true),
-        Ok(Err(wgpu::PollError::Timeout)) => Ok(false),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(waited) => waited.map(drop).map_err(|error| error.to_string()),
         Err(panic) => Err(panic_message(&*panic)),
     }
 }
@@ -392,10 +417,7 @@ mod tests {
         assert!(mapping.as_mut().poll(&mut task).is_pending());
         buffer.destroy();
         let (tell, _) = waiting.recv().expect("a wait");
-        assert_eq!(
-            tell.send(wait(&context.device, None, None).map(|_| ())),
-            Ok(())
-        );
+        assert_eq!(tell.send(wait(&context.device, None)), Ok(()));
         match mapping.as_mut().poll(&mut task) {
             Poll::Ready(Err(Error::Device {
                 what: "a mapping",

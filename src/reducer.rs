@@ -703,7 +703,9 @@ impl Reduction {
         let bytes = workspace.inputs.iter().map(wgpu::Buffer::size).sum();
         let upload = || Upload::new(uploads, context, drive, bytes);
         let mut upload = self.reducer.shared.with_room(upload)?;
-        for (data, buffer) in inputs.iter().zip(&workspace.inputs) {
+        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let data = &data[..self.prepared.problem.input_bytes(i) as usize];
             upload.push(data, buffer).await?;
         }
         let (mut encoder, sent) = upload.finish();

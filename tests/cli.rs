@@ -331,6 +331,10 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("argmin f.npy --axes 0", "'--axes'"),
         ("argmin f.npy --check --device cpu", "--check"),
         ("argmin f.npy --device 999", "999"),
+        (
+            "argmin f.npy --device 999999999999999999999",
+            "--device 999999999999999999999: no adapter of so large a number;",
+        ),
         ("argmin f.npy --device NoSuchDevice", "NoSuchDevice"),
         ("min f.npy four.npy", "four.npy: input 1 of shape [4]"),
         (
@@ -452,6 +456,112 @@ fn links_and_pipes_are_written_through_not_replaced() {
     assert_eq!(parts(&reader.join().unwrap()).1, expected);
 }
 
+/// An .npy file of 400 x 500 floats with ties in every row and column.
+fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
+    let value = |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 25) as f32 - 64.0;
+    let bytes = |i| match big_endian {
+        true => value(i).to_be_bytes(),
+        false => value(i).to_le_bytes(),
+    };
+    let data: Vec<u8> = (0..200_000).flat_map(bytes).collect();
+    let descr = if big_endian { "'>f4'" } else { "'<f4'" };
+    npy(descr, fortran, "(400, 500)", &data)
+}
+
+/// On the CPU and on every adapter, what is read piece by piece gives what is read at once.
+#[test]
+fn files_larger_than_memory_are_read_piece_by_piece() {
+    let folder = Folder::new();
+    let (small, whole) = ("--memory 1", "--memory 100");
+    let devices = adapters(&folder)
+        .into_iter()
+        .map(|i| format!("--device {i}"));
+    let devices: Vec<String> = devices.chain(["--device cpu".into()]).collect();
+    for (fortran, big_endian) in [(false, false), (true, false), (false, true), (true, true)] {
+        folder.write("a.npy", &many(fortran, big_endian, 1));
+        folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
+        for (i, line) in [
+            "argmin a.npy --axis 0",
+            "argmax a.npy --axis 1 --select-last-index --index-type int32 --keepdims false",
+            "argmax a.npy --axis -2 --values values.npy",
+            "reduce-min a.npy --axes 0",
+            "reduce-max a.npy",
+            "min a.npy b.npy",
+            "max b.npy a.npy",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let device = &devices[i % devices.len()];
+            let done = |memory: &str| {
+                let output = folder.run(&format!("{line} -o out.npy {memory} {device}"));
+                let stderr = text(&output.stderr);
+                assert_eq!(output.status.code(), Some(0), "{line} {device}: {stderr}");
+                let values = line.contains("values").then(|| folder.read("values.npy"));
+                (folder.read("out.npy"), values, stderr)
+            };
+            let (expected, ours) = (done(whole), done(small));
+            assert!(ours.2.contains("piece by piece"), "{}", ours.2);
+            assert!(!expected.2.contains("piece by piece"), "{}", expected.2);
+            let same = |a: &[u8], b: &[u8]| in_c_order(a) == in_c_order(b);
+            assert!(same(&ours.0, &expected.0), "{line} {device}");
+            if let (Some(ours), Some(expected)) = (ours.1, expected.1) {
+                assert!(same(&ours, &expected), "values of {line} {device}");
+            }
+            let print = |memory| {
+                folder
+                    .run(&format!("{line} {memory} --quiet {device}"))
+                    .stdout
+            };
+            if !line.starts_with("m") {
+                assert_eq!(text(&print(small)), text(&print(whole)), "{line}");
+            }
+        }
+    }
+    for device in &devices[..devices.len() - 1] {
+        let line = format!("argmin a.npy --axis 1 {small} --check {device}");
+        let output = folder.run(&line);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("check: equal"));
+    }
+    folder.write("c.npy", &many(false, false, 1));
+    let mixed = folder.refused(&format!("min a.npy c.npy {small} --device cpu"));
+    assert!(
+        mixed.contains("a.npy: is in Fortran order and c.npy is not"),
+        "{mixed}"
+    );
+    let printed = folder.refused(&format!("min c.npy c.npy {small} --device cpu"));
+    assert!(printed.contains("name a file with -o"), "{printed}");
+}
+
+/// Data of an .npy file of two dimensions of 4-byte or 8-byte elements, and its header but for
+/// the order.
+fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
+    let (header, data) = parts(file);
+    let size = if header.contains("f4") || header.contains("i4") {
+        4
+    } else {
+        8
+    };
+    let rows = data.len() / size / columns(&header);
+    let plain = header.replace("True", "False");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if header.contains("False") {
+        return (plain, data);
+    }
+    let at = |i: usize| i % columns(&header) * rows + i / columns(&header);
+    let elements = (0..data.len() / size).flat_map(|i| &data[at(i) * size..][..size]);
+    let elements = elements.copied().collect();
+    (plain, elements)
+}
+
+/// Elements along the last dimension that the header names.
+fn columns(header: &str) -> usize {
+    let shape = header.split(['(', ')']).nth(1).unwrap();
+    let mut dims = shape.split(',').filter_map(|d| d.trim().parse().ok());
+    dims.next_back().unwrap_or(1)
+}
+
 #[test]
 fn standard_input_is_read_and_checked_like_a_file() {
     let folder = Folder::new();
@@ -497,6 +607,129 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
     assert_eq!(stderr, "");
+}
+
+/// A disk without room, as Linux has one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_in_one_line() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    let error = folder.refused("min in.npy -o /dev/full --device cpu --quiet");
+    let text = "error: /dev/full: cannot be written: No space left on device";
+    assert!(error.starts_with(text), "{error}");
+    for line in [
+        "min in.npy --device cpu --quiet",
+        "--help",
+        "devices --json",
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(line).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let stderr = self::text(&output.stderr);
+        let text = "error: standard output: No space left on device";
+        assert!(stderr.starts_with(text), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+    }
+}
+
+/// The tool in a shell that says something before: `ulimit -f 1; exec "$0" "$@"`.
+#[cfg(unix)]
+fn after(folder: &Folder, said: &str, line: &str) -> Command {
+    let tool = folder.command(line);
+    let mut command = Command::new("sh");
+    command.current_dir(folder.0.path());
+    command.args(["-c", &format!("{said}; exec \"$0\" \"$@\"")]);
+    command.arg(tool.get_program()).args(tool.get_args());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What does not fit ends in the midst of writing, as on a disk that fills up.
+#[cfg(unix)]
+#[test]
+fn a_file_that_grows_too_large_leaves_what_was_there() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
+    folder.write("out.npy", b"precious");
+    let line = "min in.npy -o out.npy --device cpu --quiet";
+    let output = after(&folder, "ulimit -f 1", line).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.starts_with("error: out.npy: cannot be written: "),
+        "{stderr}"
+    );
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert_eq!(folder.read("out.npy"), b"precious");
+    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+}
+
+/// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
+/// for somebody to read `pipe`.
+#[cfg(unix)]
+fn halfway(folder: &Folder, said: &str) -> std::process::Child {
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("out.npy", b"precious");
+    let made = Command::new("mkfifo")
+        .arg(folder.path("pipe"))
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let line = "argmin in.npy -o out.npy --values pipe --device cpu --quiet";
+    let child = after(folder, said, line).spawn().unwrap();
+    let began = std::time::Instant::now();
+    while folder.names().len() < 4 {
+        assert!(began.elapsed().as_secs() < 60, "{:?}", folder.names());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child
+}
+
+#[cfg(unix)]
+fn signal(child: &std::process::Child, name: &str) {
+    let id = child.id().to_string();
+    let sent = Command::new("kill")
+        .args(["-s", name, &id])
+        .status()
+        .unwrap();
+    assert!(sent.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
+    use std::os::unix::process::ExitStatusExt;
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let folder = Folder::new();
+        let child = halfway(&folder, ":");
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        // What called it sees that it was interrupted.
+        assert_eq!(output.status.signal(), Some(number), "{output:?}");
+        assert_eq!(text(&output.stderr), "error: interrupted\n");
+        assert!(output.stdout.is_empty());
+        assert_eq!(folder.read("out.npy"), b"precious");
+        assert_eq!(folder.names(), ["in.npy", "out.npy", "pipe"]);
+    }
+}
+
+/// As under nohup, or in the background of a script.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_that_was_ignored_before_stays_ignored() {
+    let folder = Folder::new();
+    let child = halfway(&folder, "trap '' HUP INT");
+    signal(&child, "HUP");
+    signal(&child, "INT");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(parts(&folder.read("pipe")).1, 1f32.to_le_bytes());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(parts(&folder.read("out.npy")).1, 0i64.to_le_bytes());
 }
 
 /// The commands' names, as the help lists them.

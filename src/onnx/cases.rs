@@ -55,7 +55,8 @@ pub struct CaseReport {
     pub name: String,
     /// What came of it.
     pub outcome: Outcome,
-    /// What was computed, also where it is not as expected.
+    /// What was computed, also where it is not as expected; nothing of a case of which a data set
+    /// could not be computed.
     pub computed: Vec<Computed>,
 }
 
@@ -155,18 +156,22 @@ impl Folder {
             true => Err(format!("no {DATA_SET}*")),
             false => Ok(()),
         };
-        // After a failure the others still run: what they compute can be saved.
         for set in data_sets.values() {
-            let outcome = set.compute(&model, evaluate).and_then(|outputs| {
-                let compared = set.compare(&outputs);
-                let names = model.outputs().map(str::to_owned);
-                computed.push(Computed {
-                    data_set: set.name.clone(),
-                    outputs: names.zip(outputs).collect(),
-                });
-                compared
+            let in_set = |reason| format!("{}/{reason}", set.name);
+            let outputs = match set.compute(&model, evaluate) {
+                Ok(outputs) => outputs,
+                Err(reason) => {
+                    computed.clear();
+                    return result.and(Err(in_set(reason)));
+                }
+            };
+            // After a difference the others still run: what they compute can be saved.
+            result = result.and(set.compare(&outputs).map_err(in_set));
+            let names = model.outputs().map(str::to_owned);
+            computed.push(Computed {
+                data_set: set.name.clone(),
+                outputs: names.zip(outputs).collect(),
             });
-            result = result.and(outcome.map_err(|reason| format!("{}/{reason}", set.name)));
         }
         result
     }
@@ -227,25 +232,35 @@ impl Folder {
 }
 
 impl CaseReport {
-    /// Writes what was computed to `dir/<case>/<data set>/output_M.pb`. Each file is written
-    /// beside its place and renamed, so none is ever half there.
+    /// What was computed as files: `dir/<case>/<data set>/output_M.pb`, each with its bytes.
+    pub fn files(&self, dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        for set in &self.computed {
+            let folder = dir.join(&self.name).join(&set.data_set);
+            let outputs = set.outputs.iter().enumerate();
+            files.extend(outputs.map(|(number, (name, tensor))| {
+                let path = folder.join(format!("output_{number}.pb"));
+                (path, tensor.encode(name))
+            }));
+        }
+        files
+    }
+
+    /// Writes [`CaseReport::files`]. Each file is written beside its place and renamed, so none
+    /// is ever half there.
     ///
     /// # Errors
     /// If a folder or file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<(), PathError> {
-        for set in &self.computed {
-            let folder = dir.join(&self.name).join(&set.data_set);
-            fs::create_dir_all(&folder).map_err(PathError::of(&folder))?;
-            for (number, (name, tensor)) in set.outputs.iter().enumerate() {
-                let path = folder.join(format!("output_{number}.pb"));
-                let beside = folder.join(format!(".output_{number}.pb.{}", std::process::id()));
-                let written = fs::write(&beside, tensor.encode(name));
-                let renamed = written.and_then(|()| fs::rename(&beside, &path));
-                if let Err(source) = renamed {
-                    // The first error is the one to tell.
-                    let _ = fs::remove_file(&beside);
-                    return Err(PathError { path, source });
-                }
+        for (path, bytes) in self.files(dir) {
+            let folder = path.parent().unwrap_or(dir);
+            fs::create_dir_all(folder).map_err(PathError::of(folder))?;
+            let beside = folder.join(format!(".{}.{}", file_name(&path), std::process::id()));
+            let written = fs::write(&beside, bytes);
+            if let Err(source) = written.and_then(|()| fs::rename(&beside, &path)) {
+                // The first error is the one to tell.
+                let _ = fs::remove_file(&beside);
+                return Err(PathError { path, source });
             }
         }
         Ok(())

@@ -232,7 +232,15 @@ pub enum OnnxError {
         /// How many there are.
         actual: u64,
     },
-    /// Data in a field that its element type does not use, or in two fields.
+    /// Data in `raw_data` and in the field of its element type as well.
+    #[error("{name:?} has data in raw_data and in {field}, where only one of them may have any")]
+    TwoDataFields {
+        /// The tensor.
+        name: String,
+        /// The element type's field.
+        field: &'static str,
+    },
+    /// Data in a field that its element type does not use.
     #[error("{name:?} has data in {field}, where {} has none", .dtype.onnx_name())]
     DataField {
         /// The tensor.

@@ -89,7 +89,10 @@ impl Tensor {
         let own = if raw { "raw_data" } else { typed_field(dtype) };
         let other = fields(&proto).into_iter().find(|f| f.1 > 0 && f.0 != own);
         if let Some((field, _)) = other {
-            return Err(OnnxError::DataField { name, dtype, field });
+            return Err(match field == typed_field(dtype) {
+                true => OnnxError::TwoDataFields { name, field },
+                false => OnnxError::DataField { name, dtype, field },
+            });
         }
         match raw {
             true => form.filled("raw_data", proto.raw_data.unwrap_or_default()),

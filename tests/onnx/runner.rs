@@ -217,6 +217,25 @@ fn a_refused_model_fails_with_the_reason_and_saves_nothing() {
 }
 
 #[test]
+fn a_case_of_which_one_data_set_is_refused_saves_nothing() {
+    let path = small("half-refused");
+    let set = path.join("test_data_set_1");
+    fs::create_dir(&set).unwrap();
+    fs::write(set.join("input_0.pb"), zeros(I32, &[2, 2]).encode("x0")).unwrap();
+    fs::write(set.join("input_1.pb"), tensor(&[1], &[1i64]).encode("x1")).unwrap();
+    let report = assert_fails(&path, "test_data_set_1/inputs: ");
+    assert!(report.computed.is_empty());
+    assert!(report.files(&path).is_empty());
+    // And a difference that came before is still the reason.
+    expect(&path, &tensor(&[2, 1], &[1f32, 3.]));
+    assert!(
+        assert_fails(&path, "output_0.pb: element [1, 0]")
+            .computed
+            .is_empty()
+    );
+}
+
+#[test]
 fn a_damaged_file_fails_by_its_name() {
     for file in [
         "test_data_set_0/input_0.pb",

@@ -205,12 +205,15 @@ fn data_in_a_foreign_field_or_in_two_is_refused() {
         double_data: vec![0.0],
         ..empty(F64, &[1])
     };
+    let refusal = refused(both);
+    let text = "\"t\" has data in raw_data and in double_data, where only one of them may have any";
+    assert_eq!(refusal.to_string(), text);
+    let field = "double_data";
     assert_eq!(
-        refused(both),
-        OnnxError::DataField {
+        refusal,
+        OnnxError::TwoDataFields {
             name: name(),
-            dtype: F64,
-            field: "double_data"
+            field
         }
     );
     let text = TensorProto {

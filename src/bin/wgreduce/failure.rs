@@ -67,6 +67,8 @@ impl From<Error> for Failure {
             Error::Problem(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
+            | Error::Source { .. }
+            | Error::Sink { .. }
             | Error::Limit { .. } => Failure::Request(error.to_string()),
             _ => Failure::Device(error.to_string()),
         }
@@ -82,9 +84,13 @@ pub fn say(line: &str) {
 pub fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(text.as_bytes());
-    match written.and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-        Err(e) => Err(Failure::Request(format!("standard output: {e}"))),
-        Ok(()) => Ok(()),
+    written.and_then(|()| stdout.flush()).map_err(not_printed)
+}
+
+/// What could not be written to stdout is lost, unless nobody wants it any more.
+pub fn not_printed(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::Request(format!("standard output: {error}")),
     }
 }

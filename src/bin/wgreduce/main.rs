@@ -7,6 +7,7 @@ mod device;
 mod devices;
 mod explain;
 mod failure;
+mod interrupt;
 mod manual;
 mod npy;
 mod onnx;
@@ -14,6 +15,7 @@ mod output;
 mod plan;
 mod print;
 mod run;
+mod stream;
 mod tensor;
 mod tuning;
 
@@ -36,9 +38,10 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
-            // Printing fails only where nobody reads.
-            let _ = usage.print();
-            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+            return match usage.print() {
+                Err(e) => failure::not_printed(e).report(),
+                Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            };
         }
     };
     let done = panic::catch_unwind(|| command(&cli)).unwrap_or(Err(Failure::Panic));

@@ -1,6 +1,7 @@
 //! `wgreduce onnx`: test cases in the layout of ONNX's backend tests.
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,6 +10,7 @@ use wgreduce::onnx::{CaseReport, Folder, Outcome, PathError, discover};
 use crate::args::{Common, Onnx};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
+use crate::output::{self, Content, Target};
 use crate::run::compute;
 
 pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
@@ -31,7 +33,7 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
             }
         }
         if let Some(dir) = &args.save {
-            report.save(dir).map_err(not_found)?;
+            save(&report, dir)?;
         }
         progress.inc(1);
     }
@@ -68,6 +70,23 @@ fn folders(args: &Onnx) -> Result<Vec<Folder>, Failure> {
         ))),
         _ => Ok(folders),
     }
+}
+
+/// Writes all that a case computed, or nothing of it.
+fn save(report: &CaseReport, dir: &Path) -> Result<(), Failure> {
+    let files = report.files(dir);
+    for folder in files.iter().filter_map(|(path, _)| path.parent()) {
+        let made = fs::create_dir_all(folder);
+        made.map_err(|e| Failure::file(folder, format_args!("cannot be written: {e}")))?;
+    }
+    let target = |(path, bytes)| Target {
+        path,
+        content: Content::Bytes(bytes),
+    };
+    let files = files
+        .iter()
+        .map(|(path, bytes)| (path.as_path(), bytes.as_slice()));
+    output::write(&files.map(target).collect::<Vec<_>>())
 }
 
 fn not_found(error: PathError) -> Failure {

@@ -1,14 +1,15 @@
 //! Result files: written beside their place and renamed, so that a failure leaves what was there.
+//! What is beside its place goes with the process, also where that is interrupted.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use wgreduce::Output;
 
 use crate::failure::Failure;
-use crate::npy;
+use crate::{interrupt, npy};
 
 /// A result and the path it was asked for at.
 pub struct Target<'a> {
@@ -19,14 +20,22 @@ pub struct Target<'a> {
 pub enum Content<'a> {
     /// An .npy file of the tensor.
     Tensor(&'a Output, &'a [u8]),
-    Text(&'a str),
+    /// An .npy file of the tensor, whose data lies in a file, in Fortran order or not.
+    Spooled(&'a Output, bool, &'a File),
+    Bytes(&'a [u8]),
 }
 
 impl Content<'_> {
     fn write(&self, mut to: impl Write) -> io::Result<()> {
         match self {
             Content::Tensor(tensor, data) => npy::write(to, tensor, data),
-            Content::Text(text) => to.write_all(text.as_bytes()).and_then(|()| to.flush()),
+            &Content::Spooled(tensor, fortran, mut file) => {
+                npy::write_header(&mut to, tensor, fortran)?;
+                file.seek(SeekFrom::Start(0))?;
+                io::copy(&mut file, &mut to)?;
+                to.flush()
+            }
+            Content::Bytes(bytes) => to.write_all(bytes).and_then(|()| to.flush()),
         }
     }
 }
@@ -41,11 +50,22 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// A file without a name, on the disk of `path`, for what will be written there.
+pub fn spool(path: &Path) -> Result<File, Failure> {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    // What is a device or a pipe needs no room beside it.
+    let file = match fs::metadata(&place) {
+        Ok(about) if !about.is_file() => tempfile::tempfile(),
+        _ => tempfile::tempfile_in(folder(&place)),
+    };
+    file.map_err(|e| Failure::file(path, format_args!("cannot be written: {e}")))
+}
+
 /// Refuses a path that could not be written to, before work is done for it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = Target {
         path,
-        content: Content::Text(""),
+        content: Content::Bytes(&[]),
     };
     // Dropped, what is staged leaves no trace.
     stage(&target)
@@ -100,12 +120,20 @@ fn create_in(folder: &Path) -> io::Result<NamedTempFile> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(folder)
+    interrupt::created(|| {
+        let file = builder.tempfile_in(folder)?;
+        let path = file.path().to_path_buf();
+        Ok((file, path))
+    })
 }
 
 fn commit(staged: Staged, target: &Target) -> io::Result<()> {
     match staged {
-        Staged::Beside(file, place) => file.persist(place).map(drop).map_err(|e| e.error),
+        Staged::Beside(file, place) => {
+            let beside = file.path().to_path_buf();
+            let renamed = || file.persist(place).map(drop).map_err(|e| e.error);
+            interrupt::gone(&beside, renamed)
+        }
         Staged::Special(file) => target.content.write(BufWriter::new(file)),
     }
 }

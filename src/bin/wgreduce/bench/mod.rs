@@ -80,7 +80,7 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
     };
     let files = [(&args.json, &json), (&args.html, &html)];
     let targets = files.into_iter().filter_map(|(path, text)| {
-        let content = Content::Text(text);
+        let content = Content::Bytes(text.as_bytes());
         path.as_deref().map(|path| Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())

@@ -1,0 +1,293 @@
+//! Eight threads on one reducer, for a while: shapes, types and operators mixed with failures of
+//! all kinds. Every result is compared with the reference, and memory is watched.
+//!
+//! A few seconds an adapter; WGREDUCE_SOAK_SECONDS=600 for a long one, and `-- --nocapture
+//! vulkan` for its figures and one adapter. Without an adapter the trial shows as ignored.
+
+#[expect(dead_code, reason = "other tests share it too")]
+mod common;
+
+use common::{Bits, tensor};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+use wgreduce::wgpu::{BufferDescriptor, BufferUsages};
+use wgreduce::{
+    AdapterChoice, Buffers, DType, Error, Problem, ProblemError, Reducer, Reduction,
+    adapters_blocking, reference,
+};
+
+const THREADS: u64 = 8;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let adapters = adapters_blocking().unwrap_or_default();
+    let mut trials = Vec::new();
+    for adapter in &adapters {
+        let named = format!("soak::{}_{}", adapter.info.backend, adapter.info.name);
+        let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
+        let index = adapter.index;
+        trials.push(Trial::test(named, move || soak(index)));
+    }
+    if adapters.is_empty() {
+        trials.push(Trial::test("soak::no_adapter", || Ok(())).with_ignored_flag(true));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A problem, its data, and what it must give.
+struct Task {
+    problem: Problem,
+    input: Vec<u8>,
+    expected: Vec<Vec<u8>>,
+}
+
+impl Task {
+    fn compare(&self, outputs: &[Vec<u8>]) -> Result<(), String> {
+        match *outputs == self.expected {
+            true => Ok(()),
+            false => Err(format!("{} gave a wrong result", self.problem)),
+        }
+    }
+}
+
+fn tasks() -> Result<Vec<Task>, ProblemError> {
+    let shapes = [
+        [9, 130, 1],
+        [1, 20_011, 1],
+        [3, 67, 24],
+        [2, 300, 5],
+        [40, 3, 3],
+        [700, 8, 1],
+    ];
+    let mut tasks = Vec::new();
+    for (dtype, shape) in DType::ALL.into_iter().flat_map(|d| shapes.map(|s| (d, s))) {
+        let input = tensor(dtype, shape, 21);
+        for problem in [
+            Problem::arg_min(dtype, &shape, 1)?,
+            Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
+            Problem::arg_max(dtype, &shape, 1)?.with_values(true)?,
+            Problem::reduce_min(dtype, &shape, &[1])?,
+            Problem::reduce_max(dtype, &shape, &[0, 2])?,
+        ] {
+            let expected = reference::evaluate(&problem, &[&input])?;
+            let input = input.clone();
+            tasks.push(Task {
+                problem,
+                input,
+                expected,
+            });
+        }
+    }
+    Ok(tasks)
+}
+
+type Step = fn(&Reducer, &Task) -> Result<(), String>;
+
+/// What threads do, each as often as it stands here.
+const STEPS: &[(&str, Step)] = &[
+    ("run", run),
+    ("run", run),
+    ("run", run),
+    ("awaited", awaited),
+    ("awaited", awaited),
+    ("bound", bound),
+    ("tiny limits", tiny),
+    ("dropped halfway", dropped),
+    ("wrong length", wrong_length),
+    ("wrong buffer", wrong_buffer),
+    ("too large", too_large),
+    ("no time", no_time),
+];
+
+fn text(error: impl ToString) -> String {
+    error.to_string()
+}
+
+fn prepared(reducer: &Reducer, task: &Task) -> Result<Reduction, String> {
+    reducer.prepare(&task.problem).map_err(text)
+}
+
+fn run(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let reduction = prepared(reducer, task)?;
+    for _ in 0..2 {
+        let outputs = reduction.run_bytes_blocking(&[&task.input]).map_err(text)?;
+        task.compare(&outputs)?;
+    }
+    Ok(())
+}
+
+fn awaited(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let reduction = prepared(reducer, task)?;
+    let outputs = pollster::block_on(reduction.run_bytes(&[&task.input]));
+    task.compare(&outputs.map_err(text)?)
+}
+
+/// In buffers of the caller's, between guards.
+fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let offset = task.problem.dtype().size();
+    match common::differs(reducer, &task.problem, &[&task.input], offset) {
+        None => Ok(()),
+        Some(difference) => Err(difference),
+    }
+}
+
+fn tiny(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    run(&reducer.with_caps(reducer.caps().lowered(4096, 3)), task)
+}
+
+fn dropped(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let reduction = prepared(reducer, task)?;
+    let inputs = [task.input.as_slice()];
+    let mut future = Box::pin(reduction.run_bytes(&inputs));
+    let _ = future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()));
+    drop(future);
+    task.compare(&reduction.run_bytes_blocking(&inputs).map_err(text)?)
+}
+
+fn wrong_length(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let short = &task.input[1..];
+    match prepared(reducer, task)?.run_bytes_blocking(&[short]) {
+        Err(Error::Problem(ProblemError::InputBytes { .. })) => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+fn wrong_buffer(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let buffer = |size| {
+        reducer.device().create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let (input, output) = (buffer(16), buffer(1 << 20));
+    let count = task.problem.outputs().len();
+    let outputs = vec![output.slice(..).into(); count];
+    let buffers = Buffers {
+        inputs: &[input.slice(..).into()],
+        outputs: &outputs,
+        scratch: None,
+    };
+    match prepared(reducer, task)?.bind(buffers) {
+        Err(Error::BufferTooSmall { .. }) => Ok(()),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+/// A result that no device has room for.
+fn too_large(reducer: &Reducer, _: &Task) -> Result<(), String> {
+    let problem = Problem::reduce_min(DType::U8, &[0, 1 << 44], &[0]).map_err(text)?;
+    let made = reducer.prepare(&problem);
+    match made.and_then(|r| r.run_bytes_blocking(&[&[]])) {
+        Err(Error::Limit { .. } | Error::OutOfMemory { .. }) => Ok(()),
+        other => Err(format!("{:?}", other.map(drop))),
+    }
+}
+
+fn no_time(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let reduction = prepared(&reducer.with_timeout(Duration::ZERO), task)?;
+    match reduction.run_bytes_blocking(&[&task.input]) {
+        Ok(outputs) => task.compare(&outputs),
+        Err(Error::Timeout { .. }) => Ok(()),
+        Err(other) => Err(text(other)),
+    }
+}
+
+/// What all threads share.
+#[derive(Default)]
+struct Record {
+    done: BTreeMap<&'static str, u64>,
+    wrong: Vec<String>,
+}
+
+fn soak(index: usize) -> Result<(), Failed> {
+    let seconds = std::env::var("WGREDUCE_SOAK_SECONDS").unwrap_or("4".into());
+    let seconds: f64 = seconds.parse()?;
+    let reducer = Reducer::open_blocking(&AdapterChoice::Index(index))?;
+    // All of them take a quarter of a minute to compile.
+    let every = if seconds < 60.0 { 7 } else { 1 };
+    let tasks: Vec<Task> = tasks()?.into_iter().step_by(every).collect();
+    // Every kind of kernel once, so that what is compiled and kept is there.
+    for task in &tasks {
+        run(&reducer, task)?;
+        tiny(&reducer, task)?;
+        bound(&reducer, task)?;
+    }
+    let begin = Instant::now();
+    let record = Mutex::new(Record::default());
+    let mut resident = Vec::new();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (reducer, tasks, record) = (&reducer, &tasks, &record);
+            scope.spawn(move || work(reducer, tasks, record, thread, begin, seconds));
+        }
+        for tenth in 1..=10 {
+            let until = Duration::from_secs_f64(seconds * f64::from(tenth) / 10.0);
+            std::thread::sleep(until.saturating_sub(begin.elapsed()));
+            resident.push(resident_mib());
+        }
+    });
+    let record = record.into_inner()?;
+    let total: u64 = record.done.values().sum();
+    let info = reducer.adapter_info();
+    println!(
+        "{} ({}), {THREADS} threads, {seconds} s",
+        info.name, info.backend
+    );
+    println!("{total} steps: {:?}", record.done);
+    println!("wrong: {}", record.wrong.len());
+    println!("resident after each tenth, MiB: {resident:?}");
+    if let Some(wrong) = record.wrong.first() {
+        return Err(format!("{} wrong, the first: {wrong}", record.wrong.len()).into());
+    }
+    let done = |name: &&str| !record.done.contains_key(name);
+    let mut names = STEPS.iter().map(|s| s.0);
+    if let Some(missing) = names.find(done).filter(|_| total > 1000) {
+        return Err(format!("never done: {missing}").into());
+    }
+    // The second half may be no larger than the first but for what an allocator holds back.
+    let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
+    let (first, second) = resident.split_at(5);
+    match most(second) <= most(first) * 5 / 4 + 64 {
+        true => Ok(()),
+        false => Err(format!("memory grows: {resident:?} MiB").into()),
+    }
+}
+
+fn work(
+    reducer: &Reducer,
+    tasks: &[Task],
+    record: &Mutex<Record>,
+    thread: u64,
+    begin: Instant,
+    seconds: f64,
+) {
+    let mut bits = Bits::new(thread + 1);
+    while begin.elapsed().as_secs_f64() < seconds {
+        let task = &tasks[bits.next() as usize % tasks.len()];
+        let (name, step) = STEPS[bits.next() as usize % STEPS.len()];
+        let result = step(reducer, task);
+        let Ok(mut record) = record.lock() else {
+            return;
+        };
+        *record.done.entry(name).or_default() += 1;
+        if let Err(wrong) = result {
+            record
+                .wrong
+                .push(format!("{name}: {}: {wrong}", task.problem));
+        }
+    }
+}
+
+/// Resident memory of this process in MiB; 0 where it cannot be told.
+fn resident_mib() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split_whitespace().nth(1).and_then(|p| p.parse().ok());
+    (pages.unwrap_or(0u64) * 4096) >> 20
+}
