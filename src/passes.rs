@@ -84,8 +84,9 @@ impl Planner<'_> {
         let each = (b.len * element).div_ceil(64) + 1;
         // Several rows a lane, as long as the device is filled and no lane loops too long.
         let spare = b.outer / self.caps.tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
-        let rows = spare.min(most).max(1);
+        let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
+        let per_word = u64::from(out.per_word());
+        let rows = spare.min(most).max(1).next_multiple_of(per_word);
         let kernel = Kernel {
             family: Family::ShortRows,
             keys: step.keys,
@@ -100,7 +101,8 @@ impl Planner<'_> {
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        let lanes = b.outer.div_ceil(rows);
+        // Small results may begin inside a word.
+        let lanes = (b.outer + per_word - 1).div_ceil(rows);
         self.push(kernel, Some(src), dst, params, lanes, rows * each)
     }
 

@@ -411,7 +411,8 @@ impl Planner<'_> {
         let first = group.boxes[0];
         let whole = group.boxes.len() == 1;
         let geometry = self.geometry(step, &first);
-        let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+        let alone = matches!(geometry, Geometry::Each | Geometry::Short);
+        let subword = step.out.per_word() > 1 && !alone;
         if whole && geometry.parts() == 1 && !subword {
             return self.pass(step, &first, geometry, step.dst, step.out, false);
         }
@@ -555,11 +556,10 @@ impl Planner<'_> {
         if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
             return Geometry::Each;
         }
-        // Rows of whole vec4, also where bindings cut them, and a result that has words of its
-        // own.
+        // Rows of whole vec4, also where bindings cut them.
         let vecs = |len: u64| (len * element).is_multiple_of(16);
         let whole = vecs(step.len) && vecs(b.len) && self.aligned;
-        let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
         let columns = self.columns(step, b);

@@ -208,9 +208,14 @@ impl Run<'_, '_> {
         ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
         let last = vecs - 1;
         for invocation in self.invocations() {
-            let begin = invocation * p.slice;
-            let end = (begin + p.slice).min(p.items);
+            let per_word = self.per_word();
+            ensure!(p.slice.is_multiple_of(per_word), "{} rows", p.slice);
+            let skip = p.dst_delta % per_word;
+            let place = invocation * p.slice;
+            let begin = place.max(skip) - skip;
+            let end = (place + p.slice).min(p.items + skip) - skip;
             let mut loops = 0;
+            let mut word = Vec::new();
             for row in begin..end {
                 loops += 1;
                 let first = p.src_delta / e + row * vecs;
@@ -230,7 +235,15 @@ impl Run<'_, '_> {
                     found.extend(positions.into_iter().zip(t * e..));
                 }
                 let cell = self.cell(&found)?;
-                self.emit(row, cell)?;
+                if per_word == 1 {
+                    self.emit(row, cell)?;
+                    continue;
+                }
+                let j = (row + skip) % per_word;
+                word.push((j, cell));
+                if j + 1 == per_word || row + 1 == p.items {
+                    self.write_word((row + skip) / per_word, std::mem::take(&mut word))?;
+                }
             }
             self.iterated(loops)?;
         }
