@@ -37,7 +37,11 @@ fn read_from(path: &Path, dtype: Option<DType>) -> Result<Tensor, String> {
 }
 
 /// `length`: of the whole file, where it is known beforehand.
-fn parse(mut file: impl Read, length: Option<u64>, dtype: Option<DType>) -> Result<Tensor, String> {
+pub fn parse(
+    mut file: impl Read,
+    length: Option<u64>,
+    dtype: Option<DType>,
+) -> Result<Tensor, String> {
     let text = read_header(&mut file)?;
     let header = parse_header(&text)?;
     let (dtype, big_endian) = element_type(&header.dtype(), dtype)?;
