@@ -30,24 +30,13 @@ fn value(o: u32) -> u32 {
     return pack(element(search(o).key)).x;
 }
 
-fn write_raw(o: u32) {
-    let bits = pack(raw(position(o)));
-    let at = P.dst_delta + o;
-    if OUT == 3u {
-        dst[at] = bits.x;
-    } else {
-        dst[2u * at] = bits.x;
-        dst[2u * at + 1u] = bits.y;
-    }
-}
-
 @compute @workgroup_size(WG)
 fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let w = linear(group) * WG + lid;
     if OUT < 5u {
         if w < P.items {
             if RAW != 0u {
-                write_raw(w);
+                write_bits(w, pack(raw(position(w))));
             } else {
                 emit(w, search(w));
             }

@@ -32,14 +32,7 @@ fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         if w < P.items {
             let t = there(w);
             if t.yes {
-                let bits = pack(raw(t.e));
-                let at = P.dst_delta + w;
-                if OUT == 3u {
-                    dst[at] = bits.x;
-                } else {
-                    dst[2u * at] = bits.x;
-                    dst[2u * at + 1u] = bits.y;
-                }
+                write_bits(w, pack(raw(t.e)));
             }
         }
         return;

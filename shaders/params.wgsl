@@ -5,13 +5,13 @@
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
     items: u32, // work items: outputs, or slices of them
-    lanes: u32, // strips: invocations a wide row
+    lanes: u32, // strips: invocations a wide row; strided: kept dimensions
     len: u32,
     inner: u32,
     slices: u32, // parts a segment is cut into
-    slice: u32, // rows: elements in a part; columns: its wide rows; short rows: rows a lane
-    width: u32, // columns: vec4 in a wide row
-    total: u32, // columns: elements in a matrix, len * inner
+    slice: u32, // rows, strided: elements in a part; columns: its wide rows; short rows: rows a lane
+    width: u32, // columns: vec4 in a wide row; strided: from one element of a part to the next
+    total: u32, // columns: elements in a matrix, len * inner; strided: all dimensions
     src_delta: u32, // elements before the box in the source binding
     dst_delta: u32, // outputs before the box in the destination binding
     merge: u32, // 1: combine with the records that are there

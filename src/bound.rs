@@ -321,7 +321,8 @@ impl<'a> Seen<'a> {
         words[at..at + params::WORDS].copy_from_slice(&block.words());
         if let Some((zip, _)) = &pass.zip {
             let mut zip = zip.clone();
-            zip.starts = self.zipped.iter().map(|r| r.delta).collect();
+            let starts = zip.starts.iter_mut().zip(&self.zipped);
+            starts.for_each(|(start, range)| *start += range.delta);
             let at = at + stride as usize / 4;
             words[at..at + params::ZIP_WORDS].copy_from_slice(&zip.words());
         }

@@ -18,15 +18,22 @@ use crate::{Error, Problem};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dim {
     size: u64,
-    strides: Vec<u64>,
+    strides: Vec<i64>,
+}
+
+impl Dim {
+    /// How far an input moves from the first coordinate to the last.
+    fn way(&self, input: usize) -> i64 {
+        (self.size - 1) as i64 * self.strides[input]
+    }
 }
 
 /// A contiguous part of the output that one dispatch writes.
 struct Part<'a> {
     dims: Vec<Dim>,
-    /// First output, and each input's first element, in their units.
+    /// First output, and each input's element with coordinates 0, in their units.
     out: u64,
-    starts: Vec<u64>,
+    starts: Vec<i64>,
     unit: &'a Unit,
 }
 
@@ -55,10 +62,10 @@ impl Planner<'_> {
             elements: 1,
             splat: vec![false; problem.inputs().len()],
         };
-        let origin = vec![0; problem.inputs().len()];
+        let offset = |i| problem.layout(i).map_or(0, |l| l.offset as i64);
+        let origin: Vec<i64> = (0..problem.inputs().len()).map(offset).collect();
         let last = dims.last().map_or(1, |d| d.size);
-        let flat = dims.len() == 1;
-        if !self.aligned || last < lanes || !(flat || last.is_multiple_of(lanes)) {
+        if !self.aligned || last < lanes || !by_whole_vecs(&dims, &origin, lanes) {
             return self.parts(&words, &dims, 0, &origin);
         }
         let vecs = Unit {
@@ -70,20 +77,23 @@ impl Planner<'_> {
                 .map(|&s| s == 0)
                 .collect(),
         };
-        self.parts(&vecs, &by_vec(&dims, &vecs), 0, &origin)?;
+        let units = origin.iter().enumerate();
+        let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
+        self.parts(&vecs, &by_vec(&dims, &vecs), 0, &begin)?;
         // A flat tensor may end inside a vec4.
         let done = last / lanes * lanes;
         if done == last {
             return Ok(());
         }
         let strides = dims[0].strides.clone();
-        let starts: Vec<u64> = strides.iter().map(|s| s * done).collect();
+        let moved = origin.iter().zip(&strides);
+        let starts: Vec<i64> = moved.map(|(at, s)| at + s * done as i64).collect();
         let size = last - done;
         self.parts(&words, &[Dim { size, strides }], done, &starts)
     }
 
     /// Cuts a box into parts that bindings and dispatches can take, and plans each.
-    fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[u64]) -> Result<(), Error> {
+    fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[i64]) -> Result<(), Error> {
         let size = self.problem.dtype().size();
         let element = size * unit.elements;
         let written = match unit.vecs {
@@ -147,7 +157,7 @@ impl Planner<'_> {
                 begin
                     .iter_mut()
                     .zip(&dim.strides)
-                    .for_each(|(b, s)| *b += i * s);
+                    .for_each(|(b, s)| *b += i as i64 * s);
             }
             let mut at = 0;
             while at < dims[cut].size {
@@ -156,7 +166,7 @@ impl Planner<'_> {
                 self.part(&Part {
                     dims: with(count),
                     out: out + (o * dims[cut].size + at) * inner,
-                    starts: strides.map(|(b, s)| b + at * s).collect(),
+                    starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
                     unit,
                 })?;
                 at += count;
@@ -215,7 +225,7 @@ impl Planner<'_> {
             let element = size * unit.input(i);
             View {
                 slot: Slot::Input(i),
-                offset: part.starts[i] * element,
+                offset: (part.starts[i] - back(&part.dims, i)) as u64 * element,
                 bytes: extent(&part.dims, i) * element,
                 element,
             }
@@ -234,7 +244,7 @@ impl Planner<'_> {
         let zip = Zip {
             shape: dims.clone().map(|d| d.size as u32).collect(),
             strides: dims.map(strides).collect(),
-            starts: Vec::new(),
+            starts: inputs.clone().map(|i| back(&part.dims, i) as u32).collect(),
         };
         let params = Params {
             items: outputs as u32,
@@ -259,8 +269,29 @@ impl Planner<'_> {
 
 /// Units an input spans under some dimensions.
 fn extent(dims: &[Dim], input: usize) -> u64 {
-    let steps = dims.iter().map(|d| (d.size - 1) * d.strides[input]);
-    steps.sum::<u64>() + 1
+    let ways = dims.iter().map(|d| d.way(input).unsigned_abs());
+    ways.sum::<u64>() + 1
+}
+
+/// Units that lie before an input's element with coordinates 0.
+fn back(dims: &[Dim], input: usize) -> i64 {
+    dims.iter().map(|d| -d.way(input).min(0)).sum()
+}
+
+/// Whether the output's rows and those of all inputs that differ along them are whole vec4, or
+/// there is one row only, which may end inside one.
+fn by_whole_vecs(dims: &[Dim], origin: &[i64], lanes: u64) -> bool {
+    let Some((last, outer)) = dims.split_last() else {
+        return false;
+    };
+    let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+    let fits = |i: usize| match last.strides[i] {
+        0 => true,
+        1 => whole(origin[i]) && outer.iter().all(|d| whole(d.strides[i])),
+        _ => false,
+    };
+    let rows = outer.is_empty() || last.size.is_multiple_of(lanes);
+    rows && (0..origin.len()).all(fits)
 }
 
 /// The same dimensions counted in vec4 along the last; what is left of it is dropped. Inputs
@@ -272,7 +303,7 @@ fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
         for (i, stride) in dim.strides.iter_mut().enumerate() {
             // Along the last dimension a vec4 follows the other.
             if d < last {
-                *stride /= unit.input(i);
+                *stride /= unit.input(i) as i64;
             }
         }
     }
@@ -287,11 +318,15 @@ fn merged(problem: &Problem) -> Vec<Dim> {
     let inputs = problem.inputs();
     let mut dims: Vec<Dim> = Vec::new();
     for (d, &size) in output.iter().enumerate() {
-        let stride = |shape: &Vec<u64>| match (d + shape.len()).checked_sub(output.len()) {
-            Some(d) if shape[d] != 1 => elements(&shape[d + 1..]),
-            _ => 0,
+        let stride = |(i, shape): (usize, &Vec<u64>)| {
+            let own = (d + shape.len()).checked_sub(output.len());
+            match (own.filter(|&d| shape[d] != 1), problem.layout(i)) {
+                (Some(d), Some(layout)) => layout.strides[d],
+                (Some(d), None) => elements(&shape[d + 1..]) as i64,
+                (None, _) => 0,
+            }
         };
-        let strides: Vec<u64> = inputs.iter().map(stride).collect();
+        let strides: Vec<i64> = inputs.iter().enumerate().map(stride).collect();
         if size == 1 {
             continue;
         }
@@ -301,7 +336,7 @@ fn merged(problem: &Problem) -> Vec<Dim> {
                     .strides
                     .iter()
                     .zip(&strides)
-                    .all(|(b, s)| *b == s * size) =>
+                    .all(|(b, s)| s.checked_mul(size as i64) == Some(*b)) =>
             {
                 before.size *= size;
                 before.strides = strides;

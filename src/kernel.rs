@@ -29,11 +29,15 @@ pub enum Family {
     ZipWords,
     /// Elementwise, a lane a vec4 of outputs.
     ZipVecs,
+    /// A strided view, element by element.
+    Strided,
+    /// The elements of a strided view that indices point to.
+    StridedGather,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 10] = [
+    pub const ALL: [Family; 12] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
@@ -44,6 +48,8 @@ impl Family {
         Family::Fill,
         Family::ZipWords,
         Family::ZipVecs,
+        Family::Strided,
+        Family::StridedGather,
     ];
 
     /// The name of the shader file and of its entry point.
@@ -59,6 +65,8 @@ impl Family {
             Family::Fill => "fill",
             Family::ZipWords => "zip_words",
             Family::ZipVecs => "zip_vecs",
+            Family::Strided => "strided",
+            Family::StridedGather => "strided_gather",
         }
     }
 }
@@ -310,11 +318,11 @@ pub struct Kernel {
     pub index: bool,
     /// Whether the last of equals wins.
     pub last: bool,
-    /// Whether elements are copied as they are (each).
+    /// Whether elements are copied as they are (each, strided).
     pub raw: bool,
-    /// Words of an index that is read (gather).
+    /// Words of an index that is read (gather, strided gather).
     pub index_words: u32,
-    /// Inputs (elementwise); 1 to 8.
+    /// Inputs (elementwise), 1 to 8; what is read (strided): the view, and indices.
     pub inputs: u32,
     /// A bit for each input of which one element serves a whole vec4 (elementwise).
     pub splat: u32,
@@ -340,9 +348,17 @@ impl Kernel {
         self.family.name()
     }
 
-    /// Whether the kernel is elementwise.
+    /// Whether the kernel is told how its inputs lie: elementwise and strided ones.
     pub fn is_zip(&self) -> bool {
+        self.is_elementwise() || self.is_strided()
+    }
+
+    fn is_elementwise(&self) -> bool {
         matches!(self.family, Family::ZipWords | Family::ZipVecs)
+    }
+
+    fn is_strided(&self) -> bool {
+        matches!(self.family, Family::Strided | Family::StridedGather)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
@@ -354,6 +370,8 @@ impl Kernel {
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
+            Family::Strided => &[0, 1, 2, 3],
+            Family::StridedGather => &[0, 1, 2, 3, 4],
             Family::ZipWords | Family::ZipVecs => {
                 &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
             }
@@ -386,7 +404,7 @@ impl Kernel {
             add(fragment!("fill"));
             return text;
         }
-        if self.is_zip() {
+        if self.is_elementwise() {
             add(&self.zip());
             return text;
         }
@@ -425,6 +443,13 @@ impl Kernel {
         if columns {
             add(fragment!("matrix"));
         }
+        if self.is_strided() {
+            add(fragment!("zip"));
+            add(fragment!("view"));
+        }
+        if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
+            add(fragment!("bits"));
+        }
         add(match self.family {
             Family::Rows => fragment!("rows"),
             Family::ShortRows => fragment!("short_rows"),
@@ -433,6 +458,8 @@ impl Kernel {
             Family::Each => fragment!("each"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
+            Family::Strided => fragment!("strided"),
+            Family::StridedGather => fragment!("strided_gather"),
             _ => "",
         });
         text
@@ -493,7 +520,7 @@ impl Kernel {
         if self.family != Family::Fill {
             all.extend(self.keys.constants());
         }
-        if self.family != Family::Fill && !self.is_zip() {
+        if self.family != Family::Fill && !self.is_elementwise() {
             all.push(("LAST", self.last as u32));
             all.push(("INDEX", self.index as u32));
         }
@@ -502,9 +529,9 @@ impl Kernel {
                 all.push(("LANES", self.lanes));
                 all.push(("CHUNKED", self.chunked as u32));
             }
-            Family::Each => all.push(("RAW", self.raw as u32)),
+            Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
-            Family::Gather => all.push(("INDEX_WORDS", self.index_words)),
+            Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}
         }
         all.into_iter().map(|(name, x)| (name, x as f64)).collect()

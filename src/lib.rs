@@ -72,6 +72,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod blocks;
 mod bound;
 mod caps;
 mod context;
@@ -90,6 +91,7 @@ pub mod reference;
 mod schedule;
 mod selftest;
 mod stream;
+mod strided;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::{Bound, Buffers, Tensor};
@@ -100,7 +102,7 @@ pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
 };
 pub use reducer::{Reducer, Reduction, Times};
 pub use stream::Stream;
@@ -109,4 +111,5 @@ pub use wgpu;
 /// The README's examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/tuning.md")]
 pub struct Readme;

@@ -63,17 +63,18 @@ pub(crate) const ZIP_WORDS: usize = 4 * ZIP_DIMS + ZIP_DIMS * ZIP_INPUTS + ZIP_I
 /// Bytes of that block.
 pub(crate) const ZIP_BYTES: u64 = 4 * ZIP_WORDS as u64;
 
-/// How the inputs of an elementwise dispatch lie under its output: the second uniform block,
-/// as `shaders/zip.wgsl` declares it. Sizes and strides count vec4 where an input is read by
+/// How the inputs of an elementwise dispatch lie under its output, or a strided view under its
+/// kept and reduced dimensions: the second uniform block, as `shaders/zip.wgsl` declares it. Sizes and strides count vec4 where an input is read by
 /// vec4, else elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Zip {
     /// The output's dimensions, none of size 1.
     pub shape: Vec<u32>,
-    /// Per dimension the inputs' strides.
+    /// Per dimension the inputs' strides, modulo 2^32.
     pub strides: Vec<Vec<u32>>,
-    /// The inputs' starts in their bindings; filled in when buffers are known.
+    /// Where the first dimension's walk begins in each input's view, to which the view's place
+    /// in its binding is added when buffers are known.
     pub starts: Vec<u32>,
 }
 

@@ -656,7 +656,8 @@ impl Shard {
         let (len, inner) = axis.map_or((1, 1), |a| (shape[a], elements(&shape[a + 1..])));
         for (o, record) in (0u64..).zip(&mut partial.records) {
             let (outer, column) = (o / inner, o % inner);
-            let at = ((outer * len + record.index - offset) * inner + column) * size;
+            let flat = (outer * len + record.index - offset) * inner + column;
+            let at = self.problem.position(0, flat) * size;
             let mut bytes = [0; 8];
             read(at, &mut bytes[..size as usize]).map_err(|error| Error::Source {
                 input: 0,

@@ -223,7 +223,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         View {
             slot: step.src,
-            offset: b.at * element,
+            offset: (step.at + b.at) * element,
             bytes: b.outer * b.len * b.inner * element,
             element,
         }

@@ -59,7 +59,8 @@ pub struct Pass {
     pub dst: View,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
-    /// The inputs of an elementwise dispatch and how they lie under the output.
+    /// The inputs of an elementwise dispatch and how they lie under the output; or how a strided
+    /// view lies in its source, and indices that are read beside it.
     pub zip: Option<(Zip, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
@@ -94,6 +95,11 @@ impl Pass {
     pub fn cost(&self) -> u64 {
         let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
         let read = match &self.indices {
+            // An element for each, however often it is read.
+            _ if self.kernel.family == Family::Strided => {
+                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
+            }
             // An element for each, wherever it is.
             Some(indices) => APART * indices.bytes.max(self.dst.bytes),
             None if rows => self.src_bytes(),
@@ -149,6 +155,8 @@ impl Plan {
             caps,
             problem,
             aligned,
+            dims: Vec::new(),
+            first: 0,
             partial,
             plan: Plan {
                 problem: problem.to_string(),

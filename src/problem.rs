@@ -303,6 +303,48 @@ pub enum ProblemError {
         /// What the inputs before it broadcast to.
         with: Vec<u64>,
     },
+    /// A view of an input that the problem does not have.
+    #[error("input {input} is to be strided where {op} has {inputs} inputs")]
+    NoSuchInput {
+        /// The operator.
+        op: Op,
+        /// Position of the input that is not there.
+        input: usize,
+        /// Inputs of the problem.
+        inputs: usize,
+    },
+    /// Strides that are not one a dimension.
+    #[error("input {input} of shape {shape:?} was given {strides} strides")]
+    StrideCount {
+        /// Position of the input.
+        input: usize,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// Strides that were given.
+        strides: usize,
+    },
+    /// A view that reaches before the first or behind the last element of its tensor.
+    #[error(
+        "input {input}, shape {shape:?} with strides {strides:?} from element {offset}, reaches \
+         from element {first} to {last} where {}",
+        there_are(*.elements)
+    )]
+    ViewOutOfRange {
+        /// Position of the input.
+        input: usize,
+        /// The view's shape.
+        shape: Vec<u64>,
+        /// Its strides in elements.
+        strides: Vec<i64>,
+        /// Its offset in elements.
+        offset: u64,
+        /// Lowest element it reaches, as far as 64 bits go.
+        first: i64,
+        /// Highest element it reaches, as far as 64 bits go.
+        last: i64,
+        /// Elements that are there, or (when the problem was made) that can be there.
+        elements: u64,
+    },
     /// A call with another number of inputs than the problem has.
     #[error("{op} was given {actual} inputs where the problem has {expected}")]
     InputCount {
@@ -339,6 +381,13 @@ pub enum ProblemError {
     },
 }
 
+fn there_are(elements: u64) -> String {
+    match elements {
+        0 => "there is none".into(),
+        n => format!("there are 0 to {}", n - 1),
+    }
+}
+
 fn legal_axes(axis: i64, rank: usize) -> String {
     let (least, most) = (-(rank as i128), rank as i128 - 1);
     match rank {
@@ -367,6 +416,33 @@ impl Output {
     }
 }
 
+/// How an input lies in a larger tensor: element `c` is the tensor's element
+/// `offset + c[0] * strides[0] + c[1] * strides[1] + ...`.
+///
+/// Strides are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Layout {
+    /// Elements from one to the next, per dimension of the input.
+    pub strides: Vec<i64>,
+    /// The element with coordinates 0.
+    pub offset: u64,
+}
+
+impl Layout {
+    /// The lowest and the highest element that a view of that shape reaches; `None` if it has no
+    /// elements.
+    fn reach(&self, shape: &[u64]) -> Option<(i128, i128)> {
+        let mut reach = (i128::from(self.offset), i128::from(self.offset));
+        for (&size, &stride) in shape.iter().zip(&self.strides) {
+            // No overflow: shapes have less than 2^63 elements.
+            let way = i128::from(size.checked_sub(1)?) * i128::from(stride);
+            reach = (reach.0 + way.min(0), reach.1 + way.max(0));
+        }
+        Some(reach)
+    }
+}
+
 /// A validated reduction or elementwise minimum or maximum: what to compute, on which shapes.
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
@@ -383,6 +459,8 @@ pub struct Problem {
     op: Op,
     dtype: DType,
     inputs: Vec<Vec<u64>>,
+    /// Per input how it lies, if not in C order from the first element.
+    layouts: Vec<Option<Layout>>,
     /// Per dimension of the first input: is it reduced?
     reduced: Vec<bool>,
     /// No axes were given: all are reduced, or none with `noop_with_empty_axes`.
@@ -474,6 +552,7 @@ impl Problem {
             index_type: IndexType::default(),
             values: false,
             broadcast: Vec::new(),
+            layouts: vec![None; inputs.len()],
             inputs,
         })
     }
@@ -600,6 +679,76 @@ impl Problem {
         self.option("noop_with_empty_axes", has)
     }
 
+    /// Takes an input as a view of a larger tensor instead of a tensor in C order: transposed,
+    /// flipped, sliced, broadcast or overlapping itself, and never copied. `strides` (one a
+    /// dimension) and `offset` count elements of the larger tensor; see [`Layout`].
+    ///
+    /// The input's data is then the larger tensor, of which at least [`Problem::input_bytes`] must
+    /// be there.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// // The columns of a row-major [2, 3] matrix as rows.
+    /// let problem = Problem::arg_max(DType::F32, &[3, 2], 1)?.strided(0, &[1, 3], 0)?;
+    /// let matrix = [1.0f32, 5.0, 2.0, 4.0, 0.0, 9.0];
+    /// let winners = reference::evaluate(&problem, &[f32::bytes(&matrix)])?;
+    /// assert_eq!(i64::from_bytes(&winners[0]), [1, 0, 1]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchInput`], [`ProblemError::StrideCount`];
+    /// [`ProblemError::ViewOutOfRange`] when an element would lie before the tensor's first or
+    /// beyond what the largest tensor can hold.
+    pub fn strided(
+        mut self,
+        input: usize,
+        strides: &[i64],
+        offset: u64,
+    ) -> Result<Problem, ProblemError> {
+        let Some(shape) = self.inputs.get(input) else {
+            return Err(ProblemError::NoSuchInput {
+                op: self.op,
+                input,
+                inputs: self.inputs.len(),
+            });
+        };
+        if strides.len() != shape.len() {
+            return Err(ProblemError::StrideCount {
+                input,
+                shape: shape.clone(),
+                strides: strides.len(),
+            });
+        }
+        self.layouts[input] = Some(Layout {
+            strides: strides.to_vec(),
+            offset,
+        });
+        self.check_reach(input, i64::MAX as u64 / self.dtype.size())?;
+        Ok(self)
+    }
+
+    /// Refuses a view that reaches outside of a tensor of that many elements.
+    fn check_reach(&self, input: usize, elements: u64) -> Result<(), ProblemError> {
+        let (shape, layout) = (&self.inputs[input], &self.layouts[input]);
+        let clamped = |at: i128| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        let reach = layout.as_ref().and_then(|l| Some((l, l.reach(shape)?)));
+        match reach {
+            Some((layout, (first, last))) if first < 0 || last >= elements.into() => {
+                Err(ProblemError::ViewOutOfRange {
+                    input,
+                    shape: shape.clone(),
+                    strides: layout.strides.clone(),
+                    offset: layout.offset,
+                    first: clamped(first),
+                    last: clamped(last),
+                    elements,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What a NaN does.
     #[must_use]
     pub fn nan(mut self, nan: NanPolicy) -> Problem {
@@ -639,12 +788,39 @@ impl Problem {
         &self.inputs
     }
 
-    /// Bytes of input `i`.
+    /// How input `i` lies in a larger tensor; `None` where it is a tensor in C order.
+    ///
+    /// # Panics
+    /// If there is no input `i`.
+    pub fn layout(&self, i: usize) -> Option<&Layout> {
+        self.layouts[i].as_ref()
+    }
+
+    /// Where in its data element `flat` (in C order) of input `i` is, in elements.
+    pub(crate) fn position(&self, i: usize, flat: u64) -> u64 {
+        let Some(layout) = &self.layouts[i] else {
+            return flat;
+        };
+        let (mut rest, mut at) = (flat, layout.offset as i64);
+        for (&size, &stride) in self.inputs[i].iter().zip(&layout.strides).rev() {
+            at += (rest % size) as i64 * stride;
+            rest /= size;
+        }
+        at as u64
+    }
+
+    /// Bytes of input `i`; of a view, up to the highest element it reaches.
     ///
     /// # Panics
     /// If there is no input `i`.
     pub fn input_bytes(&self, i: usize) -> u64 {
-        elements(&self.inputs[i]) * self.dtype.size()
+        let shape = &self.inputs[i];
+        let elements = match &self.layouts[i] {
+            None => elements(shape),
+            // Checked when the view was made.
+            Some(layout) => layout.reach(shape).map_or(0, |(_, last)| last as u64 + 1),
+        };
+        elements * self.dtype.size()
     }
 
     /// Per dimension of the (only) input of a reduction: whether it is reduced.
@@ -726,6 +902,23 @@ impl Problem {
         dims
     }
 
+    /// The same problem on parts of its inputs, which still broadcast together.
+    pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
+        let mut whole = inputs.first().cloned().unwrap_or_default();
+        for shape in &inputs {
+            whole = broadcast(&whole, shape).unwrap_or(whole);
+        }
+        Problem {
+            inputs,
+            broadcast: if self.op.is_elementwise() {
+                whole
+            } else {
+                Vec::new()
+            },
+            ..self.clone()
+        }
+    }
+
     /// Refuses data that does not fit the problem's inputs.
     pub(crate) fn check_inputs(&self, lens: &[u64]) -> Result<(), ProblemError> {
         if lens.len() != self.inputs.len() {
@@ -736,6 +929,10 @@ impl Problem {
             });
         }
         for (input, &actual) in lens.iter().enumerate() {
+            if self.layouts[input].is_some() {
+                self.check_reach(input, actual / self.dtype.size())?;
+                continue;
+            }
             let expected = self.input_bytes(input);
             if actual != expected {
                 return Err(ProblemError::InputBytes {
@@ -752,11 +949,14 @@ impl Problem {
 }
 
 impl fmt::Display for Problem {
-    /// `ArgMin float32 [64, 512, 512] axes [1]`.
+    /// `ArgMin float32 [64, 512, 512] axes [1]`; a view is `[3, 4] by [1, 3] from 0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.op, self.dtype)?;
-        for shape in &self.inputs {
+        for (shape, layout) in self.inputs.iter().zip(&self.layouts) {
             write!(f, " {shape:?}")?;
+            if let Some(Layout { strides, offset }) = layout {
+                write!(f, " by {strides:?} from {offset}")?;
+            }
         }
         if !self.op.is_elementwise() {
             let axes = self.reduced.iter().enumerate().filter(|(_, r)| **r);

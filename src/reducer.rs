@@ -689,7 +689,9 @@ impl Reduction {
     ) -> Result<(), Error> {
         let context = &self.reducer.shared.context;
         let mut turn = 0;
-        for (data, buffer) in inputs.iter().zip(&workspace.inputs) {
+        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let data = &data[..self.problem.input_bytes(i) as usize];
             let chunk_bytes = workspace.upload[0].size() as usize;
             for (i, part) in data.chunks(chunk_bytes).enumerate() {
                 let chunk = &workspace.upload[turn % 2];

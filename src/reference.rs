@@ -17,6 +17,8 @@ use crate::{DType, NanPolicy, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
 
+pub use crate::blocks::evaluate_streamed;
+
 /// Runs `$body` with `$t` as the Rust type of the elements.
 macro_rules! for_type {
     ($dtype:expr, $t:ident => $body:expr) => {
@@ -47,7 +49,7 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         return Ok(vec![Vec::new(); outputs.len()]);
     }
     if problem.is_copy() {
-        return Ok(vec![inputs[0].to_vec()]);
+        return Ok(vec![copy(problem, inputs[0])]);
     }
     Ok(
         for_type!(problem.dtype(), T => match problem.op().is_index() {
@@ -57,25 +59,32 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     )
 }
 
+/// The bytes of the input's elements, in C order.
+fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
+    let size = problem.dtype().size() as usize;
+    let elements = positions(problem, 0, &problem.inputs()[0]);
+    elements
+        .flat_map(|at| &input[at * size..][..size])
+        .copied()
+        .collect()
+}
+
 /// Minima or maxima, over axes or over several inputs. The output has at least one element.
 fn values<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<u8> {
     let rule = Rule::of(problem);
     let shape = &problem.outputs()[0].shape;
     let mut extremes: Vec<Option<T>> = vec![None; count(shape)];
     if problem.op().is_elementwise() {
-        for (from, input) in problem.inputs().iter().zip(inputs) {
-            // Aligned at the last dimension; a missing dimension and one of 1 stand still.
-            let missing = shape.len() - from.len();
-            let mut dims = vec![(1, false); missing];
-            dims.extend(from.iter().map(|&size| (size, size != 1)));
-            for (held, at) in extremes.iter_mut().zip(Walk::new(shape, strides(&dims))) {
+        for (i, input) in inputs.iter().enumerate() {
+            for (held, at) in extremes.iter_mut().zip(positions(problem, i, shape)) {
                 let new = T::read(&input[at * T::SIZE..]);
                 *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
             }
         }
     } else {
-        for (element, at) in inputs[0].chunks_exact(T::SIZE).zip(output_walk(problem)) {
-            let new = T::read(element);
+        let elements = positions(problem, 0, &problem.inputs()[0]);
+        for (from, at) in elements.zip(output_walk(problem)) {
+            let new = T::read(&inputs[0][from * T::SIZE..]);
             let held = &mut extremes[at];
             *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
         }
@@ -92,14 +101,15 @@ fn values<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<u8> {
 fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
     let rule = Rule::of(problem);
     let outputs = problem.outputs();
-    // The best element so far of each output, and its position in the input.
-    let mut best: Vec<Option<(T, usize)>> = vec![None; count(&outputs[0].shape)];
-    let elements = input.chunks_exact(T::SIZE).enumerate();
-    for ((position, element), at) in elements.zip(output_walk(problem)) {
-        let new = T::read(element);
+    // The best element so far of each output, its place among the elements and its position in
+    // the input's data.
+    let mut best: Vec<Option<(T, usize, usize)>> = vec![None; count(&outputs[0].shape)];
+    let elements = positions(problem, 0, &problem.inputs()[0]).enumerate();
+    for ((place, position), at) in elements.zip(output_walk(problem)) {
+        let new = T::read(&input[position * T::SIZE..]);
         match best[at] {
-            Some((held, _)) if !rule.points_to(held, new) => {}
-            _ => best[at] = Some((new, position)),
+            Some((held, ..)) if !rule.points_to(held, new) => {}
+            _ => best[at] = Some((new, place, position)),
         }
     }
     // A scalar is a row of one.
@@ -110,8 +120,8 @@ fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
     let index_size = outputs[0].dtype.size() as usize;
     let sizes = outputs.iter().map(|o| o.bytes() as usize);
     let mut bytes: Vec<_> = sizes.map(Vec::with_capacity).collect();
-    for (_, position) in best.into_iter().flatten() {
-        let index = position as u64 / stride % len;
+    for (_, place, position) in best.into_iter().flatten() {
+        let index = place as u64 / stride % len;
         // As many bytes as the index type has: the problem was checked, so it fits.
         bytes[0].extend(&index.to_le_bytes()[..index_size]);
         if let Some(values) = bytes.get_mut(1) {
@@ -265,22 +275,23 @@ impl Value for bool {
     }
 }
 
-/// Every coordinate of a shape in C order, each as the sum of its coordinates times strides.
+/// Every coordinate of a shape in C order, each as the sum of its coordinates times strides, and
+/// of where the first is.
 struct Walk<'a> {
     shape: &'a [u64],
-    strides: Vec<u64>,
+    strides: Vec<i64>,
     coordinates: Vec<u64>,
-    sum: u64,
+    sum: i64,
     done: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(shape: &'a [u64], strides: Vec<u64>) -> Walk<'a> {
+    fn new(shape: &'a [u64], strides: Vec<i64>, first: u64) -> Walk<'a> {
         Walk {
             shape,
             strides,
             coordinates: vec![0; shape.len()],
-            sum: 0,
+            sum: first as i64,
             done: shape.contains(&0),
         }
     }
@@ -301,7 +312,7 @@ impl Iterator for Walk<'_> {
                 return Some(sum as usize);
             }
             self.coordinates[d] = 0;
-            self.sum -= self.strides[d] * self.shape[d];
+            self.sum -= self.strides[d] * self.shape[d] as i64;
         }
         self.done = true;
         Some(sum as usize)
@@ -313,16 +324,35 @@ fn output_walk(problem: &Problem) -> Walk<'_> {
     let shape = &problem.inputs()[0];
     let reduced = problem.reduced();
     let dims = shape.iter().zip(reduced).map(|(&size, &r)| (size, !r));
-    Walk::new(shape, strides(&dims.collect::<Vec<_>>()))
+    Walk::new(shape, strides(&dims.collect::<Vec<_>>()), 0)
+}
+
+/// For every element of `shape` in C order, the position in the data of input `i` of the element
+/// that is there once the input is broadcast to that shape.
+fn positions<'a>(problem: &'a Problem, i: usize, shape: &'a [u64]) -> Walk<'a> {
+    let from = &problem.inputs()[i];
+    let (own, offset) = match problem.layout(i) {
+        Some(layout) => (layout.strides.clone(), layout.offset),
+        None => {
+            let dims: Vec<_> = from.iter().map(|&size| (size, true)).collect();
+            (strides(&dims), 0)
+        }
+    };
+    // Aligned at the last dimension; a missing dimension and one of 1 stand still.
+    let mut all = vec![0; shape.len() - from.len()];
+    let own = own.into_iter().zip(from);
+    all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
+    Walk::new(shape, all, offset)
 }
 
 /// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.
-fn strides(dims: &[(u64, bool)]) -> Vec<u64> {
+fn strides(dims: &[(u64, bool)]) -> Vec<i64> {
     let mut strides = vec![0; dims.len()];
-    let mut next = 1;
+    let mut next = 1i64;
     for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
         *stride = next;
-        next *= size;
+        // Wraps only beside a dimension of 0, where nothing is walked.
+        next = next.wrapping_mul(size as i64);
     }
     strides
 }

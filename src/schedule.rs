@@ -9,7 +9,8 @@ use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Plan, Slot};
 use crate::problem::elements;
-use crate::{Caps, DType, Error, Op, Problem};
+use crate::strided::Lie;
+use crate::{Caps, DType, Dim, Error, Op, Problem};
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_BOX: u64 = 1 << 30;
@@ -35,6 +36,8 @@ pub(crate) struct Step {
     pub dst: Slot,
     pub out: Out,
     pub keys: Keys,
+    /// First element, from the source's start.
+    pub at: u64,
     pub outer: u64,
     pub len: u64,
     pub inner: u64,
@@ -44,7 +47,7 @@ pub(crate) struct Step {
 /// A part of a step that one binding can see: contiguous in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Box3 {
-    /// First element, from the tensor's start.
+    /// First element, from the step's first.
     pub at: u64,
     /// First output, from the result's start.
     pub out: u64,
@@ -99,6 +102,10 @@ pub(crate) struct Planner<'a> {
     pub caps: &'a Caps,
     pub problem: &'a Problem,
     pub aligned: bool,
+    /// The canonical form of a reduction of contiguous elements.
+    pub dims: Vec<Dim>,
+    /// Its first element, from the input's start.
+    pub first: u64,
     /// Whether the result is records, for [`crate::Partial`].
     pub partial: bool,
     pub plan: Plan,
@@ -114,15 +121,23 @@ impl Planner<'_> {
         }
         self.least()?;
         let dtype = problem.dtype();
-        if problem.is_copy() {
-            return self.copy(outputs);
-        }
-        if problem.op().is_elementwise() {
+        if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
-        if problem.reduced_len() == 0 {
+        if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op().is_max());
             return self.fill(0, Out::value(dtype), nothing, outputs);
+        }
+        self.dims = problem.dims();
+        if let Some(view) = Lie::of(problem) {
+            let Some(dims) = view.contiguous() else {
+                return self.view(&view, outputs);
+            };
+            (self.dims, self.first) = (dims, view.first);
+            self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
+        }
+        if problem.is_copy() {
+            return self.copy(outputs);
         }
         match problem.op().is_index() {
             true => self.index(outputs),
@@ -172,13 +187,14 @@ impl Planner<'_> {
     }
 
     /// A step over elements of the problem's type that gives values of it.
-    fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
+    pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
         let (problem, dtype) = (self.problem, self.problem.dtype());
         Step {
             src,
             dst,
             out: Out::value(dtype),
             keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
             inner,
@@ -187,7 +203,7 @@ impl Planner<'_> {
     }
 
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
-        let mut dims = self.problem.dims();
+        let mut dims = self.dims.clone();
         let mut src = Slot::Input(0);
         let groups = dims.iter().filter(|d| d.reduced).count();
         if groups == 0 {
@@ -202,7 +218,7 @@ impl Planner<'_> {
             let Some(at) = longest.map(|(i, _)| i) else {
                 break;
             };
-            let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+            let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
             let shape: [u64; 3] = [
                 product(&dims[..at]),
                 dims[at].size,
@@ -230,11 +246,11 @@ impl Planner<'_> {
             DType::I64 => Out::Index64,
             _ => Out::Index32,
         };
-        let dims = problem.dims();
+        let dims = &self.dims;
         let at = dims.iter().position(|d| d.reduced);
         let [outer, len, inner] = match at {
             Some(at) => {
-                let product = |dims: &[crate::problem::Dim]| dims.iter().map(|d| d.size).product();
+                let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
                 [
                     product(&dims[..at]),
                     dims[at].size,
@@ -273,7 +289,7 @@ impl Planner<'_> {
     }
 
     /// The step that gives the result: records where those are wanted.
-    fn last(&self, step: Step) -> Step {
+    pub(crate) fn last(&self, step: Step) -> Step {
         match self.partial {
             true => Step {
                 out: Out::Record,
@@ -283,7 +299,13 @@ impl Planner<'_> {
         }
     }
 
-    fn fill(&mut self, output: usize, out: Out, element: u64, n: u64) -> Result<(), Error> {
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: Out,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
         let mut at = 0;
@@ -540,7 +562,7 @@ impl Planner<'_> {
     }
 
     /// Slices that fill the device, of `most` that make sense.
-    fn slices(&self, invocations: u64, most: u64) -> u64 {
+    pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let wanted = tuning.invocations.div_ceil(invocations.max(1));
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
@@ -681,7 +703,7 @@ impl Caps {
     }
 
     /// Records that a dispatch may read or write.
-    fn records(&self) -> u64 {
+    pub(crate) fn records(&self) -> u64 {
         self.binding_bytes.min(self.budget(false)) / Out::Record.bytes()
     }
 }

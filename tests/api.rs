@@ -352,6 +352,23 @@ fn scratch_in_a_buffer_that_is_bound_elsewhere_is_refused() {
 }
 
 #[test]
+fn a_view_is_refused_where_its_buffer_ends_before_it() {
+    let reducer = reducer();
+    let problem = Problem::arg_max(DType::F32, &[3, 4], 1).and_then(|p| p.strided(0, &[1, 3], 5));
+    let reduction = prepared(&reducer, problem);
+    let (input, output) = (buffer(&reducer, 68), buffer(&reducer, 24));
+    let bind = |begin| {
+        reduction.bind(Buffers {
+            inputs: &[input.slice(begin..).into()],
+            outputs: &[output.slice(..).into()],
+            scratch: None,
+        })
+    };
+    assert!(bind(0).is_ok());
+    too_small(bind(4), ("input", 0, 68, 64));
+}
+
+#[test]
 fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
     // Limits no device has; the identity of nothing takes no input.
     let reducer = reducer_with(wgpu::Limits {

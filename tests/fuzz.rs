@@ -141,9 +141,9 @@ fn mutated(seeds: &[Vec<u8>], bits: &mut Bits) -> Vec<u8> {
 
 #[test]
 fn npy_files_are_survived() {
-    // Each of four reads may be told of a header of 64 KiB that is not there.
+    // Each of several reads may be told of a header of 64 KiB that is not there.
     let room = Room {
-        some: 1 << 19,
+        some: 1 << 20,
         a_byte: 64,
     };
     drive("npy", npy::survive, &room);

@@ -1,6 +1,7 @@
 //! The rules of problems: shapes, options, refusals with their numbers, and how both read.
 
 use half::{bf16, f16};
+use wgreduce::reference::evaluate;
 use wgreduce::{Class, DType, Element, IndexType, NanPolicy, Op, Problem, ProblemError};
 
 type Made = Result<Problem, ProblemError>;
@@ -405,6 +406,88 @@ fn shapes_that_do_not_broadcast_are_refused_with_what_came_before() {
     );
 }
 
+// Views.
+
+#[test]
+fn a_view_needs_the_bytes_up_to_its_highest_element() {
+    let matrix = Problem::arg_min(DType::F32, &[3, 4], 1).unwrap();
+    assert_eq!((matrix.layout(0), matrix.input_bytes(0)), (None, 48));
+    for (strides, offset, elements) in [
+        ([4, 1], 0, 12),
+        ([1, 3], 5, 17),
+        ([10, 2], 1, 28),
+        ([0, 0], 7, 8),
+        ([-4, 1], 8, 12),
+        ([-4, -1], 11, 12),
+    ] {
+        let view = matrix.clone().strided(0, &strides, offset).unwrap();
+        assert_eq!(view.input_bytes(0), 4 * elements, "{view}");
+        let layout = view.layout(0).unwrap();
+        assert_eq!((&layout.strides[..], layout.offset), (&strides[..], offset));
+        assert_eq!(view.outputs(), matrix.outputs());
+    }
+    let empty = Problem::reduce_min(DType::F32, &[0, 4], &[0]).unwrap();
+    let empty = empty.strided(0, &[i64::MIN, i64::MAX], 9).unwrap();
+    assert_eq!(empty.input_bytes(0), 0);
+}
+
+#[test]
+fn a_view_that_reaches_outside_is_refused_with_its_numbers() {
+    let matrix = Problem::arg_min(DType::F32, &[3, 4], 1).unwrap();
+    let refused = |strides: [i64; 2], offset, first, last, elements| {
+        Err(ProblemError::ViewOutOfRange {
+            input: 0,
+            shape: vec![3, 4],
+            strides: strides.to_vec(),
+            offset,
+            first,
+            last,
+            elements,
+        })
+    };
+    let most = i64::MAX as u64 / 4;
+    let view = |strides: [i64; 2], offset| matrix.clone().strided(0, &strides, offset);
+    assert_eq!(view([-4, 1], 7), refused([-4, 1], 7, -1, 10, most));
+    let far = 1 << 61;
+    assert_eq!(
+        view([1, far], 0),
+        refused([1, far], 0, 0, 3 * (1 << 61) + 2, most)
+    );
+    assert!(view([1, 1], most - 6).is_ok());
+    assert_eq!(
+        view([1, 1], most - 5),
+        refused([1, 1], most - 5, most as i64 - 5, most as i64, most)
+    );
+    // The data is that of the whole tensor, of which enough must be there.
+    let problem = view([1, 3], 5).unwrap();
+    let run = |elements: usize| evaluate(&problem, &[&vec![0; 4 * elements]]).map(drop);
+    assert_eq!(run(16), refused([1, 3], 5, 5, 16, 16).map(drop));
+    assert_eq!(run(0), refused([1, 3], 5, 5, 16, 0).map(drop));
+    assert_eq!((run(17), run(40)), (Ok(()), Ok(())));
+}
+
+#[test]
+fn strides_are_one_a_dimension_of_an_input_that_is_there() {
+    let pair = Problem::min(DType::F32, &[&[3, 4][..], &[4]]).unwrap();
+    assert_eq!(
+        pair.clone().strided(2, &[1], 0),
+        Err(ProblemError::NoSuchInput {
+            op: Op::Min,
+            input: 2,
+            inputs: 2
+        })
+    );
+    assert_eq!(
+        pair.clone().strided(1, &[4, 1], 0),
+        Err(ProblemError::StrideCount {
+            input: 1,
+            shape: vec![4],
+            strides: 2
+        })
+    );
+    assert!(pair.strided(1, &[-1], 3).is_ok());
+}
+
 // Text.
 
 #[test]
@@ -421,6 +504,10 @@ fn a_problem_reads_as_operator_type_shapes_and_axes() {
         (
             Problem::min(DType::U8, &[&[3, 1][..], &[]]),
             "Min uint8 [3, 1] []",
+        ),
+        (
+            Problem::arg_max(DType::F16, &[3, 4], 0).and_then(|p| p.strided(0, &[-1, 3], 2)),
+            "ArgMax float16 [3, 4] by [-1, 3] from 2 axes [0]",
         ),
     ] {
         assert_eq!(problem.unwrap().to_string(), text);
@@ -467,6 +554,19 @@ fn a_refusal_says_what_is_wrong_with_its_numbers() {
             Problem::max(DType::F32, &[[2], [3]]),
             "input 1 of shape [3] does not broadcast with [2] (dimensions must be equal or 1, \
              aligned at the last)",
+        ),
+        (
+            Problem::max(DType::I32, &[[2]]).and_then(|p| p.strided(1, &[1], 0)),
+            "input 1 is to be strided where Max has 1 inputs",
+        ),
+        (
+            Problem::max(DType::I32, &[[2]]).and_then(|p| p.strided(0, &[], 0)),
+            "input 0 of shape [2] was given 0 strides",
+        ),
+        (
+            Problem::max(DType::I64, &[[2]]).and_then(|p| p.strided(0, &[-3], 1)),
+            "input 0, shape [2] with strides [-3] from element 1, reaches from element -2 to 1 \
+             where there are 0 to 1152921504606846974",
         ),
     ] {
         assert_eq!(refused.unwrap_err().to_string(), text);

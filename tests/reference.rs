@@ -551,6 +551,35 @@ fn integers_are_ordered_over_their_full_width() {
 // Rules 11 to 13 and 16: empty sets, zero-sized dimensions, scalars.
 
 #[test]
+fn a_view_is_read_where_its_strides_lead() {
+    let data: Vec<u64> = vec![7, 1, 9, 3, 3, 8, 2, 6];
+    let arg = |shape: &[u64], axis, strides: &[i64], offset| {
+        let problem = Problem::arg_min(DType::U8, shape, axis).and_then(|p| p.with_values(true));
+        run(
+            problem.and_then(|p| p.strided(0, strides, offset)),
+            &[&data],
+        )
+    };
+    // Transposed: columns of [2, 4].
+    assert_eq!(arg(&[4, 2], 1, &[1, 4], 0), [[1, 0, 1, 0], [3, 1, 2, 3]]);
+    // Every second of a row, flipped, from inside.
+    assert_eq!(arg(&[2, 2], 1, &[4, -2], 3), [[1, 0], [1, 6]]);
+    // One element for all, and overlapping windows.
+    assert_eq!(arg(&[2, 3], 1, &[0, 0], 6), [[0, 0], [2, 2]]);
+    assert_eq!(arg(&[3, 3], 1, &[1, 1], 2), [[1, 0, 2], [3, 3, 2]]);
+    let strided = |p: Problem, strides: &[i64], offset| p.strided(0, strides, offset);
+    let max = Problem::reduce_max(DType::U8, &[2, 3], &[0]);
+    let max = max.and_then(|p| strided(p, &[3, 1], 1));
+    assert_eq!(run(max, &[&data]), [[3, 9, 3]]);
+    let copy = Problem::min(DType::U8, &[[2, 2]]).and_then(|p| strided(p, &[-1, 2], 1));
+    assert_eq!(run(copy, &[&data]), [[1, 3, 7, 9]]);
+    // A dimension of one stands still, whatever its stride.
+    let pair = Problem::min(DType::U8, &[&[2, 1][..], &[3]]);
+    let pair = pair.and_then(|p| p.strided(0, &[2, 99], 0)?.strided(1, &[-1], 2));
+    assert_eq!(run(pair, &[&data, &data]), [[7, 1, 7, 9, 1, 7]]);
+}
+
+#[test]
 fn an_empty_set_gives_the_identity_of_every_type() {
     for dtype in DType::ALL {
         let (lo, hi) = limits(dtype);

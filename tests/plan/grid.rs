@@ -97,7 +97,7 @@ fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
 }
 
 /// Devices and tunings that plans must do on, by name.
-fn devices() -> Vec<(String, Caps)> {
+pub fn devices() -> Vec<(String, Caps)> {
     let mut all: Vec<_> = CLASSES
         .map(|c| (format!("{c:?}"), class(c)))
         .into_iter()
@@ -180,7 +180,7 @@ fn devices() -> Vec<(String, Caps)> {
 }
 
 /// Plans a problem and runs the plan at some places in foreign buffers.
-fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
+pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let plan = Plan::new(problem, caps).map_err(|e| format!("no plan: {e}"))?;
     let again = Plan::new(problem, caps).map_err(|e| format!("no second plan: {e}"))?;
     if plan != again {
@@ -379,7 +379,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
 }
 
 /// Limits from tiny to WebGPU's.
-fn any_limits() -> impl Strategy<Value = Caps> {
+pub fn any_limits() -> impl Strategy<Value = Caps> {
     let alignment = prop::sample::select(vec![16u64, 32, 64, 256]);
     let binding = prop_oneof![0u64..400, Just(1 << 27)];
     let workgroups = prop_oneof![1u32..9, Just(65_535)];
@@ -528,9 +528,9 @@ fn broken_plans_are_refused() {
     }
 }
 
-type Break = fn(&mut Vec<wgreduce::Pass>);
+pub type Break = fn(&mut Vec<wgreduce::Pass>);
 
-fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
+pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
     let truth = Truth::new(problem);
     for (name, wrong) in breaks {
         let mut passes = plan.passes().to_vec();

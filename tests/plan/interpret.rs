@@ -7,7 +7,7 @@
 //! written once; no access leaves its view; no record is read that this step has not written.
 
 use std::collections::HashSet;
-use wgreduce::{Caps, Keys, MAX_ITERATIONS, Out, Params, Pass, Plan, Problem, Slot, View};
+use wgreduce::{Caps, Family, Keys, MAX_ITERATIONS, Out, Params, Pass, Plan, Problem, Slot, View};
 
 pub type Check<T = ()> = Result<T, String>;
 
@@ -30,9 +30,17 @@ pub enum Cell {
 }
 
 /// The right answer: per input element its output and its place in the segment.
+///
+/// In a view an element of the data may stand for several of the input's. What competes for an
+/// output is then the element of the data, with its place where that counts.
 pub struct Truth {
     pub output: Vec<u32>,
     pub place: Vec<u32>,
+    /// Per input element its element of the data, and how many the data has; none of a tensor in
+    /// C order.
+    view: Option<(Vec<u32>, u32)>,
+    /// Per output and place the element of the data.
+    found: Vec<u32>,
     pub outputs: usize,
     pub len: u64,
     /// Whether the problem is elementwise, on several inputs.
@@ -64,26 +72,72 @@ impl Truth {
         let copied = problem.is_copy();
         let len = if copied { 1 } else { problem.reduced_len() };
         let mut starts = vec![0];
-        for shape in problem.inputs() {
-            starts.push(starts[starts.len() - 1] + shape.iter().product::<u64>() as u32);
+        for i in 0..problem.inputs().len() {
+            let elements = problem.input_bytes(i) / problem.dtype().size();
+            starts.push(starts[starts.len() - 1] + elements as u32);
         }
+        let view = problem.layout(0).filter(|_| !zips).map(|layout| {
+            let lies = (0..n).map(|flat| lies(flat, shape, &layout.strides, layout.offset));
+            (lies.collect(), starts[1])
+        });
         let mut expected = match zips {
             true => zipped(problem),
             false => vec![Vec::new(); outputs],
         };
-        for (flat, &output) in output.iter().enumerate() {
-            expected[output as usize].push(flat as u32);
-        }
-        Truth {
+        let mut truth = Truth {
+            found: vec![0; outputs * len.min(n) as usize],
+            view,
             output,
             place,
             outputs,
             len,
             zips,
             starts,
-            expected,
+            expected: Vec::new(),
+        };
+        let index = problem.op().is_index();
+        for (flat, (&output, &place)) in truth.output.iter().zip(&truth.place).enumerate() {
+            let element = truth.view.as_ref().map_or(flat as u32, |(v, _)| v[flat]);
+            truth.found[output as usize * len as usize + place as usize] = element;
+            expected[output as usize].push(truth.id(element, if index { place } else { 0 }));
+        }
+        expected.iter_mut().filter(|_| !zips).for_each(|ids| {
+            ids.sort_unstable();
+            ids.dedup();
+        });
+        truth.expected = expected;
+        truth
+    }
+
+    /// What competes: an element of the data, and in a view its place where that counts.
+    fn id(&self, element: u32, place: u32) -> u32 {
+        match &self.view {
+            None => element,
+            Some((_, data)) => element + place * data,
         }
     }
+
+    /// The element of the data at a place of an output's segment.
+    fn at(&self, output: u32, place: u64) -> u32 {
+        self.found[output as usize * self.len as usize + place as usize]
+    }
+
+    /// Whether all places of all outputs' segments are one element each: then only the first
+    /// or the last wins.
+    fn repeats(&self) -> bool {
+        let segments = self.found.chunks(self.len.max(1) as usize);
+        segments.into_iter().all(|s| s.iter().all(|e| *e == s[0]))
+    }
+}
+
+/// Where in a tensor element `flat` of a view is.
+fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
+    let (mut rest, mut at) = (flat, offset as i64);
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        at += (rest % size) as i64 * stride;
+        rest /= size;
+    }
+    at as u32
 }
 
 /// Broadcasting as ONNX tells it, coordinate by coordinate.
@@ -98,19 +152,24 @@ fn zipped(problem: &Problem) -> Vec<Vec<u32>> {
             rest /= size;
         }
         let mut before = 0;
-        let element = |shape: &Vec<u64>| {
+        let element = |(i, shape): (usize, &Vec<u64>)| {
             let own = &coordinates[output.len() - shape.len()..];
             let place = |at: u64, (&c, &size): (&u64, &u64)| at * size + c.min(size - 1);
-            let element = before + own.iter().zip(shape).fold(0, place);
-            before += shape.iter().product::<u64>();
-            element as u32
+            let flat = own.iter().zip(shape).fold(0, place);
+            let element = before
+                + problem.layout(i).map_or(flat as u32, |layout| {
+                    lies(flat, shape, &layout.strides, layout.offset)
+                });
+            before += (problem.input_bytes(i) / problem.dtype().size()) as u32;
+            element
         };
-        problem.inputs().iter().map(element).collect()
+        problem.inputs().iter().enumerate().map(element).collect()
     };
     (0..n).map(of).collect()
 }
 
 /// A view as a pass sees it, aligned as `bound.rs` does it.
+#[derive(Clone)]
 pub struct Bind {
     pub slot: Slot,
     /// Bytes of the binding.
@@ -149,7 +208,7 @@ pub struct Machine<'a> {
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
     results: Vec<Option<Cell>>,
-    /// Outputs that got their values' elements, per input element.
+    /// How often each place of each output's segment is looked up for its value.
     gathered: Vec<u32>,
     temps: [Vec<Option<Cell>>; 2],
     /// A temporary tensor was read: the next write begins a new one.
@@ -171,7 +230,7 @@ pub fn run(
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
         results: vec![None; truth.outputs],
-        gathered: vec![0; truth.output.len()],
+        gathered: vec![0; truth.found.len()],
         temps: [temp(0), temp(1)],
         stale: [false; 2],
         records: vec![None; (plan.slot_bytes(Slot::Records) / 16) as usize],
@@ -197,9 +256,11 @@ impl Machine<'_> {
         );
         let zips = self.truth.zips;
         let copied = self.problem.is_copy();
+        let last = self.problem.selects_last_index();
+        let only = if last { self.truth.len - 1 } else { 0 };
         let constant = match self.problem.op().is_index() {
             _ if copied || zips => None,
-            true => (self.truth.len == 1).then_some(0),
+            true => self.truth.repeats().then_some(only),
             false => (self.truth.len == 0).then(|| empty(self.problem)),
         };
         for (o, (cell, expected)) in self
@@ -353,6 +414,10 @@ impl<'m, 'a> Run<'m, 'a> {
         let dst = machine.bind(&pass.dst)?;
         let views = pass.zip.iter().flat_map(|(_, views)| views);
         let zipped = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
+        // A strided pass reads its view, and the indices that it may have, by name.
+        let strided = matches!(pass.kernel.family, Family::Strided | Family::StridedGather);
+        let named = |i: usize| zipped.get(i).filter(|_| strided).cloned();
+        let (src, indices) = (src.or(named(0)), indices.or(named(1)));
         for read in [&src, &indices].into_iter().flatten().chain(&zipped) {
             ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
         }
@@ -379,7 +444,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let mut p = pass.params;
         p.src_delta = src.as_ref().map_or(0, |b| b.delta);
         p.dst_delta = dst.delta;
-        if let Some(b) = &indices {
+        if let Some(b) = indices.as_ref().filter(|_| !strided) {
             p.slice = b.delta;
         }
         Ok(Run {
@@ -441,12 +506,17 @@ impl<'m, 'a> Run<'m, 'a> {
     /// The input elements behind what an invocation found, with their indices checked.
     pub fn cell(&self, found: &Found) -> Check<Cell> {
         let src = self.source()?;
+        let truth = self.machine.truth;
         let mut from = Vec::with_capacity(found.len());
         for &(position, index) in found {
             let element = src.at(position)?;
+            if truth.view.is_some() && self.pass.kernel.index {
+                from.push(truth.id(element, self.p.base as u32 + index));
+                continue;
+            }
             if self.pass.kernel.index {
                 let claimed = self.p.base + u64::from(index);
-                let right = u64::from(self.machine.truth.place[element as usize]);
+                let right = u64::from(truth.place[element as usize]);
                 ensure!(
                     claimed == right,
                     "element {element} has index {claimed}, not {right}"
@@ -513,6 +583,15 @@ impl<'m, 'a> Run<'m, 'a> {
     fn put(&mut self, element: usize, cell: Cell) -> Check {
         let chained = self.pass.zip.is_some() && self.p.merge == 1;
         let machine = &mut *self.machine;
+        if let (Slot::Output(1), Cell::Of(from)) = (self.dst.slot, &cell) {
+            // The only element of a segment, whatever its index.
+            let len = machine.truth.len as usize;
+            let of = &machine.truth.found[element * len..][..len];
+            ensure!(of.iter().all(|e| [*e] == from[..]), "{from:?} at {element}");
+            let places = &mut machine.gathered[element * len..][..len];
+            places.iter_mut().for_each(|n| *n += 1);
+            return Ok(());
+        }
         let cells = match self.dst.slot {
             Slot::Output(0) => &mut machine.results,
             Slot::Temp(i) => &mut machine.temps[i],
@@ -541,14 +620,15 @@ impl<'m, 'a> Run<'m, 'a> {
         let output = self.dst.at(self.p.dst_delta + o)?;
         let truth = &self.machine.truth;
         ensure!(
-            truth.output[element] == output && u64::from(truth.place[element]) == index,
+            truth.at(output, index) as usize == element,
             "output {output} takes element {element} for index {index}"
         );
         ensure!(
             self.machine.results[output as usize].is_some(),
             "index {output} is read before it is written"
         );
-        self.machine.gathered[element] += 1;
+        let place = u64::from(output) * truth.len + index;
+        self.machine.gathered[place as usize] += 1;
         Ok(())
     }
 }
@@ -606,8 +686,9 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         );
         ensure!(zip.shape.len() <= 8, "{} dimensions", zip.shape.len());
         let outputs: u64 = zip.shape.iter().map(|&s| u64::from(s)).product();
+        let strided = matches!(kernel.family, Family::Strided | Family::StridedGather);
         ensure!(
-            outputs == pass.params.items.into() && outputs <= 1 << 30,
+            strided || outputs == pass.params.items.into() && outputs <= 1 << 30,
             "{outputs} outputs"
         );
     }

@@ -1,0 +1,22 @@
+// A strided view: where its elements lie in the source. Of the dimensions in Z the first P.lanes
+// are kept, the others reduced. Strides wrap: one that leads back is a large one.
+
+// How far place `place` of the dimensions first..end lies from the first element. The first
+// dimension needs no division.
+fn along(first: u32, end: u32, place: u32) -> u32 {
+    var at = 0u;
+    var rest = place;
+    for (var d = end; d > first + 1u; d--) {
+        let dim = Z.shape[d - 1u];
+        let quotient = high_product(rest, dim.y) >> dim.z;
+        at += (rest - quotient * dim.x) * Z.strides[2u * d - 2u].x;
+        rest = quotient;
+    }
+    // Without dimensions the place is 0.
+    return at + rest * Z.strides[2u * min(first, 7u)].x;
+}
+
+// Where the segment of output o begins.
+fn segment(o: u32) -> u32 {
+    return Z.starts[0].x + along(0u, P.lanes, o);
+}

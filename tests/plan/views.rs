@@ -1,0 +1,323 @@
+//! Plans of strided views: which are plain ones after all, and every element of a view on the host
+//! interpreter.
+
+use super::grid::{Break, any_limits, check, devices, refused};
+use super::{SIZES, class, families, variants};
+use proptest::prelude::*;
+use wgreduce::Family::{Each, Fill, Finish, Gather, Strided, StridedGather, ZipVecs, ZipWords};
+use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
+
+/// Shape, strides and offset.
+type View = (&'static [u64], &'static [i64], u64);
+
+const VIEWS: &[View] = &[
+    (&[6, 5], &[5, 1], 3),
+    (&[5, 6], &[1, 5], 16),
+    (&[7, 5, 4], &[5, 1, 35], 1),
+    (&[9, 10], &[13, 1], 5),
+    (&[9, 10], &[23, 2], 0),
+    (&[40, 7], &[1, 50], 2),
+    (&[4, 30], &[0, 1], 2),
+    (&[30, 4], &[1, 0], 2),
+    (&[3, 40], &[0, 0], 1),
+    (&[5, 11], &[11, -1], 10),
+    (&[5, 11], &[-11, 1], 44),
+    (&[20, 30], &[1, 1], 0),
+    (&[3, 5, 4, 6], &[1, 100, 3, 13], 9),
+    (&[2, 3, 4, 3, 2], &[7, 50, -19, 41, 1], 100),
+    (&[1, 300], &[0, 2], 0),
+    (&[300, 2], &[3, 1], 1),
+    (&[1, 1], &[9, 9], 4),
+    (&[0, 3], &[1, 1], 9),
+    (&[], &[], 3),
+];
+
+/// The ways to reduce each axis of a view, all of them, or none.
+fn problems(dtype: DType, &(shape, strides, offset): &View) -> Vec<Problem> {
+    let mut all = vec![
+        Problem::reduce_min(dtype, shape, &[]).expect("a problem"),
+        Problem::max(dtype, &[shape]).expect("a copy"),
+    ];
+    for axis in 0..shape.len() as i64 {
+        all.extend(variants(dtype, shape, axis).into_iter().flatten());
+        all.extend(Problem::reduce_min(dtype, shape, &[0, axis]));
+    }
+    let viewed = |p: Problem| p.strided(0, strides, offset).expect("a view");
+    all.into_iter().map(viewed).collect()
+}
+
+#[test]
+fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {
+    let mut failures = Vec::new();
+    for (name, caps) in devices() {
+        for dtype in SIZES {
+            for problem in VIEWS.iter().flat_map(|view| problems(dtype, view)) {
+                if let Err(e) = check(&problem, &caps, &[1]) {
+                    failures.push(format!("{name}: {problem}: {e}"));
+                }
+            }
+        }
+    }
+    failures.truncate(8);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Views of up to six dimensions with any small strides, and the ways to reduce them.
+fn any_view() -> impl Strategy<Value = Problem> {
+    let dim = (prop_oneof![3 => 1u64..6, 1 => 1u64..40], -12i64..40);
+    let dims = prop::collection::vec(dim, 0..6);
+    let few = |dims: &Vec<(u64, i64)>| dims.iter().map(|d| d.0).product::<u64>() <= 1500;
+    let dtype = prop::sample::select(DType::ALL.to_vec());
+    let dims = dims.prop_filter("small", few);
+    (
+        dims,
+        dtype,
+        any::<u8>(),
+        any::<prop::sample::Index>(),
+        0u64..9,
+    )
+        .prop_filter_map("a valid problem", |(dims, dtype, bits, axis, more)| {
+            let (shape, strides): (Vec<u64>, Vec<i64>) = dims.into_iter().unzip();
+            let ways = shape.iter().zip(&strides);
+            let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
+            let problem = if bits & 3 == 0 && !shape.is_empty() {
+                let axis = axis.index(shape.len()) as i64;
+                let all = variants(dtype, &shape, axis).ok()?;
+                all.into_iter().nth(usize::from(bits >> 2) % 5)?
+            } else {
+                let dims = 0..shape.len() as i64;
+                let axes: Vec<i64> = dims.filter(|d| bits >> (2 + d) & 1 == 1).collect();
+                Problem::reduce_min(dtype, &shape, &axes).ok()?
+            };
+            problem.strided(0, &strides, back as u64 + more).ok()
+        })
+}
+
+/// Min of a view and a tensor, or of two views.
+fn any_pair() -> impl Strategy<Value = Problem> {
+    let dim = (1u64..12, any::<bool>(), -9i64..20, -2i64..3);
+    let dims = prop::collection::vec(dim, 0..5);
+    let few = |dims: &Vec<(u64, bool, i64, i64)>| dims.iter().map(|d| d.0).product::<u64>() <= 1500;
+    let dims = dims.prop_filter("small", few);
+    let dtype = prop::sample::select(DType::ALL.to_vec());
+    (dims, dtype, any::<bool>(), 0u64..40).prop_map(|(dims, dtype, both, more)| {
+        let whole: Vec<u64> = dims.iter().map(|d| d.0).collect();
+        let other: Vec<u64> = dims.iter().map(|d| if d.1 { d.0 } else { 1 }).collect();
+        let strides: Vec<i64> = dims.iter().map(|d| d.2).collect();
+        let short: Vec<i64> = dims.iter().map(|d| 8 * d.3).collect();
+        let back = |shape: &[u64], strides: &[i64]| -> u64 {
+            let ways = shape.iter().zip(strides);
+            let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
+            back as u64
+        };
+        let problem = Problem::min(dtype, &[&whole, &other]).expect("a problem");
+        let first = back(&whole, &strides) + more;
+        let problem = problem.strided(0, &strides, first).expect("a view");
+        match both {
+            true => problem
+                .strided(1, &short, back(&other, &short))
+                .expect("two views"),
+            false => problem,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_element_of_a_view_reaches_its_outputs_by_chance(
+        problem in any_view(),
+        caps in any_limits(),
+        step in 0u64..40,
+    ) {
+        match check(&problem, &caps, &[step]) {
+            Ok(_) => {}
+            Err(e) => prop_assert!(false, "{problem} on {caps:?}: {e}"),
+        }
+    }
+
+    #[test]
+    fn every_pair_of_a_view_is_met_once_by_chance(
+        problem in any_pair(),
+        caps in any_limits(),
+        step in 0u64..40,
+    ) {
+        let done = check(&problem, &caps, &[step]);
+        prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
+    }
+}
+
+fn viewed(problem: Problem, strides: &[i64], offset: u64) -> Vec<Family> {
+    let problem = problem.strided(0, strides, offset).expect("a view");
+    families(&Plan::new(&problem, &class(AdapterClass::Integrated)).expect("a plan"))
+}
+
+fn plain(problem: &Problem) -> Vec<Family> {
+    families(&Plan::new(problem, &class(AdapterClass::Integrated)).expect("a plan"))
+}
+
+#[test]
+fn a_contiguous_view_takes_the_kernels_of_the_tensor_that_it_is() {
+    let arg = |shape: &[u64], axis| Problem::arg_min(DType::F32, shape, axis).expect("a problem");
+    let max = |shape: &[u64], axes: &[i64]| {
+        Problem::reduce_max(DType::F32, shape, axes).expect("a problem")
+    };
+    // A part of a longer tensor.
+    let rows = plain(&arg(&[100, 4096], 1));
+    assert_eq!(viewed(arg(&[100, 4096], 1), &[4096, 1], 4096), rows);
+    // A transposed matrix: its rows are columns, its columns rows.
+    assert_eq!(viewed(arg(&[4096, 100], 0), &[1, 4096], 0), rows);
+    let columns = plain(&arg(&[4096, 100], 0));
+    assert_eq!(viewed(arg(&[100, 4096], 1), &[1, 100], 0), columns);
+    // Reduced dimensions in any order, flipped, repeated.
+    let all = plain(&max(&[1 << 20], &[]));
+    let mixed = max(&[1 << 8, 7, 1 << 12], &[]);
+    assert_eq!(viewed(mixed, &[-1, 0, 1 << 8], (1 << 8) - 1), all);
+    let middle = plain(&max(&[64, 50, 30], &[1]));
+    assert_eq!(viewed(max(&[50, 64, 30], &[0]), &[30, 1500, 1], 0), middle);
+    // A transposed result is none.
+    assert_eq!(viewed(max(&[4, 50, 6], &[1]), &[1, 24, 4], 0)[0], Strided);
+}
+
+#[test]
+fn a_repeated_axis_is_not_searched() {
+    let arg = Problem::arg_max(DType::F16, &[30, 4], 0).expect("a problem");
+    let values = arg.clone().with_values(true).expect("values");
+    assert_eq!(viewed(arg.clone(), &[0, 1], 2), [Fill]);
+    assert_eq!(viewed(values.clone(), &[0, 1], 2), [Fill, Strided]);
+    let last = arg.select_last_index(true).expect("an option");
+    let last = last.strided(0, &[0, 1], 2).expect("a view");
+    let plan = Plan::new(&last, &class(AdapterClass::Integrated)).expect("a plan");
+    assert_eq!(plan.passes()[0].params.fill, 29);
+    assert_eq!(viewed(values, &[5, 3], 0), [Strided, StridedGather]);
+    let rows = Problem::arg_max(DType::F16, &[4, 30], 0).expect("a problem");
+    let rows = rows.with_values(true).expect("values");
+    assert_eq!(viewed(rows, &[30, 1], 1).last(), Some(&Gather));
+}
+
+#[test]
+fn strides_in_whole_vec4_are_taken_by_vec4() {
+    let pair = |strides: &[i64], offset| {
+        let shapes: [&[u64]; 2] = [&[6, 32], &[32]];
+        viewed(
+            Problem::min(DType::F32, &shapes).expect("a problem"),
+            strides,
+            offset,
+        )
+    };
+    assert_eq!(pair(&[48, 1], 16), [ZipVecs]);
+    assert_eq!(pair(&[-48, 1], 240), [ZipVecs]);
+    assert_eq!(pair(&[4, 0], 3), [ZipVecs]);
+    assert_eq!(pair(&[48, 1], 1), [ZipWords]);
+    assert_eq!(pair(&[47, 1], 0), [ZipWords]);
+    assert_eq!(pair(&[48, 2], 0), [ZipWords]);
+    // One output element more than whole rows: nothing but elements.
+    let copy = Problem::min(DType::F32, &[[300]]).expect("a copy");
+    assert_eq!(viewed(copy.clone(), &[1], 5), [Each]);
+    assert_eq!(viewed(copy, &[2], 5), [Strided]);
+}
+
+#[test]
+fn long_segments_of_a_view_are_shared_and_finished() {
+    let problem = Problem::arg_min(DType::F32, &[3, 1 << 20], 1).expect("a problem");
+    assert_eq!(viewed(problem, &[1 << 22, 2], 0), [Strided, Finish]);
+}
+
+#[test]
+fn more_dimensions_than_are_supported_are_an_error_with_its_numbers() {
+    let caps = class(AdapterClass::Integrated);
+    let planned = |rank: usize| {
+        let strides: Vec<i64> = (0..rank).map(|d| 3i64.pow(d as u32)).collect();
+        let axes: Vec<i64> = (0..rank as i64).step_by(2).collect();
+        let problem = Problem::reduce_min(DType::F32, &vec![2; rank], &axes).expect("a problem");
+        Plan::new(&problem.strided(0, &strides, 0).expect("a view"), &caps)
+    };
+    assert!(planned(8).is_ok());
+    match planned(9) {
+        Err(Error::Limit {
+            what,
+            needed,
+            limit,
+        }) => {
+            let what = (what, needed, limit);
+            assert_eq!(what, ("merged dimensions of a strided view", 9, 8));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn windows_cover_a_view_that_exceeds_a_binding() {
+    // A transposed-looking sub-matrix of 4 GiB under bindings of 128 MiB.
+    let caps = class(AdapterClass::Integrated);
+    let problem = Problem::arg_max(DType::F32, &[30_000, 30_000], 0).expect("a problem");
+    let problem = problem.strided(0, &[1, 32_768], 0).expect("a view");
+    let plan = Plan::new(&problem, &caps).expect("a plan");
+    let views = plan.passes().iter().filter_map(|p| p.zip.as_ref());
+    let seen: Vec<u64> = views.map(|(_, views)| views[0].bytes).collect();
+    assert!(seen.len() > 20, "{plan}");
+    assert!(seen.iter().all(|&bytes| bytes <= caps.binding_bytes));
+    // Nothing is read twice but what windows' rows skip.
+    assert!(seen.iter().sum::<u64>() < problem.input_bytes(0) + (1 << 20));
+}
+
+/// What the interpreter is worth for views: plans that are a little wrong are refused.
+#[test]
+fn broken_plans_of_views_are_refused() {
+    let breaks: &[(&str, Break)] = &[
+        ("a pass less", |passes| passes.truncate(passes.len() - 1)),
+        ("a pass twice", |passes| passes.push(passes[0].clone())),
+        ("passes reversed", |passes| passes.reverse()),
+        ("an item less", |passes| passes[0].params.items -= 1),
+        ("a shorter segment", |passes| passes[0].params.len -= 1),
+        ("shorter parts", |passes| passes[0].params.slice -= 1),
+        ("another step", |passes| passes[0].params.width += 1),
+        ("a base", |passes| passes[0].params.base += 1),
+        ("a base less", |passes| passes[1].params.base = 0),
+        ("no merge", |passes| passes[1].params.merge = 0),
+        ("too much merge", |passes| passes[0].params.merge = 1),
+        ("an iteration less", |passes| passes[0].iterations = 1),
+        ("another start", |passes| {
+            passes[0].zip.as_mut().expect("a view").0.starts[0] += 1;
+        }),
+        ("another stride", |passes| {
+            passes[0].zip.as_mut().expect("a view").0.strides[0][0] += 1;
+        }),
+        ("another size", |passes| {
+            passes[0].zip.as_mut().expect("a view").0.shape[0] += 1;
+        }),
+        ("a kept dimension less", |passes| {
+            passes[0].params.lanes -= 1
+        }),
+        ("a shorter view", |passes| {
+            let (_, views) = passes[0].zip.as_mut().expect("a view");
+            views[0].bytes -= views[0].element;
+        }),
+        ("a view elsewhere", |passes| {
+            let (_, views) = passes[1].zip.as_mut().expect("a view");
+            views[0].offset -= views[0].element;
+        }),
+        ("indices elsewhere", |passes| {
+            let last = passes.last_mut().expect("a pass");
+            let (_, views) = last.zip.as_mut().expect("a view");
+            views[1].offset += views[1].element;
+        }),
+    ];
+    let caps = class(AdapterClass::Software);
+    let caps = Caps {
+        binding_bytes: 2000,
+        offset_alignment: 16,
+        ..caps.tuned(Tuning {
+            workgroup: 16,
+            ..caps.tuning.clone()
+        })
+    };
+    let problem = Problem::arg_min(DType::F32, &[6, 130], 1).expect("a problem");
+    let problem = problem.with_values(true).expect("values");
+    let problem = problem.strided(0, &[-2, 9], 20).expect("a view");
+    let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
+    assert!(plan.passes().iter().any(|p| p.params.merge == 1), "{plan}");
+    assert!(plan.passes().iter().any(|p| p.dst.slot == Slot::Records));
+    refused(&problem, &caps, &plan, breaks);
+}
