@@ -4,8 +4,8 @@
 //! Knows wgpu's rules of life and nothing of reductions.
 
 use crate::Error;
-use futures::channel::oneshot;
-use futures::future::FutureExt;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};

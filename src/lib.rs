@@ -72,6 +72,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod blocks;
 mod bound;
 mod caps;
 mod context;
@@ -110,4 +111,5 @@ pub use wgpu;
 /// The README's examples are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/tuning.md")]
 pub struct Readme;
