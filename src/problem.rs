@@ -930,13 +930,20 @@ impl Problem {
         dims
     }
 
-    /// The same problem on parts of its inputs, which still broadcast together.
+    /// The operators whose results [`Problem::extremes`] fuses, in the order of its outputs.
+    pub(crate) fn separate(&self) -> [Problem; 4] {
+        [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax]
+            .map(|op| Problem { op, ..self.clone() })
+    }
+
+    /// The same problem on parts of its inputs, which still broadcast together, in C order.
     pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
         let mut whole = inputs.first().cloned().unwrap_or_default();
         for shape in &inputs {
             whole = broadcast(&whole, shape).unwrap_or(whole);
         }
         Problem {
+            layouts: vec![None; inputs.len()],
             inputs,
             broadcast: if self.op.is_elementwise() {
                 whole

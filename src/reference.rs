@@ -51,10 +51,14 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     if problem.is_copy() {
         return Ok(vec![copy(problem, inputs[0])]);
     }
+    if problem.op() == Op::Extremes {
+        let results = problem.separate().map(|one| evaluate(&one, inputs));
+        let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        return Ok(results.concat());
+    }
     Ok(for_type!(problem.dtype(), T => match problem.op() {
-        Op::Extremes => extremes::<T>(problem, inputs),
-        Op::ArgMin | Op::ArgMax => indices::<T>(problem, Rule::of(problem), inputs[0]),
-        _ => vec![values::<T>(problem, Rule::of(problem), inputs)],
+            Op::ArgMin | Op::ArgMax => indices::<T>(problem, inputs[0]),
+            _ => vec![values::<T>(problem, inputs)],
     }))
 }
 
@@ -69,7 +73,8 @@ fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
 }
 
 /// Minima or maxima, over axes or over several inputs. The output has at least one element.
-fn values<T: Value>(problem: &Problem, rule: Rule, inputs: &[&[u8]]) -> Vec<u8> {
+fn values<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<u8> {
+    let rule = Rule::of(problem);
     let shape = &problem.outputs()[0].shape;
     let mut extremes: Vec<Option<T>> = vec![None; count(shape)];
     if problem.op().is_elementwise() {
@@ -95,24 +100,10 @@ fn values<T: Value>(problem: &Problem, rule: Rule, inputs: &[&[u8]]) -> Vec<u8> 
     bytes
 }
 
-/// Minima, maxima and the indices of both: what the four operators give.
-fn extremes<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
-    let rules = [false, true].map(|max| Rule {
-        max,
-        ..Rule::of(problem)
-    });
-    let values = rules.map(|rule| values::<T>(problem, rule, inputs));
-    let indices = rules.map(|rule| indices::<T>(problem, rule, inputs[0]).swap_remove(0));
-    values.into_iter().chain(indices).collect()
-}
-
 /// Indices along one axis, then the elements they point to if the problem has them.
-fn indices<T: Value>(problem: &Problem, rule: Rule, input: &[u8]) -> Vec<Vec<u8>> {
-    let mut outputs = problem.outputs();
-    if problem.op() == Op::Extremes {
-        // The values come before.
-        outputs.drain(..3);
-    }
+fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
+    let rule = Rule::of(problem);
+    let outputs = problem.outputs();
     // The best element so far of each output, its place among the elements and its position in
     // the input's data.
     let mut best: Vec<Option<(T, usize, usize)>> = vec![None; count(&outputs[0].shape)];
