@@ -482,13 +482,15 @@ impl Reduction {
         &self.prepared.ready.plan
     }
 
-    /// Binds the caller's buffers. Slices that do not begin at a multiple of 16 bytes may need
+    /// Binds the caller's buffers, which are of the reducer's device (wgpu itself panics over
+    /// those of another `wgpu::Instance`). Slices that do not begin at a multiple of 16 bytes may need
     /// other kernels than the plan's; those are compiled here, once.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Device`] for a buffer that was
+    /// destroyed or is of another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         self.reducer.shared.with_room(|| self.try_bind(buffers))
     }
