@@ -132,6 +132,9 @@ impl Planner<'_> {
         if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
+        if problem.op() == Op::Extremes {
+            return self.extremes(&Lie::whole(problem), outputs);
+        }
         if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op().is_max());
             return self.fill(0, Out::value(dtype), nothing, outputs);
@@ -393,6 +396,7 @@ impl Planner<'_> {
             index,
             last: problem.selects_last_index(),
             raw: false,
+            truth: false,
             index_words: 2,
             inputs: 1,
             splat: 0,
@@ -420,7 +424,7 @@ impl Planner<'_> {
             let geometry = shortened(geometry, b);
             self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
         }
-        self.finish(step, &first, geometry.parts())
+        self.finish(step, &first, geometry.parts(), 0)
     }
 
     /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.
