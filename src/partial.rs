@@ -117,7 +117,7 @@ pub enum PartialError {
 /// |---|---|
 /// | 0..4 | `WGRP` |
 /// | 4 | the layout: 1 |
-/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax |
+/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
 /// | 8 | flags: 1 NaN is ignored, 2 the last of equals wins, 4 with values, 8 of no elements |
@@ -182,7 +182,7 @@ impl Kind {
 
     fn keys(&self) -> Keys {
         let zeros_tie = self.index.is_some();
-        Keys::new(self.dtype, self.op.is_max(), self.nan, zeros_tie)
+        Keys::new(self.dtype, self.op.order(), self.nan, zeros_tie)
     }
 
     /// Bytes of a record.
@@ -260,8 +260,10 @@ impl Partial {
             dtype,
             shape: self.shape.clone(),
         };
-        let Kind { index, dtype, .. } = self.kind;
-        let values = (index.is_none() || self.kind.values).then_some(dtype);
+        let Kind {
+            op, index, dtype, ..
+        } = self.kind;
+        let values = (index.is_none() || self.kind.values).then_some(op.value_type(dtype));
         let all = index.map(IndexType::dtype).into_iter().chain(values);
         all.map(output).collect()
     }
@@ -315,7 +317,7 @@ impl Partial {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
         let Some(index_type) = self.kind.index else {
-            let nothing = schedule::identity(dtype, op.is_max());
+            let nothing = schedule::identity(dtype, op.order());
             let element = |r: &Record| {
                 if self.empty {
                     nothing
@@ -525,6 +527,8 @@ fn code(op: Op) -> u8 {
         Op::ArgMax => 1,
         Op::ReduceMin => 2,
         Op::ReduceMax => 3,
+        Op::ArgMaxAbs => 4,
+        Op::ReduceMaxAbs => 5,
         Op::Min | Op::Max => u8::MAX,
     }
 }

@@ -130,7 +130,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// An operator of the ONNX specification.
+/// An operator: of the ONNX specification, or one of the two that extend it by magnitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Op {
@@ -146,11 +146,38 @@ pub enum Op {
     Min,
     /// Elementwise largest of one or more broadcast inputs.
     Max,
+    /// Index of the element with the largest magnitude along one axis. Not in ONNX.
+    ArgMaxAbs,
+    /// Largest magnitude over a set of axes, the L-infinity norm. Not in ONNX.
+    ReduceMaxAbs,
+}
+
+/// Which element of a set wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The smallest.
+    Least,
+    /// The largest.
+    Greatest,
+    /// The one farthest from zero.
+    GreatestMagnitude,
 }
 
 impl Op {
     /// All operators.
-    pub const ALL: [Op; 6] = [
+    pub const ALL: [Op; 8] = [
+        Op::ArgMin,
+        Op::ArgMax,
+        Op::ReduceMin,
+        Op::ReduceMax,
+        Op::Min,
+        Op::Max,
+        Op::ArgMaxAbs,
+        Op::ReduceMaxAbs,
+    ];
+
+    /// Those of the ONNX specification.
+    pub const ONNX: [Op; 6] = [
         Op::ArgMin,
         Op::ArgMax,
         Op::ReduceMin,
@@ -159,7 +186,7 @@ impl Op {
         Op::Max,
     ];
 
-    /// ONNX's name: `ArgMin`.
+    /// ONNX's name, or one made like it: `ArgMin`.
     pub const fn name(self) -> &'static str {
         match self {
             Op::ArgMin => "ArgMin",
@@ -168,17 +195,39 @@ impl Op {
             Op::ReduceMax => "ReduceMax",
             Op::Min => "Min",
             Op::Max => "Max",
+            Op::ArgMaxAbs => "ArgMaxAbs",
+            Op::ReduceMaxAbs => "ReduceMaxAbs",
         }
     }
 
-    /// Whether the largest element wins.
+    /// Which element wins.
+    pub const fn order(self) -> Order {
+        match self {
+            Op::ArgMin | Op::ReduceMin | Op::Min => Order::Least,
+            Op::ArgMax | Op::ReduceMax | Op::Max => Order::Greatest,
+            Op::ArgMaxAbs | Op::ReduceMaxAbs => Order::GreatestMagnitude,
+        }
+    }
+
+    /// Whether the largest element wins, or that of the largest magnitude.
     pub const fn is_max(self) -> bool {
-        matches!(self, Op::ArgMax | Op::ReduceMax | Op::Max)
+        !matches!(self.order(), Order::Least)
     }
 
     /// Whether the result is an index.
     pub const fn is_index(self) -> bool {
-        matches!(self, Op::ArgMin | Op::ArgMax)
+        matches!(self, Op::ArgMin | Op::ArgMax | Op::ArgMaxAbs)
+    }
+
+    /// The type of a value over elements of that type: magnitudes have no sign.
+    pub(crate) const fn value_type(self, dtype: DType) -> DType {
+        match (self, dtype) {
+            (Op::ReduceMaxAbs, DType::I8) => DType::U8,
+            (Op::ReduceMaxAbs, DType::I16) => DType::U16,
+            (Op::ReduceMaxAbs, DType::I32) => DType::U32,
+            (Op::ReduceMaxAbs, DType::I64) => DType::U64,
+            _ => dtype,
+        }
     }
 
     /// Whether the operator combines several inputs element by element.
@@ -517,6 +566,30 @@ impl Problem {
     /// As [`Problem::reduce_min`].
     pub fn reduce_max(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceMax, dtype, shape, axes)
+    }
+
+    /// Index of the element with the largest magnitude along `axis`; otherwise as
+    /// [`Problem::arg_min`]. An element and its negative tie; NaN is the extreme, as elsewhere.
+    ///
+    /// # Errors
+    /// As [`Problem::arg_min`].
+    pub fn arg_max_abs(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::ArgMaxAbs, dtype, shape, axis)
+    }
+
+    /// Largest magnitude over `axes`: the L-infinity norm; otherwise as [`Problem::reduce_min`].
+    ///
+    /// Magnitudes of signed integers are unsigned, so that the smallest number has one, too: the
+    /// output of `int8` is `uint8`, and the norm of [-128, 127] is 128. Over an empty set it is 0.
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_min`].
+    pub fn reduce_max_abs(
+        dtype: DType,
+        shape: &[u64],
+        axes: &[i64],
+    ) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceMaxAbs, dtype, shape, axes)
     }
 
     /// Elementwise smallest of one or more inputs, broadcast against each other.
@@ -858,7 +931,7 @@ impl Problem {
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
         let values = Output {
-            dtype: self.dtype,
+            dtype: self.op.value_type(self.dtype),
             shape: shape.clone(),
         };
         match self.op.is_index() {

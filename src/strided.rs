@@ -264,7 +264,7 @@ impl Planner<'_> {
             },
             keys: Keys::new(
                 problem.dtype(),
-                problem.op().is_max(),
+                problem.op().order(),
                 problem.nan_policy(),
                 true,
             ),

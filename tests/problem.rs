@@ -92,6 +92,7 @@ fn elements_go_to_bytes_and_back() {
 
 #[test]
 fn operators_say_what_they_are() {
+    assert_eq!(Op::ALL[..6], Op::ONNX);
     for op in Op::ALL {
         assert_eq!(op.is_max(), op.name().contains("Max"), "{op}");
         assert_eq!(op.is_index(), op.name().starts_with("Arg"), "{op}");
@@ -99,7 +100,7 @@ fn operators_say_what_they_are() {
     }
     assert_eq!(
         Op::ALL.map(Op::name).join(" "),
-        "ArgMin ArgMax ReduceMin ReduceMax Min Max"
+        "ArgMin ArgMax ReduceMin ReduceMax Min Max ArgMaxAbs ReduceMaxAbs"
     );
 }
 

@@ -426,7 +426,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let index = problem.op().is_index();
         let keys = Keys::new(
             problem.dtype(),
-            problem.op().is_max(),
+            problem.op().order(),
             problem.nan_policy(),
             index,
         );
