@@ -218,6 +218,9 @@ pub struct Bench {
     /// Fewer cases and repeats: at most 5 minutes on a software adapter
     #[arg(long)]
     pub quick: bool,
+    /// Leave out how cost grows with size, and the steps at the edges of plans
+    #[arg(long)]
+    pub no_growth: bool,
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
