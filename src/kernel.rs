@@ -213,42 +213,47 @@ impl Keys {
                     DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
                     _ => (0x7f80 << 48, 0x7fc0 << 48),
                 };
-                if magnitude {
-                    return plain.magnitudes(infinity, nan_bits, nan);
-                }
-                // In the order by sign and magnitude, NaNs lie above +inf and, wrapping,
-                // below -inf, whose key is keep - infinity; complementing maps this range
-                // onto itself.
-                let below = keep - infinity;
-                let (rot, floor, ceil) = match nan {
-                    NanPolicy::Propagate => {
-                        let rot = infinity + unit;
-                        (rot, (below - unit).wrapping_sub(rot), u64::MAX)
-                    }
-                    NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
-                };
-                let nan_key = if nan == NanPolicy::Ignore {
-                    ceil
-                } else {
-                    floor
-                };
-                // -0 and +0 are neighbours, around the wrap of the order.
-                let zeros = match zeros_tie {
-                    true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
-                    false => (0, 0),
-                };
-                Keys {
-                    sign: keep & !top,
-                    unsign: keep & !top,
-                    rot,
-                    floor,
-                    ceil,
-                    zero: zeros.0,
-                    zero_to: zeros.1,
-                    nan: Some((nan_key, nan_bits, infinity)),
-                    ..plain
+                match magnitude {
+                    true => plain.magnitudes(infinity, nan_bits, nan),
+                    false => plain.floats(infinity, nan_bits, nan, zeros_tie),
                 }
             }
+        }
+    }
+
+    /// The keys of floats, by sign and magnitude.
+    fn floats(self, infinity: u64, nan_bits: u64, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let Keys { keep, .. } = self;
+        let (unit, top) = (1u64 << (64 - self.bits), 1 << 63);
+        // NaNs lie above +inf and, wrapping, below -inf, whose key is keep - infinity;
+        // complementing maps this range onto itself.
+        let below = keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => {
+                let rot = infinity + unit;
+                (rot, (below - unit).wrapping_sub(rot), u64::MAX)
+            }
+            NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        // -0 and +0 are neighbours, around the wrap of the order.
+        let zeros = match zeros_tie {
+            true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
+            false => (0, 0),
+        };
+        Keys {
+            sign: keep & !top,
+            unsign: keep & !top,
+            rot,
+            floor,
+            ceil,
+            zero: zeros.0,
+            zero_to: zeros.1,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
         }
     }
 

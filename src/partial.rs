@@ -366,8 +366,8 @@ impl Partial {
         to.extend([
             VERSION,
             code(op),
-            number(dtype),
-            index.map_or(0, |i| number(i.dtype())),
+            dtype.code(),
+            index.map_or(0, |i| i.dtype().code()),
             flags,
         ]);
         to.resize(HEADER - 4, 0);
@@ -480,14 +480,14 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         at: at as u64,
         value: header[at].into(),
     };
-    let dtype = |n| DType::ALL.into_iter().find(|&t| number(t) == n);
+    let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
     let op = Op::ALL.into_iter().find(|&op| code(op) == header[5]);
     let op = op.filter(|op| !op.is_elementwise());
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = match (op.is_index(), header[7]) {
         (false, 0) => None,
-        (true, n) => types.into_iter().find(|t| number(t.dtype()) == n),
+        (true, n) => types.into_iter().find(|t| t.dtype().code() == n),
         _ => return Err(invalid("index type", 7)),
     };
     if index.is_some() != op.is_index() {
@@ -530,25 +530,6 @@ fn code(op: Op) -> u8 {
         Op::ArgMaxAbs => 4,
         Op::ReduceMaxAbs => 5,
         Op::Min | Op::Max => u8::MAX,
-    }
-}
-
-/// A type's number in ONNX's `TensorProto.DataType`.
-fn number(dtype: DType) -> u8 {
-    match dtype {
-        DType::F32 => 1,
-        DType::U8 => 2,
-        DType::I8 => 3,
-        DType::U16 => 4,
-        DType::I16 => 5,
-        DType::I32 => 6,
-        DType::I64 => 7,
-        DType::Bool => 9,
-        DType::F16 => 10,
-        DType::F64 => 11,
-        DType::U32 => 12,
-        DType::U64 => 13,
-        DType::BF16 => 16,
     }
 }
 

@@ -116,6 +116,25 @@ impl DType {
         }
     }
 
+    /// The number in ONNX's `TensorProto.DataType`.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            DType::F32 => 1,
+            DType::U8 => 2,
+            DType::I8 => 3,
+            DType::U16 => 4,
+            DType::I16 => 5,
+            DType::I32 => 6,
+            DType::I64 => 7,
+            DType::Bool => 9,
+            DType::F16 => 10,
+            DType::F64 => 11,
+            DType::U32 => 12,
+            DType::U64 => 13,
+            DType::BF16 => 16,
+        }
+    }
+
     /// The type of that NumPy or ONNX name, `None` for any other text.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL
