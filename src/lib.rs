@@ -72,6 +72,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod blocks;
 mod bound;
 mod caps;
 mod context;
@@ -89,6 +90,7 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod staging;
 mod stream;
 mod strided;
 
@@ -104,7 +106,7 @@ pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
     ProblemError,
 };
-pub use reducer::{Reducer, Reduction, Times};
+pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;
 pub use wgpu;
 

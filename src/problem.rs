@@ -994,6 +994,23 @@ impl Problem {
         dims
     }
 
+    /// The same problem on parts of its inputs, which still broadcast together.
+    pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
+        let mut whole = inputs.first().cloned().unwrap_or_default();
+        for shape in &inputs {
+            whole = broadcast(&whole, shape).unwrap_or(whole);
+        }
+        Problem {
+            inputs,
+            broadcast: if self.op.is_elementwise() {
+                whole
+            } else {
+                Vec::new()
+            },
+            ..self.clone()
+        }
+    }
+
     /// Refuses data that does not fit the problem's inputs.
     pub(crate) fn check_inputs(&self, lens: &[u64]) -> Result<(), ProblemError> {
         if lens.len() != self.inputs.len() {

@@ -17,6 +17,8 @@ use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
 
+pub use crate::blocks::evaluate_streamed;
+
 /// Runs `$body` with `$t` as the Rust type of the elements.
 macro_rules! for_type {
     ($dtype:expr, $t:ident => $body:expr) => {

@@ -456,6 +456,112 @@ fn links_and_pipes_are_written_through_not_replaced() {
     assert_eq!(parts(&reader.join().unwrap()).1, expected);
 }
 
+/// An .npy file of 400 x 500 floats with ties in every row and column.
+fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
+    let value = |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 25) as f32 - 64.0;
+    let bytes = |i| match big_endian {
+        true => value(i).to_be_bytes(),
+        false => value(i).to_le_bytes(),
+    };
+    let data: Vec<u8> = (0..200_000).flat_map(bytes).collect();
+    let descr = if big_endian { "'>f4'" } else { "'<f4'" };
+    npy(descr, fortran, "(400, 500)", &data)
+}
+
+/// On the CPU and on every adapter, what is read piece by piece gives what is read at once.
+#[test]
+fn files_larger_than_memory_are_read_piece_by_piece() {
+    let folder = Folder::new();
+    let (small, whole) = ("--memory 1", "--memory 100");
+    let devices = adapters(&folder)
+        .into_iter()
+        .map(|i| format!("--device {i}"));
+    let devices: Vec<String> = devices.chain(["--device cpu".into()]).collect();
+    for (fortran, big_endian) in [(false, false), (true, false), (false, true), (true, true)] {
+        folder.write("a.npy", &many(fortran, big_endian, 1));
+        folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
+        for (i, line) in [
+            "argmin a.npy --axis 0",
+            "argmax a.npy --axis 1 --select-last-index --index-type int32 --keepdims false",
+            "argmax a.npy --axis -2 --values values.npy",
+            "reduce-min a.npy --axes 0",
+            "reduce-max a.npy",
+            "min a.npy b.npy",
+            "max b.npy a.npy",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let device = &devices[i % devices.len()];
+            let done = |memory: &str| {
+                let output = folder.run(&format!("{line} -o out.npy {memory} {device}"));
+                let stderr = text(&output.stderr);
+                assert_eq!(output.status.code(), Some(0), "{line} {device}: {stderr}");
+                let values = line.contains("values").then(|| folder.read("values.npy"));
+                (folder.read("out.npy"), values, stderr)
+            };
+            let (expected, ours) = (done(whole), done(small));
+            assert!(ours.2.contains("piece by piece"), "{}", ours.2);
+            assert!(!expected.2.contains("piece by piece"), "{}", expected.2);
+            let same = |a: &[u8], b: &[u8]| in_c_order(a) == in_c_order(b);
+            assert!(same(&ours.0, &expected.0), "{line} {device}");
+            if let (Some(ours), Some(expected)) = (ours.1, expected.1) {
+                assert!(same(&ours, &expected), "values of {line} {device}");
+            }
+            let print = |memory| {
+                folder
+                    .run(&format!("{line} {memory} --quiet {device}"))
+                    .stdout
+            };
+            if !line.starts_with("m") {
+                assert_eq!(text(&print(small)), text(&print(whole)), "{line}");
+            }
+        }
+    }
+    for device in &devices[..devices.len() - 1] {
+        let line = format!("argmin a.npy --axis 1 {small} --check {device}");
+        let output = folder.run(&line);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("check: equal"));
+    }
+    folder.write("c.npy", &many(false, false, 1));
+    let mixed = folder.refused(&format!("min a.npy c.npy {small} --device cpu"));
+    assert!(
+        mixed.contains("a.npy: is in Fortran order and c.npy is not"),
+        "{mixed}"
+    );
+    let printed = folder.refused(&format!("min c.npy c.npy {small} --device cpu"));
+    assert!(printed.contains("name a file with -o"), "{printed}");
+}
+
+/// Data of an .npy file of two dimensions of 4-byte or 8-byte elements, and its header but for
+/// the order.
+fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
+    let (header, data) = parts(file);
+    let size = if header.contains("f4") || header.contains("i4") {
+        4
+    } else {
+        8
+    };
+    let rows = data.len() / size / columns(&header);
+    let plain = header.replace("True", "False");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if header.contains("False") {
+        return (plain, data);
+    }
+    let at = |i: usize| i % columns(&header) * rows + i / columns(&header);
+    let elements = (0..data.len() / size).flat_map(|i| &data[at(i) * size..][..size]);
+    let elements = elements.copied().collect();
+    (plain, elements)
+}
+
+/// Elements along the last dimension that the header names.
+fn columns(header: &str) -> usize {
+    let shape = header.split(['(', ')']).nth(1).unwrap();
+    let mut dims = shape.split(',').filter_map(|d| d.trim().parse().ok());
+    dims.next_back().unwrap_or(1)
+}
+
 #[test]
 fn standard_input_is_read_and_checked_like_a_file() {
     let folder = Folder::new();

@@ -42,6 +42,10 @@ pub struct Common {
     /// The element type; reads raw `<V2` files as bfloat16
     #[arg(long, global = true, value_name = "NAME", value_parser = dtype)]
     pub dtype: Option<DType>,
+    /// Most memory to use for data; files of more than a quarter of it are read piece by piece
+    #[arg(long, global = true, value_name = "MIB", default_value_t = 512,
+          value_parser = clap::value_parser!(u64).range(1..1 << 40))]
+    pub memory: u64,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
     pub quiet: bool,

@@ -67,6 +67,8 @@ impl From<Error> for Failure {
             Error::Problem(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
+            | Error::Source { .. }
+            | Error::Sink { .. }
             | Error::Limit { .. } => Failure::Request(error.to_string()),
             _ => Failure::Device(error.to_string()),
         }

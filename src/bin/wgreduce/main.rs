@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod print;
 mod run;
+mod stream;
 mod tensor;
 mod tuning;
 

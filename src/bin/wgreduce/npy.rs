@@ -1,7 +1,7 @@
 //! NumPy's .npy files: claims in a header are checked before anything is allocated for them.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic;
 use std::path::Path;
 
@@ -19,26 +19,112 @@ const MAX_NESTING: usize = 4;
 /// NumPy's own bound.
 const MAX_RANK: usize = 64;
 
-/// Reads a tensor. `dtype` must be the file's; bfloat16, which NumPy lacks, reads raw `<V2`.
-pub fn read(path: &Path, dtype: Option<DType>) -> Result<Tensor, Failure> {
-    read_from(path, dtype).map_err(|why| Failure::file(path, why))
+/// A file whose header has been read, and checked against the file's length.
+pub struct Source {
+    header: Header,
+    file: From,
 }
 
-fn read_from(path: &Path, dtype: Option<DType>) -> Result<Tensor, String> {
-    if path == Path::new("-") {
-        return parse(io::stdin().lock(), None, dtype);
-    }
-    let file = File::open(path).map_err(|e| format!("cannot be read: {e}"))?;
-    let about = file.metadata().map_err(|e| e.to_string())?;
-    if about.is_dir() {
-        return Err("is a folder, not an .npy file".into());
-    }
-    parse(file, about.is_file().then_some(about.len()), dtype)
+enum From {
+    File(File),
+    /// Without a length that is known beforehand, and read once.
+    Pipe(Box<dyn Read>),
 }
 
-/// `length`: of the whole file, where it is known beforehand.
-fn parse(mut file: impl Read, length: Option<u64>, dtype: Option<DType>) -> Result<Tensor, String> {
-    let text = read_header(&mut file)?;
+/// What a header says, and its own length.
+struct Header {
+    dtype: DType,
+    shape: Vec<u64>,
+    bytes: u64,
+    start: u64,
+    big_endian: bool,
+    fortran: bool,
+}
+
+/// Opens a file. `dtype` must be the file's; bfloat16, which NumPy lacks, reads raw `<V2`.
+pub fn open(path: &Path, dtype: Option<DType>) -> Result<Source, Failure> {
+    Source::open(path, dtype).map_err(|why| Failure::file(path, why))
+}
+
+impl Source {
+    fn open(path: &Path, dtype: Option<DType>) -> Result<Source, String> {
+        if path == Path::new("-") {
+            return Source::pipe(Box::new(io::stdin()), dtype);
+        }
+        let mut file = File::open(path).map_err(|e| format!("cannot be read: {e}"))?;
+        let about = file.metadata().map_err(|e| e.to_string())?;
+        if about.is_dir() {
+            return Err("is a folder, not an .npy file".into());
+        }
+        if !about.is_file() {
+            return Source::pipe(Box::new(file), dtype);
+        }
+        Ok(Source {
+            header: begin(&mut file, Some(about.len()), dtype)?,
+            file: From::File(file),
+        })
+    }
+
+    fn pipe(mut pipe: Box<dyn Read>, dtype: Option<DType>) -> Result<Source, String> {
+        Ok(Source {
+            header: begin(&mut pipe, None, dtype)?,
+            file: From::Pipe(pipe),
+        })
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.header.dtype
+    }
+
+    pub fn shape(&self) -> &[u64] {
+        &self.header.shape
+    }
+
+    /// Whether the first index runs fastest, and that makes a difference.
+    pub fn is_fortran(&self) -> bool {
+        let dims = self.shape().iter().filter(|&&d| d != 1);
+        self.header.fortran && dims.count() > 1
+    }
+
+    /// Bytes of the tensor.
+    pub fn bytes(&self) -> u64 {
+        self.header.bytes
+    }
+
+    /// Whether any part can be read at any time.
+    pub fn is_file(&self) -> bool {
+        matches!(self.file, From::File(_))
+    }
+
+    /// The whole tensor, in C order.
+    pub fn read(self) -> Result<Tensor, String> {
+        match self.file {
+            From::File(file) => finish(file, self.header, true),
+            From::Pipe(pipe) => finish(pipe, self.header, false),
+        }
+    }
+
+    /// Reads elements from a byte of the tensor on, in the order of the file.
+    pub fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let From::File(file) = &mut self.file else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        file.seek(SeekFrom::Start(self.header.start + offset))?;
+        file.read_exact(into)?;
+        if self.header.big_endian {
+            swap_bytes(into, self.header.dtype.size() as usize);
+        }
+        Ok(())
+    }
+}
+
+/// Reads a header. `length`: of the whole file, where it is known beforehand.
+fn begin(
+    file: &mut impl Read,
+    length: Option<u64>,
+    dtype: Option<DType>,
+) -> Result<Header, String> {
+    let text = read_header(file)?;
     let header = parse_header(&text)?;
     let (dtype, big_endian) = element_type(&header.dtype(), dtype)?;
     let shape = header.shape().to_vec();
@@ -48,9 +134,30 @@ fn parse(mut file: impl Read, length: Option<u64>, dtype: Option<DType>) -> Resu
     }
     let bytes = byte_len(dtype, &shape);
     let bytes = bytes.ok_or_else(|| format!("claims the impossible shape {shape:?}"))?;
-    let mut data = Vec::new();
+    let start = text.len() as u64;
     if let Some(length) = length {
-        check_length(bytes, length.saturating_sub(text.len() as u64))?;
+        check_length(bytes, length.saturating_sub(start))?;
+    }
+    Ok(Header {
+        dtype,
+        shape,
+        bytes,
+        start,
+        big_endian,
+        fortran: header.order() == Order::Fortran,
+    })
+}
+
+/// Reads the data. `known`: that so much is there was checked.
+fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String> {
+    let Header {
+        dtype,
+        shape,
+        bytes,
+        ..
+    } = header;
+    let mut data = Vec::new();
+    if known {
         let room = usize::try_from(bytes).unwrap_or(usize::MAX);
         let reserved = data.try_reserve_exact(room);
         reserved.map_err(|_| format!("does not fit in memory with its {bytes} bytes"))?;
@@ -62,10 +169,10 @@ fn parse(mut file: impl Read, length: Option<u64>, dtype: Option<DType>) -> Resu
     check_length(bytes, data.len() as u64)?;
 
     let size = dtype.size() as usize;
-    if big_endian {
+    if header.big_endian {
         swap_bytes(&mut data, size);
     }
-    if header.order() == Order::Fortran {
+    if header.fortran {
         data = from_fortran(data, &shape, size);
     }
     Ok(Tensor { dtype, shape, data })
@@ -175,16 +282,23 @@ fn check_length(expected: u64, actual: u64) -> Result<(), String> {
 
 /// Writes a tensor of little-endian bytes in C order.
 pub fn write(mut file: impl Write, tensor: &Output, data: &[u8]) -> io::Result<()> {
+    write_header(&mut file, tensor, false)?;
+    file.write_all(data)?;
+    file.flush()
+}
+
+/// Writes what comes before the data.
+pub fn write_header(file: impl Write, tensor: &Output, fortran: bool) -> io::Result<()> {
     let dtype: TypeStr = type_string(tensor.dtype)
         .parse()
         .map_err(|e| io::Error::other(format!("{e}")))?;
     WriteOptions::new_header_only()
         .dtype(npyz::DType::new_scalar(dtype))
+        .order(if fortran { Order::Fortran } else { Order::C })
         .shape(&tensor.shape)
-        .writer(&mut file)
-        .write_header_only()?;
-    file.write_all(data)?;
-    file.flush()
+        .writer(file)
+        .write_header_only()
+        .map(drop)
 }
 
 fn type_string(dtype: DType) -> &'static str {
@@ -209,6 +323,15 @@ fn type_string(dtype: DType) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn parse(
+        mut file: impl Read,
+        length: Option<u64>,
+        dtype: Option<DType>,
+    ) -> Result<Tensor, String> {
+        let header = begin(&mut file, length, dtype)?;
+        finish(file, header, length.is_some())
+    }
 
     fn file(descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
         let dict =

@@ -2,7 +2,7 @@
 //! What is beside its place goes with the process, also where that is interrupted.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -20,6 +20,8 @@ pub struct Target<'a> {
 pub enum Content<'a> {
     /// An .npy file of the tensor.
     Tensor(&'a Output, &'a [u8]),
+    /// An .npy file of the tensor, whose data lies in a file, in Fortran order or not.
+    Spooled(&'a Output, bool, &'a File),
     Bytes(&'a [u8]),
 }
 
@@ -27,6 +29,12 @@ impl Content<'_> {
     fn write(&self, mut to: impl Write) -> io::Result<()> {
         match self {
             Content::Tensor(tensor, data) => npy::write(to, tensor, data),
+            &Content::Spooled(tensor, fortran, mut file) => {
+                npy::write_header(&mut to, tensor, fortran)?;
+                file.seek(SeekFrom::Start(0))?;
+                io::copy(&mut file, &mut to)?;
+                to.flush()
+            }
             Content::Bytes(bytes) => to.write_all(bytes).and_then(|()| to.flush()),
         }
     }
@@ -40,6 +48,17 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
         commit(staged, target).map_err(|e| not_writable(target, &e))?;
     }
     Ok(())
+}
+
+/// A file without a name, on the disk of `path`, for what will be written there.
+pub fn spool(path: &Path) -> Result<File, Failure> {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    // What is a device or a pipe needs no room beside it.
+    let file = match fs::metadata(&place) {
+        Ok(about) if !about.is_file() => tempfile::tempfile(),
+        _ => tempfile::tempfile_in(folder(&place)),
+    };
+    file.map_err(|e| Failure::file(path, format_args!("cannot be written: {e}")))
 }
 
 /// Refuses a path that could not be written to, before work is done for it.

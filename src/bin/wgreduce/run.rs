@@ -10,9 +10,10 @@ use wgreduce::{Error, Op, Problem, ProblemError, Reducer, Times};
 use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
-use crate::npy;
+use crate::npy::{self, Source};
 use crate::output::{self, Content, Target};
 use crate::print::render;
+use crate::stream;
 use crate::tensor::{Tensor, fits_memory};
 
 /// `argmin`, `argmax` and `argmax-abs`.
@@ -25,13 +26,13 @@ pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
             "is asked for twice, by -o and --values",
         ));
     }
-    let input = npy::read(&args.input, common.dtype)?;
+    let input = npy::open(&args.input, common.dtype)?;
     let new = match op {
         Op::ArgMin => Problem::arg_min,
         Op::ArgMax => Problem::arg_max,
         _ => Problem::arg_max_abs,
     };
-    let problem = new(input.dtype, &input.shape, args.axis);
+    let problem = new(input.dtype(), input.shape(), args.axis);
     let options = &args.options;
     let problem = problem
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
@@ -39,7 +40,7 @@ pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
         .and_then(|p| p.with_values(args.values.is_some()))
         .map_err(|e| Failure::file(&args.input, e))?;
     let paths = [&args.output.output, &args.values];
-    run(problem, &[input], paths, common)
+    run(problem, vec![(&args.input, input)], paths, common)
 }
 
 /// What `plan` shares with the commands that run.
@@ -51,30 +52,31 @@ pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem,
 
 /// `reduce-min`, `reduce-max` and `reduce-max-abs`.
 pub fn reduce(op: Op, args: &Reduce, common: &Common) -> Result<(), Failure> {
-    let input = npy::read(&args.input, common.dtype)?;
+    let input = npy::open(&args.input, common.dtype)?;
     let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
     let new = match op {
         Op::ReduceMin => Problem::reduce_min,
         Op::ReduceMax => Problem::reduce_max,
         _ => Problem::reduce_max_abs,
     };
-    let problem = new(input.dtype, &input.shape, axes)
+    let problem = new(input.dtype(), input.shape(), axes)
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .map_err(|e| Failure::file(&args.input, e))?;
-    run(problem, &[input], [&args.output.output, &None], common)
+    let inputs = vec![(&args.input, input)];
+    run(problem, inputs, [&args.output.output, &None], common)
 }
 
 /// `min` and `max`.
 pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Failure> {
-    let inputs = args.inputs.iter().map(|path| npy::read(path, common.dtype));
-    let inputs: Vec<Tensor> = inputs.collect::<Result<_, _>>()?;
-    let dtype = inputs[0].dtype;
-    if let Some(odd) = inputs.iter().position(|i| i.dtype != dtype) {
+    let inputs = args.inputs.iter().map(|path| npy::open(path, common.dtype));
+    let inputs: Vec<Source> = inputs.collect::<Result<_, _>>()?;
+    let dtype = inputs[0].dtype();
+    if let Some(odd) = inputs.iter().position(|i| i.dtype() != dtype) {
         let first = args.inputs[0].display();
-        let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype);
+        let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype());
         return Err(Failure::file(&args.inputs[odd], why));
     }
-    let shapes: Vec<&[u64]> = inputs.iter().map(|i| i.shape.as_slice()).collect();
+    let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
     let problem = match op.is_max() {
         false => Problem::min(dtype, &shapes),
         true => Problem::max(dtype, &shapes),
@@ -83,17 +85,25 @@ pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Fa
         ProblemError::NotBroadcastable { input, .. } => Failure::file(&args.inputs[input], e),
         e => Failure::from(Error::from(e)),
     })?;
-    run(problem, &inputs, [&args.output.output, &None], common)
+    let inputs = args.inputs.iter().zip(inputs).collect();
+    run(problem, inputs, [&args.output.output, &None], common)
 }
 
 /// Computes, checks, and writes every output to its path; the first one, if it has none, to
 /// stdout.
 fn run(
     problem: Problem,
-    inputs: &[Tensor],
+    inputs: Vec<(&PathBuf, Source)>,
     paths: [&Option<PathBuf>; 2],
     common: &Common,
 ) -> Result<(), Failure> {
+    let problem = problem.nan(common.nan.into());
+    if stream::is_wanted(&problem, &inputs, common) {
+        return stream::run(&problem, inputs, paths, common);
+    }
+    let read =
+        |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::file(path, why));
+    let inputs: Vec<Tensor> = inputs.into_iter().map(read).collect::<Result<_, _>>()?;
     let outputs = problem.outputs();
     let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
     let (results, report) = {
@@ -176,7 +186,7 @@ fn time_line(times: &Times) -> String {
     format!("time: upload {upload}, gpu {gpu}, readback {readback}")
 }
 
-fn milliseconds(time: Duration) -> String {
+pub fn milliseconds(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)
 }
 

@@ -1,0 +1,312 @@
+//! Files larger than memory: read piece by piece, never held as a whole.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
+use wgreduce::{DType, Error, IndexType, Op, Output, Problem, ProblemError, reference};
+
+use crate::args::Common;
+use crate::device::Device;
+use crate::failure::{Failure, say, write_stdout};
+use crate::npy::Source;
+use crate::output::{self, Content, Target};
+use crate::print::render;
+use crate::run::milliseconds;
+use crate::tensor::from_fortran;
+
+type Inputs<'a> = Vec<(&'a PathBuf, Source)>;
+
+/// Whether the data, once on the host and once on the device, is too much for `--memory`.
+pub fn is_wanted(problem: &Problem, inputs: &Inputs<'_>, common: &Common) -> bool {
+    let read = inputs.iter().map(|(_, input)| input.bytes());
+    let written = problem.outputs().into_iter().map(|o| o.bytes());
+    let bytes = read.chain(written).fold(0, u64::saturating_add);
+    inputs.iter().all(|(_, input)| input.is_file()) && bytes > memory(common) / 4
+}
+
+fn memory(common: &Common) -> u64 {
+    common.memory << 20
+}
+
+/// Computes, checks, and writes every output to its path; the first one, if it has none, to
+/// stdout.
+pub fn run(
+    problem: &Problem,
+    mut inputs: Inputs<'_>,
+    paths: [&Option<PathBuf>; 2],
+    common: &Common,
+) -> Result<(), Failure> {
+    let outputs = problem.outputs();
+    let fortran = in_fortran_order(&inputs)?;
+    // A tensor in Fortran order is that of the reversed shape in C order.
+    let problem = &match fortran {
+        true => reversed(problem).map_err(Error::from)?,
+        false => problem.clone(),
+    };
+    let mut results = Vec::new();
+    for (output, path) in outputs.iter().zip(paths) {
+        results.push(match path {
+            Some(path) => Held::Spool(output::spool(path)?),
+            None if output.bytes() <= memory(common) / 4 => Held::Memory(Vec::new()),
+            None => {
+                let bytes = output.bytes();
+                let why =
+                    format!("the result of {bytes} bytes exceeds --memory: name a file with -o");
+                return Err(Failure::Request(why));
+            }
+        });
+    }
+    let device = Device::open(common)?;
+    let mut report = vec![device.line()];
+    report.extend(compute(
+        &device,
+        problem,
+        &mut inputs,
+        &mut results,
+        common,
+    )?);
+    if common.check {
+        check(problem, &mut inputs, &mut results, common)?;
+        report.push("check: equal to the CPU reference, byte for byte".into());
+    }
+    let asked = outputs.iter().zip(&results).zip(paths);
+    let targets = asked.filter_map(|((tensor, held), path)| {
+        let path = path.as_deref()?;
+        let content = match held {
+            Held::Spool(file) => Content::Spooled(tensor, fortran, file),
+            Held::Memory(data) => Content::Tensor(tensor, data),
+        };
+        Some(Target { path, content })
+    });
+    output::write(&targets.collect::<Vec<_>>())?;
+    // Only now: after a failure the first line is the error.
+    if !common.quiet {
+        report.iter().for_each(|line| say(line));
+    }
+    let Some(Held::Memory(data)) = results.into_iter().next() else {
+        return Ok(());
+    };
+    let (shape, size) = (&outputs[0].shape, outputs[0].dtype.size() as usize);
+    let data = match fortran {
+        true => from_fortran(data, shape, size),
+        false => data,
+    };
+    write_stdout(&render(&outputs[0], &data))
+}
+
+/// Fills the results, and returns lines for stderr.
+fn compute(
+    device: &Device,
+    problem: &Problem,
+    inputs: &mut Inputs<'_>,
+    results: &mut [Held],
+    common: &Common,
+) -> Result<Vec<String>, Failure> {
+    let bytes = inputs.iter().map(|(_, input)| input.bytes()).sum();
+    let start = Instant::now();
+    let mut report = Vec::new();
+    let write = |output: usize, at: u64, bytes: &[u8]| results[output].write(at, bytes);
+    let done = match device {
+        Device::Cpu(_) => {
+            let bar = bar(bytes, "reducing", common);
+            let read = counted(&bar, inputs);
+            reference::evaluate_streamed(problem, read, write)
+        }
+        Device::Gpu(reducer) => {
+            let stream = reducer.stream(problem, memory(common))?;
+            report.push(format!("plan: {}", stream.plan()));
+            let bar = bar(stream.read_bytes(), "reducing", common);
+            let read = counted(&bar, inputs);
+            stream.run(read, write)
+        }
+    };
+    done.map_err(|e| failure(e, inputs))?;
+    let time = milliseconds(start.elapsed());
+    report.push(format!(
+        "time: {time} for {bytes} bytes, read piece by piece"
+    ));
+    Ok(report)
+}
+
+/// Compares the results with the definition, which is computed piece by piece as well.
+fn check(
+    problem: &Problem,
+    inputs: &mut Inputs<'_>,
+    results: &mut [Held],
+    common: &Common,
+) -> Result<(), Failure> {
+    let outputs = problem.outputs();
+    let bytes = inputs.iter().map(|(_, input)| input.bytes()).sum();
+    let bar = bar(bytes, "checking", common);
+    let mut difference = None;
+    let compare = |output: usize, at: u64, expected: &[u8]| {
+        let mut actual = vec![0; expected.len()];
+        results[output].read(at, &mut actual)?;
+        let Output { dtype, shape } = &outputs[output];
+        let part = Output {
+            dtype: *dtype,
+            shape: vec![expected.len() as u64 / dtype.size()],
+        };
+        match reference::first_difference(&part, expected, &actual) {
+            None => Ok(()),
+            Some(mut found) => {
+                let first = found.index.as_ref().map_or(0, |index| index[0]);
+                found.index = Some(coordinates(at / dtype.size() + first, shape));
+                difference = Some(format!("--check: {problem}: output {output} {found}"));
+                Err(io::ErrorKind::InvalidData.into())
+            }
+        }
+    };
+    let done = reference::evaluate_streamed(problem, counted(&bar, inputs), compare);
+    match (difference, done) {
+        (Some(difference), _) => Err(Failure::Check(difference)),
+        (None, done) => done.map_err(|e| failure(e, inputs)),
+    }
+}
+
+/// Where an element is in a tensor.
+fn coordinates(mut element: u64, shape: &[u64]) -> Vec<u64> {
+    let mut coordinates = vec![0; shape.len()];
+    for (at, &size) in coordinates.iter_mut().zip(shape).rev() {
+        *at = element % size;
+        element /= size;
+    }
+    coordinates
+}
+
+/// A result that grows from its start to its end.
+enum Held {
+    Memory(Vec<u8>),
+    Spool(File),
+}
+
+impl Held {
+    fn write(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Held::Memory(all) => {
+                all.truncate(at as usize);
+                all.extend_from_slice(bytes);
+                Ok(())
+            }
+            Held::Spool(file) => {
+                file.seek(SeekFrom::Start(at))?;
+                file.write_all(bytes)
+            }
+        }
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        match self {
+            Held::Memory(all) => {
+                into.copy_from_slice(&all[at as usize..][..into.len()]);
+                Ok(())
+            }
+            Held::Spool(file) => {
+                file.seek(SeekFrom::Start(at))?;
+                file.read_exact(into)
+            }
+        }
+    }
+}
+
+/// Reads from the files and tells the bar.
+fn counted<'a>(
+    bar: &'a ProgressBar,
+    inputs: &'a mut Inputs<'_>,
+) -> impl FnMut(usize, u64, &mut [u8]) -> io::Result<()> + 'a {
+    move |input, at, into| {
+        bar.inc(into.len() as u64);
+        inputs[input].1.read_at(at, into)
+    }
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
+    if common.quiet {
+        return ProgressBar::hidden();
+    }
+    let form = "{msg} [{wide_bar}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    let bar = ProgressBar::new(bytes).with_message(what);
+    bar.set_style(ProgressStyle::with_template(form).unwrap_or(ProgressStyle::default_bar()));
+    bar.with_finish(ProgressFinish::AndClear)
+}
+
+/// A failure that names the file.
+fn failure(error: Error, inputs: &Inputs<'_>) -> Failure {
+    match error {
+        Error::Source { input, error, .. } => {
+            Failure::file(inputs[input].0, format_args!("cannot be read: {error}"))
+        }
+        Error::Sink { error, .. } => {
+            Failure::Request(format!("the result cannot be written: {error}"))
+        }
+        error => error.into(),
+    }
+}
+
+/// Whether the inputs are in Fortran order, all for which it makes a difference.
+fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
+    let fortran = inputs.iter().find(|(_, input)| input.is_fortran());
+    let dims = |input: &Source| input.shape().iter().filter(|&&d| d != 1).count();
+    let c = inputs
+        .iter()
+        .find(|(_, input)| !input.is_fortran() && dims(input) > 1);
+    match (fortran, c) {
+        (Some((path, _)), Some((other, _))) => {
+            let why = format!(
+                "is in Fortran order and {} is not: too large to be reordered within --memory",
+                other.display()
+            );
+            Err(Failure::file(path, why))
+        }
+        (fortran, _) => Ok(fortran.is_some()),
+    }
+}
+
+/// The same problem on reversed shapes.
+fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
+    let (op, dtype) = (problem.op(), problem.dtype());
+    let rank = problem.outputs()[0].shape.len();
+    let shape = |shape: &Vec<u64>| -> Vec<u64> {
+        let missing = rank.saturating_sub(shape.len());
+        shape
+            .iter()
+            .rev()
+            .copied()
+            .chain(vec![1; missing])
+            .collect()
+    };
+    let shapes: Vec<Vec<u64>> = problem.inputs().iter().map(shape).collect();
+    let axes = problem.reduced().iter().rev().enumerate();
+    let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
+    let axis = axes.first().copied().unwrap_or(0);
+    let reversed = match op {
+        Op::ArgMin => Problem::arg_min(dtype, &shapes[0], axis),
+        Op::ArgMax => Problem::arg_max(dtype, &shapes[0], axis),
+        Op::ReduceMin => Problem::reduce_min(dtype, &shapes[0], &axes),
+        Op::ReduceMax => Problem::reduce_max(dtype, &shapes[0], &axes),
+        Op::Max => Problem::max(dtype, &shapes),
+        _ => Problem::min(dtype, &shapes),
+    };
+    let reversed = reversed?.nan(problem.nan_policy());
+    if op.is_elementwise() {
+        return Ok(reversed);
+    }
+    let reversed = reversed.keepdims(rank == shapes[0].len())?;
+    if !op.is_index() {
+        return Ok(reversed);
+    }
+    let outputs = problem.outputs();
+    let index = match outputs[0].dtype {
+        DType::I32 => IndexType::I32,
+        DType::U32 => IndexType::U32,
+        _ => IndexType::I64,
+    };
+    reversed
+        .select_last_index(problem.selects_last_index())?
+        .index_type(index)?
+        .with_values(outputs.len() > 1)
+}

@@ -1,0 +1,359 @@
+//! The CPU reference over data larger than memory, block by block.
+//!
+//! As naive as the reference and with as little knowledge of plans and keys: the blocks of a
+//! tensor are problems of their own, and so is the choice between the results of two blocks.
+
+use crate::problem::elements;
+use crate::reference::evaluate;
+use crate::{Error, IndexType, Op, Problem, ProblemError};
+use std::io;
+use std::sync::Arc;
+
+/// Most elements of a block.
+const BLOCK: u64 = 1 << 20;
+
+/// [`evaluate`] on inputs that are read, and to outputs that are written, piece by piece, in a few
+/// dozen MiB whatever their size. `read` fills a slice with the bytes of an input from an offset
+/// on; `write` takes bytes of an output and their offset, in order, each once.
+///
+/// # Errors
+/// [`Error::Source`], [`Error::Sink`] with what the functions said.
+pub fn evaluate_streamed(
+    problem: &Problem,
+    read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+) -> Result<(), Error> {
+    evaluate_in(problem, BLOCK, read, write)
+}
+
+fn evaluate_in(
+    problem: &Problem,
+    most: u64,
+    read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+) -> Result<(), Error> {
+    let output = problem.outputs().swap_remove(0);
+    if output.bytes() == 0 {
+        return Ok(());
+    }
+    let mut host = Host { read, write };
+    let elementwise = problem.op().is_elementwise() || problem.is_copy();
+    if !elementwise && problem.reduced_len() == 0 {
+        return nothing(problem, most, &mut host);
+    }
+    // Kept dimensions outside, reduced ones inside: a block of outputs is done before the next.
+    let shape = match elementwise {
+        true => &output.shape,
+        false => &problem.inputs()[0],
+    };
+    let blocks = Blocks::new(shape, most);
+    let reduced = |d: usize| !elementwise && problem.reduced()[d];
+    let kept = blocks.cells(|d| !reduced(d));
+    for kept in kept {
+        let mut best: Option<Vec<Vec<u8>>> = None;
+        for inside in blocks.cells(reduced) {
+            let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
+            let new = block(problem, &blocks, &starts, &mut host)?;
+            best = Some(match best {
+                None => new,
+                Some(held) => merged(problem, held, new)?,
+            });
+        }
+        let at = output_at(problem, &kept, &blocks, elementwise);
+        let outputs = problem.outputs();
+        for (i, (output, bytes)) in outputs.iter().zip(best.unwrap_or_default()).enumerate() {
+            let size = output.dtype.size();
+            let bytes = match problem.op().is_index() && i == 0 {
+                true => narrowed(&bytes, size as usize),
+                false => bytes,
+            };
+            host.write(i, at * size, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The caller's functions.
+struct Host<R, W> {
+    read: R,
+    write: W,
+}
+
+impl<R, W> Host<R, W>
+where
+    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
+{
+    fn read(&mut self, input: usize, offset: u64, into: &mut [u8]) -> Result<(), Error> {
+        (self.read)(input, offset, into).map_err(|error| Error::Source {
+            input,
+            offset,
+            bytes: into.len() as u64,
+            error: Arc::new(error),
+        })
+    }
+
+    fn write(&mut self, output: usize, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        (self.write)(output, offset, bytes).map_err(|error| Error::Sink {
+            output,
+            offset,
+            bytes: bytes.len() as u64,
+            error: Arc::new(error),
+        })
+    }
+}
+
+/// How a shape is cut: one index of the dimensions before `cut`, some along it, all behind it.
+/// Such blocks are contiguous.
+struct Blocks<'a> {
+    shape: &'a [u64],
+    cut: usize,
+    count: u64,
+}
+
+impl Blocks<'_> {
+    fn new(shape: &[u64], most: u64) -> Blocks<'_> {
+        let fits = |d: &usize| elements(&shape[d + 1..]) <= most;
+        let cut = (0..shape.len()).find(fits).unwrap_or(0);
+        let behind = shape.get(cut + 1..).map_or(1, elements);
+        Blocks {
+            shape,
+            cut,
+            count: (most / behind).max(1),
+        }
+    }
+
+    /// Where the blocks begin in the chosen dimensions, in C order, and 0 in the others.
+    fn cells(&self, chosen: impl Fn(usize) -> bool) -> Vec<Vec<u64>> {
+        let mut cells = vec![vec![0; self.shape.len()]];
+        for d in (0..self.shape.len().min(self.cut + 1)).filter(|&d| chosen(d)) {
+            let step = if d == self.cut { self.count } else { 1 };
+            let starts = (0..self.shape[d]).step_by(step as usize);
+            let along = |cell: Vec<u64>| {
+                let at = move |start| {
+                    let mut cell = cell.clone();
+                    cell[d] = start;
+                    cell
+                };
+                starts.clone().map(at).collect::<Vec<_>>()
+            };
+            cells = cells.into_iter().flat_map(along).collect();
+        }
+        cells
+    }
+
+    /// Elements along dimension `d` of the block that begins at `start`.
+    fn size(&self, d: usize, start: u64) -> u64 {
+        match d.cmp(&self.cut) {
+            std::cmp::Ordering::Less => 1,
+            std::cmp::Ordering::Equal => self.count.min(self.shape[d] - start),
+            std::cmp::Ordering::Greater => self.shape[d],
+        }
+    }
+}
+
+/// The result of a block: of an index operator int64 indices in the whole, and the elements.
+fn block<R, W>(
+    problem: &Problem,
+    blocks: &Blocks<'_>,
+    starts: &[u64],
+    host: &mut Host<R, W>,
+) -> Result<Vec<Vec<u8>>, Error>
+where
+    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
+{
+    let size = problem.dtype().size();
+    let mut shapes = Vec::new();
+    let mut inputs = Vec::new();
+    for (i, shape) in problem.inputs().iter().enumerate() {
+        // Aligned at the last dimension; one of 1 stands still.
+        let missing = starts.len() - shape.len();
+        let mut part = Vec::new();
+        let mut at = 0;
+        for (d, &whole) in shape.iter().enumerate() {
+            let start = if whole == 1 { 0 } else { starts[missing + d] };
+            at = at * whole + start;
+            part.push(match whole {
+                1 => 1,
+                _ => blocks.size(missing + d, start),
+            });
+        }
+        let mut bytes = vec![0; (elements(&part) * size) as usize];
+        host.read(i, at * size, &mut bytes)?;
+        inputs.push(bytes);
+        shapes.push(part);
+    }
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let part = problem.with_inputs(shapes);
+    let Some(axis) = index_axis(problem) else {
+        return Ok(evaluate(&wide(part)?, &inputs)?);
+    };
+    let mut outputs = evaluate(&wide(part)?, &inputs)?;
+    for index in outputs[0].chunks_exact_mut(8) {
+        let place = starts.get(axis).copied().unwrap_or(0) + number(index);
+        index.copy_from_slice(&place.to_le_bytes());
+    }
+    Ok(outputs)
+}
+
+/// The reduced axis of an index operator; the rank for a scalar.
+fn index_axis(problem: &Problem) -> Option<usize> {
+    let rank = problem.reduced().len();
+    let axis = problem.reduced().iter().position(|&r| r).unwrap_or(rank);
+    problem.op().is_index().then_some(axis)
+}
+
+/// Of an index operator: with int64 indices and the elements they point to.
+fn wide(problem: Problem) -> Result<Problem, ProblemError> {
+    match problem.op().is_index() {
+        true => problem.index_type(IndexType::I64)?.with_values(true),
+        false => Ok(problem),
+    }
+}
+
+/// The better of two results, the first of which comes before the second in its segments.
+fn merged(
+    problem: &Problem,
+    held: Vec<Vec<u8>>,
+    new: Vec<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>, ProblemError> {
+    let (dtype, nan) = (problem.dtype(), problem.nan_policy());
+    let values = held.len() - 1;
+    let magnitude = problem.op().value_type(dtype);
+    let n = held[values].len() as u64 / dtype.size();
+    let choice = match problem.op() {
+        Op::ArgMin => Problem::arg_min(dtype, &[2, n], 0)?,
+        Op::ArgMax => Problem::arg_max(dtype, &[2, n], 0)?,
+        Op::ReduceMin | Op::Min => Problem::min(dtype, &[[n], [n]])?,
+        Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &[2, n], 0)?,
+        Op::ReduceMaxAbs => Problem::max(magnitude, &[[n], [n]])?,
+    };
+    let choice = choice.nan(nan);
+    if !problem.op().is_index() {
+        return evaluate(&choice, &[&held[0], &new[0]]);
+    }
+    let choice = choice.select_last_index(problem.selects_last_index())?;
+    let both = [held[values].as_slice(), &new[values]].concat();
+    let chosen = evaluate(&choice, &[&both])?.swap_remove(0);
+    let pick = |i: usize| {
+        let size = held[i].len() / n as usize;
+        let rows = held[i].chunks_exact(size).zip(new[i].chunks_exact(size));
+        let picked = rows.zip(chosen.chunks_exact(8));
+        let picked = picked.flat_map(|((held, new), c)| if number(c) == 0 { held } else { new });
+        picked.copied().collect()
+    };
+    Ok((0..held.len()).map(pick).collect())
+}
+
+/// Where a block's first output is.
+fn output_at(problem: &Problem, kept: &[u64], blocks: &Blocks<'_>, elementwise: bool) -> u64 {
+    let reduced = |d: usize| !elementwise && problem.reduced()[d];
+    let dims = (0..kept.len()).filter(|&d| !reduced(d));
+    dims.fold(0, |at, d| at * blocks.shape[d] + kept[d])
+}
+
+/// Numbers of 8 bytes in fewer: the problem was checked, so they fit.
+fn narrowed(bytes: &[u8], size: usize) -> Vec<u8> {
+    let numbers = bytes.chunks_exact(8);
+    numbers.flat_map(|n| &n[..size]).copied().collect()
+}
+
+/// Reductions of nothing.
+fn nothing<R, W>(problem: &Problem, most: u64, host: &mut Host<R, W>) -> Result<(), Error>
+where
+    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
+{
+    let (dtype, op) = (problem.dtype(), problem.op());
+    let count = elements(&problem.outputs()[0].shape);
+    let mut at = 0;
+    while at < count {
+        let n = most.min(count - at);
+        let part = match op {
+            Op::ReduceMin => Problem::reduce_min(dtype, &[0, n], &[0])?,
+            Op::ReduceMax => Problem::reduce_max(dtype, &[0, n], &[0])?,
+            _ => Problem::reduce_max_abs(dtype, &[0, n], &[0])?,
+        };
+        host.write(0, at * dtype.size(), &evaluate(&part, &[&[]])?[0])?;
+        at += n;
+    }
+    Ok(())
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, NanPolicy};
+
+    /// Elements with ties, NaNs and zeros of both signs.
+    fn data(dtype: DType, n: u64) -> Vec<u8> {
+        let size = dtype.size() as usize;
+        let mut bytes = vec![0; n as usize * size];
+        for (i, element) in bytes.chunks_exact_mut(size).enumerate() {
+            let x = (i as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 59;
+            element[0] = (x & 3) as u8;
+            element[size - 1] = [0, 0x80, 0x7f, 0x3c][x as usize >> 3];
+        }
+        bytes
+    }
+
+    fn same(problem: &Problem) {
+        let of = |shape: &Vec<u64>| data(problem.dtype(), elements(shape));
+        let inputs: Vec<Vec<u8>> = problem.inputs().iter().map(of).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let expected = evaluate(problem, &inputs).expect("the reference");
+        for most in [1, 2, 3, 7, 16, 50, 1 << 20] {
+            let mut outputs = vec![Vec::new(); expected.len()];
+            let read = |input: usize, at: u64, into: &mut [u8]| {
+                into.copy_from_slice(&inputs[input][at as usize..][..into.len()]);
+                Ok(())
+            };
+            let write = |output: usize, at: u64, bytes: &[u8]| {
+                let output: &mut Vec<u8> = &mut outputs[output];
+                assert_eq!(output.len() as u64, at);
+                output.extend_from_slice(bytes);
+                Ok(())
+            };
+            evaluate_in(problem, most, read, write).expect("a result");
+            assert_eq!(outputs, expected, "{problem} in blocks of {most}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_any_size_give_what_the_whole_gives() -> Result<(), ProblemError> {
+        for dtype in DType::ALL {
+            let shape = [4, 5, 6];
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                for axis in 0..3 {
+                    let min = Problem::arg_min(dtype, &shape, axis)?.with_values(true)?;
+                    let max = Problem::arg_max(dtype, &shape, axis)?.index_type(IndexType::I32)?;
+                    same(&min.nan(nan).keepdims(false)?);
+                    same(&max.nan(nan).select_last_index(true)?);
+                    same(&Problem::reduce_min(dtype, &shape, &[axis])?.nan(nan));
+                    let abs = Problem::arg_max_abs(dtype, &shape, axis)?.with_values(true)?;
+                    same(&abs.nan(nan));
+                }
+                for axes in [&[0, 2][..], &[], &[1, 2]] {
+                    same(&Problem::reduce_max(dtype, &shape, axes)?.nan(nan));
+                    same(&Problem::reduce_max_abs(dtype, &shape, axes)?.nan(nan));
+                }
+                same(&Problem::min(dtype, &[&[4, 5, 6][..], &[5, 1], &[6], &[]])?.nan(nan));
+                same(&Problem::max(dtype, &[&[40][..], &[40]])?.nan(nan));
+            }
+            same(&Problem::min(dtype, &[[30, 3]])?);
+            same(&Problem::reduce_min(dtype, &[], &[])?);
+            same(&Problem::arg_min(dtype, &[], 0)?);
+            same(&Problem::reduce_min(dtype, &[30, 0], &[1])?);
+            same(&Problem::reduce_max_abs(dtype, &[30, 0], &[1])?);
+            same(&Problem::reduce_min(dtype, &[0, 3], &[1])?);
+            same(&Problem::reduce_min(dtype, &[3, 3], &[])?.noop_with_empty_axes(true)?);
+        }
+        Ok(())
+    }
+}
