@@ -12,6 +12,15 @@ use crate::{
 use std::io;
 
 const MAGIC: [u8; 4] = *b"WGRP";
+/// Operators by their number in the layout.
+const OPS: [Op; 6] = [
+    Op::ArgMin,
+    Op::ArgMax,
+    Op::ReduceMin,
+    Op::ReduceMax,
+    Op::ArgMaxAbs,
+    Op::ReduceMaxAbs,
+];
 const VERSION: u8 = 1;
 /// Bytes before the shape.
 const HEADER: usize = 16;
@@ -23,6 +32,12 @@ pub enum PartialError {
     /// An operator, or an option of it, that combines nothing along an axis.
     #[error("{op} of this problem reduces nothing: it has no partial results")]
     ReducesNothing {
+        /// The operator.
+        op: Op,
+    },
+    /// An operator with results of several kinds.
+    #[error("{op} has several results: take the partial results of each of its operators")]
+    Fused {
         /// The operator.
         op: Op,
     },
@@ -163,6 +178,9 @@ impl Kind {
         let op = problem.op();
         if op.is_elementwise() || problem.is_copy() {
             return Err(PartialError::ReducesNothing { op });
+        }
+        if op == Op::Extremes {
+            return Err(PartialError::Fused { op });
         }
         let outputs = problem.outputs();
         let index = match outputs[0].dtype {
@@ -365,7 +383,9 @@ impl Partial {
         let mut to = MAGIC.to_vec();
         to.extend([
             VERSION,
-            code(op),
+            OPS.iter()
+                .position(|&o| o == op)
+                .map_or(u8::MAX, |i| i as u8),
             dtype.code(),
             index.map_or(0, |i| i.dtype().code()),
             flags,
@@ -481,8 +501,7 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         value: header[at].into(),
     };
     let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
-    let op = Op::ALL.into_iter().find(|&op| code(op) == header[5]);
-    let op = op.filter(|op| !op.is_elementwise());
+    let op = OPS.get(usize::from(header[5])).copied();
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = match (op.is_index(), header[7]) {
@@ -518,19 +537,6 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         values,
     };
     Ok((kind, empty))
-}
-
-/// An operator's number in the layout.
-fn code(op: Op) -> u8 {
-    match op {
-        Op::ArgMin => 0,
-        Op::ArgMax => 1,
-        Op::ReduceMin => 2,
-        Op::ReduceMax => 3,
-        Op::ArgMaxAbs => 4,
-        Op::ReduceMaxAbs => 5,
-        Op::Min | Op::Max => u8::MAX,
-    }
 }
 
 /// A number of up to 8 bytes.

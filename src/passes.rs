@@ -178,8 +178,14 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, items, iterations)
     }
 
-    /// The second pass: `parts` records an output become results.
-    pub(crate) fn finish(&mut self, step: &Step, b: &Box3, parts: u64) -> Result<(), Error> {
+    /// The second pass: `parts` records an output, from record `from` on, become results.
+    pub(crate) fn finish(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        parts: u64,
+        from: u64,
+    ) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
         let count = b.outer * b.inner;
         let groups = self.caps.groups();
@@ -208,7 +214,7 @@ impl Planner<'_> {
         let records = count * parts * Out::Record.bytes();
         let src = View {
             slot: Slot::Records,
-            offset: 0,
+            offset: from * Out::Record.bytes(),
             bytes: records,
             element: Out::Record.bytes(),
         };

@@ -149,7 +149,8 @@ impl fmt::Display for DType {
     }
 }
 
-/// An operator: of the ONNX specification, or one of the two that extend it by magnitudes.
+/// An operator: one of the ONNX specification, what fuses several of them, or what extends them by
+/// magnitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Op {
@@ -165,9 +166,11 @@ pub enum Op {
     Min,
     /// Elementwise largest of one or more broadcast inputs.
     Max,
-    /// Index of the element with the largest magnitude along one axis. Not in ONNX.
+    /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; none of ONNX's.
+    Extremes,
+    /// Index of the element with the largest magnitude along one axis; none of ONNX's.
     ArgMaxAbs,
-    /// Largest magnitude over a set of axes, the L-infinity norm. Not in ONNX.
+    /// Largest magnitude over a set of axes, the L-infinity norm; none of ONNX's.
     ReduceMaxAbs,
 }
 
@@ -183,20 +186,8 @@ pub enum Order {
 }
 
 impl Op {
-    /// All operators.
-    pub const ALL: [Op; 8] = [
-        Op::ArgMin,
-        Op::ArgMax,
-        Op::ReduceMin,
-        Op::ReduceMax,
-        Op::Min,
-        Op::Max,
-        Op::ArgMaxAbs,
-        Op::ReduceMaxAbs,
-    ];
-
-    /// Those of the ONNX specification.
-    pub const ONNX: [Op; 6] = [
+    /// All operators of ONNX.
+    pub const ALL: [Op; 6] = [
         Op::ArgMin,
         Op::ArgMax,
         Op::ReduceMin,
@@ -205,7 +196,7 @@ impl Op {
         Op::Max,
     ];
 
-    /// ONNX's name, or one made like it: `ArgMin`.
+    /// ONNX's name: `ArgMin`; those that are not ONNX's have one alike.
     pub const fn name(self) -> &'static str {
         match self {
             Op::ArgMin => "ArgMin",
@@ -216,13 +207,15 @@ impl Op {
             Op::Max => "Max",
             Op::ArgMaxAbs => "ArgMaxAbs",
             Op::ReduceMaxAbs => "ReduceMaxAbs",
+            Op::Extremes => "Extremes",
         }
     }
 
     /// Which element wins.
     pub const fn order(self) -> Order {
         match self {
-            Op::ArgMin | Op::ReduceMin | Op::Min => Order::Least,
+            // Of all four, the first.
+            Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Order::Least,
             Op::ArgMax | Op::ReduceMax | Op::Max => Order::Greatest,
             Op::ArgMaxAbs | Op::ReduceMaxAbs => Order::GreatestMagnitude,
         }
@@ -233,9 +226,9 @@ impl Op {
         !matches!(self.order(), Order::Least)
     }
 
-    /// Whether the result is an index.
+    /// Whether the result is, or has among others, an index along one axis.
     pub const fn is_index(self) -> bool {
-        matches!(self, Op::ArgMin | Op::ArgMax | Op::ArgMaxAbs)
+        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs)
     }
 
     /// The type of a value over elements of that type: magnitudes have no sign.
@@ -570,6 +563,27 @@ impl Problem {
         Problem::arg(Op::ArgMax, dtype, shape, axis)
     }
 
+    /// Smallest and largest element along `axis` and the index of each, from one read of the input:
+    /// the outputs are those of [`Problem::reduce_min`], [`Problem::reduce_max`],
+    /// [`Problem::arg_min`] and [`Problem::arg_max`], in this order and bit for bit.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// let problem = Problem::extremes(DType::F32, &[4], 0)?;
+    /// let outputs = reference::evaluate(&problem, &[f32::bytes(&[2.0, -0.0, 7.0, 0.0])])?;
+    /// assert_eq!(f32::from_bytes(&outputs[0]), [-0.0]);
+    /// assert_eq!(f32::from_bytes(&outputs[1]), [7.0]);
+    /// assert_eq!(i64::from_bytes(&outputs[2]), [1]);
+    /// assert_eq!(i64::from_bytes(&outputs[3]), [2]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Problem::arg_min`].
+    pub fn extremes(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::Extremes, dtype, shape, axis)
+    }
+
     /// Smallest element over `axes`, in any order; an empty list means all axes, as in ONNX.
     ///
     /// # Errors
@@ -753,10 +767,10 @@ impl Problem {
     /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
     ///
     /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator gives an index.
+    /// [`ProblemError::NoSuchOption`] unless the operator is ArgMin or ArgMax.
     pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
         self.values = values;
-        let has = self.op.is_index();
+        let has = self.op.is_index() && self.op != Op::Extremes;
         self.option("values", has)
     }
 
@@ -946,7 +960,8 @@ impl Problem {
         self.noop || (self.op.is_elementwise() && self.inputs.len() == 1)
     }
 
-    /// The outputs in order: the result; with [`Problem::with_values`] also the values.
+    /// The outputs in order: the result; with [`Problem::with_values`] also the values;
+    /// [`Problem::extremes`] has four.
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
         let values = Output {
@@ -957,9 +972,12 @@ impl Problem {
             false => vec![values],
             true => {
                 let dtype = self.index_type.dtype();
-                let mut outputs = vec![Output { dtype, shape }];
-                outputs.extend(self.values.then_some(values));
-                outputs
+                let index = Output { dtype, shape };
+                match self.op {
+                    Op::Extremes => vec![values.clone(), values, index.clone(), index],
+                    _ if self.values => vec![index, values],
+                    _ => vec![index],
+                }
             }
         }
     }
@@ -994,13 +1012,20 @@ impl Problem {
         dims
     }
 
-    /// The same problem on parts of its inputs, which still broadcast together.
+    /// The operators whose results [`Problem::extremes`] fuses, in the order of its outputs.
+    pub(crate) fn separate(&self) -> [Problem; 4] {
+        [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax]
+            .map(|op| Problem { op, ..self.clone() })
+    }
+
+    /// The same problem on parts of its inputs, which still broadcast together, in C order.
     pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
         let mut whole = inputs.first().cloned().unwrap_or_default();
         for shape in &inputs {
             whole = broadcast(&whole, shape).unwrap_or(whole);
         }
         Problem {
+            layouts: vec![None; inputs.len()],
             inputs,
             broadcast: if self.op.is_elementwise() {
                 whole

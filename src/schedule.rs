@@ -10,7 +10,7 @@ use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Plan, Slot};
 use crate::problem::elements;
 use crate::strided::Lie;
-use crate::{Caps, DType, Dim, Error, Order, Problem};
+use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_BOX: u64 = 1 << 30;
@@ -123,6 +123,9 @@ impl Planner<'_> {
         let dtype = problem.dtype();
         if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
+        }
+        if problem.op() == Op::Extremes {
+            return self.extremes(&Lie::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op().order());
@@ -384,6 +387,7 @@ impl Planner<'_> {
             index,
             last: problem.selects_last_index(),
             raw: false,
+            truth: false,
             index_words: 2,
             inputs: 1,
             splat: 0,
@@ -409,7 +413,7 @@ impl Planner<'_> {
             let geometry = shortened(geometry, b);
             self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
         }
-        self.finish(step, &first, geometry.parts())
+        self.finish(step, &first, geometry.parts(), 0)
     }
 
     /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.

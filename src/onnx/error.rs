@@ -396,7 +396,7 @@ fn of_domain(domain: &str) -> String {
 }
 
 fn operators() -> String {
-    Op::ONNX.map(Op::name).join(", ")
+    Op::ALL.map(Op::name).join(", ")
 }
 
 fn names(types: &[DType]) -> String {

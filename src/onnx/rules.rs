@@ -153,7 +153,7 @@ impl Operator {
         attributes: &[AttributeProto],
     ) -> Result<Operator, OnnxError> {
         let ours = is_default_domain(domain);
-        let op = Op::ONNX.into_iter().find(|op| ours && op.name() == op_type);
+        let op = Op::ALL.into_iter().find(|op| ours && op.name() == op_type);
         let op = op.ok_or_else(|| OnnxError::UnknownOperator {
             op_type: op_type.into(),
             domain: domain.into(),
@@ -312,8 +312,11 @@ impl Operator {
                 .keepdims(set.keepdims)?
                 .noop_with_empty_axes(set.noop_with_empty_axes),
             Op::Min => Problem::min(dtype, &shapes),
-            // By name only the standard's are found: nothing else gets here.
-            _ => Problem::max(dtype, &shapes),
+            Op::Max => Problem::max(dtype, &shapes),
+            // None of ONNX's: no name leads here.
+            Op::Extremes => Problem::extremes(dtype, shape, set.axis),
+            Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, set.axis),
+            Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
         }
     }
 

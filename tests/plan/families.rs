@@ -2,8 +2,8 @@
 //! lists of positions. Names are the shaders'. Plain arithmetic panics where it overflows;
 //! what wraps in a shader by design wraps here by name.
 
-use super::interpret::{Cell, Check, Found, Run, ensure};
-use wgreduce::{Family, Slot};
+use super::interpret::{Cell, Check, Found, Run, ensure, fused};
+use wgreduce::{DType, Family, Slot};
 
 /// Rows in a block of columns.
 const BLOCK: u32 = 8;
@@ -23,6 +23,7 @@ impl Run<'_, '_> {
             Family::Gather => self.gather_pass(),
             Family::Strided => self.strided(),
             Family::StridedGather => self.strided_gather(),
+            Family::Extremes => self.extremes(),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }
@@ -540,6 +541,15 @@ impl Run<'_, '_> {
         Ok((self.source()?.delta + start).wrapping_add(along))
     }
 
+    /// `part_of`: an item's output and part.
+    fn part_of(&self, item: u32) -> (u32, u32) {
+        let p = &self.p;
+        let outer = item / (p.slices * p.inner);
+        let rest = item - outer * p.slices * p.inner;
+        let part = rest / p.inner;
+        (outer * p.inner + rest - part * p.inner, part)
+    }
+
     fn part_begin(&self, part: u32) -> u32 {
         match self.p.width {
             1 => part * self.p.slice,
@@ -566,7 +576,9 @@ impl Run<'_, '_> {
         let p = self.p;
         self.dimensions(p.items / p.slices, p.total, p.len)?;
         let raw = self.pass.kernel.raw;
-        let copies = self.machine.problem.is_copy() || self.dst.slot == Slot::Output(1);
+        let problem = self.machine.problem;
+        let beside = self.dst.slot == Slot::Output(1) && !fused(problem);
+        let copies = problem.is_copy() || beside;
         ensure!(raw == copies, "raw is {raw}");
         for w in self.invocations() {
             let mut loops = 0;
@@ -585,13 +597,11 @@ impl Run<'_, '_> {
                     ensure!(p.slices == 1, "parts of results that share a word");
                     self.search_part(o, 0, &mut loops)?
                 } else {
-                    let outer = o / (p.slices * p.inner);
-                    let rest = o - outer * p.slices * p.inner;
-                    let part = rest / p.inner;
+                    let (output, part) = self.part_of(o);
                     if self.part_begin(part) >= p.len {
                         continue;
                     }
-                    self.search_part(outer * p.inner + rest - part * p.inner, part, &mut loops)?
+                    self.search_part(output, part, &mut loops)?
                 };
                 results.push((j, self.cell(&found)?));
             }
@@ -601,6 +611,28 @@ impl Run<'_, '_> {
             } else if let Some((_, cell)) = results.pop() {
                 self.emit(w, cell)?;
             }
+        }
+        Ok(())
+    }
+
+    // extremes.wgsl
+
+    fn extremes(&mut self) -> Check {
+        let p = self.p;
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        let truth = self.machine.problem.dtype() == DType::Bool;
+        ensure!(self.pass.kernel.truth == truth, "bytes are misread");
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let (output, part) = self.part_of(item);
+            if self.part_begin(part) >= p.len {
+                continue;
+            }
+            let mut loops = 0;
+            let found = self.search_part(output, part, &mut loops)?;
+            self.iterated(loops)?;
+            let cell = self.cell(&found)?;
+            self.emit(item, cell.clone())?;
+            self.emit(p.items + item, cell)?;
         }
         Ok(())
     }
@@ -698,8 +730,12 @@ impl Run<'_, '_> {
             }
         }
         ensure!(read.iter().all(|&r| r), "records are left out");
-        // The next step begins without them.
-        self.machine.records[..read.len()].fill(None);
+        // The next step begins without them; of the extremes the indices are read after the values.
+        let again = fused(self.machine.problem) && matches!(self.dst.slot, Slot::Output(0 | 1));
+        if !again {
+            let first = self.source()?.first as usize;
+            self.machine.records[first..first + read.len()].fill(None);
+        }
         Ok(())
     }
 
