@@ -6,7 +6,7 @@ var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_index: array<vec2<u32>, WG>;
 
 fn source_record(r: u32) -> Best {
-    let w = 4u * r;
+    let w = 4u * (P.src_delta + r);
     let key = unpack(vec2<u32>(words[w], words[w + 1u]));
     return Best(key, vec2<u32>(words[w + 2u], words[w + 3u]));
 }

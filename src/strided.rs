@@ -426,7 +426,7 @@ impl Planner<'_> {
             inner: share.inner,
             base: 0,
         };
-        self.finish(step, &b, share.parts)
+        self.finish(step, &b, share.parts, &(0..b.outer * b.inner))
     }
 
     fn strided(
