@@ -17,6 +17,19 @@ pub(crate) enum Drive {
     Here(Option<Deadline>),
     /// A thread of the context's own, so that a future completes under any executor.
     Thread,
+    /// Whoever owns the device, by polling it.
+    Caller,
+}
+
+impl Drive {
+    fn in_time(self) -> Result<(), Error> {
+        match self {
+            Drive::Here(Some(deadline)) if deadline.left() == Some(Duration::ZERO) => {
+                Err(deadline.missed())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A mapping that was asked for.
@@ -167,6 +180,14 @@ impl Context {
         self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
+    /// An encoder of the library's own.
+    pub fn encoder(&self) -> wgpu::CommandEncoder {
+        let descriptor = wgpu::CommandEncoderDescriptor {
+            label: Some("wgreduce"),
+        };
+        self.device.create_command_encoder(&descriptor)
+    }
+
     /// Maps a slice once the work that uses it is done.
     pub async fn map(
         &self,
@@ -175,7 +196,21 @@ impl Context {
         drive: Drive,
     ) -> Result<(), Error> {
         let mapping = self.request_map(slice, mode)?;
-        self.drive(drive).await?;
+        self.wait_mapped(mapping, None, drive).await
+    }
+
+    /// Waits for a mapping: until a submission is done, or else all that came before.
+    pub async fn wait_mapped(
+        &self,
+        mut mapping: Mapping,
+        after: Option<wgpu::SubmissionIndex>,
+        drive: Drive,
+    ) -> Result<(), Error> {
+        drive.in_time()?;
+        if let Ok(Some(answer)) = mapping.try_recv() {
+            return self.mapped(Ok(answer));
+        }
+        self.drive(drive, after).await?;
         self.mapped(mapping.await)
     }
 
@@ -195,23 +230,6 @@ impl Context {
         Ok(mapping)
     }
 
-    /// Waits here for a mapping: until a submission is done, and for no later work.
-    pub fn wait_map(
-        &self,
-        mut mapping: Mapping,
-        after: wgpu::SubmissionIndex,
-    ) -> Result<(), Error> {
-        let waited = wait(&self.device, Some(after));
-        waited.map_err(|message| self.lose(message))?;
-        match mapping.try_recv() {
-            Ok(Some(result)) => self.mapped(Ok(result)),
-            _ => {
-                self.wait(None)?;
-                self.mapped(pollster::block_on(mapping))
-            }
-        }
-    }
-
     fn mapped(
         &self,
         answer: Result<Result<(), wgpu::BufferAsyncError>, oneshot::Canceled>,
@@ -225,16 +243,29 @@ impl Context {
 
     /// Waits here until the device has nothing left to do. What was dropped is then free.
     pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
+        self.wait_until(None, deadline)
+    }
+
+    /// Waits here until a submission is done, the latest if none is named.
+    fn wait_until(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+        deadline: Option<Deadline>,
+    ) -> Result<(), Error> {
         match deadline {
-            None => wait(&self.device, None).map_err(|message| self.lose(message)),
-            Some(deadline) => self.wait_in_time(deadline),
+            None => wait(&self.device, after).map_err(|message| self.lose(message)),
+            Some(deadline) => self.wait_in_time(after, deadline),
         }
     }
 
     /// Not by a timeout of wgpu's: in wgpu 30 a wait that is late just when another thread's work
     /// is found done panics, and that work's callbacks are lost with it.
-    fn wait_in_time(&self, deadline: Deadline) -> Result<(), Error> {
-        let mut told = self.ask_waiter();
+    fn wait_in_time(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+        deadline: Deadline,
+    ) -> Result<(), Error> {
+        let mut told = self.ask_waiter(after);
         let mut pause = Duration::from_micros(10);
         loop {
             match told.try_recv() {
@@ -249,20 +280,24 @@ impl Context {
         }
     }
 
-    /// Waits for the device, here or on the thread.
-    async fn drive(&self, drive: Drive) -> Result<(), Error> {
+    /// Waits for the device, here or on the thread, until a submission is done.
+    async fn drive(&self, drive: Drive, after: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
         match drive {
-            Drive::Here(deadline) => self.wait(deadline),
-            Drive::Thread => self.waited(self.ask_waiter().await),
+            Drive::Here(deadline) => self.wait_until(after, deadline),
+            Drive::Caller => Ok(()),
+            Drive::Thread => self.waited(self.ask_waiter(after).await),
         }
     }
 
     /// Has the thread wait, and is told by it.
-    fn ask_waiter(&self) -> oneshot::Receiver<Result<(), String>> {
+    fn ask_waiter(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+    ) -> oneshot::Receiver<Result<(), String>> {
         let (tell, told) = oneshot::channel();
         let waiter = self.waiter.get_or_init(|| start_waiter(&self.device));
         // A thread that ended, or never began, drops what is sent to it.
-        let _ = waiter.send(tell);
+        let _ = waiter.send((tell, after));
         told
     }
 
@@ -272,8 +307,11 @@ impl Context {
     }
 }
 
-/// To whom the waiter thread says that the device has done what was submitted until then.
-type Waiting = oneshot::Sender<Result<(), String>>;
+/// To whom the waiter thread says that the device has done a submission, or all until then.
+type Waiting = (
+    oneshot::Sender<Result<(), String>>,
+    Option<wgpu::SubmissionIndex>,
+);
 
 /// Starts the thread that waits for the device. It ends with the context that holds the sender,
 /// or with the device.
@@ -281,13 +319,10 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     let (sender, receiver) = mpsc::channel::<Waiting>();
     let device = device.clone();
     let run = move || {
-        while let Ok(first) = receiver.recv() {
-            let waiting: Vec<Waiting> = std::iter::once(first).chain(receiver.try_iter()).collect();
-            let waited = wait(&device, None);
-            for waiting in waiting {
-                // Nobody listens if the future was dropped.
-                let _ = waiting.send(waited.clone());
-            }
+        while let Ok((waiting, after)) = receiver.recv() {
+            let waited = wait(&device, after);
+            // Nobody listens if the future was dropped.
+            let _ = waiting.send(waited.clone());
             if let Err(message) = waited {
                 log::error!("the device is lost: {message}");
                 return;
@@ -381,7 +416,7 @@ mod tests {
         let mut task = Task::from_waker(Waker::noop());
         assert!(mapping.as_mut().poll(&mut task).is_pending());
         buffer.destroy();
-        let tell = waiting.recv().expect("a wait");
+        let (tell, _) = waiting.recv().expect("a wait");
         assert_eq!(tell.send(wait(&context.device, None)), Ok(()));
         match mapping.as_mut().poll(&mut task) {
             Poll::Ready(Err(Error::Device {

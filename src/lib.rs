@@ -91,6 +91,7 @@ mod reducer;
 pub mod reference;
 mod schedule;
 mod selftest;
+mod staging;
 mod stream;
 mod strided;
 
@@ -106,7 +107,7 @@ pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
 };
-pub use reducer::{Reducer, Reduction, Times};
+pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;
 pub use wgpu;
 

@@ -4,8 +4,9 @@
 use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
 use crate::context::{Context, Deadline, Drive, lock};
+use crate::staging::{Ring, Upload};
 use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -13,9 +14,9 @@ use std::time::{Duration, Instant};
 const LEAST_STORAGE_BUFFERS: u32 = 4;
 const LEAST_WORKGROUP_BYTES: u32 = 16_352;
 const LEAST_INVOCATIONS: u32 = 128;
-/// Host data goes up through two buffers of at most this size, one being filled while the
-/// other is read.
-const UPLOAD_BYTES: u64 = 16 << 20;
+/// Reductions that single calls keep, each of at most so many bytes in all its tensors.
+const RECENT: usize = 8;
+const RECENT_BYTES: u64 = 4 << 20;
 
 /// A device that runs reductions: pipelines are compiled once and kept.
 ///
@@ -25,6 +26,21 @@ pub struct Reducer {
     shared: Arc<Shared>,
     caps: Arc<Caps>,
     timeout: Option<Duration>,
+    polling: Polling,
+    recent: Arc<Mutex<VecDeque<Arc<Prepared>>>>,
+}
+
+/// Who polls the device while a future of the library waits for it; wgpu's futures do not move
+/// otherwise. Blocking calls poll by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Polling {
+    /// A thread of the library's own, started by the first future that waits: futures complete
+    /// under any executor. wgpu may run callbacks of other work there.
+    #[default]
+    Thread,
+    /// The application, which calls [`wgpu::Device::poll`] as long as futures are pending, as a
+    /// frame loop does. There is no thread; where nobody polls, futures never complete.
+    Caller,
 }
 
 /// What belongs to the device, whatever the caps.
@@ -34,6 +50,7 @@ struct Shared {
     compiled: Mutex<HashMap<Kernel, Arc<Compiled>>>,
     /// What the reductions keep for later runs.
     idle: Mutex<Vec<Weak<Idle>>>,
+    uploads: Ring,
 }
 
 /// Buffers of earlier runs, for later ones.
@@ -80,11 +97,14 @@ impl Reducer {
         Ok(Reducer {
             caps: Arc::new(caps),
             timeout: None,
+            polling: Polling::default(),
+            recent: Arc::default(),
             shared: Arc::new(Shared {
                 context: Context::new(device.clone(), queue.clone()),
                 info,
                 compiled: Mutex::new(HashMap::new()),
                 idle: Mutex::default(),
+                uploads: Ring::default(),
             }),
         })
     }
@@ -104,9 +124,19 @@ impl Reducer {
             ..lowered
         };
         Reducer {
-            shared: self.shared.clone(),
             caps: Arc::new(caps),
-            timeout: self.timeout,
+            // Plans differ.
+            recent: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// The same device and pipelines, with futures that wait for another's polls.
+    #[must_use]
+    pub fn with_polling(&self, polling: Polling) -> Reducer {
+        Reducer {
+            polling,
+            ..self.clone()
         }
     }
 
@@ -163,13 +193,42 @@ impl Reducer {
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
         self.shared.context.alive()?;
         let plan = Plan::new(problem, &self.caps)?;
-        Ok(Reduction {
+        let prepared = Prepared {
             ready: self.shared.ready(plan)?,
-            reducer: self.clone(),
             problem: problem.clone(),
             anywhere: OnceLock::new(),
             idle: self.shared.keeper(),
+        };
+        Ok(Reduction {
+            reducer: self.clone(),
+            prepared: Arc::new(prepared),
         })
+    }
+
+    /// [`Reducer::prepare`] for a single call: the latest few reductions are kept with their
+    /// buffers, which cost more than a short run. Those of large tensors are not: they would hold
+    /// memory that somebody else needs, to save a small part of what such a run takes.
+    fn recent(&self, problem: &Problem) -> Result<Reduction, Error> {
+        let found = {
+            let mut recent = lock(&self.recent);
+            let at = recent.iter().position(|p| p.problem == *problem);
+            let found = at.and_then(|at| recent.remove(at));
+            recent.extend(found.clone());
+            found
+        };
+        if let Some(prepared) = found {
+            let reducer = self.clone();
+            return Ok(Reduction { reducer, prepared });
+        }
+        let reduction = self.prepare(problem)?;
+        if bytes(problem) <= RECENT_BYTES {
+            let mut recent = lock(&self.recent);
+            recent.push_back(reduction.prepared.clone());
+            if recent.len() > RECENT {
+                recent.pop_front();
+            }
+        }
+        Ok(reduction)
     }
 
     pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
@@ -180,7 +239,8 @@ impl Reducer {
         &self.shared.context
     }
 
-    /// Solves a problem of one input and one output from host data.
+    /// Solves a problem of one input and one output from host data. The latest few problems
+    /// are kept prepared.
     ///
     /// # Errors
     /// [`Error::Problem`] if the data does not fit the problem; what [`Reducer::prepare`] and
@@ -190,7 +250,7 @@ impl Reducer {
         problem: &Problem,
         input: &[T],
     ) -> Result<Vec<O>, Error> {
-        self.prepare(problem)?.run(input).await
+        self.recent(problem)?.run(input).await
     }
 
     /// [`Reducer::run`], waiting for the result.
@@ -202,7 +262,7 @@ impl Reducer {
         problem: &Problem,
         input: &[T],
     ) -> Result<Vec<O>, Error> {
-        self.prepare(problem)?.run_blocking(input)
+        self.recent(problem)?.run_blocking(input)
     }
 }
 
@@ -271,6 +331,7 @@ impl Shared {
                 );
                 let idle: Vec<_> = lock(&self.idle).iter().filter_map(Weak::upgrade).collect();
                 idle.iter().for_each(|kept| lock(kept).clear());
+                self.uploads.clear();
                 self.context.wait(None)?;
                 allocate()
             }
@@ -370,6 +431,11 @@ pub struct Times {
 /// A problem, planned and compiled; runs any number of times, from any thread.
 pub struct Reduction {
     reducer: Reducer,
+    prepared: Arc<Prepared>,
+}
+
+/// What a reduction is, whoever holds it.
+struct Prepared {
     problem: Problem,
     ready: Ready,
     /// The same for buffers that begin anywhere, once it is asked for.
@@ -379,7 +445,7 @@ pub struct Reduction {
 
 impl std::fmt::Debug for Reduction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Reduction({})", self.ready.plan)
+        write!(f, "Reduction({})", self.prepared.ready.plan)
     }
 }
 
@@ -393,7 +459,6 @@ pub(crate) struct Ready {
 struct Workspace {
     inputs: Vec<wgpu::Buffer>,
     outputs: Vec<wgpu::Buffer>,
-    upload: [wgpu::Buffer; 2],
     readback: Vec<wgpu::Buffer>,
     bound: Bound,
     timer: Option<Timer>,
@@ -409,12 +474,12 @@ struct Timer {
 impl Reduction {
     /// The problem.
     pub fn problem(&self) -> &Problem {
-        &self.problem
+        &self.prepared.problem
     }
 
     /// The plan for buffers that begin at multiples of 16 bytes, as a run's own do.
     pub fn plan(&self) -> &Plan {
-        &self.ready.plan
+        &self.prepared.ready.plan
     }
 
     /// Binds the caller's buffers. Slices that do not begin at a multiple of 16 bytes may need
@@ -431,7 +496,7 @@ impl Reduction {
     fn try_bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
         let ready = match tensors.all(Tensor::is_aligned) {
-            true => &self.ready,
+            true => &self.prepared.ready,
             false => self.anywhere()?,
         };
         let scratch = match buffers.scratch {
@@ -440,7 +505,14 @@ impl Reduction {
         };
         let Ready { plan, compiled } = ready;
         let context = &self.reducer.shared.context;
-        bound::bind(context, &self.problem, plan, compiled, &scratch, buffers)
+        bound::bind(
+            context,
+            &self.prepared.problem,
+            plan,
+            compiled,
+            &scratch,
+            buffers,
+        )
     }
 
     /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
@@ -453,8 +525,8 @@ impl Reduction {
     /// What scratch any binding needs.
     fn scratch(&self) -> Vec<(Slot, u64)> {
         // What cannot be planned is not bound either.
-        let anywhere = Plan::for_buffers(&self.problem, &self.reducer.caps, false);
-        let plan = &self.ready.plan;
+        let anywhere = Plan::for_buffers(&self.prepared.problem, &self.reducer.caps, false);
+        let plan = &self.prepared.ready.plan;
         let needed = |slot| {
             let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
             (slot, other.max(plan.slot_bytes(slot)))
@@ -464,12 +536,12 @@ impl Reduction {
     }
 
     fn anywhere(&self) -> Result<&Ready, Error> {
-        if let Some(ready) = self.anywhere.get() {
+        if let Some(ready) = self.prepared.anywhere.get() {
             return Ok(ready);
         }
-        let plan = Plan::for_buffers(&self.problem, &self.reducer.caps, false)?;
+        let plan = Plan::for_buffers(&self.prepared.problem, &self.reducer.caps, false)?;
         let ready = self.reducer.shared.ready(plan)?;
-        Ok(self.anywhere.get_or_init(|| ready))
+        Ok(self.prepared.anywhere.get_or_init(|| ready))
     }
 
     /// Runs from host data of one input to one output.
@@ -494,14 +566,14 @@ impl Reduction {
     }
 
     /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
-    /// The future completes under any executor: a thread of the library waits for the device.
+    /// The future completes under any executor, as [`Polling`] says.
     ///
     /// # Errors
     /// [`Error::Problem`] if the data does not fit the problem; [`Error::Limit`] if a tensor
     /// exceeds the device's largest buffer; [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Device`].
     pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(self.run_on(inputs, Drive::Thread, false).await?.0)
+        Ok(self.run_on(inputs, self.there(), false).await?.0)
     }
 
     /// [`Reduction::run_bytes`], waiting for the result.
@@ -517,7 +589,7 @@ impl Reduction {
     /// # Errors
     /// As [`Reduction::run_bytes`].
     pub async fn run_timed(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        self.run_on(inputs, Drive::Thread, true).await
+        self.run_on(inputs, self.there(), true).await
     }
 
     /// [`Reduction::run_timed`], waiting for the result.
@@ -526,6 +598,14 @@ impl Reduction {
     /// As [`Reduction::run_bytes`].
     pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
         pollster::block_on(self.run_on(inputs, self.here(), true))
+    }
+
+    /// Somebody else waits.
+    fn there(&self) -> Drive {
+        match self.reducer.polling {
+            Polling::Thread => Drive::Thread,
+            Polling::Caller => Drive::Caller,
+        }
     }
 
     /// This thread waits, as long as the reducer's timeout allows.
@@ -542,38 +622,44 @@ impl Reduction {
                 actual,
             }),
         };
-        check("input 0", self.problem.dtype(), input)?;
-        check("output 0", self.problem.outputs()[0].dtype, output)?;
+        check("input 0", self.prepared.problem.dtype(), input)?;
+        check("output 0", self.prepared.problem.outputs()[0].dtype, output)?;
         Ok(())
     }
 
-    async fn run_on(
+    pub(crate) async fn run_on(
         &self,
         inputs: &[&[u8]],
         drive: Drive,
         timed: bool,
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
         let lens: Vec<u64> = inputs.iter().map(|i| i.len() as u64).collect();
-        self.problem.check_inputs(&lens)?;
-        if self.ready.plan.passes().is_empty() {
-            let outputs = self.problem.outputs().iter().map(|_| Vec::new()).collect();
+        self.prepared.problem.check_inputs(&lens)?;
+        if self.prepared.ready.plan.passes().is_empty() {
+            let outputs = self
+                .prepared
+                .problem
+                .outputs()
+                .iter()
+                .map(|_| Vec::new())
+                .collect();
             return Ok((outputs, Times::default()));
         }
-        let idle = lock(&self.idle).pop();
+        let idle = lock(&self.prepared.idle).pop();
         let workspace = match idle {
             Some(workspace) => workspace,
             None => self.reducer.shared.with_room(|| self.workspace())?,
         };
         // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
         let result = self.run_in(&workspace, inputs, drive, timed).await?;
-        lock(&self.idle).push(workspace);
+        lock(&self.prepared.idle).push(workspace);
         Ok(result)
     }
 
     fn workspace(&self) -> Result<Workspace, Error> {
         use wgpu::BufferUsages as U;
         let context = &self.reducer.shared.context;
-        let problem = &self.problem;
+        let problem = &self.prepared.problem;
         let outputs = problem.outputs();
         let input =
             |i| context.buffer("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
@@ -586,12 +672,6 @@ impl Reduction {
         };
         let result = buffers("an output", U::STORAGE | U::COPY_SRC)?;
         let readback = buffers("a result's way back", U::MAP_READ | U::COPY_DST)?;
-        let largest = inputs.iter().map(wgpu::Buffer::size).max().unwrap_or(0);
-        let chunk = || {
-            let size = largest.min(UPLOAD_BYTES);
-            context.buffer("an upload", size, U::MAP_WRITE | U::COPY_SRC)
-        };
-        let upload = [chunk()?, chunk()?];
         let from: Vec<Tensor<'_>> = inputs.iter().map(|b| b.slice(..).into()).collect();
         let to: Vec<Tensor<'_>> = result.iter().map(|b| b.slice(..).into()).collect();
         let bound = self.try_bind(Buffers {
@@ -600,7 +680,6 @@ impl Reduction {
             scratch: None,
         })?;
         Ok(Workspace {
-            upload,
             readback,
             bound,
             timer: Timer::new(context)?,
@@ -616,28 +695,35 @@ impl Reduction {
         drive: Drive,
         timed: bool,
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        let context = &self.reducer.shared.context;
+        let Shared {
+            context, uploads, ..
+        } = &*self.reducer.shared;
         let mut times = Times::default();
         let start = Instant::now();
-        self.upload(workspace, inputs, drive).await?;
+        let bytes = workspace.inputs.iter().map(wgpu::Buffer::size).sum();
+        let upload = || Upload::new(uploads, context, drive, bytes);
+        let mut upload = self.reducer.shared.with_room(upload)?;
+        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let data = &data[..self.prepared.problem.input_bytes(i) as usize];
+            upload.push(data, buffer).await?;
+        }
+        let (mut encoder, sent) = upload.finish();
+        let mut sent = Some(sent);
         if timed {
-            // The chunks' next mapping waits for the copies.
-            for chunk in &workspace.upload {
-                context
-                    .map(chunk.slice(..), wgpu::MapMode::Write, drive)
-                    .await?;
-                chunk.unmap();
+            let copies = context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
+            if let Some(sent) = sent.take() {
+                sent.arrived(copies).await?;
             }
         }
         times.upload = start.elapsed();
 
         let start = Instant::now();
-        let mut encoder = self.encoder();
         let timer = workspace.timer.as_ref().filter(|_| timed);
         let parts = workspace.bound.parts();
         for part in 0..parts {
             if part > 0 {
-                context.submit(std::mem::replace(&mut encoder, self.encoder()))?;
+                context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
             }
             let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
             workspace.bound.encode_timed(part, &mut encoder, times);
@@ -647,20 +733,26 @@ impl Reduction {
             context.submit(encoder)?;
             times.gpu = timer.read(context, drive).await?;
             times.wall = start.elapsed();
-            encoder = self.encoder();
+            encoder = context.encoder();
         }
         let start = Instant::now();
         for (from, to) in workspace.outputs.iter().zip(&workspace.readback) {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
         }
-        context.submit(encoder)?;
+        let done = context.submit(encoder)?;
+        if let Some(sent) = sent {
+            sent.submitted(done.clone())?;
+        }
         let mut outputs = Vec::new();
-        for (buffer, output) in workspace.readback.iter().zip(self.problem.outputs()) {
-            let bytes = output.bytes();
-            context
-                .map(buffer.slice(..), wgpu::MapMode::Read, drive)
-                .await?;
-            outputs.push(read(context, buffer, bytes)?);
+        for (buffer, output) in workspace
+            .readback
+            .iter()
+            .zip(self.prepared.problem.outputs())
+        {
+            let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
+            let after = Some(done.clone());
+            context.wait_mapped(mapping, after, drive).await?;
+            outputs.push(read(context, buffer, output.bytes())?);
             buffer.unmap();
         }
         match timer {
@@ -669,65 +761,23 @@ impl Reduction {
         }
         Ok((outputs, times))
     }
-
-    fn encoder(&self) -> wgpu::CommandEncoder {
-        let descriptor = wgpu::CommandEncoderDescriptor {
-            label: Some("wgreduce"),
-        };
-        self.reducer
-            .shared
-            .context
-            .device
-            .create_command_encoder(&descriptor)
-    }
-
-    async fn upload(
-        &self,
-        workspace: &Workspace,
-        inputs: &[&[u8]],
-        drive: Drive,
-    ) -> Result<(), Error> {
-        let context = &self.reducer.shared.context;
-        let mut turn = 0;
-        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
-            // Of a view's tensor as much as it reaches.
-            let data = &data[..self.problem.input_bytes(i) as usize];
-            let chunk_bytes = workspace.upload[0].size() as usize;
-            for (i, part) in data.chunks(chunk_bytes).enumerate() {
-                let chunk = &workspace.upload[turn % 2];
-                turn += 1;
-                // Copies move whole words; what is past the data is never read as an element.
-                let size = (part.len() as u64).next_multiple_of(4);
-                context
-                    .map(chunk.slice(..), wgpu::MapMode::Write, drive)
-                    .await?;
-                write(context, chunk, part)?;
-                chunk.unmap();
-                let mut encoder = self.encoder();
-                let at = (i * chunk_bytes) as u64;
-                encoder.copy_buffer_to_buffer(chunk, 0, buffer, at, size);
-                context.submit(encoder)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
     context.refused("a mapped range", error.to_string())
 }
 
+/// Bytes of all tensors.
+fn bytes(problem: &Problem) -> u64 {
+    let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    let outputs = problem.outputs().into_iter().map(|o| o.bytes());
+    inputs.chain(outputs).fold(0, u64::saturating_add)
+}
+
 fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
     let view = buffer.slice(..).get_mapped_range();
     let view = view.map_err(|e| unmapped(context, e))?;
     Ok(view[..bytes as usize].to_vec())
-}
-
-fn write(context: &Context, buffer: &wgpu::Buffer, data: &[u8]) -> Result<(), Error> {
-    let view = buffer.slice(..).get_mapped_range_mut();
-    let mut view = view.map_err(|e| unmapped(context, e))?;
-    view.slice(..data.len()).copy_from_slice(data);
-    Ok(())
 }
 
 impl Timer {

@@ -5,7 +5,7 @@
 //! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
 
 use crate::bound::{self, Piece, Places};
-use crate::context::{Context, Mapping};
+use crate::context::{Context, Drive, Mapping};
 use crate::plan::{Pass, Slot, View};
 use crate::reducer::{Ready, unmapped};
 use crate::{Caps, Error, Plan, Problem, Reducer};
@@ -19,6 +19,8 @@ const READ_BYTES: u64 = 256 << 10;
 /// Upload chunks, and buffers for results on their way back: one is filled while the device
 /// works on another.
 const RING: u64 = 2;
+/// Streams wait where they run.
+const HERE: Drive = Drive::Here(None);
 
 /// A problem prepared for data that need not fit memory, neither the host's nor the device's.
 ///
@@ -311,13 +313,6 @@ impl<'a> Windows<'a> {
         })
     }
 
-    fn encoder(&self) -> wgpu::CommandEncoder {
-        let descriptor = wgpu::CommandEncoderDescriptor {
-            label: Some("wgreduce stream"),
-        };
-        self.context.device.create_command_encoder(&descriptor)
-    }
-
     /// Brings a part of an input to its window, unless it is there.
     fn upload(
         &mut self,
@@ -354,7 +349,7 @@ impl<'a> Windows<'a> {
             }
         }
         chunk.buffer.unmap();
-        let mut encoder = self.encoder();
+        let mut encoder = self.context.encoder();
         encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.inputs[input], 0, size);
         let submitted = self.context.submit(encoder)?;
         let again = self
@@ -369,11 +364,13 @@ impl<'a> Windows<'a> {
     fn mapped(&mut self, turn: usize) -> Result<(), Error> {
         let chunk = &mut self.uploads[turn];
         match chunk.mapping.take() {
-            Some((mapping, after)) => self.context.wait_map(mapping, after),
+            Some((mapping, after)) => {
+                let mapped = self.context.wait_mapped(mapping, Some(after), HERE);
+                pollster::block_on(mapped)
+            }
             None => {
                 let slice = chunk.buffer.slice(..);
-                let drive = crate::context::Drive::Here(None);
-                pollster::block_on(self.context.map(slice, wgpu::MapMode::Write, drive))
+                pollster::block_on(self.context.map(slice, wgpu::MapMode::Write, HERE))
             }
         }
     }
@@ -394,7 +391,7 @@ impl<'a> Windows<'a> {
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
         let bound = bound::bind_passes(self.context, passes, compiled, &self.places)?;
-        let mut encoder = self.encoder();
+        let mut encoder = self.context.encoder();
         bound.encode(&mut encoder);
         let Some(view) = result else {
             return self.context.submit(encoder).map(drop);
@@ -431,7 +428,7 @@ impl<'a> Windows<'a> {
         let Slot::Output(output) = view.slot else {
             return Ok(());
         };
-        self.context.wait_map(mapping, after)?;
+        pollster::block_on(self.context.wait_mapped(mapping, Some(after), HERE))?;
         let begin = (view.offset - self.layout.window(&view).0) as usize;
         let buffer = &back.chunk.buffer;
         {

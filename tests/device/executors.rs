@@ -1,0 +1,184 @@
+//! Futures: under any executor, with and without a thread of the library's own, and dropped at
+//! every point.
+
+use super::noop::Noop;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use wgreduce::{DType, Polling, Problem, Reducer, Reduction, wgpu};
+
+fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
+    let problem = Problem::arg_max(DType::U8, shape, 1).expect("a problem");
+    let reducer = noop.reducer.with_polling(polling);
+    reducer.prepare(&problem).expect("a reduction")
+}
+
+/// Tests that count threads do so alone, once those of others have ended.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = Instant::now();
+    while waiters() > 0 {
+        assert!(start.elapsed() < Duration::from_secs(60), "a waiter stays");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    alone
+}
+
+/// Waiter threads of this process, where the system can tell.
+fn waiters() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    let name = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    };
+    let names = tasks.filter_map(name);
+    names
+        .filter(|name| name.trim_end() == "wgreduce waiter")
+        .count()
+}
+
+fn poll_once<F: Future>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
+    future
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn futures_complete_under_any_executor() {
+    let _alone = alone();
+    let noop = Noop::new();
+    let reduction = reduction(&noop, Polling::Thread, &[3, 700]);
+    let right = |outputs: Result<Vec<Vec<u8>>, _>| assert_eq!(outputs.expect("a run")[0].len(), 24);
+    right(pollster::block_on(reduction.run_bytes(&[&[0; 2100]])));
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.build().expect("a runtime");
+    right(runtime.block_on(reduction.run_bytes(&[&[0; 2100]])));
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).build().expect("a runtime");
+    let reduction = std::sync::Arc::new(reduction);
+    let task = || {
+        let reduction = reduction.clone();
+        runtime.spawn(async move { reduction.run_bytes(&[&[0; 2100]]).await })
+    };
+    let tasks: Vec<_> = (0..50).map(|_| task()).collect();
+    for task in tasks {
+        right(runtime.block_on(task).expect("a task that ends well"));
+    }
+    if cfg!(target_os = "linux") {
+        assert_eq!(waiters(), 1);
+    }
+}
+
+#[test]
+fn a_thread_starts_with_the_first_future_that_waits_and_ends_with_the_reducer() {
+    let _alone = alone();
+    let noop = Noop::new();
+    let reduction = reduction(&noop, Polling::Thread, &[3, 700]);
+    assert!(reduction.run_bytes_blocking(&[&[0; 2100]]).is_ok());
+    assert_eq!(waiters(), 0);
+    assert!(pollster::block_on(reduction.run_bytes(&[&[0; 2100]])).is_ok());
+    if cfg!(target_os = "linux") {
+        assert_eq!(waiters(), 1);
+    }
+    drop((reduction, noop));
+    drop(_alone);
+    // It has nothing left to wait for.
+    drop(alone());
+}
+
+#[test]
+fn with_the_callers_polling_there_is_no_thread_and_futures_follow_the_polls() {
+    let _alone = alone();
+    let noop = Noop::new();
+    let reduction = reduction(&noop, Polling::Caller, &[3, 700]);
+    let mut future = Box::pin(reduction.run_bytes(&[&[0; 2100]]));
+    for _ in 0..100 {
+        assert!(poll_once(&mut future).is_pending());
+    }
+    let mut polls = 0;
+    let outputs = loop {
+        if let Poll::Ready(outputs) = poll_once(&mut future) {
+            break outputs;
+        }
+        polls += 1;
+        assert!(polls < 10);
+        noop.reducer
+            .device()
+            .poll(wgpu::PollType::Poll)
+            .expect("polled");
+    };
+    assert_eq!(outputs.expect("a run")[0].len(), 24);
+    assert!(polls > 0);
+    // Blocking calls poll by themselves.
+    assert!(reduction.run_bytes_blocking(&[&[0; 2100]]).is_ok());
+    assert_eq!(waiters(), 0);
+}
+
+/// Drops a run after some polls; whether it was done by then.
+fn dropped_after(polls: usize, noop: &Noop, reduction: &Reduction, input: &[&[u8]]) -> bool {
+    let mut future = Box::pin(reduction.run_bytes(input));
+    let once = |_| {
+        let ready = poll_once(&mut future).is_ready();
+        noop.buffers();
+        ready
+    };
+    (0..polls).map(once).last() == Some(true)
+}
+
+#[test]
+fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
+    let noop = Noop::new();
+    let data = vec![0; 40 << 20];
+    let (input, shape) = ([data.as_slice()], [1, 40 << 20]);
+    let run = |r: &Reduction| drop(r.run_bytes_blocking(&input).expect("a run"));
+    let reduction = reduction(&noop, Polling::Caller, &shape);
+    run(&reduction);
+    let kept = noop.buffers();
+    let mut points = 0;
+    for polls in 1.. {
+        let done = dropped_after(polls, &noop, &reduction, &input);
+        assert!(noop.buffers() <= kept, "dropped after {polls} polls");
+        run(&reduction);
+        assert_eq!(noop.buffers(), kept, "dropped after {polls} polls");
+        if done {
+            break;
+        }
+        points += 1;
+    }
+    // On a reducer of its own each, whose buffers are all new and are awaited.
+    for polls in 1.. {
+        let reducer = Reducer::new(noop.reducer.device(), noop.reducer.queue());
+        let reducer = reducer.expect("a reducer").with_polling(Polling::Caller);
+        let fresh = reducer.prepare(reduction.problem()).expect("a reduction");
+        let done = dropped_after(polls, &noop, &fresh, &input);
+        run(&fresh);
+        drop((reducer, fresh));
+        assert_eq!(noop.buffers(), kept, "dropped after {polls} polls");
+        if done {
+            break;
+        }
+        points += 1;
+    }
+    assert!(points >= 3, "only {points} points");
+    // A future that is dropped before it begins has done nothing.
+    let calls = noop.calls_of(|| drop(reduction.run_bytes(&input)));
+    assert!(calls.is_empty(), "{calls:?}");
+}
+
+#[test]
+fn what_was_kept_goes_with_the_reducer() {
+    let noop = Noop::new();
+    let none = noop.buffers();
+    let reducer = noop.reducer.with_caps(noop.reducer.caps().clone());
+    let problem = Problem::arg_max(DType::U8, &[3, 700], 1).expect("a problem");
+    for _ in 0..3 {
+        let winners: Vec<i64> = reducer.run_blocking(&problem, &[0u8; 2100]).expect("a run");
+        assert_eq!(winners.len(), 3);
+    }
+    assert!(noop.buffers() > none);
+    drop(reducer);
+    // The upload's chunk belongs to all reducers of the device.
+    assert_eq!(noop.buffers(), none + 1);
+}

@@ -1,0 +1,86 @@
+//! wgpu's noop device, which validates and computes nothing, with what can be counted of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wgreduce::Reducer;
+use wgreduce::wgpu;
+
+/// A device that panics on uncaptured errors and writes down every call that reaches it.
+pub struct Noop {
+    pub instance: wgpu::Instance,
+    pub reducer: Reducer,
+    trace: PathBuf,
+}
+
+impl Noop {
+    pub fn new() -> Noop {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("wgreduce-trace-{}-{count}", std::process::id());
+        let trace = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&trace).expect("a folder");
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::NOOP;
+        descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+        let instance = wgpu::Instance::new(descriptor);
+        let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+        let descriptor = wgpu::DeviceDescriptor {
+            trace: wgpu::Trace::Directory(trace.clone()),
+            ..Default::default()
+        };
+        let opened = pollster::block_on(adapter.expect("noop").request_device(&descriptor));
+        let (device, queue) = opened.expect("a device");
+        device.on_uncaptured_error(Arc::new(|e| panic!("uncaptured: {e}")));
+        Noop {
+            reducer: Reducer::new(&device, &queue).expect("a reducer"),
+            instance,
+            trace,
+        }
+    }
+
+    /// The calls that have reached the device, by name: `CreateBuffer`, `Submit`. What the host
+    /// wrote to mapped memory is none.
+    pub fn calls(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace");
+        // A call begins at the start of a line; what belongs to it is indented.
+        let calls = text.split("\n").map(|line| match line {
+            "    queued: false," => "mapped",
+            _ => line.split(['(', '{']).next().unwrap_or_default(),
+        });
+        let mut names: Vec<String> = Vec::new();
+        for name in calls {
+            if name == "mapped" {
+                names.pop();
+            } else if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// The calls that a closure makes.
+    pub fn calls_of(&self, f: impl FnOnce()) -> Vec<String> {
+        let before = self.calls().len();
+        f();
+        self.calls().split_off(before)
+    }
+
+    /// Buffers that are alive.
+    pub fn buffers(&self) -> usize {
+        let polled = self
+            .reducer
+            .device()
+            .poll(wgpu::PollType::wait_indefinitely());
+        polled.expect("polled");
+        let report = self.instance.generate_report().expect("a report");
+        report.hub_report().buffers.num_allocated
+    }
+}
+
+impl Drop for Noop {
+    fn drop(&mut self) {
+        // A folder that stays harms nobody.
+        let _ = std::fs::remove_dir_all(&self.trace);
+    }
+}

@@ -1,0 +1,195 @@
+//! What runs ask of a device once they are prepared, by wgpu's own record of calls: nothing is
+//! allocated, nothing compiled, and each run is one submit.
+
+use super::noop::Noop;
+use wgreduce::wgpu::{self, BufferUsages};
+use wgreduce::{Buffers, DType, Problem, Tuning};
+
+fn problem(shape: &[u64]) -> Problem {
+    Problem::arg_min(DType::F32, shape, 1).expect("a problem")
+}
+
+fn count(calls: &[String], name: &str) -> usize {
+    calls.iter().filter(|call| call.starts_with(name)).count()
+}
+
+/// Fails unless some calls are submits and nothing else.
+#[track_caller]
+fn only_submits(calls: &[String], submits: usize) {
+    assert!(calls.iter().all(|call| call == "Submit"), "{calls:?}");
+    assert_eq!(calls.len(), submits);
+}
+
+#[test]
+fn the_record_of_calls_tells_what_is_made() {
+    let noop = Noop::new();
+    let calls = noop.calls_of(|| {
+        noop.reducer.prepare(&problem(&[3, 50])).expect("prepared");
+    });
+    assert_eq!(count(&calls, "CreateShaderModule"), 1, "{calls:?}");
+    assert_eq!(count(&calls, "CreateComputePipeline"), 1);
+    let calls = noop.calls_of(|| {
+        noop.reducer
+            .run_blocking::<f32, i64>(&problem(&[3, 50]), &[0.0; 150])
+            .expect("a run");
+    });
+    // Input, upload, parameters, output and its way back; a device may have timestamps.
+    assert!(count(&calls, "CreateBuffer") >= 5, "{calls:?}");
+    assert_eq!(count(&calls, "CreateBindGroup"), 1);
+    assert_eq!(count(&calls, "Submit"), 1);
+}
+
+#[test]
+fn a_prepared_run_is_one_submit_and_makes_nothing() {
+    let noop = Noop::new();
+    let reduction = noop
+        .reducer
+        .prepare(&problem(&[40, 5000]))
+        .expect("prepared");
+    let input = vec![0u8; 40 * 5000 * 4];
+    let blocking = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
+    let future = || drop(pollster::block_on(reduction.run_bytes(&[&input])).expect("a run"));
+    blocking();
+    for run in [&blocking as &dyn Fn(), &future] {
+        only_submits(&noop.calls_of(|| (0..20).for_each(|_| run())), 20);
+    }
+    // A chunk that held this holds all that is smaller, of any reduction.
+    let other = noop.reducer.prepare(&problem(&[9, 700])).expect("prepared");
+    let input = [0u8; 9 * 700 * 4];
+    let run = || drop(other.run_bytes_blocking(&[&input]).expect("a run"));
+    let first = noop.calls_of(run);
+    assert!(first.iter().any(|call| call == "CreateBuffer"));
+    only_submits(&noop.calls_of(run), 1);
+}
+
+#[test]
+fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
+    let noop = Noop::new();
+    let n = 11 << 20;
+    let reduction = noop.reducer.prepare(&problem(&[1, n])).expect("prepared");
+    let input = vec![0u8; 4 * n as usize];
+    let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
+    run();
+    // 44 MiB: two full chunks go ahead of the work, the rest with it.
+    only_submits(&noop.calls_of(run), 3);
+    let smaller = noop
+        .reducer
+        .prepare(&problem(&[2, n / 2]))
+        .expect("prepared");
+    let made = noop.calls_of(|| drop(smaller.run_bytes_blocking(&[&input]).expect("a run")));
+    let chunks = noop.calls_of(|| drop(noop.reducer.prepare(&problem(&[2, n / 2]))));
+    assert!(chunks.is_empty(), "{chunks:?}");
+    // Input, output, its way back, and perhaps parameters, scratch and timestamps: no upload.
+    assert!(count(&made, "CreateBuffer") <= 7, "{made:?}");
+}
+
+#[test]
+fn inputs_of_one_run_share_a_submit() {
+    let noop = Noop::new();
+    let problem = Problem::min(DType::I16, &[[30, 7]; 6]).expect("a problem");
+    let reduction = noop.reducer.prepare(&problem).expect("prepared");
+    let inputs = [[0u8; 420].as_slice(); 6];
+    let run = || drop(reduction.run_bytes_blocking(&inputs).expect("a run"));
+    run();
+    only_submits(&noop.calls_of(run), 1);
+}
+
+#[test]
+fn single_calls_of_the_same_small_problems_make_nothing_after_the_first() {
+    let noop = Noop::new();
+    let call = |n: u64| {
+        let winners = noop
+            .reducer
+            .run_blocking::<f32, i64>(&problem(&[3, n]), &vec![0.0; 3 * n as usize]);
+        assert_eq!(winners.expect("a run").len(), 3);
+    };
+    // As many problems as are kept, in turn.
+    let all = || (1..=8).for_each(|i| call(10 * i));
+    all();
+    only_submits(&noop.calls_of(all), 8);
+    // One more, and the oldest is forgotten.
+    call(90);
+    let forgotten = noop.calls_of(|| call(10));
+    assert!(count(&forgotten, "CreateBuffer") > 0, "{forgotten:?}");
+    only_submits(&noop.calls_of(|| call(90)), 1);
+    // What is large is not kept.
+    let large = || call(1 << 20);
+    large();
+    assert!(count(&noop.calls_of(large), "CreateBuffer") > 0);
+}
+
+#[test]
+fn a_new_shape_of_a_known_kernel_compiles_nothing() {
+    let noop = Noop::new();
+    let first = noop
+        .reducer
+        .prepare(&problem(&[64, 1000]))
+        .expect("prepared");
+    for shape in [[64, 1001], [8, 1000], [3000, 1234]] {
+        let calls = noop.calls_of(|| {
+            let second = noop.reducer.prepare(&problem(&shape)).expect("prepared");
+            let kernel = |r: &wgreduce::Reduction| r.plan().passes()[0].kernel;
+            assert_eq!(kernel(&first), kernel(&second));
+        });
+        assert!(calls.is_empty(), "{calls:?}");
+    }
+}
+
+#[test]
+fn recording_asks_nothing_of_the_device() {
+    let noop = Noop::new();
+    let (device, queue) = (noop.reducer.device(), noop.reducer.queue());
+    let reduction = noop
+        .reducer
+        .prepare(&problem(&[1, 1 << 20]))
+        .expect("prepared");
+    let buffer = |size| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let sizes = reduction.scratch_sizes();
+    let scratch: Vec<_> = sizes.into_iter().map(buffer).collect();
+    assert!(!scratch.is_empty());
+    let (input, output) = (buffer(4 << 20), buffer(8));
+    let scratch: Vec<_> = scratch.iter().map(|b| b.slice(..)).collect();
+    let mut bound = None;
+    let calls = noop.calls_of(|| {
+        let buffers = Buffers {
+            inputs: &[input.slice(..).into()],
+            outputs: &[output.slice(..).into()],
+            scratch: Some(&scratch),
+        };
+        bound = Some(reduction.bind(buffers).expect("bound"));
+    });
+    // The caller's scratch is used; only the parameters have a buffer of their own.
+    assert_eq!(count(&calls, "CreateBuffer"), 1, "{calls:?}");
+    let bound = bound.expect("bound");
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let calls = noop.calls_of(|| (0..100).for_each(|_| bound.encode(&mut encoder)));
+    assert!(calls.is_empty(), "{calls:?}");
+    let calls = noop.calls_of(|| {
+        queue.submit([encoder.finish()]);
+    });
+    only_submits(&calls, 1);
+}
+
+#[test]
+fn a_run_submits_part_by_part() {
+    let noop = Noop::new();
+    let tuning = Tuning {
+        submit_bytes: 100_000,
+        ..noop.reducer.caps().tuning.clone()
+    };
+    let small = noop.reducer.with_caps(noop.reducer.caps().tuned(tuning));
+    let reduction = small.prepare(&problem(&[100, 3000])).expect("prepared");
+    let parts = reduction.plan().parts().len();
+    assert!(parts >= 12, "{reduction:?}");
+    let input = vec![0u8; 1_200_000];
+    let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
+    run();
+    only_submits(&noop.calls_of(run), parts);
+}
