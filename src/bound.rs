@@ -573,7 +573,7 @@ fn pieces(
                 pieces.push(piece((what, i), slice, start, size, element)?);
                 start += size;
             }
-            if !start.is_multiple_of(element) {
+            if start < bytes && !start.is_multiple_of(element) {
                 return Err(Error::BufferBreak {
                     what,
                     index: i,
