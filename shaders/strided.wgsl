@@ -1,17 +1,12 @@
 // Strided: an invocation takes a part of a segment of a view, element by element, whatever the
-// strides; or a word of outputs, if their segments are whole. A part is P.slice elements,
-// P.width apart.
+// strides; or a word of outputs, if their segments are whole.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
-
-fn part_begin(part: u32) -> u32 {
-    return select(part, part * P.slice, P.width == 1u);
-}
 
 fn search(o: u32, part: u32) -> Best {
     let start = segment(o);
     let begin = part_begin(part);
-    let end = min(begin + P.slice * P.width, P.len);
+    let end = part_end(part);
     var best = settle(key(raw(start + along(P.lanes, P.total, begin))));
     var at = begin;
     for (var i = begin + P.width; i < end; i += P.width) {
@@ -32,17 +27,6 @@ fn value(o: u32) -> u32 {
     return pack(element(search(o, 0u).key)).x;
 }
 
-// Item by item as `finish` takes records: parts of P.inner neighbouring outputs side by side.
-fn take(item: u32) {
-    let outer = item / (P.slices * P.inner);
-    let rest = item - outer * P.slices * P.inner;
-    let part = rest / P.inner;
-    // A shorter window has fewer parts.
-    if part_begin(part) < P.len {
-        emit(item, search(outer * P.inner + rest - part * P.inner, part));
-    }
-}
-
 @compute @workgroup_size(WG)
 fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let w = linear(group) * WG + lid;
@@ -51,7 +35,11 @@ fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
             if RAW != 0u {
                 write_bits(w, pack(raw(segment(w))));
             } else {
-                take(w);
+                let p = part_of(w);
+                // A shorter window has fewer parts.
+                if part_begin(p.part) < P.len {
+                    emit(w, search(p.output, p.part));
+                }
             }
         }
         return;

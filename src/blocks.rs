@@ -13,7 +13,7 @@ use std::sync::Arc;
 const BLOCK: u64 = 1 << 20;
 
 /// [`evaluate`] on inputs that are read, and to outputs that are written, piece by piece, in a few
-/// dozen MiB whatever their size. `read` fills a slice with the bytes of an input from an offset
+/// dozen MiB whatever their size (but for views, of which a block takes what it spans). `read` fills a slice with the bytes of an input from an offset
 /// on; `write` takes bytes of an output and their offset, in order, each once.
 ///
 /// # Errors
@@ -23,7 +23,25 @@ pub fn evaluate_streamed(
     read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
     write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Error> {
-    evaluate_in(problem, BLOCK, read, write)
+    evaluate_all(problem, BLOCK, read, write)
+}
+
+/// One operator after another.
+fn evaluate_all(
+    problem: &Problem,
+    most: u64,
+    mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+) -> Result<(), Error> {
+    if problem.op() != Op::Extremes {
+        return evaluate_in(problem, most, read, write);
+    }
+    for (output, one) in problem.separate().iter().enumerate() {
+        evaluate_in(one, most, &mut read, |_, at, bytes| {
+            write(output, at, bytes)
+        })?;
+    }
+    Ok(())
 }
 
 fn evaluate_in(
@@ -165,27 +183,45 @@ where
 {
     let size = problem.dtype().size();
     let mut shapes = Vec::new();
+    // Views, and where in what they span their first element is.
+    let mut views = Vec::new();
     let mut inputs = Vec::new();
     for (i, shape) in problem.inputs().iter().enumerate() {
         // Aligned at the last dimension; one of 1 stands still.
         let missing = starts.len() - shape.len();
         let mut part = Vec::new();
-        let mut at = 0;
+        let mut flat = 0;
         for (d, &whole) in shape.iter().enumerate() {
             let start = if whole == 1 { 0 } else { starts[missing + d] };
-            at = at * whole + start;
+            flat = flat * whole + start;
             part.push(match whole {
                 1 => 1,
                 _ => blocks.size(missing + d, start),
             });
         }
-        let mut bytes = vec![0; (elements(&part) * size) as usize];
-        host.read(i, at * size, &mut bytes)?;
+        let (first, count) = match problem.layout(i) {
+            None => (flat, elements(&part)),
+            Some(layout) => {
+                let first = problem.position(i, flat);
+                let ways = part.iter().zip(&layout.strides);
+                let ways: Vec<i64> = ways.map(|(&n, s)| (n as i64 - 1) * s).collect();
+                let back: u64 = ways.iter().map(|w| w.min(&0).unsigned_abs()).sum();
+                views.push((i, back));
+                let span: u64 = ways.iter().map(|w| w.unsigned_abs()).sum();
+                (first - back, span + 1)
+            }
+        };
+        let mut bytes = vec![0; (count * size) as usize];
+        host.read(i, first * size, &mut bytes)?;
         inputs.push(bytes);
         shapes.push(part);
     }
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let part = problem.with_inputs(shapes);
+    let mut part = problem.with_inputs(shapes);
+    for (i, first) in views {
+        let strides = problem.layout(i).map_or(&[][..], |l| &l.strides);
+        part = part.strided(i, strides, first)?;
+    }
     let Some(axis) = index_axis(problem) else {
         return Ok(evaluate(&wide(part)?, &inputs)?);
     };
@@ -226,6 +262,8 @@ fn merged(
         Op::ArgMax => Problem::arg_max(dtype, &[2, n], 0)?,
         Op::ReduceMin | Op::Min => Problem::min(dtype, &[[n], [n]])?,
         Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
+        // Taken apart before.
+        Op::Extremes => Problem::extremes(dtype, &[2, n], 0)?,
     };
     let choice = choice.nan(nan);
     if !problem.op().is_index() {
@@ -300,8 +338,13 @@ mod tests {
     }
 
     fn same(problem: &Problem) {
-        let of = |shape: &Vec<u64>| data(problem.dtype(), elements(shape));
-        let inputs: Vec<Vec<u8>> = problem.inputs().iter().map(of).collect();
+        let of = |i| {
+            data(
+                problem.dtype(),
+                problem.input_bytes(i) / problem.dtype().size(),
+            )
+        };
+        let inputs: Vec<Vec<u8>> = (0..problem.inputs().len()).map(of).collect();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let expected = evaluate(problem, &inputs).expect("the reference");
         for most in [1, 2, 3, 7, 16, 50, 1 << 20] {
@@ -316,7 +359,7 @@ mod tests {
                 output.extend_from_slice(bytes);
                 Ok(())
             };
-            evaluate_in(problem, most, read, write).expect("a result");
+            evaluate_all(problem, most, read, write).expect("a result");
             assert_eq!(outputs, expected, "{problem} in blocks of {most}");
         }
     }
@@ -332,6 +375,13 @@ mod tests {
                     same(&min.nan(nan).keepdims(false)?);
                     same(&max.nan(nan).select_last_index(true)?);
                     same(&Problem::reduce_min(dtype, &shape, &[axis])?.nan(nan));
+                }
+                same(&Problem::extremes(dtype, &shape, 1)?.nan(nan));
+                for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3]] {
+                    let max = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
+                    same(&max.nan(nan).strided(0, &strides, 40)?);
+                    let pair = Problem::min(dtype, &[&shape[..], &[5, 1]])?.nan(nan);
+                    same(&pair.strided(0, &strides, 40)?.strided(1, &[-1, 9], 4)?);
                 }
                 for axes in [&[0, 2][..], &[], &[1, 2]] {
                     same(&Problem::reduce_max(dtype, &shape, axes)?.nan(nan));

@@ -33,11 +33,13 @@ pub enum Family {
     Strided,
     /// The elements of a strided view that indices point to.
     StridedGather,
+    /// The least and the greatest of a strided view at once, element by element.
+    Extremes,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 12] = [
+    pub const ALL: [Family; 13] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
@@ -50,6 +52,7 @@ impl Family {
         Family::ZipVecs,
         Family::Strided,
         Family::StridedGather,
+        Family::Extremes,
     ];
 
     /// The name of the shader file and of its entry point.
@@ -67,6 +70,7 @@ impl Family {
             Family::ZipVecs => "zip_vecs",
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
+            Family::Extremes => "extremes",
         }
     }
 }
@@ -320,6 +324,8 @@ pub struct Kernel {
     pub last: bool,
     /// Whether elements are copied as they are (each, strided).
     pub raw: bool,
+    /// Whether bytes are truth values (extremes), whose order is then that of `uint8`.
+    pub truth: bool,
     /// Words of an index that is read (gather, strided gather).
     pub index_words: u32,
     /// Inputs (elementwise), 1 to 8; what is read (strided): the view, and indices.
@@ -358,7 +364,8 @@ impl Kernel {
     }
 
     fn is_strided(&self) -> bool {
-        matches!(self.family, Family::Strided | Family::StridedGather)
+        use Family::{Extremes, Strided, StridedGather};
+        matches!(self.family, Strided | StridedGather | Extremes)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
@@ -370,7 +377,7 @@ impl Kernel {
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
-            Family::Strided => &[0, 1, 2, 3],
+            Family::Strided | Family::Extremes => &[0, 1, 2, 3],
             Family::StridedGather => &[0, 1, 2, 3, 4],
             Family::ZipWords | Family::ZipVecs => {
                 &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
@@ -450,6 +457,16 @@ impl Kernel {
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
             add(fragment!("bits"));
         }
+        if matches!(self.family, Family::Strided | Family::Extremes) {
+            add(fragment!("parts"));
+        }
+        if self.family == Family::Extremes {
+            add(match self.keys.bits {
+                64 => fragment!("turn64"),
+                _ => fragment!("turn32"),
+            });
+            add(fragment!("sides"));
+        }
         add(match self.family {
             Family::Rows => fragment!("rows"),
             Family::ShortRows => fragment!("short_rows"),
@@ -460,6 +477,7 @@ impl Kernel {
             Family::Gather => fragment!("gather"),
             Family::Strided => fragment!("strided"),
             Family::StridedGather => fragment!("strided_gather"),
+            Family::Extremes => fragment!("extremes"),
             _ => "",
         });
         text
@@ -514,6 +532,20 @@ impl Kernel {
         text
     }
 
+    /// The bits to be flipped for the order of the largest element: the sign of floats,
+    /// everything of others.
+    fn turn(&self) -> Vec<(&'static str, u32)> {
+        let (high, low) = match (self.keys.nan, self.keys.bits) {
+            (None, _) => (u32::MAX, u32::MAX),
+            (Some(_), 16) => (0x8000_8000, 0),
+            (Some(_), _) => (0x8000_0000, 0),
+        };
+        match self.keys.bits {
+            64 => vec![("TURN", high), ("TURN_LO", low)],
+            _ => vec![("TURN", high), ("TRUTH", self.truth.into())],
+        }
+    }
+
     /// The values of the shader's overrides: those it declares, and no other.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
@@ -531,6 +563,7 @@ impl Kernel {
             }
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
+            Family::Extremes => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}
         }

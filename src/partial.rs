@@ -26,6 +26,12 @@ pub enum PartialError {
         /// The operator.
         op: Op,
     },
+    /// An operator with results of several kinds.
+    #[error("{op} has several results: take the partial results of each of its operators")]
+    Fused {
+        /// The operator.
+        op: Op,
+    },
     /// A part whose indices would not fit 63 bits.
     #[error("a part of {len} elements at offset {offset} goes beyond 2^63 - 1")]
     Offset {
@@ -163,6 +169,9 @@ impl Kind {
         let op = problem.op();
         if op.is_elementwise() || problem.is_copy() {
             return Err(PartialError::ReducesNothing { op });
+        }
+        if op == Op::Extremes {
+            return Err(PartialError::Fused { op });
         }
         let outputs = problem.outputs();
         let index = match outputs[0].dtype {
@@ -525,7 +534,7 @@ fn code(op: Op) -> u8 {
         Op::ArgMax => 1,
         Op::ReduceMin => 2,
         Op::ReduceMax => 3,
-        Op::Min | Op::Max => u8::MAX,
+        Op::Min | Op::Max | Op::Extremes => u8::MAX,
     }
 }
 

@@ -179,13 +179,14 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, items, iterations)
     }
 
-    /// The second pass: `parts` records an output become results. `run`: the outputs of the box
-    /// that it takes.
+    /// The second pass: `parts` records an output, from record `from` on, become results. `run`:
+    /// the outputs of the box that it takes.
     pub(crate) fn finish(
         &mut self,
         step: &Step,
         b: &Box3,
         parts: u64,
+        from: u64,
         run: &Range<u64>,
     ) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
@@ -213,8 +214,8 @@ impl Planner<'_> {
             inner: b.inner as u32,
             ..Params::default()
         };
-        let records = b.outer * b.inner * parts;
-        let src = out_view(Slot::Records, Out::Record, run.start, records - run.start);
+        let records = b.outer * b.inner * parts - run.start;
+        let src = out_view(Slot::Records, Out::Record, from + run.start, records);
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
         let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
         // A result below a word may begin inside one.

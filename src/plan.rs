@@ -97,7 +97,7 @@ impl Pass {
         let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
         let read = match &self.indices {
             // An element for each, however often it is read.
-            _ if self.kernel.family == Family::Strided => {
+            _ if matches!(self.kernel.family, Family::Strided | Family::Extremes) => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }
@@ -141,8 +141,8 @@ impl Plan {
     /// multiple of 16 bytes, of its buffer and of its tensor; else anywhere.
     ///
     /// # Errors
-    /// [`Error::Limit`] as from [`Plan::new`], and for strided views that are no contiguous block
-    /// after all: they take one buffer.
+    /// [`Error::Limit`] as from [`Plan::new`], and for fused extremes and strided views that are no
+    /// contiguous block after all: they take one buffer.
     pub fn in_pieces(
         problem: &Problem,
         caps: &Caps,

@@ -130,7 +130,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// An operator of the ONNX specification.
+/// An operator: one of the ONNX specification, or what fuses several of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Op {
@@ -146,10 +146,12 @@ pub enum Op {
     Min,
     /// Elementwise largest of one or more broadcast inputs.
     Max,
+    /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; none of ONNX's.
+    Extremes,
 }
 
 impl Op {
-    /// All operators.
+    /// All operators of ONNX.
     pub const ALL: [Op; 6] = [
         Op::ArgMin,
         Op::ArgMax,
@@ -159,7 +161,7 @@ impl Op {
         Op::Max,
     ];
 
-    /// ONNX's name: `ArgMin`.
+    /// ONNX's name: `ArgMin`; `Extremes` has one alike.
     pub const fn name(self) -> &'static str {
         match self {
             Op::ArgMin => "ArgMin",
@@ -168,6 +170,7 @@ impl Op {
             Op::ReduceMax => "ReduceMax",
             Op::Min => "Min",
             Op::Max => "Max",
+            Op::Extremes => "Extremes",
         }
     }
 
@@ -176,9 +179,9 @@ impl Op {
         matches!(self, Op::ArgMax | Op::ReduceMax | Op::Max)
     }
 
-    /// Whether the result is an index.
+    /// Whether the result is, or has among others, an index along one axis.
     pub const fn is_index(self) -> bool {
-        matches!(self, Op::ArgMin | Op::ArgMax)
+        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes)
     }
 
     /// Whether the operator combines several inputs element by element.
@@ -502,6 +505,27 @@ impl Problem {
         Problem::arg(Op::ArgMax, dtype, shape, axis)
     }
 
+    /// Smallest and largest element along `axis` and the index of each, from one read of the input:
+    /// the outputs are those of [`Problem::reduce_min`], [`Problem::reduce_max`],
+    /// [`Problem::arg_min`] and [`Problem::arg_max`], in this order and bit for bit.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// let problem = Problem::extremes(DType::F32, &[4], 0)?;
+    /// let outputs = reference::evaluate(&problem, &[f32::bytes(&[2.0, -0.0, 7.0, 0.0])])?;
+    /// assert_eq!(f32::from_bytes(&outputs[0]), [-0.0]);
+    /// assert_eq!(f32::from_bytes(&outputs[1]), [7.0]);
+    /// assert_eq!(i64::from_bytes(&outputs[2]), [1]);
+    /// assert_eq!(i64::from_bytes(&outputs[3]), [2]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Problem::arg_min`].
+    pub fn extremes(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::Extremes, dtype, shape, axis)
+    }
+
     /// Smallest element over `axes`, in any order; an empty list means all axes, as in ONNX.
     ///
     /// # Errors
@@ -661,10 +685,10 @@ impl Problem {
     /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
     ///
     /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator gives an index.
+    /// [`ProblemError::NoSuchOption`] unless the operator is ArgMin or ArgMax.
     pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
         self.values = values;
-        let has = self.op.is_index();
+        let has = self.op.is_index() && self.op != Op::Extremes;
         self.option("values", has)
     }
 
@@ -854,7 +878,8 @@ impl Problem {
         self.noop || (self.op.is_elementwise() && self.inputs.len() == 1)
     }
 
-    /// The outputs in order: the result; with [`Problem::with_values`] also the values.
+    /// The outputs in order: the result; with [`Problem::with_values`] also the values;
+    /// [`Problem::extremes`] has four.
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
         let values = Output {
@@ -865,9 +890,12 @@ impl Problem {
             false => vec![values],
             true => {
                 let dtype = self.index_type.dtype();
-                let mut outputs = vec![Output { dtype, shape }];
-                outputs.extend(self.values.then_some(values));
-                outputs
+                let index = Output { dtype, shape };
+                match self.op {
+                    Op::Extremes => vec![values.clone(), values, index.clone(), index],
+                    _ if self.values => vec![index, values],
+                    _ => vec![index],
+                }
             }
         }
     }
@@ -902,13 +930,20 @@ impl Problem {
         dims
     }
 
-    /// The same problem on parts of its inputs, which still broadcast together.
+    /// The operators whose results [`Problem::extremes`] fuses, in the order of its outputs.
+    pub(crate) fn separate(&self) -> [Problem; 4] {
+        [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax]
+            .map(|op| Problem { op, ..self.clone() })
+    }
+
+    /// The same problem on parts of its inputs, which still broadcast together, in C order.
     pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
         let mut whole = inputs.first().cloned().unwrap_or_default();
         for shape in &inputs {
             whole = broadcast(&whole, shape).unwrap_or(whole);
         }
         Problem {
+            layouts: vec![None; inputs.len()],
             inputs,
             broadcast: if self.op.is_elementwise() {
                 whole

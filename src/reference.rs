@@ -13,7 +13,7 @@
 //! # Ok::<(), wgreduce::ProblemError>(())
 //! ```
 
-use crate::{DType, NanPolicy, Output, Problem, ProblemError};
+use crate::{DType, NanPolicy, Op, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
 
@@ -51,12 +51,15 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     if problem.is_copy() {
         return Ok(vec![copy(problem, inputs[0])]);
     }
-    Ok(
-        for_type!(problem.dtype(), T => match problem.op().is_index() {
-            true => indices::<T>(problem, inputs[0]),
-            false => vec![values::<T>(problem, inputs)],
-        }),
-    )
+    if problem.op() == Op::Extremes {
+        let results = problem.separate().map(|one| evaluate(&one, inputs));
+        let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        return Ok(results.concat());
+    }
+    Ok(for_type!(problem.dtype(), T => match problem.op() {
+            Op::ArgMin | Op::ArgMax => indices::<T>(problem, inputs[0]),
+            _ => vec![values::<T>(problem, inputs)],
+    }))
 }
 
 /// The bytes of the input's elements, in C order.

@@ -140,6 +140,10 @@ impl Planner<'_> {
         if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
+        if problem.op() == Op::Extremes {
+            self.one_buffer_each()?;
+            return self.extremes(&Lie::whole(problem), outputs);
+        }
         if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op().is_max());
             return self.fill(0, Out::value(dtype), nothing, outputs);
@@ -168,7 +172,7 @@ impl Planner<'_> {
         match cuts.map(Vec::len).max() {
             None | Some(0) => Ok(()),
             Some(cuts) => Err(Error::Limit {
-                what: "buffers of a strided view",
+                what: "buffers of a strided view or of fused extremes",
                 needed: cuts as u64 + 1,
                 limit: 1,
             }),
@@ -429,6 +433,7 @@ impl Planner<'_> {
             index,
             last: problem.selects_last_index(),
             raw: false,
+            truth: false,
             index_words: 2,
             inputs: 1,
             splat: 0,
@@ -462,7 +467,7 @@ impl Planner<'_> {
             }
         }
         for run in &group.runs {
-            self.finish(step, &first, geometry.parts(), run)?;
+            self.finish(step, &first, geometry.parts(), 0, run)?;
         }
         Ok(())
     }

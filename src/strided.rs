@@ -99,12 +99,64 @@ impl Lie {
         ordered.then(|| all.into_iter().map(dim).collect())
     }
 
+    /// Refuses more dimensions than kernels take.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (needed, limit) = (self.kept.len() + self.reduced.len(), ZIP_DIMS);
+        match needed <= limit {
+            true => Ok(()),
+            false => Err(Error::Limit {
+                what: "merged dimensions of a strided view",
+                needed: needed as u64,
+                limit: limit as u64,
+            }),
+        }
+    }
+
+    /// How input 0 lies, also where it is a tensor in C order.
+    pub(crate) fn whole(problem: &Problem) -> Lie {
+        let plain = || {
+            let dims = problem.inputs()[0].iter().zip(problem.reduced());
+            let mut lie = Lie {
+                first: 0,
+                kept: Vec::new(),
+                reduced: Vec::new(),
+            };
+            let mut next = 1;
+            for (&size, &reduced) in dims.rev().filter(|(size, _)| **size > 1) {
+                let axes = if reduced {
+                    &mut lie.reduced
+                } else {
+                    &mut lie.kept
+                };
+                axes.insert(0, Axis { size, stride: next });
+                next *= size as i64;
+            }
+            let kept = std::mem::take(&mut lie.kept);
+            kept.into_iter().for_each(|a| push(&mut lie.kept, a));
+            lie
+        };
+        Lie::of(problem).unwrap_or_else(plain)
+    }
+
+    /// Whether the elements of a segment are one, however often it is repeated.
+    pub(crate) fn repeats(&self) -> bool {
+        self.reduced.iter().all(|axis| axis.stride == 0)
+    }
+
     /// The elements of this view without its reduced dimensions.
-    fn without_reduced(&self) -> Lie {
+    pub(crate) fn without_reduced(&self) -> Lie {
         Lie {
             reduced: Vec::new(),
             ..self.clone()
         }
+    }
+}
+
+/// The type whose order is that of a type's elements, once any true is 1.
+fn ordered(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool => DType::U8,
+        other => other,
     }
 }
 
@@ -220,6 +272,18 @@ impl Window<'_> {
         [first as u64 - skip, skip, all + 1]
     }
 
+    /// The box of its results, as records are finished.
+    fn results(&self, share: Share) -> Box3 {
+        Box3 {
+            at: 0,
+            out: self.kept.place,
+            outer: self.kept.elements() / share.inner,
+            len: self.reduced.elements(),
+            inner: share.inner,
+            base: 0,
+        }
+    }
+
     /// The dimensions that are left, kept ones first, and how many of them are kept.
     fn zip(&self, inputs: usize) -> (Zip, usize) {
         let mut zip = Zip::default();
@@ -243,14 +307,7 @@ impl Window<'_> {
 impl Planner<'_> {
     /// Plans a problem whose input is no contiguous block.
     pub(crate) fn view(&mut self, lie: &Lie, outputs: u64) -> Result<(), Error> {
-        let dims = (lie.kept.len() + lie.reduced.len()) as u64;
-        if dims > ZIP_DIMS as u64 {
-            return Err(Error::Limit {
-                what: "merged dimensions of a strided view",
-                needed: dims,
-                limit: ZIP_DIMS as u64,
-            });
-        }
+        lie.check()?;
         let problem = self.problem;
         let values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
         if !problem.op().is_index() {
@@ -279,7 +336,7 @@ impl Planner<'_> {
         };
         let picked = (result.len() == 2 && !self.partial).then_some(picked);
         // Along an axis that repeats one element, or has one only, there is nothing to compare.
-        if !self.partial && lie.reduced.first().is_none_or(|axis| axis.stride == 0) {
+        if !self.partial && lie.repeats() {
             let last = problem.selects_last_index();
             let only = if last { problem.reduced_len() - 1 } else { 0 };
             self.fill(0, index.out, only, outputs)?;
@@ -290,24 +347,44 @@ impl Planner<'_> {
         self.search(&index, lie, false, picked)
     }
 
+    /// Parts of all outputs that a window may have: as many as there are invocations, and records
+    /// in a binding, twice as many for both extremes.
+    fn room(&self, both: bool) -> u64 {
+        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
+        let records = match both {
+            true => {
+                // Those of one extreme are also bound apart, from anywhere.
+                let apart = self.caps.elements(Out::Record.bytes());
+                apart.min(self.caps.records() / 2)
+            }
+            false => self.caps.records(),
+        };
+        records.min(lanes)
+    }
+
     /// The sizes of windows that bindings, dispatches and records can take: of the kept and of the
-    /// reduced dimensions.
-    fn windows(&self, lie: &Lie, out: Out, written: u64) -> Result<[Vec<u64>; 2], Error> {
+    /// reduced dimensions. For `both` extremes all results are records first.
+    fn windows(
+        &self,
+        lie: &Lie,
+        out: Out,
+        written: u64,
+        both: bool,
+    ) -> Result<[Vec<u64>; 2], Error> {
         let sizes = |axes: &[Axis]| axes.iter().map(|a| a.size).collect::<Vec<_>>();
         let (mut kept, mut reduced) = (sizes(&lie.kept), sizes(&lie.reduced));
         let element = self.problem.dtype().size();
         let budget = self.caps.budget(true) / element;
         let seen = self.caps.elements(element).min(MAX_BOX).min(budget);
-        let records = self.caps.records();
-        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
+        let room = self.room(both);
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&lie.kept, &kept), span(&lie.reduced, &reduced)];
             let least = self.least_parts(lie, out, len);
-            let recorded = least > 1 || count(&lie.reduced, &reduced) > 1;
+            let recorded = both || least > 1 || count(&lie.reduced, &reduced) > 1;
             // Of a view that repeats elements more are read than it spans.
             let long = outputs.saturating_mul(len) > budget;
-            let crowded = long || recorded && outputs * least > records.min(lanes);
+            let crowded = long || recorded && outputs * least > room;
             if spans[0] + spans[1] + 1 > seen {
                 let kept_more = spans[0] >= spans[1];
                 halve(if kept_more { &mut kept } else { &mut reduced });
@@ -339,14 +416,12 @@ impl Planner<'_> {
     }
 
     /// Shares a window's segments among as many invocations as fill the device.
-    fn share(&self, lie: &Lie, out: Out, outputs: u64, len: u64) -> Share {
+    fn share(&self, lie: &Lie, out: Out, outputs: u64, len: u64, both: bool) -> Share {
         let step = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = step(&lie.kept) <= step(&lie.reduced);
         let chunked = across || self.caps.tuning.chunked;
-        let records = self.caps.records();
-        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
-        let room = records.min(lanes) / outputs.max(1);
+        let room = self.room(both) / outputs.max(1);
         let most = (len / LEAST_PART).min(room).max(1);
         let wanted = self.slices(outputs, most);
         let abreast = if chunked { 1 } else { ABREAST.min(most) };
@@ -378,7 +453,7 @@ impl Planner<'_> {
             let near = indices.min(self.caps.budget(true) / bytes);
             written = written.min(self.outputs_per_dispatch(value.out)).min(near);
         }
-        let [kept, reduced] = self.windows(lie, step.out, written)?;
+        let [kept, reduced] = self.windows(lie, step.out, written, false)?;
         let boxes = parts(&lie.reduced, &reduced);
         for kept in parts(&lie.kept, &kept) {
             let window = |reduced| Window {
@@ -406,53 +481,138 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let share = self.share(first.lie, step.out, outputs, len);
+        let share = self.share(first.lie, step.out, outputs, len, false);
         let direct = windows.len() == 1 && share.parts == 1;
-        let (dst, out) = match direct {
-            true => (step.dst, step.out),
-            false => (Slot::Records, Out::Record),
+        let dst = match direct {
+            true => out_view(step.dst, step.out, first.kept.place, outputs),
+            false => out_view(Slot::Records, Out::Record, 0, outputs * share.parts),
+        };
+        let kernel = Kernel {
+            family: Family::Strided,
+            keys: step.keys,
+            out: if direct { step.out } else { Out::Record },
+            index: step.index,
+            raw,
+            ..self.kernel(self.caps.workgroup())
         };
         for (i, window) in windows.iter().enumerate() {
-            self.strided(step, window, share, (dst, out), raw, i > 0)?;
+            self.window(kernel, window, share, dst, i > 0)?;
         }
-        if direct {
-            return Ok(());
+        match direct {
+            true => Ok(()),
+            false => self.finish(step, &first.results(share), share.parts, 0, &(0..outputs)),
         }
-        let b = Box3 {
-            at: 0,
-            out: first.kept.place,
-            outer: outputs / share.inner,
-            len,
-            inner: share.inner,
-            base: 0,
-        };
-        self.finish(step, &b, share.parts, &(0..b.outer * b.inner))
     }
 
-    fn strided(
+    /// Plans both extremes of every segment and their indices, from one read.
+    pub(crate) fn extremes(&mut self, lie: &Lie, outputs: u64) -> Result<(), Error> {
+        lie.check()?;
+        let steps = self.sides(outputs);
+        if lie.repeats() {
+            let last = self.problem.selects_last_index();
+            let only = if last {
+                self.problem.reduced_len() - 1
+            } else {
+                0
+            };
+            // Either extreme is the one element in its one form.
+            let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+            for i in 0..2 {
+                let dst = Slot::Output(i);
+                let step = Step { dst, ..value };
+                self.search(&step, &lie.without_reduced(), false, None)?;
+                self.fill(2 + i, steps[2].out, only, outputs)?;
+            }
+            return Ok(());
+        }
+        let written = steps.map(|step| self.outputs_per_dispatch(step.out));
+        let written = written.into_iter().min().unwrap_or(1);
+        let [kept, reduced] = self.windows(lie, Out::Record, written, true)?;
+        let boxes = parts(&lie.reduced, &reduced);
+        for kept in parts(&lie.kept, &kept) {
+            let window = |reduced| Window {
+                lie,
+                kept: &kept,
+                reduced,
+            };
+            let windows: Vec<_> = boxes.iter().map(window).collect();
+            self.extremes_group(&steps, &windows)?;
+        }
+        Ok(())
+    }
+
+    /// The results of both extremes as steps: their values, then their indices.
+    fn sides(&self, outputs: u64) -> [Step; 4] {
+        let problem = self.problem;
+        let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        let out = match problem.outputs()[2].dtype {
+            DType::I64 => Out::Index64,
+            _ => Out::Index32,
+        };
+        [
+            (0, false, false),
+            (1, true, false),
+            (2, false, true),
+            (3, true, true),
+        ]
+        .map(|(i, max, index)| Step {
+            dst: Slot::Output(i),
+            out: if index { out } else { value.out },
+            keys: Keys::new(ordered(problem.dtype()), max, problem.nan_policy(), index),
+            index,
+            ..value
+        })
+    }
+
+    /// Plans windows whose outputs are the same: records of the least and of the greatest, and
+    /// what both become.
+    fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
+        let first = &windows[0];
+        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
+        let share = self.share(first.lie, Out::Record, outputs, len, true);
+        let records = outputs * share.parts;
+        let kernel = Kernel {
+            family: Family::Extremes,
+            keys: steps[2].keys,
+            out: Out::Record,
+            index: true,
+            truth: self.problem.dtype() == DType::Bool,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let dst = out_view(Slot::Records, Out::Record, 0, 2 * records);
+        for (i, window) in windows.iter().enumerate() {
+            self.window(kernel, window, share, dst, i > 0)?;
+        }
+        for (i, step) in (0..).zip(steps) {
+            let from = i % 2 * records;
+            self.finish(
+                step,
+                &first.results(share),
+                share.parts,
+                from,
+                &(0..outputs),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Plans a dispatch over a window.
+    fn window(
         &mut self,
-        step: &Step,
+        kernel: Kernel,
         window: &Window<'_>,
         share: Share,
-        (dst, out): (Slot, Out),
-        raw: bool,
+        dst: View,
         merge: bool,
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (zip, kept) = window.zip(1);
         let items = outputs * share.parts;
-        let kernel = Kernel {
-            family: Family::Strided,
-            keys: step.keys,
-            out,
-            index: step.index,
-            raw,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let dims = zip.shape.len() as u64;
         let params = Params {
             items: items as u32,
             lanes: kept as u32,
-            total: zip.shape.len() as u32,
+            total: dims as u32,
             len: len as u32,
             inner: share.inner as u32,
             slices: share.parts as u32,
@@ -462,16 +622,12 @@ impl Planner<'_> {
             base: window.reduced.place,
             ..Params::default()
         };
-        let dst = match dst {
-            Slot::Records => out_view(dst, out, 0, items),
-            _ => out_view(dst, out, window.kept.place, outputs),
-        };
-        let dims = zip.shape.len() as u64;
         let reduced = (dims - kept as u64).max(1);
-        let per_word = u64::from(out.per_word());
+        let per_word = u64::from(kernel.out.per_word());
         let iterations = per_word * (share.slice * reduced + dims + 1);
+        let lanes = words(kernel.out, items);
         let src = self.window_view(window);
-        self.push(kernel, None, dst, params, words(out, items), iterations)?;
+        self.push(kernel, None, dst, params, lanes, iterations)?;
         if let Some(pass) = self.plan.passes.last_mut() {
             pass.zip = Some((zip, vec![src]));
         }

@@ -8,6 +8,8 @@ mod catalogue;
 mod common;
 #[path = "golden/mod.rs"]
 mod golden;
+#[path = "gpu/sessions.rs"]
+mod sessions;
 
 use catalogue::{Case, catalogue};
 use common::{Bits, cuts, differs, differs_in_pieces, part, tensor};
@@ -36,6 +38,7 @@ const SUBJECTS: &[Subject] = &[
         "strided_views_equal_the_reference_on_the_materialised_copy",
         views,
     ),
+    ("extremes_in_one_read", extremes),
     ("min_and_max_of_strided_views", views_elementwise),
     ("options", options),
     ("empty_and_degenerate_shapes", degenerate),
@@ -48,6 +51,9 @@ const SUBJECTS: &[Subject] = &[
     ("golden_cases", golden_cases),
     ("large_shapes", large),
     ("catalogue_of_measurements", measured),
+    ("frames_of_a_foreign_program", sessions::frames),
+    ("eight_threads_on_one_reducer", sessions::threads),
+    ("futures_under_any_executor", sessions::futures),
     ("a_run_that_takes_too_long", late),
     ("a_device_that_is_lost", lost),
 ];
@@ -560,6 +566,117 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed) -> Result<(), Failed> {
                 Partial::from_reference(&problem, 7, &data)?,
                 "{problem}"
             );
+        }
+    }
+    Ok(())
+}
+
+/// All four results of the same problem, from operators of their own.
+fn separately(fused: &Problem, shape: &[u64], axis: i64) -> Result<[Problem; 4], ProblemError> {
+    let (dtype, nan) = (fused.dtype(), fused.nan_policy());
+    let last = fused.selects_last_index();
+    let axes: &[i64] = if shape.is_empty() { &[] } else { &[axis] };
+    let index = match fused.outputs()[2].dtype {
+        DType::I32 => IndexType::I32,
+        _ => IndexType::I64,
+    };
+    let arg = |p: Problem| p.index_type(index)?.select_last_index(last);
+    let all = [
+        Problem::reduce_min(dtype, shape, axes)?,
+        Problem::reduce_max(dtype, shape, axes)?,
+        arg(Problem::arg_min(dtype, shape, axis)?)?,
+        arg(Problem::arg_max(dtype, shape, axis)?)?,
+    ];
+    Ok(all.map(|p| p.nan(nan)))
+}
+
+/// Checks a fused problem against the reference, and this against four separate reductions.
+fn fused(
+    reducer: &Reducer,
+    problem: &Problem,
+    axis: i64,
+    data: &[u8],
+    offset: u64,
+) -> Result<(), Failed> {
+    let expected = wgreduce::reference::evaluate(problem, &[data])?;
+    for (one, expected) in separately(problem, &problem.inputs()[0], axis)?
+        .into_iter()
+        .zip(expected)
+    {
+        let one = match problem.layout(0) {
+            Some(layout) => one.strided(0, &layout.strides, layout.offset)?,
+            None => one,
+        };
+        assert_eq!(
+            wgreduce::reference::evaluate(&one, &[data])?,
+            [expected],
+            "{one} of {problem}"
+        );
+    }
+    same(reducer, problem, &[data], offset)
+}
+
+fn extremes(reducer: &Reducer) -> Result<(), Failed> {
+    let least = reducer.caps().offset_alignment + 16;
+    let small = reducer.caps().tuned(Tuning {
+        workgroup: 16,
+        slice_bytes: 64,
+        ..reducer.caps().tuning.clone()
+    });
+    let tiny = reducer.with_caps(small.lowered(least, 3));
+    let abreast = tuned(reducer, |t| {
+        (t.chunked, t.invocations) = (!t.chunked, 1 << 14);
+    });
+    let shapes = [
+        [1, 1, 1],
+        [5, 1, 3],
+        [9, 33, 1],
+        [3, 129, 1],
+        [1, 5000, 1],
+        [1500, 19, 1],
+        [1, 37, 24],
+        [1, 300, 5],
+        [2, 67, 16],
+        [2, 40, 6],
+        [3, 7, 70],
+        [1, 900, 160],
+    ];
+    for dtype in DType::ALL {
+        for (i, shape) in shapes.iter().enumerate() {
+            let input = tensor(dtype, *shape, 29);
+            let plain = Problem::extremes(dtype, shape, 1)?;
+            let other = plain.clone().select_last_index(true)?.keepdims(false)?;
+            let other = other.nan(NanPolicy::Ignore).index_type(IndexType::I32)?;
+            for problem in [plain, other] {
+                let offset = [0, dtype.size(), 48][i % 3];
+                let reducer = if i % 2 == 0 { reducer } else { &abreast };
+                fused(reducer, &problem, 1, &input, offset)?;
+                if shape.iter().product::<u64>() < 300 {
+                    fused(&tiny, &problem, 1, &input, 0)?;
+                }
+            }
+        }
+        for shape in [&[][..], &[1], &[3, 0], &[0, 3]] {
+            let input = tensor(dtype, [shape.iter().product(), 1, 1], 3);
+            for axis in 0..2 {
+                if let Ok(problem) = Problem::extremes(dtype, shape, axis) {
+                    fused(reducer, &problem, axis, &input, 0)?;
+                }
+            }
+        }
+    }
+    for view in VIEWS {
+        for dtype in [DType::F16, DType::F32, DType::I64, DType::Bool] {
+            let data = tensor(dtype, [1, view.3, 1], view.2);
+            for axis in 0..view.0.len() as i64 {
+                let Ok(plain) = Problem::extremes(dtype, view.0, axis) else {
+                    continue;
+                };
+                let problem = plain.strided(0, view.1, view.2)?;
+                fused(reducer, &problem, axis, &data, dtype.size())?;
+                streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
+                    .map_err(|e| format!("{problem}: {e}"))?;
+            }
         }
     }
     Ok(())

@@ -302,3 +302,13 @@ fn any_bytes_are_read_as_they_are_written_or_refused() {
         }
     }
 }
+
+#[test]
+fn several_results_have_no_partial_one() {
+    let problem = Problem::extremes(DType::F32, &[3], 0).expect("a problem");
+    let refused = Partial::from_reference(&problem, 0, &[0; 12]).expect_err("four results");
+    assert_eq!(
+        refused.to_string(),
+        "Extremes has several results: take the partial results of each of its operators"
+    );
+}

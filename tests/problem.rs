@@ -406,6 +406,50 @@ fn shapes_that_do_not_broadcast_are_refused_with_what_came_before() {
     );
 }
 
+// Extremes.
+
+#[test]
+fn extremes_are_two_values_and_two_indices_along_one_axis() {
+    let problem = Problem::extremes(DType::F16, &[3, 4], -1).unwrap();
+    let kinds = |problem: &Problem| problem.outputs().into_iter().map(|o| o.dtype).collect();
+    let types: Vec<DType> = kinds(&problem);
+    assert_eq!(types, [DType::F16, DType::F16, DType::I64, DType::I64]);
+    assert!(problem.outputs().iter().all(|o| o.shape == [3, 1]));
+    let short = problem.clone().keepdims(false).unwrap();
+    let short = short.index_type(IndexType::U32).unwrap();
+    let types: Vec<DType> = kinds(&short);
+    assert_eq!(types, [DType::F16, DType::F16, DType::U32, DType::U32]);
+    assert!(short.outputs().iter().all(|o| o.shape == [3]));
+    assert!(
+        problem
+            .clone()
+            .select_last_index(true)
+            .unwrap()
+            .selects_last_index()
+    );
+    let op = Op::Extremes;
+    let refused = |option| Err(ProblemError::NoSuchOption { op, option });
+    assert_eq!(problem.clone().with_values(true), refused("values"));
+    let noop = problem.noop_with_empty_axes(true);
+    assert_eq!(noop, refused("noop_with_empty_axes"));
+    assert_eq!(
+        Problem::extremes(DType::F32, &[3, 0], 1),
+        Err(ProblemError::EmptyAxis {
+            op,
+            axis: 1,
+            shape: vec![3, 0]
+        })
+    );
+    assert!(Problem::extremes(DType::F32, &[3, 0], 0).is_ok());
+    let beyond = Problem::extremes(DType::F32, &[3], 1);
+    assert_eq!(
+        beyond,
+        Err(ProblemError::AxisOutOfRange { axis: 1, rank: 1 })
+    );
+    // No name of ONNX's stands for it.
+    assert!(!Op::ALL.contains(&op));
+}
+
 // Views.
 
 #[test]
@@ -504,6 +548,10 @@ fn a_problem_reads_as_operator_type_shapes_and_axes() {
         (
             Problem::min(DType::U8, &[&[3, 1][..], &[]]),
             "Min uint8 [3, 1] []",
+        ),
+        (
+            Problem::extremes(DType::I8, &[3, 4], 0),
+            "Extremes int8 [3, 4] axes [0]",
         ),
         (
             Problem::arg_max(DType::F16, &[3, 4], 0).and_then(|p| p.strided(0, &[-1, 3], 2)),

@@ -551,6 +551,45 @@ fn integers_are_ordered_over_their_full_width() {
 // Rules 11 to 13 and 16: empty sets, zero-sized dimensions, scalars.
 
 #[test]
+fn extremes_are_the_values_and_the_indices_of_four_operators() {
+    for Float {
+        dtype,
+        sign,
+        inf,
+        one,
+        nan,
+    } in &FLOATS
+    {
+        let extremes = |last, policy, row: &[u64]| {
+            let problem = Problem::extremes(*dtype, &[row.len() as u64], 0);
+            let problem = problem.and_then(|p| p.select_last_index(last));
+            run(problem.map(|p| p.nan(policy)), &[row]).concat()
+        };
+        let propagate = |last, row: &[u64]| extremes(last, NanPolicy::Propagate, row);
+        // Zeros tie for the indices, not for the values.
+        let zeros = [0, *sign, 0, *sign];
+        assert_eq!(propagate(false, &zeros), [*sign, 0, 0, 0]);
+        assert_eq!(propagate(true, &zeros), [*sign, 0, 3, 3]);
+        let row = [*one, sign | one, *one, sign | inf, *inf, sign | inf];
+        assert_eq!(propagate(false, &row), [sign | inf, *inf, 3, 4]);
+        assert_eq!(propagate(true, &row), [sign | inf, *inf, 5, 4]);
+        // A NaN is both extremes, in its one form, or none.
+        let row = [*one, nan | sign | 1, 0, *nan];
+        assert_eq!(propagate(false, &row), [*nan, *nan, 1, 1]);
+        assert_eq!(propagate(true, &row), [*nan, *nan, 3, 3]);
+        assert_eq!(extremes(false, NanPolicy::Ignore, &row), [0, *one, 2, 0]);
+        let only = [*nan, nan | 1];
+        assert_eq!(extremes(true, NanPolicy::Ignore, &only), [*nan, *nan, 1, 1]);
+    }
+    let bytes = Problem::extremes(DType::Bool, &[2, 3], 1);
+    let expected = [vec![0, 1], vec![1, 1], vec![1, 0], vec![0, 0]];
+    assert_eq!(run(bytes, &[&[7, 0, 2, 5, 1, 255]]), expected);
+    let columns = Problem::extremes(DType::I8, &[2, 2], 0);
+    let expected = [vec![0x80, 3], vec![4, 3], vec![1, 0], vec![0, 0]];
+    assert_eq!(run(columns, &[&[4, 3, 0x80, 3]]), expected);
+}
+
+#[test]
 fn a_view_is_read_where_its_strides_lead() {
     let data: Vec<u64> = vec![7, 1, 9, 3, 3, 8, 2, 6];
     let arg = |shape: &[u64], axis, strides: &[i64], offset| {

@@ -24,6 +24,7 @@ fn kernels() -> Vec<Kernel> {
                             chunked: bit(0),
                             index: bit(1),
                             last: bit(2),
+                            truth: dtype == DType::Bool && bit(0),
                             raw: family == Family::Each && bit(0),
                             index_words: 1 + u32::from(bit(1)),
                             inputs: [1, 2, 3, 8][variant % 4],

@@ -313,6 +313,8 @@ impl Operator {
                 .noop_with_empty_axes(set.noop_with_empty_axes),
             Op::Min => Problem::min(dtype, &shapes),
             Op::Max => Problem::max(dtype, &shapes),
+            // None of ONNX's: no name leads here.
+            Op::Extremes => Problem::extremes(dtype, shape, set.axis),
         }
     }
 

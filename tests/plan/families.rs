@@ -2,9 +2,9 @@
 //! lists of positions. Names are the shaders'. Plain arithmetic panics where it overflows;
 //! what wraps in a shader by design wraps here by name.
 
-use super::interpret::{Cell, Check, Found, Run, ensure};
+use super::interpret::{Cell, Check, Found, Run, ensure, fused};
 use std::collections::BTreeSet;
-use wgreduce::{Family, Slot};
+use wgreduce::{DType, Family, Slot};
 
 /// Rows in a block of columns.
 const BLOCK: u32 = 8;
@@ -24,6 +24,7 @@ impl Run<'_, '_> {
             Family::Gather => self.gather_pass(),
             Family::Strided => self.strided(),
             Family::StridedGather => self.strided_gather(),
+            Family::Extremes => self.extremes(),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }
@@ -541,6 +542,15 @@ impl Run<'_, '_> {
         Ok((self.source()?.delta + start).wrapping_add(along))
     }
 
+    /// `part_of`: an item's output and part.
+    fn part_of(&self, item: u32) -> (u32, u32) {
+        let p = &self.p;
+        let outer = item / (p.slices * p.inner);
+        let rest = item - outer * p.slices * p.inner;
+        let part = rest / p.inner;
+        (outer * p.inner + rest - part * p.inner, part)
+    }
+
     fn part_begin(&self, part: u32) -> u32 {
         match self.p.width {
             1 => part * self.p.slice,
@@ -567,7 +577,9 @@ impl Run<'_, '_> {
         let p = self.p;
         self.dimensions(p.items / p.slices, p.total, p.len)?;
         let raw = self.pass.kernel.raw;
-        let copies = self.machine.problem.is_copy() || self.dst.slot == Slot::Output(1);
+        let problem = self.machine.problem;
+        let beside = self.dst.slot == Slot::Output(1) && !fused(problem);
+        let copies = problem.is_copy() || beside;
         ensure!(raw == copies, "raw is {raw}");
         for w in self.invocations() {
             let mut loops = 0;
@@ -586,13 +598,11 @@ impl Run<'_, '_> {
                     ensure!(p.slices == 1, "parts of results that share a word");
                     self.search_part(o, 0, &mut loops)?
                 } else {
-                    let outer = o / (p.slices * p.inner);
-                    let rest = o - outer * p.slices * p.inner;
-                    let part = rest / p.inner;
+                    let (output, part) = self.part_of(o);
                     if self.part_begin(part) >= p.len {
                         continue;
                     }
-                    self.search_part(outer * p.inner + rest - part * p.inner, part, &mut loops)?
+                    self.search_part(output, part, &mut loops)?
                 };
                 results.push((j, self.cell(&found)?));
             }
@@ -602,6 +612,28 @@ impl Run<'_, '_> {
             } else if let Some((_, cell)) = results.pop() {
                 self.emit(w, cell)?;
             }
+        }
+        Ok(())
+    }
+
+    // extremes.wgsl
+
+    fn extremes(&mut self) -> Check {
+        let p = self.p;
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        let truth = self.machine.problem.dtype() == DType::Bool;
+        ensure!(self.pass.kernel.truth == truth, "bytes are misread");
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let (output, part) = self.part_of(item);
+            if self.part_begin(part) >= p.len {
+                continue;
+            }
+            let mut loops = 0;
+            let found = self.search_part(output, part, &mut loops)?;
+            self.iterated(loops)?;
+            let cell = self.cell(&found)?;
+            self.emit(item, cell.clone())?;
+            self.emit(p.items + item, cell)?;
         }
         Ok(())
     }
@@ -667,9 +699,9 @@ impl Run<'_, '_> {
                     let mut loops = u64::from(lanes.ilog2() + self.per_word());
                     let mut i = lane.min(p.len - 1);
                     loop {
-                        let r = p.src_delta + start + i * p.inner;
+                        let r = start + i * p.inner;
                         from.extend_from_slice(self.record(r)?);
-                        read.insert(self.source()?.at(r)?);
+                        read.insert(self.source()?.at(p.src_delta + r)?);
                         i = i.max(lane) + lanes;
                         if i >= p.len {
                             break;
@@ -703,9 +735,12 @@ impl Run<'_, '_> {
             !all || read.len() as u64 == self.source()?.count,
             "records are left out"
         );
-        // The next step begins without them.
-        read.iter()
-            .for_each(|&r| self.machine.records[r as usize] = None);
+        // The next step begins without them; of the extremes the indices are read after the values.
+        let again = fused(self.machine.problem) && matches!(self.dst.slot, Slot::Output(0 | 1));
+        if !again {
+            read.iter()
+                .for_each(|&r| self.machine.records[r as usize] = None);
+        }
         Ok(())
     }
 

@@ -8,7 +8,8 @@
 
 use std::collections::HashSet;
 use wgreduce::{
-    Caps, Cuts, Family, Keys, MAX_ITERATIONS, Out, Params, Pass, Plan, Problem, Slot, View,
+    Caps, Cuts, DType, Family, Keys, MAX_ITERATIONS, Op, Out, Params, Pass, Plan, Problem, Slot,
+    View,
 };
 
 pub type Check<T = ()> = Result<T, String>;
@@ -210,7 +211,8 @@ pub struct Machine<'a> {
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
     cuts: &'a Cuts,
-    results: Vec<Option<Cell>>,
+    /// Of the first output, or of all four of the extremes.
+    results: Vec<Vec<Option<Cell>>>,
     /// How often each place of each output's segment is looked up for its value.
     gathered: Vec<u32>,
     temps: [Vec<Option<Cell>>; 2],
@@ -251,7 +253,7 @@ pub fn run_in_pieces(
     let size = problem.dtype().size();
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
-        results: vec![None; truth.outputs],
+        results: vec![vec![None; truth.outputs]; if fused(problem) { 4 } else { 1 }],
         gathered: vec![0; truth.found.len()],
         temps: [temp(0), temp(1)],
         stale: [false; 2],
@@ -286,30 +288,35 @@ impl Machine<'_> {
             true => self.truth.repeats().then_some(only),
             false => (self.truth.len == 0).then(|| empty(self.problem)),
         };
-        for (o, (cell, expected)) in self
-            .results
-            .iter_mut()
-            .zip(&self.truth.expected)
-            .enumerate()
-        {
-            match (cell, constant) {
-                (None, _) => return Err(format!("output {o} was not written")),
-                (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
-                (Some(Cell::Of(from)), None) => {
-                    from.sort_unstable();
-                    // A minimum may take an element again; elementwise none does.
-                    if !zips {
-                        from.dedup();
+        for (i, results) in self.results.iter_mut().enumerate() {
+            // The values of extremes, whose only element may need no place.
+            let value = fused(self.problem) && i < 2;
+            let bare = value && self.truth.repeats();
+            let constant = constant.filter(|_| !value);
+            for (o, (cell, expected)) in results.iter_mut().zip(&self.truth.expected).enumerate() {
+                match (cell, constant) {
+                    (None, _) => return Err(format!("output {o} was not written")),
+                    (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
+                    (Some(Cell::Of(from)), None) => {
+                        from.sort_unstable();
+                        // A minimum may take an element again; elementwise none does.
+                        if !zips {
+                            from.dedup();
+                        }
+                        let expected = if bare { &expected[..1] } else { expected };
+                        ensure!(
+                            from == expected,
+                            "output {o} is of {from:?}, not of {expected:?}"
+                        );
                     }
-                    ensure!(
-                        from == expected,
-                        "output {o} is of {from:?}, not of {expected:?}"
-                    );
+                    (Some(cell), _) => return Err(format!("output {o} is {cell:?}")),
                 }
-                (Some(cell), _) => return Err(format!("output {o} is {cell:?}")),
             }
         }
-        let values = self.problem.outputs().len() - 1;
+        let values = match fused(self.problem) {
+            true => 0,
+            false => self.problem.outputs().len() - 1,
+        };
         let once = |&n: &u32| n as usize == values;
         match self.gathered.iter().position(|n| !once(n)) {
             Some(i) => Err(format!("element {i} is gathered {}x", self.gathered[i])),
@@ -405,6 +412,36 @@ impl Machine<'_> {
     }
 }
 
+/// Whether a pass reads a view by its strides.
+fn strided(pass: &Pass) -> bool {
+    use Family::{Extremes, Strided, StridedGather};
+    matches!(pass.kernel.family, Strided | StridedGather | Extremes)
+}
+
+/// Whether both extremes are found at once.
+pub fn fused(problem: &Problem) -> bool {
+    problem.op() == Op::Extremes
+}
+
+/// The order that a pass must go by.
+fn order(problem: &Problem, pass: &Pass) -> Keys {
+    let (dtype, nan) = (problem.dtype(), problem.nan_policy());
+    if !fused(problem) {
+        return Keys::new(dtype, problem.op().is_max(), nan, problem.op().is_index());
+    }
+    // Truth values are searched as numbers.
+    let ordered = match dtype {
+        DType::Bool => DType::U8,
+        other => other,
+    };
+    match (pass.kernel.family, pass.dst.slot) {
+        (Family::Finish, Slot::Output(i)) => Keys::new(ordered, i % 2 == 1, nan, i >= 2),
+        (Family::Extremes, _) => Keys::new(ordered, false, nan, true),
+        (Family::Strided, _) => Keys::new(dtype, false, nan, false),
+        _ => Keys::new(dtype, false, nan, true),
+    }
+}
+
 /// The element that a reduction of nothing gives.
 fn empty(problem: &Problem) -> u64 {
     let outputs = wgreduce::reference::evaluate(problem, &[&[]]).expect("a reference");
@@ -443,7 +480,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let views = pass.zip.iter().flat_map(|(_, views)| views);
         let zipped = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
         // A strided pass reads its view, and the indices that it may have, by name.
-        let strided = matches!(pass.kernel.family, Family::Strided | Family::StridedGather);
+        let strided = strided(pass);
         let named = |i: usize| zipped.get(i).filter(|_| strided).cloned();
         let (src, indices) = (src.or(named(0)), indices.or(named(1)));
         for read in [&src, &indices].into_iter().flatten().chain(&zipped) {
@@ -451,13 +488,7 @@ impl<'m, 'a> Run<'m, 'a> {
         }
         limits(pass, machine.caps)?;
         let (problem, kernel) = (machine.problem, &pass.kernel);
-        let index = problem.op().is_index();
-        let keys = Keys::new(
-            problem.dtype(),
-            problem.op().is_max(),
-            problem.nan_policy(),
-            index,
-        );
+        let keys = order(problem, pass);
         ensure!(
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"
@@ -594,7 +625,7 @@ impl<'m, 'a> Run<'m, 'a> {
     /// without.
     pub fn merged(&self, output: u32, mut from: Vec<u32>) -> Check<Cell> {
         ensure!(self.dst.slot == Slot::Output(0), "not to the output");
-        match (&self.machine.results[output as usize], self.p.merge) {
+        match (&self.machine.results[0][output as usize], self.p.merge) {
             (Some(Cell::Of(before)), 1) => from.extend(before),
             (None, 0) => {}
             (cell, merge) => return Err(format!("output {output} is {cell:?}, merge {merge}")),
@@ -611,7 +642,8 @@ impl<'m, 'a> Run<'m, 'a> {
     fn put(&mut self, element: usize, cell: Cell) -> Check {
         let chained = self.pass.zip.is_some() && self.p.merge == 1;
         let machine = &mut *self.machine;
-        if let (Slot::Output(1), Cell::Of(from)) = (self.dst.slot, &cell) {
+        let beside = self.dst.slot == Slot::Output(1) && !fused(machine.problem);
+        if let (true, Cell::Of(from)) = (beside, &cell) {
             // The only element of a segment, whatever its index.
             let len = machine.truth.len as usize;
             let of = &machine.truth.found[element * len..][..len];
@@ -621,7 +653,7 @@ impl<'m, 'a> Run<'m, 'a> {
             return Ok(());
         }
         let cells = match self.dst.slot {
-            Slot::Output(0) => &mut machine.results,
+            Slot::Output(i) if i < machine.results.len() => &mut machine.results[i],
             Slot::Temp(i) => &mut machine.temps[i],
             other => return Err(format!("results are written to {other:?}")),
         };
@@ -635,7 +667,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Takes a record for the finishing pass; it counts as read until the pass ends.
     pub fn record(&self, r: u32) -> Check<&[u32]> {
-        let element = self.source()?.at(r)? as usize;
+        let element = self.source()?.at(self.p.src_delta + r)? as usize;
         let record = self.machine.records[element].as_ref();
         record
             .map(Vec::as_slice)
@@ -652,7 +684,7 @@ impl<'m, 'a> Run<'m, 'a> {
             "output {output} takes element {element} for index {index}"
         );
         ensure!(
-            self.machine.results[output as usize].is_some(),
+            self.machine.results[0][output as usize].is_some(),
             "index {output} is read before it is written"
         );
         let place = u64::from(output) * truth.len + index;
@@ -714,9 +746,8 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         );
         ensure!(zip.shape.len() <= 8, "{} dimensions", zip.shape.len());
         let outputs: u64 = zip.shape.iter().map(|&s| u64::from(s)).product();
-        let strided = matches!(kernel.family, Family::Strided | Family::StridedGather);
         ensure!(
-            strided || outputs == pass.params.items.into() && outputs <= 1 << 30,
+            strided(pass) || outputs == pass.params.items.into() && outputs <= 1 << 30,
             "{outputs} outputs"
         );
     }

@@ -128,21 +128,18 @@ fn only_what_a_buffer_ends_in_is_cut() {
 }
 
 #[test]
-fn strided_views_of_several_buffers_are_refused() {
+fn strided_views_and_fused_extremes_of_several_buffers_are_refused() {
     let problem = Problem::reduce_min(DType::F32, &[4, 5], &[0]).expect("a problem");
     let view = problem.strided(0, &[7, 1], 0).expect("a view");
+    let fused = Problem::extremes(DType::F32, &[4, 5], 0).expect("a problem");
     let cuts = Cuts {
         inputs: vec![vec![9]],
         outputs: Vec::new(),
     };
-    let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, false);
-    let refused = matches!(
-        plan,
-        Err(Error::Limit {
-            what: "buffers of a strided view",
-            needed: 2,
-            ..
-        })
-    );
-    assert!(refused, "{plan:?}");
+    for problem in [view, fused] {
+        let plan = Plan::in_pieces(&problem, &Caps::webgpu_default(), &cuts, false);
+        let what = "buffers of a strided view or of fused extremes of 2 exceeds the limit of 1";
+        let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
+        assert!(refused, "{plan:?}");
+    }
 }

@@ -40,6 +40,7 @@ fn problems(dtype: DType, &(shape, strides, offset): &View) -> Vec<Problem> {
     ];
     for axis in 0..shape.len() as i64 {
         all.extend(variants(dtype, shape, axis).into_iter().flatten());
+        all.extend(Problem::extremes(dtype, shape, axis));
         all.extend(Problem::reduce_min(dtype, shape, &[0, axis]));
     }
     let viewed = |p: Problem| p.strided(0, strides, offset).expect("a view");
@@ -82,8 +83,9 @@ fn any_view() -> impl Strategy<Value = Problem> {
             let back: i64 = ways.map(|(&n, &s)| -((n as i64 - 1) * s).min(0)).sum();
             let problem = if bits & 3 == 0 && !shape.is_empty() {
                 let axis = axis.index(shape.len()) as i64;
-                let all = variants(dtype, &shape, axis).ok()?;
-                all.into_iter().nth(usize::from(bits >> 2) % 5)?
+                let mut all = variants(dtype, &shape, axis).ok()?;
+                all.push(Problem::extremes(dtype, &shape, axis).ok()?);
+                all.into_iter().nth(usize::from(bits >> 2) % 6)?
             } else {
                 let dims = 0..shape.len() as i64;
                 let axes: Vec<i64> = dims.filter(|d| bits >> (2 + d) & 1 == 1).collect();
@@ -260,6 +262,55 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
     assert!(seen.iter().all(|&bytes| bytes <= caps.binding_bytes));
     // Nothing is read twice but what windows' rows skip.
     assert!(seen.iter().sum::<u64>() < problem.input_bytes(0) + (1 << 20));
+}
+
+#[test]
+fn extremes_are_read_once_and_finished_four_times() {
+    for (shape, axis) in [([1, 1 << 20], 1), ([4096, 300], 1), ([300, 4096], 0)] {
+        for kind in super::CLASSES {
+            let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
+            let plan = Plan::new(&problem, &class(kind)).expect("a plan");
+            let reads = families(&plan);
+            assert_eq!(reads[1..], [Finish; 4], "{plan}");
+            assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
+            // A record of each extreme, which both of its results are made of.
+            let of: Vec<_> = plan.passes()[1..].iter().map(|p| p.src).collect();
+            assert_eq!((of[0], of[1]), (of[2], of[3]), "{plan}");
+        }
+    }
+    let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
+    assert_eq!(plain(&one), [Strided, Fill, Strided, Fill]);
+}
+
+#[test]
+fn broken_plans_of_extremes_are_refused() {
+    let breaks: &[(&str, Break)] = &[
+        ("a pass less", |passes| passes.truncate(passes.len() - 1)),
+        ("a pass twice", |passes| passes.push(passes[0].clone())),
+        ("passes reversed", |passes| passes.reverse()),
+        ("an item less", |passes| passes[0].params.items -= 1),
+        ("shorter parts", |passes| passes[0].params.slice -= 1),
+        ("a base", |passes| passes[0].params.base += 1),
+        ("no merge", |passes| passes[1].params.merge = 0),
+        ("the smallest for the largest", |passes| {
+            let last = passes.len() - 1;
+            passes[last].kernel.keys = passes[last - 1].kernel.keys;
+        }),
+        ("truth for numbers", |passes| passes[0].kernel.truth ^= true),
+        ("records of the other", |passes| {
+            let last = passes.len() - 1;
+            passes[last].src.as_mut().expect("records").offset = 0;
+        }),
+    ];
+    let caps = Caps {
+        binding_bytes: 1000,
+        offset_alignment: 16,
+        ..class(AdapterClass::Software)
+    };
+    let problem = Problem::extremes(DType::F32, &[2, 300], 1).expect("a problem");
+    let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
+    assert!(plan.passes().iter().any(|p| p.params.merge == 1), "{plan}");
+    refused(&problem, &caps, &plan, breaks);
 }
 
 /// What the interpreter is worth for views: plans that are a little wrong are refused.

@@ -65,7 +65,8 @@ impl Source {
         })
     }
 
-    fn pipe(mut pipe: Box<dyn Read>, dtype: Option<DType>) -> Result<Source, String> {
+    /// Of what has no length that is known beforehand.
+    pub fn pipe(mut pipe: Box<dyn Read>, dtype: Option<DType>) -> Result<Source, String> {
         Ok(Source {
             header: begin(&mut pipe, None, dtype)?,
             file: From::Pipe(pipe),

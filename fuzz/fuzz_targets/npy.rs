@@ -1,0 +1,10 @@
+#![no_main]
+
+#[path = "../targets/npy.rs"]
+mod target;
+#[path = "../targets/tool.rs"]
+mod tool;
+
+use tool::{failure, tensor};
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| target::survive(data));

@@ -1,0 +1,43 @@
+//! .npy files, as a file and as a pipe, at once and in parts: all say the same.
+
+#[expect(dead_code, reason = "the tool uses what is not driven here")]
+#[path = "../../src/bin/wgreduce/npy.rs"]
+mod reader;
+
+use reader::Source;
+use std::fs;
+use std::io::Cursor;
+use wgreduce::DType;
+
+pub fn survive(data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("wgreduce-fuzz-{}.npy", std::process::id()));
+    fs::write(&path, data).expect("a temporary file");
+    for dtype in [None, Some(DType::BF16)] {
+        let pipe = Source::pipe(Box::new(Cursor::new(data.to_vec())), dtype);
+        let pipe = pipe.and_then(Source::read);
+        let open = || reader::open(&path, dtype).ok();
+        // The length is known beforehand, or found out: refused are the same.
+        assert_eq!(open().is_some(), pipe.is_ok());
+        if let (Some(whole), Some(parts), Ok(pipe)) = (open(), open(), pipe) {
+            assert_eq!(whole.read().as_ref(), Ok(&pipe));
+            compare(parts, &pipe);
+        }
+    }
+    fs::remove_file(&path).expect("the temporary file");
+}
+
+/// What is read in parts, in the order of the file.
+fn compare(mut file: Source, whole: &crate::tensor::Tensor) {
+    let bytes = crate::tensor::byte_len(whole.dtype, &whole.shape);
+    assert_eq!(bytes, Some(whole.data.len() as u64));
+    if file.is_fortran() {
+        return;
+    }
+    let few = 3 * whole.dtype.size() as usize;
+    for (i, part) in whole.data.chunks(few).enumerate() {
+        let mut read = vec![0; part.len()];
+        let at = (few * i) as u64;
+        file.read_at(at, &mut read).expect("what was there");
+        assert_eq!(read, part);
+    }
+}

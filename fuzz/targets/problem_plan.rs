@@ -1,0 +1,143 @@
+//! Problems and plans of any numbers: refused, or within every limit of the device.
+
+use arbitrary::{Arbitrary, Unstructured};
+use wgreduce::{
+    Caps, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError, Slot, View,
+    reference,
+};
+
+#[derive(Arbitrary, Debug)]
+struct Asked {
+    op: u8,
+    dtype: u8,
+    shapes: [Vec<Size>; 3],
+    inputs: u8,
+    axes: [i8; 3],
+    axis_count: u8,
+    far_axis: Option<i64>,
+    flags: [bool; 5],
+    index_type: u8,
+    binding_bytes: Size,
+    workgroups: u16,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+enum Size {
+    Small(u8),
+    Middle(u16),
+    Large(u32),
+    Any(u64),
+}
+
+impl Size {
+    fn value(self) -> u64 {
+        match self {
+            Size::Small(n) => u64::from(n % 9),
+            Size::Middle(n) => n.into(),
+            Size::Large(n) => n.into(),
+            Size::Any(n) => n,
+        }
+    }
+}
+
+impl Asked {
+    fn problem(&self) -> Result<Problem, ProblemError> {
+        let dtype = DType::ALL[usize::from(self.dtype) % DType::ALL.len()];
+        let mut shapes = self.shapes.iter().map(|shape| {
+            let sizes = shape.iter().take(12).map(|size| size.value());
+            sizes.collect::<Vec<u64>>()
+        });
+        let shape = shapes.next().unwrap_or_default();
+        let axes = self.axes.iter().map(|&axis| i64::from(axis % 5));
+        let axes: Vec<i64> = axes.take(usize::from(self.axis_count % 4)).collect();
+        let axis = self.far_axis.unwrap_or(self.axes[0].into());
+        let [keepdims, last, values, noop, ignore] = self.flags;
+        let index_type = [IndexType::I64, IndexType::I32, IndexType::U32];
+        let index_type = index_type[usize::from(self.index_type) % 3];
+        let index = |problem: Problem| {
+            let problem = problem.keepdims(keepdims)?.select_last_index(last)?;
+            problem.index_type(index_type)?.with_values(values)
+        };
+        let reduce = |problem: Problem| problem.keepdims(keepdims)?.noop_with_empty_axes(noop);
+        let elementwise = || {
+            let others = shapes.take(usize::from(self.inputs % 3));
+            std::iter::once(shape.clone())
+                .chain(others)
+                .collect::<Vec<_>>()
+        };
+        let problem = match self.op % 6 {
+            0 => index(Problem::arg_min(dtype, &shape, axis)?),
+            1 => index(Problem::arg_max(dtype, &shape, axis)?),
+            2 => reduce(Problem::reduce_min(dtype, &shape, &axes)?),
+            3 => reduce(Problem::reduce_max(dtype, &shape, &axes)?),
+            4 => Problem::min(dtype, &elementwise()),
+            _ => Problem::max(dtype, &elementwise()),
+        }?;
+        let nan = if ignore {
+            NanPolicy::Ignore
+        } else {
+            NanPolicy::Propagate
+        };
+        Ok(problem.nan(nan))
+    }
+}
+
+pub fn survive(data: &[u8]) {
+    let Ok(asked) = Asked::arbitrary(&mut Unstructured::new(data)) else {
+        return;
+    };
+    let Ok(problem) = asked.problem() else {
+        return;
+    };
+    let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    let outputs = problem.outputs().into_iter().map(|o| o.bytes());
+    let bytes = inputs.chain(outputs).try_fold(0, u64::checked_add);
+    if bytes.is_some_and(|bytes| bytes < 1 << 14) {
+        computed(&problem);
+    }
+    let caps = Caps::webgpu_default();
+    let lowered = caps.lowered(asked.binding_bytes.value(), asked.workgroups.into());
+    for caps in [caps, lowered] {
+        if let Ok(plan) = Plan::new(&problem, &caps) {
+            within(&problem, &plan, &caps);
+        }
+    }
+}
+
+/// The reference computes it, and its own results verify.
+fn computed(problem: &Problem) {
+    let input = |i| vec![0x2a; problem.input_bytes(i) as usize];
+    let inputs: Vec<Vec<u8>> = (0..problem.inputs().len()).map(input).collect();
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let outputs = reference::evaluate(problem, &inputs).expect("inputs that fit");
+    assert_eq!(reference::verify(problem, &inputs, &outputs), Ok(()));
+}
+
+fn within(problem: &Problem, plan: &Plan, caps: &Caps) {
+    assert!(!plan.to_string().is_empty());
+    let outputs = problem.outputs();
+    let size = |slot| match slot {
+        Slot::Input(i) => problem.input_bytes(i),
+        Slot::Output(i) => outputs[i].bytes(),
+        scratch => plan.slot_bytes(scratch),
+    };
+    let fits = |view: &View| {
+        let end = view.offset.checked_add(view.bytes);
+        assert!(
+            end.is_some_and(|end| end <= size(view.slot).next_multiple_of(16)),
+            "{view:?}"
+        );
+        assert!(view.bytes <= caps.binding_bytes, "{view:?}");
+    };
+    for pass in plan.passes() {
+        let folds = pass
+            .workgroups
+            .iter()
+            .all(|w| (1..=caps.workgroups).contains(w));
+        assert!(folds, "{:?}", pass.workgroups);
+        assert!(pass.iterations <= MAX_ITERATIONS, "{}", pass.iterations);
+        let zipped = pass.zip.iter().flat_map(|(_, views)| views);
+        let views = pass.src.iter().chain(&pass.indices).chain(zipped);
+        views.chain([&pass.dst]).for_each(fits);
+    }
+}

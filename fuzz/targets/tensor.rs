@@ -1,0 +1,20 @@
+//! `TensorProto`: what is read is whole, and is written and read again unchanged.
+
+use wgreduce::onnx::Tensor;
+
+pub fn survive(data: &[u8]) {
+    let Ok(tensor) = Tensor::decode(data) else {
+        return;
+    };
+    let size = tensor.dtype().size();
+    let mut sizes = tensor.shape().iter();
+    let bytes = sizes.try_fold(size, |bytes, &n| bytes.checked_mul(n));
+    // Beside a zero the others may be of any size.
+    let bytes = if tensor.shape().contains(&0) {
+        Some(0)
+    } else {
+        bytes
+    };
+    assert_eq!(bytes, Some(tensor.bytes().len() as u64));
+    assert_eq!(Tensor::decode(&tensor.encode("again")), Ok(tensor));
+}

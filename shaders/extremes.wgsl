@@ -1,0 +1,29 @@
+// Extremes: an invocation takes a part of a segment of a view, element by element, and leaves two
+// records: of the least among the first P.items, of the greatest among the others.
+override WG: u32;
+
+@compute @workgroup_size(WG)
+fn extremes(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * WG + lid;
+    if item >= P.items {
+        return;
+    }
+    let p = part_of(item);
+    let begin = part_begin(p.part);
+    let end = part_end(p.part);
+    // A shorter window has fewer parts.
+    if begin >= end {
+        return;
+    }
+    let start = segment(p.output);
+    let first = whole(raw(start + along(P.lanes, P.total, begin)));
+    var low = side(key(first), begin);
+    var high = side(key(turned(first)), begin);
+    for (var i = begin + P.width; i < end; i += P.width) {
+        let r = whole(raw(start + along(P.lanes, P.total, i)));
+        low = taken(low, key(r), i);
+        high = taken(high, key(turned(r)), i);
+    }
+    leave(item, low);
+    leave(P.items + item, high);
+}

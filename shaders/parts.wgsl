@@ -1,0 +1,21 @@
+// Parts of the segments of a view: P.slice elements, P.width apart. Items are numbered as `finish`
+// takes records: those of a part of P.inner neighbouring outputs side by side.
+struct Part {
+    output: u32,
+    part: u32,
+}
+
+fn part_of(item: u32) -> Part {
+    let outer = item / (P.slices * P.inner);
+    let rest = item - outer * P.slices * P.inner;
+    let part = rest / P.inner;
+    return Part(outer * P.inner + rest - part * P.inner, part);
+}
+
+fn part_begin(part: u32) -> u32 {
+    return select(part, part * P.slice, P.width == 1u);
+}
+
+fn part_end(part: u32) -> u32 {
+    return min(part_begin(part) + P.slice * P.width, P.len);
+}

@@ -1,0 +1,203 @@
+//! The fuzz targets without a fuzzer, on any toolchain: every seed, then mutations of them.
+//!
+//! Each for some seconds; WGREDUCE_FUZZ_SECONDS=60 for longer. An input may take no more memory
+//! than bytes like it can ask for, and no more than a moment. With coverage to guide it:
+//! `cargo +nightly fuzz run npy fuzz/corpus/npy fuzz/seeds/npy`.
+
+#[path = "../fuzz/targets/npy.rs"]
+mod npy;
+#[path = "../fuzz/targets/onnx_model.rs"]
+mod onnx_model;
+#[path = "../fuzz/targets/partial.rs"]
+mod partial;
+#[path = "../fuzz/targets/problem_plan.rs"]
+mod problem_plan;
+#[path = "../fuzz/targets/tensor.rs"]
+mod tensor_proto;
+#[path = "../fuzz/targets/tool.rs"]
+mod tool;
+
+#[path = "common/seeds.rs"]
+#[expect(dead_code, reason = "other tests share it too")]
+mod seeds;
+
+use cap::Cap;
+use seeds::Bits;
+use std::alloc::System;
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tool::{failure, tensor};
+
+#[global_allocator]
+static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Mutations grow no longer than this.
+const LONGEST: usize = 4096;
+
+/// What a target may allocate: some bytes, and so many more for each of the input's.
+struct Room {
+    some: usize,
+    a_byte: usize,
+}
+
+fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
+    // The allocator counts for the whole process.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let seeds = seeds(name);
+    for seed in &seeds {
+        once(survive, seed, room);
+    }
+    let seconds = std::env::var("WGREDUCE_FUZZ_SECONDS").unwrap_or("10".into());
+    let seconds = Duration::from_secs_f64(seconds.parse().expect("a number of seconds"));
+    let begin = Instant::now();
+    let mut bits = Bits::new(name.len() as u64);
+    let mut runs = 0u64;
+    while begin.elapsed() < seconds {
+        let input = mutated(&seeds, &mut bits);
+        once(survive, &input, room);
+        runs += 1;
+    }
+    println!("{name}: {} seeds, {runs} mutations", seeds.len());
+    assert!(runs > 100, "only {runs} mutations in {seconds:?}");
+}
+
+fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/seeds")
+        .join(name);
+    let files = std::fs::read_dir(&folder).expect("a folder of seeds");
+    let mut files: Vec<_> = files.map(|file| file.expect("a seed").path()).collect();
+    files.sort();
+    assert!(files.len() >= 3, "{}", folder.display());
+    let read = |file| std::fs::read(file).expect("a seed");
+    files.iter().map(read).collect()
+}
+
+fn once(survive: fn(&[u8]), input: &[u8], room: &Room) {
+    let most = room.some + room.a_byte * input.len();
+    let run = || {
+        let (begin, before) = (Instant::now(), MEMORY.total_allocated());
+        let survived = catch_unwind(|| survive(input)).is_ok();
+        (survived, MEMORY.total_allocated() - before, begin.elapsed())
+    };
+    let fits = |&(survived, allocated, time): &(bool, usize, Duration)| {
+        survived && allocated <= most && time < Duration::from_secs(5)
+    };
+    let first = run();
+    // The test harness allocates and takes its time, too: what is the input's fault is so again.
+    if fits(&first) || first.0 && fits(&run()) {
+        return;
+    }
+    let (survived, allocated, time) = first;
+    let input: String = input.iter().map(|b| format!("{b:02x}")).collect();
+    panic!("survived: {survived}, in {time:?}, {allocated} of {most} bytes: {input}");
+}
+
+/// A seed with some changes, of all the kinds that readers stumble over.
+fn mutated(seeds: &[Vec<u8>], bits: &mut Bits) -> Vec<u8> {
+    let mut below = |n: usize| bits.next() as usize % n.max(1);
+    let mut input = seeds[below(seeds.len())].clone();
+    for _ in 0..=below(6) {
+        let at = below(input.len() + 1);
+        let rest = input.len() - at;
+        match below(9) {
+            0 if rest > 0 => input[at] ^= 1 << below(8),
+            1 if rest > 0 => input[at] = [0, 1, 0x7f, 0x80, 0xff][below(5)],
+            2 if rest > 0 => input[at] = below(256) as u8,
+            3 => input.truncate(at),
+            4 => drop(input.drain(at..at + below(rest.min(16) + 1))),
+            5 => {
+                let size = 1 << below(4);
+                let number = [0, 1, u64::MAX, 1 << 31, 1 << 32, 1 << 62, u64::MAX >> 1][below(7)];
+                let number = number.to_le_bytes();
+                let end = (at + size).min(input.len());
+                input.splice(at..end, number[..size].iter().copied());
+            }
+            6 => {
+                let other = &seeds[below(seeds.len())];
+                let from = below(other.len() + 1);
+                let count = below((other.len() - from).min(64) + 1);
+                let piece = other[from..from + count].to_vec();
+                input.splice(at..at, piece);
+            }
+            7 => {
+                let count = below(rest.min(64) + 1);
+                let piece = input[at..at + count].to_vec();
+                input.splice(at..at, piece);
+            }
+            _ => {
+                let count = below(32);
+                let noise: Vec<u8> = (0..count).map(|_| below(256) as u8).collect();
+                input.splice(at..at, noise);
+            }
+        }
+    }
+    input.truncate(LONGEST);
+    input
+}
+
+#[test]
+fn npy_files_are_survived() {
+    // Each of several reads may be told of a header of 64 KiB that is not there.
+    let room = Room {
+        some: 1 << 20,
+        a_byte: 64,
+    };
+    drive("npy", npy::survive, &room);
+}
+
+#[test]
+fn onnx_models_are_survived() {
+    // Results of 64 KiB a node, and messages of which one of two bytes is a struct in memory.
+    let room = Room {
+        some: 1 << 22,
+        a_byte: 2048,
+    };
+    drive("onnx_model", onnx_model::survive, &room);
+}
+
+#[test]
+fn tensors_are_survived() {
+    let room = Room {
+        some: 1 << 16,
+        a_byte: 256,
+    };
+    drive("tensor", tensor_proto::survive, &room);
+}
+
+#[test]
+fn partial_results_are_survived() {
+    let room = Room {
+        some: 1 << 16,
+        a_byte: 64,
+    };
+    drive("partial", partial::survive, &room);
+}
+
+#[test]
+fn problems_and_plans_are_survived() {
+    // A plan has a bound on its passes, whatever the numbers are.
+    let room = Room {
+        some: 1 << 30,
+        a_byte: 64,
+    };
+    drive("problem_plan", problem_plan::survive, &room);
+}
+
+#[test]
+fn what_takes_too_much_or_panics_is_told_with_its_input() {
+    let room = Room {
+        some: 1 << 16,
+        a_byte: 1,
+    };
+    let greedy: fn(&[u8]) = |data| drop(Vec::<u8>::with_capacity(data.len() << 20));
+    let panics: fn(&[u8]) = |data| assert!(data.is_empty());
+    for survive in [greedy, panics] {
+        let caught = catch_unwind(|| once(survive, &[0xab, 0xcd], &room)).unwrap_err();
+        let text = caught.downcast_ref::<String>().expect("a text");
+        assert!(text.contains("abcd"), "{text}");
+    }
+}
