@@ -235,6 +235,11 @@ impl Reducer {
         self.shared.ready(plan)
     }
 
+    /// [`Shared::with_room`].
+    pub(crate) fn with_room<T>(&self, allocate: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        self.shared.with_room(allocate)
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.shared.context
     }
