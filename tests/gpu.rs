@@ -54,6 +54,8 @@ const SUBJECTS: &[Subject] = &[
     ("frames_of_a_foreign_program", sessions::frames),
     ("eight_threads_on_one_reducer", sessions::threads),
     ("futures_under_any_executor", sessions::futures),
+    #[cfg(feature = "ndarray")]
+    ("arrays_as_they_lie", sessions::arrays),
     ("a_run_that_takes_too_long", late),
     ("a_device_that_is_lost", lost),
 ];
