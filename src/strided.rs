@@ -500,7 +500,7 @@ impl Planner<'_> {
         }
         match direct {
             true => Ok(()),
-            false => self.finish(step, &first.results(share), share.parts, 0),
+            false => self.finish(step, &first.results(share), share.parts, 0, &(0..outputs)),
         }
     }
 
@@ -585,7 +585,13 @@ impl Planner<'_> {
         }
         for (i, step) in (0..).zip(steps) {
             let from = i % 2 * records;
-            self.finish(step, &first.results(share), share.parts, from)?;
+            self.finish(
+                step,
+                &first.results(share),
+                share.parts,
+                from,
+                &(0..outputs),
+            )?;
         }
         Ok(())
     }

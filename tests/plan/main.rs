@@ -6,6 +6,7 @@ mod grid;
 mod huge;
 mod interpret;
 mod named;
+mod pieces;
 mod views;
 
 use wgreduce::{AdapterClass, Caps, DType, Family, IndexType, Plan, Problem, ProblemError, Tuning};
