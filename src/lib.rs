@@ -66,16 +66,23 @@
 //! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
 //! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
 //! thread of the library's own, started by the first that needs it; wgpu may run callbacks of other
-//! work there.
+//! work there. [`Polling::Caller`] does without it.
+//!
+//! The folder `examples` shows each of this at work: `one_call`, `planned`, `own_encoder`,
+//! `sampling` for a language model's logits, `batching` of a thousand small reductions,
+//! `cross_check` of somebody else's results.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod adapter;
+#[cfg(feature = "ndarray")]
+mod array;
 mod blocks;
 mod bound;
 mod caps;
 mod context;
+mod cuts;
 mod elementwise;
 mod error;
 mod kernel;
@@ -97,13 +104,15 @@ mod strided;
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::{Bound, Buffers, Tensor};
 pub use caps::{AdapterClass, Caps, Tuning};
+pub use cuts::Cuts;
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
+    ProblemError,
 };
 pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;

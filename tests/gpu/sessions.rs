@@ -259,3 +259,53 @@ pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
     }
     Ok(())
 }
+
+/// Arrays as they lie: in C order, transposed, flipped, sliced, broadcast.
+#[cfg(feature = "ndarray")]
+pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
+    use ndarray::{Array3, ArrayView3, s};
+    let mut bits = Bits::new(7);
+    let whole = Array3::from_shape_fn((6, 35, 40), |_| bits.next() as i16 % 50);
+    let row = whole.slice(s![0..1, 0..1, ..]);
+    let views: Vec<ArrayView3<'_, i16>> = vec![
+        whole.view(),
+        whole.view().permuted_axes([2, 0, 1]),
+        whole.slice(s![.., ..;-1, ..]),
+        whole.slice(s![..;-1, ..;-1, ..;-1]).reversed_axes(),
+        whole.slice(s![2..5, 3..;2, ..30]),
+        whole.slice(s![.., 0..0, ..]),
+        row.broadcast((3, 4, 40)).ok_or("no broadcast")?,
+    ];
+    for view in views {
+        let shape: Vec<u64> = view.shape().iter().map(|&size| size as u64).collect();
+        let copy: Vec<i16> = view.iter().copied().collect();
+        let input: &[u8] = bytemuck::cast_slice(&copy);
+        let max = Problem::reduce_max(DType::I16, &shape, &[0, 1])?.keepdims(false)?;
+        let expected = reference::evaluate(&max, &[input])?.remove(0);
+        let actual = reducer.run_array_blocking::<i16, i16, _>(&max, view)?;
+        assert_eq!(actual.shape(), [view.shape()[2]]);
+        assert_eq!(
+            actual.iter().copied().collect::<Vec<_>>(),
+            i16::from_bytes(&expected)
+        );
+        let Ok(last) = Problem::arg_min(DType::I16, &shape, 1) else {
+            continue;
+        };
+        let last = last.select_last_index(true)?;
+        let expected = reference::evaluate(&last, &[input])?.remove(0);
+        let actual = reducer.run_array::<i16, i64, _>(&last, view);
+        let actual = pollster::block_on(actual)?;
+        assert_eq!(actual.shape(), [view.shape()[0], 1, view.shape()[2]]);
+        assert_eq!(
+            actual.iter().copied().collect::<Vec<_>>(),
+            i64::from_bytes(&expected)
+        );
+    }
+    let wrong = Problem::reduce_max(DType::I16, &[35, 6, 40], &[])?;
+    let wrong = reducer.run_array_blocking::<i16, i16, _>(&wrong, whole.view());
+    assert_eq!(
+        wrong.map_err(|e| e.to_string()),
+        Err("input 0 is of shape [35, 6, 40] in the problem but [6, 35, 40] in the call".into())
+    );
+    Ok(())
+}
