@@ -35,11 +35,13 @@ pub enum Family {
     StridedGather,
     /// The least and the greatest of a strided view at once, element by element.
     Extremes,
+    /// The same by whole vec4, where segments are contiguous.
+    ExtremeRows,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 13] = [
+    pub const ALL: [Family; 14] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
@@ -53,6 +55,7 @@ impl Family {
         Family::Strided,
         Family::StridedGather,
         Family::Extremes,
+        Family::ExtremeRows,
     ];
 
     /// The name of the shader file and of its entry point.
@@ -71,6 +74,7 @@ impl Family {
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
             Family::Extremes => "extremes",
+            Family::ExtremeRows => "extreme_rows",
         }
     }
 }
@@ -364,8 +368,12 @@ impl Kernel {
     }
 
     fn is_strided(&self) -> bool {
-        use Family::{Extremes, Strided, StridedGather};
-        matches!(self.family, Strided | StridedGather | Extremes)
+        matches!(self.family, Family::Strided | Family::StridedGather) || self.is_extremes()
+    }
+
+    /// Whether the kernel finds the least and the greatest at once.
+    pub fn is_extremes(&self) -> bool {
+        matches!(self.family, Family::Extremes | Family::ExtremeRows)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
@@ -378,6 +386,8 @@ impl Kernel {
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
             Family::Strided | Family::Extremes => &[0, 1, 2, 3],
+            // What is read is bound as vec4 as well.
+            Family::ExtremeRows => &[0, 1, 2, 3, 4],
             Family::StridedGather => &[0, 1, 2, 3, 4],
             Family::ZipWords | Family::ZipVecs => {
                 &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
@@ -421,6 +431,9 @@ impl Kernel {
         if by_slot || self.family == Family::Rows {
             add(fragment!("source4"));
         }
+        if self.family == Family::ExtremeRows {
+            add(&fragment!("source4").replace("binding(1)", "binding(4)"));
+        }
         match self.keys.bits {
             64 => add(fragment!("key64")),
             _ => {
@@ -457,15 +470,21 @@ impl Kernel {
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
             add(fragment!("bits"));
         }
-        if matches!(self.family, Family::Strided | Family::Extremes) {
+        if self.family == Family::Strided || self.is_extremes() {
             add(fragment!("parts"));
         }
-        if self.family == Family::Extremes {
+        if self.is_extremes() {
             add(match self.keys.bits {
                 64 => fragment!("turn64"),
                 _ => fragment!("turn32"),
             });
             add(fragment!("sides"));
+        }
+        if self.family == Family::ExtremeRows {
+            add(match self.keys.bits {
+                64 => fragment!("both64"),
+                _ => fragment!("both32"),
+            });
         }
         add(match self.family {
             Family::Rows => fragment!("rows"),
@@ -478,6 +497,7 @@ impl Kernel {
             Family::Strided => fragment!("strided"),
             Family::StridedGather => fragment!("strided_gather"),
             Family::Extremes => fragment!("extremes"),
+            Family::ExtremeRows => fragment!("extreme_rows"),
             _ => "",
         });
         text
@@ -563,7 +583,7 @@ impl Kernel {
             }
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
-            Family::Extremes => all.extend(self.turn()),
+            Family::Extremes | Family::ExtremeRows => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}
         }

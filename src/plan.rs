@@ -96,7 +96,7 @@ impl Pass {
         let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
         let read = match &self.indices {
             // An element for each, however often it is read.
-            _ if matches!(self.kernel.family, Family::Strided | Family::Extremes) => {
+            _ if self.kernel.family == Family::Strided || self.kernel.is_extremes() => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }

@@ -18,6 +18,13 @@ const LEAST_PART: u64 = 64;
 /// Invocations that read a run of neighbouring elements abreast.
 const ABREAST: u64 = 32;
 
+/// Bytes that an iteration over a contiguous segment takes: four vec4.
+const ROW_BLOCK: u64 = 64;
+/// Least bytes of a contiguous segment that is taken so.
+const LEAST_ROW: u64 = 32;
+/// Bytes of a contiguous segment that are worth a lane with records of its own.
+const ROW_LANE: u64 = 2048;
+
 /// A dimension of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
@@ -569,10 +576,18 @@ impl Planner<'_> {
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let share = self.share(first.lie, Out::Record, outputs, len, true);
+        let rows = self.by_rows(first.lie, len);
+        let share = match rows {
+            true => self.share_rows(outputs, len),
+            false => self.share(first.lie, Out::Record, outputs, len, true),
+        };
         let records = outputs * share.parts;
         let kernel = Kernel {
-            family: Family::Extremes,
+            family: if rows {
+                Family::ExtremeRows
+            } else {
+                Family::Extremes
+            },
             keys: steps[2].keys,
             out: Out::Record,
             index: true,
@@ -588,6 +603,39 @@ impl Planner<'_> {
             self.finish(step, &first.results(share), share.parts, from)?;
         }
         Ok(())
+    }
+
+    /// Whether segments are contiguous and long enough to be taken by vec4.
+    fn by_rows(&self, lie: &Lie, len: u64) -> bool {
+        let contiguous = matches!(lie.reduced[..], [Axis { stride: 1, .. }]);
+        let bytes = len * self.problem.dtype().size();
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        contiguous && !forced && bytes >= LEAST_ROW && self.problem.input_bytes(0) >= 16
+    }
+
+    /// Shares contiguous segments: slices, and lanes abreast in each.
+    fn share_rows(&self, outputs: u64, len: u64) -> Share {
+        let tuning = &self.caps.tuning;
+        let element = self.problem.dtype().size();
+        let bytes = len * element;
+        let room = (self.room(true) / outputs).max(1);
+        let lanes = match tuning.chunked {
+            true => 1,
+            false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
+        };
+        let least = bytes.div_ceil(lanes * ROW_BLOCK * (MAX_ITERATIONS / 2));
+        let wanted = self.slices(outputs * lanes, bytes / tuning.slice_bytes.max(1));
+        let slices = wanted.min(room / lanes).max(least);
+        let slice = match slices {
+            1 => len,
+            _ => len.div_ceil(slices).next_multiple_of(ROW_BLOCK / element),
+        };
+        Share {
+            parts: len.div_ceil(slice) * lanes,
+            slice,
+            step: lanes,
+            inner: 1,
+        }
     }
 
     /// Plans a dispatch over a window.
@@ -616,9 +664,17 @@ impl Planner<'_> {
             base: window.reduced.place,
             ..Params::default()
         };
-        let reduced = (dims - kept as u64).max(1);
-        let per_word = u64::from(kernel.out.per_word());
-        let iterations = per_word * (share.slice * reduced + dims + 1);
+        let iterations = match kernel.family {
+            // Blocks, up to three vec4, and as many of a block to find each extreme.
+            Family::ExtremeRows => {
+                let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
+                bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
+            }
+            _ => {
+                let reduced = (dims - kept as u64).max(1);
+                u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
+            }
+        };
         let lanes = words(kernel.out, items);
         let src = self.window_view(window);
         self.push(kernel, None, dst, params, lanes, iterations)?;

@@ -24,6 +24,7 @@ impl Run<'_, '_> {
             Family::Strided => self.strided(),
             Family::StridedGather => self.strided_gather(),
             Family::Extremes => self.extremes(),
+            Family::ExtremeRows => self.extreme_rows(),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }
@@ -631,6 +632,51 @@ impl Run<'_, '_> {
             let found = self.search_part(output, part, &mut loops)?;
             self.iterated(loops)?;
             let cell = self.cell(&found)?;
+            self.emit(item, cell.clone())?;
+            self.emit(p.items + item, cell)?;
+        }
+        Ok(())
+    }
+
+    // extreme_rows.wgsl
+
+    fn extreme_rows(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        let truth = self.machine.problem.dtype() == DType::Bool;
+        ensure!(self.pass.kernel.truth == truth, "bytes are misread");
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        let contiguous = self.along(p.lanes, p.total, 1, &mut 0)?;
+        ensure!(contiguous == 1, "segments of stride {contiguous}");
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let (output, part) = self.part_of(item);
+            let slice = part / p.width;
+            let skip = slice * p.slice;
+            if skip >= p.len {
+                continue;
+            }
+            // Both finds look at four vec4.
+            let mut loops = 8;
+            let start = self.segment(output, &mut loops)?;
+            let s = Span::new(start + skip, p.slice.min(p.len - skip), e);
+            let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
+            let mut at = s.first + 1 + part - slice * p.width;
+            while at < s.last {
+                loops += 1;
+                let block = if at + 3 * p.width < s.last { 4 } else { 1 };
+                for j in 0..block {
+                    found.extend(self.vec4(at + j * p.width)?);
+                }
+                at += block * p.width;
+            }
+            if s.last > s.first {
+                found.extend(self.edge(s.last, 0, s.high(s.last, e))?);
+            }
+            self.iterated(loops)?;
+            let found = found
+                .into_iter()
+                .map(|position| (position, position - start));
+            let cell = self.cell(&found.collect())?;
             self.emit(item, cell.clone())?;
             self.emit(p.items + item, cell)?;
         }

@@ -387,8 +387,8 @@ impl Machine<'_> {
 
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
-    use Family::{Extremes, Strided, StridedGather};
-    matches!(pass.kernel.family, Strided | StridedGather | Extremes)
+    use Family::{Strided, StridedGather};
+    matches!(pass.kernel.family, Strided | StridedGather) || pass.kernel.is_extremes()
 }
 
 /// Whether both extremes are found at once.
@@ -409,7 +409,7 @@ fn order(problem: &Problem, pass: &Pass) -> Keys {
     };
     match (pass.kernel.family, pass.dst.slot) {
         (Family::Finish, Slot::Output(i)) => Keys::new(ordered, i % 2 == 1, nan, i >= 2),
-        (Family::Extremes, _) => Keys::new(ordered, false, nan, true),
+        _ if pass.kernel.is_extremes() => Keys::new(ordered, false, nan, true),
         (Family::Strided, _) => Keys::new(dtype, false, nan, false),
         _ => Keys::new(dtype, false, nan, true),
     }
