@@ -73,6 +73,10 @@ struct Dispatch {
 /// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
 /// queue; it may be recorded any number of times.
 ///
+/// A `Bound` keeps its buffers alive, but not whole: where the caller destroys one, or has it
+/// mapped, at the time of a submit, it is that submit of the caller's that wgpu refuses, with an
+/// error of the caller's device. Nothing else can surface at its `finish` or `submit`.
+///
 /// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
 /// [`Bound::parts`]; most work is one part. Whoever has several submits each by itself:
 ///

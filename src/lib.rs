@@ -66,12 +66,18 @@
 //! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
 //! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
 //! thread of the library's own, started by the first that needs it; wgpu may run callbacks of other
-//! work there.
+//! work there. [`Polling::Caller`] does without it.
+//!
+//! The folder `examples` shows each of this at work: `one_call`, `planned`, `own_encoder`,
+//! `sampling` for a language model's logits, `batching` of a thousand small reductions,
+//! `cross_check` of somebody else's results.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod adapter;
+#[cfg(feature = "ndarray")]
+mod array;
 mod blocks;
 mod bound;
 mod caps;

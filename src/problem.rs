@@ -372,6 +372,16 @@ pub enum ProblemError {
         /// Bytes that were given.
         actual: u64,
     },
+    /// An array of another shape than the problem's.
+    #[error("input {input} is of shape {expected:?} in the problem but {actual:?} in the call")]
+    InputShape {
+        /// Position of the input.
+        input: usize,
+        /// The problem's.
+        expected: Vec<u64>,
+        /// The call's.
+        actual: Vec<u64>,
+    },
     /// Typed data of another type than the problem's.
     #[error("{what} is {expected} in the problem but {actual} in the call")]
     ElementType {

@@ -235,6 +235,11 @@ impl Reducer {
         self.shared.ready(plan)
     }
 
+    /// [`Shared::with_room`].
+    pub(crate) fn with_room<T>(&self, allocate: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        self.shared.with_room(allocate)
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.shared.context
     }
@@ -482,13 +487,15 @@ impl Reduction {
         &self.prepared.ready.plan
     }
 
-    /// Binds the caller's buffers. Slices that do not begin at a multiple of 16 bytes may need
+    /// Binds the caller's buffers, which are of the reducer's device (wgpu itself panics over
+    /// those of another `wgpu::Instance`). Slices that do not begin at a multiple of 16 bytes may need
     /// other kernels than the plan's; those are compiled here, once.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`].
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Device`] for a buffer that was
+    /// destroyed or is of another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         self.reducer.shared.with_room(|| self.try_bind(buffers))
     }

@@ -143,7 +143,7 @@ impl Stream {
         if passes.is_empty() {
             return Ok(());
         }
-        let mut windows = Windows::new(self)?;
+        let mut windows = self.reducer.with_room(|| Windows::new(self))?;
         for (i, pass) in passes.iter().enumerate() {
             for view in inputs(pass) {
                 windows.upload(view, &mut read)?;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
-    AdapterChoice, Bound, Buffers, Caps, DType, Error, IndexType, Problem, ProblemError, Reducer,
-    Reduction, Slot, Tuning, adapters_blocking,
+    AdapterChoice, Bound, Buffers, Caps, DType, Error, IndexType, Plan, Problem, ProblemError,
+    Reducer, Reduction, Slot, Stream, Tuning, adapters_blocking,
 };
 
 /// A noop device with these limits.
@@ -22,11 +22,16 @@ fn noop(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     descriptor.backend_options.noop = options;
     let instance = wgpu::Instance::new(descriptor);
     let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+    device_of(&adapter.expect("noop"), limits)
+}
+
+/// A device that panics on an uncaptured error.
+fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     let descriptor = wgpu::DeviceDescriptor {
         required_limits: limits,
         ..Default::default()
     };
-    let opened = pollster::block_on(adapter.expect("noop").request_device(&descriptor));
+    let opened = pollster::block_on(adapter.request_device(&descriptor));
     let (device, queue) = opened.expect("a device");
     device.on_uncaptured_error(Arc::new(|e| panic!("uncaptured: {e}")));
     (device, queue)
@@ -492,6 +497,52 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     submit(&reducer, |encoder| two.encode(encoder));
 }
 
+/// What a `Bound` cannot know: it shows where the caller submits, and only there.
+#[test]
+fn a_buffer_that_is_destroyed_after_it_was_bound_fails_the_callers_submit() {
+    let reducer = reducer();
+    let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+    for destroyed in 0..2 {
+        let buffers = [(); 2].map(|()| buffer(&reducer, 64));
+        let bound = bind(&reduction, &[buffers[0].slice(..)], &[buffers[1].slice(..)]);
+        let bound = bound.expect("bound");
+        buffers[destroyed].destroy();
+        let device = reducer.device();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        bound.encode(&mut encoder);
+        let commands = encoder.finish();
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        reducer.queue().submit([commands]);
+        let error = pollster::block_on(scope.pop()).expect("an error");
+        assert!(error.to_string().contains("destroyed"), "{error}");
+        // The library's own calls go on.
+        assert!(reduction.run_bytes_blocking(&[&[0; 24]]).is_ok());
+        // To bind it again is refused.
+        let again = bind(&reduction, &[buffers[0].slice(..)], &[buffers[1].slice(..)]);
+        assert!(matches!(again, Err(Error::Device { .. })), "{again:?}");
+    }
+}
+
+#[test]
+fn a_buffer_of_another_device_is_refused() {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+    let instance = wgpu::Instance::new(descriptor);
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+    let adapter = adapter.expect("noop");
+    let [reducer, other] = [(); 2].map(|()| {
+        let (device, queue) = device_of(&adapter, wgpu::Limits::default());
+        Reducer::new(&device, &queue).expect("a reducer")
+    });
+    let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+    let [own, foreign] = [&reducer, &other].map(|r| buffer(r, 64));
+    for (input, output) in [(&own, &foreign), (&foreign, &own)] {
+        let bound = bind(&reduction, &[input.slice(..)], &[output.slice(..)]);
+        assert!(matches!(bound, Err(Error::Device { .. })), "{bound:?}");
+    }
+}
+
 #[test]
 fn parts_are_recorded_one_by_one() {
     let reducer = reducer();
@@ -529,6 +580,10 @@ fn everything_is_send_and_sync() {
     shared::<Reduction>();
     shared::<Bound>();
     shared::<Error>();
+    shared::<Plan>();
+    shared::<Problem>();
+    shared::<Stream>();
+    shared::<Buffers<'_>>();
     let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3], 0));
     sent(&reduction.run_bytes(&[&[0; 12]]));
 }

@@ -50,7 +50,7 @@ fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
     for seed in &seeds {
         once(survive, seed, room);
     }
-    let seconds = std::env::var("WGREDUCE_FUZZ_SECONDS").unwrap_or("5".into());
+    let seconds = std::env::var("WGREDUCE_FUZZ_SECONDS").unwrap_or("10".into());
     let seconds = Duration::from_secs_f64(seconds.parse().expect("a number of seconds"));
     let begin = Instant::now();
     let mut bits = Bits::new(name.len() as u64);

@@ -8,6 +8,8 @@ mod catalogue;
 mod common;
 #[path = "golden/mod.rs"]
 mod golden;
+#[path = "gpu/sessions.rs"]
+mod sessions;
 
 use catalogue::{Case, catalogue};
 use common::{Bits, cuts, differs, part, tensor};
@@ -47,6 +49,11 @@ const SUBJECTS: &[Subject] = &[
     ("golden_cases", golden_cases),
     ("large_shapes", large),
     ("catalogue_of_measurements", measured),
+    ("frames_of_a_foreign_program", sessions::frames),
+    ("eight_threads_on_one_reducer", sessions::threads),
+    ("futures_under_any_executor", sessions::futures),
+    #[cfg(feature = "ndarray")]
+    ("arrays_as_they_lie", sessions::arrays),
     ("a_run_that_takes_too_long", late),
     ("a_device_that_is_lost", lost),
 ];

@@ -68,6 +68,25 @@ fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
 }
 
 #[test]
+fn a_stream_makes_room_for_its_windows() {
+    let _alone = alone();
+    let reducer = reducer();
+    let idle = reducer.prepare(&fill(128)).expect("a reduction");
+    assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
+    let stream = reducer
+        .stream(&fill(256), 120 * MIB as u64)
+        .expect("a stream");
+    let mut written = 0;
+    let write = |_, _, part: &[u8]| {
+        written += part.len();
+        Ok(())
+    };
+    let read = |_, _, _: &mut [u8]| Ok(());
+    with_mib(24, || stream.run(read, write)).expect("room was made");
+    assert_eq!(written, 256 * MIB);
+}
+
+#[test]
 fn ten_thousand_runs_of_all_kinds_take_no_more_memory_than_a_hundred() {
     let _alone = alone();
     let reducer = reducer();

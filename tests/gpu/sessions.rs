@@ -1,0 +1,311 @@
+//! Inside other people's programs: their encoders with their own dispatches in between, many
+//! threads on one reducer, futures under executors that do not poll.
+
+use super::common::{Bits, tensor};
+use libtest_mimic::Failed;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use wgreduce::wgpu::{self, BufferUsages};
+use wgreduce::{
+    Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction, reference,
+};
+
+/// A program's shader that changes every word of a buffer, and its inverse.
+struct Flip {
+    pipeline: wgpu::ComputePipeline,
+}
+
+impl Flip {
+    fn new(device: &wgpu::Device) -> Flip {
+        let source = "
+            @group(0) @binding(0) var<storage, read_write> words: array<u32>;
+            @compute @workgroup_size(64)
+            fn flip(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < arrayLength(&words) { words[id.x] = ~words[id.x]; }
+            }";
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some("flip"),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        Flip { pipeline }
+    }
+
+    fn record(
+        &self,
+        device: &wgpu::Device,
+        pass: &mut wgpu::ComputePass<'_>,
+        buffer: &wgpu::Buffer,
+    ) {
+        let entry = wgpu::BindGroupEntry {
+            binding: 0,
+            resource: buffer.as_entire_binding(),
+        };
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &self.pipeline.get_bind_group_layout(0),
+            entries: &[entry],
+        });
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups((buffer.size() / 4).div_ceil(64) as u32, 1, 1);
+    }
+}
+
+fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
+    let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+    reducer.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage: storage,
+        mapped_at_creation: false,
+    })
+}
+
+/// Two reductions of different shapes, and one of them again over what was changed in between,
+/// in one encoder and in one pass, with the program's own dispatches before, between and after.
+pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
+    let device = reducer.device();
+    let flip = Flip::new(device);
+    // The first over [7, 900] as rows, the second over the same bytes as columns.
+    let rows = Problem::arg_max(DType::U32, &[7, 900], 1)?.index_type(IndexType::U32)?;
+    let columns = Problem::reduce_min(DType::I16, &[450, 28], &[0])?;
+    let data = tensor(DType::U32, [7, 900, 1], 3);
+    let flipped: Vec<u8> = data.iter().map(|byte| !byte).collect();
+    let (input, first, second, third) = (
+        buffer(reducer, data.len() as u64),
+        buffer(reducer, 28),
+        buffer(reducer, 56),
+        buffer(reducer, 28),
+    );
+    let bind = |problem: &Problem, to: &wgpu::Buffer| {
+        reducer.prepare(problem)?.bind(Buffers {
+            inputs: &[input.slice(..).into()],
+            outputs: &[to.slice(..).into()],
+            scratch: None,
+        })
+    };
+    let (rows_bound, columns_bound) = (bind(&rows, &first)?, bind(&columns, &second)?);
+    let plain = reference::evaluate(&rows, &[&data])?.remove(0);
+    let columns = reference::evaluate(&columns, &[&flipped])?.remove(0);
+    let again = reference::evaluate(&rows, &[&flipped])?.remove(0);
+    assert_ne!(plain, again);
+    let last: Vec<u8> = again.iter().map(|byte| !byte).collect();
+    for one_pass in [true, false] {
+        reducer.queue().write_buffer(&input, 0, &data);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        if one_pass {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            // Twice is as if never.
+            flip.record(device, &mut pass, &input);
+            flip.record(device, &mut pass, &input);
+            rows_bound.record(&mut pass);
+            drop(pass);
+            encoder.copy_buffer_to_buffer(&first, 0, &third, 0, 28);
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            flip.record(device, &mut pass, &input);
+            columns_bound.record(&mut pass);
+            rows_bound.record(&mut pass);
+            flip.record(device, &mut pass, &first);
+        } else {
+            rows_bound.encode(&mut encoder);
+            encoder.copy_buffer_to_buffer(&first, 0, &third, 0, 28);
+            let mut own = |buffer| {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                flip.record(device, &mut pass, buffer);
+            };
+            own(&input);
+            columns_bound.encode(&mut encoder);
+            rows_bound.encode(&mut encoder);
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            flip.record(device, &mut pass, &first);
+        }
+        reducer.queue().submit([encoder.finish()]);
+        for (buffer, expected) in [(&third, &plain), (&second, &columns), (&first, &last)] {
+            let actual = download(reducer, buffer)?;
+            if actual != *expected {
+                let what = format!("one pass {one_pass}: {actual:?} instead of {expected:?}");
+                return Err(what.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn download(reducer: &Reducer, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Failed> {
+    let back = reducer.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: buffer.size(),
+        usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
+    encoder.map_buffer_on_submit(&back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
+    reducer.queue().submit([encoder.finish()]);
+    reducer.device().poll(wgpu::PollType::wait_indefinitely())?;
+    Ok(back.slice(..).get_mapped_range()?.to_vec())
+}
+
+const THREADS: u64 = 8;
+const RUNS: u64 = 200;
+
+/// A prepared problem with data, and the right answer.
+type Case = (Reduction, Vec<u8>, Vec<Vec<u8>>);
+
+fn cases(reducer: &Reducer) -> Result<Vec<Case>, Failed> {
+    let problems = [
+        Problem::arg_min(DType::F32, &[9, 333], 1)?.with_values(true)?,
+        Problem::reduce_max(DType::U8, &[70, 41], &[0])?,
+        Problem::arg_max(DType::I64, &[1, 20_000], 1)?.select_last_index(true)?,
+        Problem::reduce_min(DType::F16, &[12, 5, 30], &[0, 2])?,
+    ];
+    let case = |problem: &Problem| {
+        let n = problem.inputs()[0].iter().product();
+        let input = tensor(problem.dtype(), [1, n, 1], n);
+        let expected = reference::evaluate(problem, &[&input])?;
+        Ok((reducer.prepare(problem)?, input, expected))
+    };
+    problems.iter().map(case).collect()
+}
+
+/// Eight threads, two hundred runs each on one reducer: shared reductions, single calls and
+/// futures, each with data of its own.
+pub fn threads(reducer: &Reducer) -> Result<(), Failed> {
+    let cases = cases(reducer)?;
+    let single = Problem::arg_max(DType::I32, &[5, 40], 1)?;
+    let run = |thread: u64| -> Result<(), String> {
+        let mut bits = Bits::new(thread);
+        for _ in 0..RUNS {
+            let (reduction, input, expected) = &cases[bits.next() as usize % cases.len()];
+            let actual = match bits.next() % 3 {
+                0 => reduction.run_bytes_blocking(&[input]),
+                1 => pollster::block_on(reduction.run_bytes(&[input])),
+                _ => {
+                    let numbers: Vec<i32> = (0..200).map(|_| bits.next() as i32).collect();
+                    let data: &[u8] = bytemuck::cast_slice(&numbers);
+                    let winners: Result<Vec<i64>, _> = reducer.run_blocking(&single, &numbers);
+                    let winners = i64::bytes(&winners.map_err(|e| e.to_string())?).to_vec();
+                    let right = reference::verify(&single, &[data], &[&winners]);
+                    right.map_err(|e| e.to_string())?;
+                    continue;
+                }
+            };
+            let actual = actual.map_err(|e| e.to_string())?;
+            if actual != *expected {
+                return Err(format!("{reduction:?} differs"));
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let spawn = |thread| scope.spawn(move || run(thread));
+        let threads: Vec<_> = (0..THREADS).map(spawn).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+        let results: Vec<_> = threads.into_iter().map(join).collect();
+        for result in results {
+            result.map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
+
+/// Futures by hundreds under tokio, some of them dropped at whatever point they are; and, with
+/// the caller's polling, a loop that polls the device as an application does.
+pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
+    let cases = Arc::new(cases(reducer)?);
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).build()?;
+    let task = |i: usize| {
+        let cases = cases.clone();
+        runtime.spawn(async move {
+            let (reduction, input, expected) = &cases[i % cases.len()];
+            reduction
+                .run_bytes(&[input])
+                .await
+                .map(|actual| actual == *expected)
+        })
+    };
+    let tasks: Vec<_> = (0..200).map(task).collect();
+    for (i, task) in tasks.into_iter().enumerate() {
+        match i % 5 {
+            0 => task.abort(),
+            _ if !runtime.block_on(task)?? => return Err(format!("task {i} differs").into()),
+            _ => {}
+        }
+    }
+    let caller = reducer.with_polling(Polling::Caller);
+    for (reduction, input, expected) in cases.iter() {
+        let reduction = caller.prepare(reduction.problem())?;
+        let inputs = [input.as_slice()];
+        let mut future = Box::pin(reduction.run_bytes(&inputs));
+        let mut context = Context::from_waker(Waker::noop());
+        let actual = loop {
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(actual) => break actual?,
+                Poll::Pending => reducer.device().poll(wgpu::PollType::Poll)?,
+            };
+        };
+        if actual != *expected {
+            return Err(format!("{reduction:?} differs").into());
+        }
+    }
+    Ok(())
+}
+
+/// Arrays as they lie: in C order, transposed, flipped, sliced, broadcast.
+#[cfg(feature = "ndarray")]
+pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
+    use ndarray::{Array3, ArrayView3, s};
+    let mut bits = Bits::new(7);
+    let whole = Array3::from_shape_fn((6, 35, 40), |_| bits.next() as i16 % 50);
+    let row = whole.slice(s![0..1, 0..1, ..]);
+    let views: Vec<ArrayView3<'_, i16>> = vec![
+        whole.view(),
+        whole.view().permuted_axes([2, 0, 1]),
+        whole.slice(s![.., ..;-1, ..]),
+        whole.slice(s![..;-1, ..;-1, ..;-1]).reversed_axes(),
+        whole.slice(s![2..5, 3..;2, ..30]),
+        whole.slice(s![.., 0..0, ..]),
+        row.broadcast((3, 4, 40)).ok_or("no broadcast")?,
+    ];
+    for view in views {
+        let shape: Vec<u64> = view.shape().iter().map(|&size| size as u64).collect();
+        let copy: Vec<i16> = view.iter().copied().collect();
+        let input: &[u8] = bytemuck::cast_slice(&copy);
+        let max = Problem::reduce_max(DType::I16, &shape, &[0, 1])?.keepdims(false)?;
+        let expected = reference::evaluate(&max, &[input])?.remove(0);
+        let actual = reducer.run_array_blocking::<i16, i16, _>(&max, view)?;
+        assert_eq!(actual.shape(), [view.shape()[2]]);
+        assert_eq!(
+            actual.iter().copied().collect::<Vec<_>>(),
+            i16::from_bytes(&expected)
+        );
+        let Ok(last) = Problem::arg_min(DType::I16, &shape, 1) else {
+            continue;
+        };
+        let last = last.select_last_index(true)?;
+        let expected = reference::evaluate(&last, &[input])?.remove(0);
+        let actual = reducer.run_array::<i16, i64, _>(&last, view);
+        let actual = pollster::block_on(actual)?;
+        assert_eq!(actual.shape(), [view.shape()[0], 1, view.shape()[2]]);
+        assert_eq!(
+            actual.iter().copied().collect::<Vec<_>>(),
+            i64::from_bytes(&expected)
+        );
+    }
+    let wrong = Problem::reduce_max(DType::I16, &[35, 6, 40], &[])?;
+    let wrong = reducer.run_array_blocking::<i16, i16, _>(&wrong, whole.view());
+    assert_eq!(
+        wrong.map_err(|e| e.to_string()),
+        Err("input 0 is of shape [35, 6, 40] in the problem but [6, 35, 40] in the call".into())
+    );
+    Ok(())
+}

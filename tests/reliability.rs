@@ -1,0 +1,88 @@
+//! docs/reliability.md against what is there: the tests it names, and the absence of unsafe code.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// `tests/api.rs::name` in backticks, as file and name.
+fn named(text: &str) -> Vec<(String, String)> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let split = quoted.filter_map(|quoted| quoted.split_once(".rs::"));
+    split
+        .map(|(file, name)| (format!("{file}.rs"), name.to_owned()))
+        .collect()
+}
+
+/// Whether a file has a test of that name, or a trial of a harness of its own.
+fn has_test(source: &str, name: &str) -> bool {
+    let before = source.split(&format!("fn {name}(")).next();
+    let attribute = before.filter(|before| before.len() < source.len());
+    let attribute = attribute.is_some_and(|before| {
+        // Of a test, only other attributes and comments stand between.
+        let lines = before.trim_end().lines().rev();
+        let mut lines = lines.take_while(|line| line.trim().starts_with(['#', '/']));
+        lines.any(|line| line.trim() == "#[test]")
+    });
+    attribute
+        || source.contains(&format!("(\"{name}\","))
+        || source.contains(&format!("\"{name}::"))
+}
+
+#[test]
+fn every_failure_has_a_test_that_exists() {
+    let text = read("docs/reliability.md");
+    let table = text.split("\n|---|---|---|\n").nth(1).expect("a table");
+    let rows: Vec<&str> = table.lines().take_while(|l| l.starts_with('|')).collect();
+    assert!(rows.len() > 35, "{} rows", rows.len());
+    for row in rows {
+        let tests = named(row);
+        assert!(!tests.is_empty(), "no test shows: {row}");
+        for (file, name) in tests {
+            assert!(has_test(&read(&file), &name), "{file} has no test {name}");
+        }
+    }
+}
+
+#[test]
+fn a_test_that_does_not_exist_is_missed() {
+    let source = "#[test]\n// why\nfn here() {}\nfn helper() {}\n(\"trial\", f)";
+    assert!(has_test(source, "here") && has_test(source, "trial"));
+    assert!(!has_test(source, "helper") && !has_test(source, "gone"));
+}
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn there_is_no_unsafe_code() {
+    for file in ["src/lib.rs", "src/bin/wgreduce/main.rs"] {
+        assert!(read(file).contains("#![forbid(unsafe_code)]"), "{file}");
+    }
+    let mut found = Vec::new();
+    for folder in ["src", "tests", "examples", "benches", "fuzz"] {
+        sources(&root().join(folder), &mut found);
+    }
+    assert!(found.len() > 60, "{} files", found.len());
+    // In two parts, so that this file does not name them either.
+    let words = ["{", "fn", "impl", "extern", "trait"].map(|after| ["unsafe", after].join(" "));
+    for file in found {
+        let source = fs::read_to_string(&file).expect("a source");
+        let word = words.iter().find(|word| source.contains(*word));
+        assert_eq!(word, None, "{}", file.display());
+    }
+}
