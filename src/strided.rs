@@ -576,18 +576,17 @@ impl Planner<'_> {
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let rows = self.by_rows(first.lie, len);
-        let share = match rows {
-            true => self.share_rows(outputs, len),
-            false => self.share(first.lie, Out::Record, outputs, len, true),
+        let (family, share) = if self.by_rows(first.lie, len) {
+            (Family::ExtremeRows, self.share_rows(outputs, len))
+        } else if self.by_columns(first) {
+            (Family::ExtremeColumns, self.share_columns(first))
+        } else {
+            let share = self.share(first.lie, Out::Record, outputs, len, true);
+            (Family::Extremes, share)
         };
         let records = outputs * share.parts;
         let kernel = Kernel {
-            family: if rows {
-                Family::ExtremeRows
-            } else {
-                Family::Extremes
-            },
+            family,
             keys: steps[2].keys,
             out: Out::Record,
             index: true,
@@ -638,6 +637,48 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether neighbouring elements belong to neighbouring segments and all lies in whole vec4.
+    fn by_columns(&self, window: &Window<'_>) -> bool {
+        let Window { lie, kept, .. } = window;
+        let lanes = 16 / self.problem.dtype().size();
+        let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+        let [Axis { stride, .. }] = lie.reduced[..] else {
+            return false;
+        };
+        let (Some((last, outer)), Some(&size)) = (lie.kept.split_last(), kept.sizes.last()) else {
+            return false;
+        };
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        self.aligned
+            && !forced
+            && (last.stride == 1 && size.is_multiple_of(lanes))
+            && (stride > 0 && whole(stride) && outer.iter().all(|a| whole(a.stride)))
+            && whole(lie.first as i64 + kept.at)
+    }
+
+    /// Invocations that take all columns of a part, two vec4 each.
+    fn column_pairs(&self, window: &Window<'_>) -> u64 {
+        let size = window.kept.sizes.last().copied().unwrap_or(1);
+        let width = size * self.problem.dtype().size() / 16;
+        window.kept.elements() / size * width.div_ceil(2)
+    }
+
+    /// Shares columns: slices of their length.
+    fn share_columns(&self, window: &Window<'_>) -> Share {
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let room = (self.room(true) / outputs).max(1);
+        // Records must be worth their bytes.
+        let worth = len * self.problem.dtype().size() / 256;
+        let wanted = self.slices(self.column_pairs(window), worth.min(room));
+        let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
+        Share {
+            parts: len.div_ceil(slice),
+            slice,
+            step: 1,
+            inner: outputs,
+        }
+    }
+
     /// Plans a dispatch over a window.
     fn window(
         &mut self,
@@ -649,14 +690,18 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (zip, kept) = window.zip(1);
-        let items = outputs * share.parts;
+        let (across, inner) = match kernel.family {
+            Family::ExtremeColumns => [self.column_pairs(window); 2].into(),
+            _ => (outputs, share.inner),
+        };
+        let items = across * share.parts;
         let dims = zip.shape.len() as u64;
         let params = Params {
             items: items as u32,
             lanes: kept as u32,
             total: dims as u32,
             len: len as u32,
-            inner: share.inner as u32,
+            inner: inner as u32,
             slices: share.parts as u32,
             slice: share.slice as u32,
             width: share.step as u32,
@@ -669,6 +714,11 @@ impl Planner<'_> {
             Family::ExtremeRows => {
                 let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
                 bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
+            }
+            // Blocks, up to three rows, and each column of two vec4 sought twice in four rows.
+            Family::ExtremeColumns => {
+                let columns = 2 * u64::from(128 / kernel.keys.bits());
+                share.slice / 4 + 4 + columns * 9 + dims
             }
             _ => {
                 let reduced = (dims - kept as u64).max(1);

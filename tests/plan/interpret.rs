@@ -466,6 +466,8 @@ impl<'m, 'a> Run<'m, 'a> {
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"
         );
+        let truth = kernel.is_extremes() && problem.dtype() == DType::Bool;
+        ensure!(kernel.truth == truth, "truth values are misread");
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }
