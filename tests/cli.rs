@@ -654,18 +654,23 @@ fn after(folder: &Folder, said: &str, line: &str) -> Command {
 fn a_file_that_grows_too_large_leaves_what_was_there() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
+    // More than the memory that is given: it is streamed.
+    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");
-    let line = "min in.npy -o out.npy --device cpu --quiet";
-    let output = after(&folder, "ulimit -f 1", line).output().unwrap();
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.starts_with("error: out.npy: cannot be written: "),
-        "{stderr}"
-    );
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert_eq!(folder.read("out.npy"), b"precious");
-    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+    for line in [
+        "min in.npy -o out.npy --device cpu --quiet",
+        "min large.npy -o out.npy --memory 1 --device cpu --quiet",
+    ] {
+        let output = after(&folder, "ulimit -f 1", line).output().unwrap();
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let words = "error: out.npy: cannot be written: ";
+        assert!(stderr.starts_with(words), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+        assert_eq!(folder.read("out.npy"), b"precious");
+        assert_eq!(folder.names(), ["in.npy", "large.npy", "out.npy"]);
+    }
 }
 
 /// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
