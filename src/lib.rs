@@ -84,6 +84,7 @@ mod caps;
 mod context;
 mod elementwise;
 mod error;
+mod extremes;
 mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;

@@ -1,8 +1,8 @@
 //! The planner: from a problem and a device's limits to dispatches.
 //!
 //! Pure: the same problem and caps give the same plan, on any machine, without a device.
-//! What a plan is, is told here; `schedule.rs` and `elementwise.rs` make it. None knows of WGSL
-//! or of wgpu's objects.
+//! What a plan is, is told here; `schedule.rs`, `elementwise.rs`, `strided.rs` and `extremes.rs`
+//! make it. None knows of WGSL or of wgpu's objects.
 
 use crate::kernel::{Family, Kernel};
 use crate::params::{Params, Zip};
