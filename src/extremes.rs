@@ -9,7 +9,7 @@ use crate::passes::out_view;
 use crate::plan::{MAX_ITERATIONS, Slot};
 use crate::schedule::{Planner, Step};
 use crate::strided::{ABREAST, Axis, Lie, ROW_BLOCK, Share, Window, parts};
-use crate::{DType, Error};
+use crate::{DType, Error, Order};
 
 /// Least bytes of a contiguous segment that is taken so.
 const LEAST_ROW: u64 = 32;
@@ -63,15 +63,15 @@ impl Planner<'_> {
             _ => Out::Index32,
         };
         [
-            (0, false, false),
-            (1, true, false),
-            (2, false, true),
-            (3, true, true),
+            (0, Order::Least, false),
+            (1, Order::Greatest, false),
+            (2, Order::Least, true),
+            (3, Order::Greatest, true),
         ]
-        .map(|(i, max, index)| Step {
+        .map(|(i, order, index)| Step {
             dst: Slot::Output(i),
             out: if index { out } else { value.out },
-            keys: Keys::new(ordered(problem.dtype()), max, problem.nan_policy(), index),
+            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
             index,
             ..value
         })
@@ -105,7 +105,8 @@ impl Planner<'_> {
         }
         for (i, step) in (0..).zip(steps) {
             let from = i % 2 * records;
-            self.finish(step, &first.results(share), share.parts, from)?;
+            let results = first.results(share);
+            self.finish(step, &results, share.parts, from, &(0..outputs))?;
         }
         Ok(())
     }

@@ -315,7 +315,7 @@ impl Planner<'_> {
             },
             keys: Keys::new(
                 problem.dtype(),
-                problem.op().is_max(),
+                problem.op().order(),
                 problem.nan_policy(),
                 true,
             ),
@@ -494,7 +494,7 @@ impl Planner<'_> {
         }
         match direct {
             true => Ok(()),
-            false => self.finish(step, &first.results(share), share.parts, 0),
+            false => self.finish(step, &first.results(share), share.parts, 0, &(0..outputs)),
         }
     }
 
