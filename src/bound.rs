@@ -3,6 +3,7 @@
 //! Everything that can be refused about buffers is refused here; recording cannot fail.
 
 use crate::context::Context;
+use crate::cuts::Cuts;
 use crate::params;
 use crate::plan::{Pass, Slot, View};
 use crate::{Error, Plan, Problem};
@@ -10,24 +11,45 @@ use std::collections::HashMap;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Where a tensor is, in C order. Made of a slice: `buffer.slice(..).into()`.
+/// Where a tensor is, in C order. Made of a slice, `buffer.slice(..).into()`, or of the slices
+/// that hold it one after another, `(&slices[..]).into()`: above the device's `max_buffer_size` it
+/// takes several buffers.
 ///
-/// The slice begins at any multiple of the element's size, in a buffer with the usage `STORAGE`.
+/// A slice begins at any multiple of the element's size, in a buffer with the usage `STORAGE`; all
+/// but the last hold whole elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
-    slice: wgpu::BufferSlice<'a>,
+    slices: Slices<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slices<'a> {
+    One(wgpu::BufferSlice<'a>),
+    Several(&'a [wgpu::BufferSlice<'a>]),
 }
 
 impl<'a> From<wgpu::BufferSlice<'a>> for Tensor<'a> {
     fn from(slice: wgpu::BufferSlice<'a>) -> Tensor<'a> {
-        Tensor { slice }
+        Tensor {
+            slices: Slices::One(slice),
+        }
     }
 }
 
-impl Tensor<'_> {
-    /// Whether the tensor begins at a multiple of 16 bytes.
-    pub(crate) fn is_aligned(&self) -> bool {
-        self.slice.offset().is_multiple_of(16)
+impl<'a> From<&'a [wgpu::BufferSlice<'a>]> for Tensor<'a> {
+    fn from(slices: &'a [wgpu::BufferSlice<'a>]) -> Tensor<'a> {
+        Tensor {
+            slices: Slices::Several(slices),
+        }
+    }
+}
+
+impl<'a> Tensor<'a> {
+    fn slices(&self) -> &[wgpu::BufferSlice<'a>] {
+        match &self.slices {
+            Slices::One(slice) => std::slice::from_ref(slice),
+            Slices::Several(slices) => slices,
+        }
     }
 }
 
@@ -169,17 +191,79 @@ impl std::fmt::Debug for Bound {
     }
 }
 
+/// The caller's tensors, fit for use.
+pub(crate) struct Tensors {
+    inputs: Vec<Vec<Piece>>,
+    outputs: Vec<Vec<Piece>>,
+}
+
+impl Tensors {
+    pub(crate) fn new(problem: &Problem, buffers: Buffers<'_>) -> Result<Tensors, Error> {
+        let size = problem.dtype().size();
+        let input = |i| (problem.input_bytes(i), size);
+        let wanted = (0..problem.inputs().len()).map(input).collect::<Vec<_>>();
+        let inputs = pieces("input", buffers.inputs, &wanted)?;
+        let wanted = problem.outputs().into_iter();
+        let wanted: Vec<_> = wanted.map(|o| (o.bytes(), o.dtype.size())).collect();
+        let outputs = pieces("output", buffers.outputs, &wanted)?;
+        let tensors = Tensors { inputs, outputs };
+        for (i, own) in tensors.outputs.iter().enumerate() {
+            let others = tensors.outputs[..i].iter().chain(&tensors.inputs).flatten();
+            let shared = own.iter().filter(|p| p.bytes > 0).any(|p| {
+                let mut others = others.clone();
+                others.any(|other| other.buffer == p.buffer)
+            });
+            let overlaps = |(j, p): (usize, &Piece)| own[..j].iter().any(|q| p.overlaps(q));
+            if shared || own.iter().enumerate().any(overlaps) {
+                return Err(Error::Aliased { output: i });
+            }
+        }
+        Ok(tensors)
+    }
+
+    /// Where tensors go on in another buffer.
+    pub(crate) fn cuts(&self, problem: &Problem) -> Cuts {
+        let cut = |pieces: &Vec<Piece>, size: u64| {
+            let starts = pieces.iter().skip(1).map(|p| p.start / size);
+            starts.collect::<Vec<u64>>()
+        };
+        let outputs = self.outputs.iter().zip(problem.outputs());
+        Cuts {
+            inputs: self
+                .inputs
+                .iter()
+                .map(|p| cut(p, problem.dtype().size()))
+                .collect(),
+            outputs: outputs.map(|(p, o)| cut(p, o.dtype.size())).collect(),
+        }
+    }
+
+    /// Whether all buffers' data begins at multiples of 16 bytes, of the buffer and the tensor.
+    pub(crate) fn are_aligned(&self) -> bool {
+        let mut pieces = self.inputs.iter().chain(&self.outputs).flatten();
+        pieces.all(|p| p.offset.is_multiple_of(16) && p.start.is_multiple_of(16))
+    }
+}
+
+impl Piece {
+    fn overlaps(&self, other: &Piece) -> bool {
+        let end = |p: &Piece| p.offset + p.bytes;
+        let apart = end(self) <= other.offset || end(other) <= self.offset;
+        self.buffer == other.buffer && !apart
+    }
+}
+
 /// Binds a compiled plan to buffers.
 pub(crate) fn bind(
     context: &Context,
-    problem: &Problem,
     plan: &Plan,
     compiled: &[Arc<Compiled>],
     scratch: &[(Slot, u64)],
-    buffers: Buffers<'_>,
+    tensors: Tensors,
+    given: Option<&[wgpu::BufferSlice<'_>]>,
 ) -> Result<Bound, Error> {
     let alignment = offset_alignment(context);
-    let places = Places::new(context, problem, scratch, alignment, buffers)?;
+    let places = Places::new(context, scratch, alignment, tensors, given)?;
     Ok(Bound {
         parts: plan.parts().to_vec(),
         ..bind_passes(context, plan.passes(), compiled, &places)?
@@ -307,7 +391,11 @@ impl<'a> Seen<'a> {
         match binding {
             0 => None,
             2 => Some(&self.dst),
-            _ if pass.zip.is_some() => self.zipped.get((binding as usize).checked_sub(3)?),
+            _ if pass.zip.is_some() => {
+                // The one view may be bound twice: as words and as vec4.
+                let input = (binding as usize).checked_sub(3)?;
+                self.zipped.get(input).or(self.zipped.first())
+            }
             1 => self.indices.as_ref().or(self.src.as_ref()),
             _ => self.src.as_ref(),
         }
@@ -362,38 +450,22 @@ pub(crate) struct Places {
 impl Places {
     fn new(
         context: &Context,
-        problem: &Problem,
         scratch: &[(Slot, u64)],
         alignment: u64,
-        buffers: Buffers<'_>,
+        Tensors { inputs, outputs }: Tensors,
+        given: Option<&[wgpu::BufferSlice<'_>]>,
     ) -> Result<Places, Error> {
-        let outputs = problem.outputs();
-        let size = problem.dtype().size();
-        let input = |i| (problem.input_bytes(i), size);
-        let wanted = (0..problem.inputs().len()).map(input).collect::<Vec<_>>();
-        let inputs = places("input", buffers.inputs, &wanted)?;
-        let wanted: Vec<_> = outputs
-            .iter()
-            .map(|o| (o.bytes(), o.dtype.size()))
-            .collect();
-        let outputs = places("output", buffers.outputs, &wanted)?;
-        for (i, output) in outputs.iter().enumerate() {
-            let others = outputs[..i].iter().chain(&inputs);
-            if output.bytes > 0 && others.into_iter().any(|p| p.buffer == output.buffer) {
-                return Err(Error::Aliased { output: i });
-            }
-        }
-        let places = match buffers.scratch {
+        let places = match given {
             None => Places::scratch(context, scratch)?,
             Some(given) => {
-                let tensors = inputs.iter().chain(&outputs).filter(|p| p.bytes > 0);
-                let taken = tensors.map(|p| &p.buffer).collect();
+                let tensors = inputs.iter().chain(&outputs).flatten();
+                let taken = tensors.filter(|p| p.bytes > 0).map(|p| &p.buffer).collect();
                 Places::of_scratch(placed_scratch(scratch, given, alignment, taken)?)
             }
         };
         Ok(Places {
-            inputs: inputs.into_iter().map(|p| vec![p]).collect(),
-            outputs: outputs.into_iter().map(|p| vec![p]).collect(),
+            inputs,
+            outputs,
             ..places
         })
     }
@@ -466,7 +538,7 @@ fn placed_scratch<'a>(
 ) -> Result<HashMap<Slot, Piece>, Error> {
     let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
     let wanted: Vec<_> = needed.iter().map(|&(_, b)| (b, alignment)).collect();
-    let found = places("scratch", &tensors, &wanted)?;
+    let found = pieces("scratch", &tensors, &wanted)?.into_iter().flatten();
     for (index, slice) in given.iter().enumerate() {
         if taken.contains(&slice.buffer()) {
             return Err(Error::AliasedScratch { index });
@@ -476,12 +548,12 @@ fn placed_scratch<'a>(
     Ok(needed.iter().map(|&(slot, _)| slot).zip(found).collect())
 }
 
-/// Checks slices against what the problem has: (bytes, bytes of an element) each.
-fn places(
+/// Checks tensors against what the problem has: (bytes, bytes of an element) each.
+fn pieces(
     what: &'static str,
     tensors: &[Tensor<'_>],
     wanted: &[(u64, u64)],
-) -> Result<Vec<Piece>, Error> {
+) -> Result<Vec<Vec<Piece>>, Error> {
     if tensors.len() != wanted.len() {
         return Err(Error::BufferCount {
             what,
@@ -489,43 +561,78 @@ fn places(
             actual: tensors.len(),
         });
     }
-    let check = |(i, (tensor, &(bytes, element))): (usize, (&Tensor<'_>, _))| {
-        let slice = tensor.slice;
-        let (buffer, offset) = (slice.buffer(), slice.offset());
-        if slice.size() < bytes {
+    let checked = |(i, (tensor, &(bytes, element))): (usize, (&Tensor<'_>, _))| {
+        let slices = tensor.slices();
+        let actual: u64 = slices.iter().map(wgpu::BufferSlice::size).sum();
+        if actual < bytes || slices.is_empty() {
             return Err(Error::BufferTooSmall {
                 what,
                 index: i,
                 needed: bytes,
-                actual: slice.size(),
+                actual,
             });
         }
-        if offset % element != 0 {
-            return Err(Error::BufferMisaligned {
-                what,
-                index: i,
-                offset,
-                element,
-            });
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for slice in slices {
+            // What follows the tensor's last byte is left alone.
+            if start < bytes || pieces.is_empty() {
+                let size = slice.size().min(bytes - start);
+                pieces.push(piece((what, i), slice, start, size, element)?);
+                start += size;
+            }
+            if start < bytes && !start.is_multiple_of(element) {
+                return Err(Error::BufferBreak {
+                    what,
+                    index: i,
+                    at: start,
+                    element,
+                });
+            }
         }
-        if bytes > 0 && !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(Error::BufferUsage { what, index: i });
-        }
-        // Shaders see whole words.
-        if (offset + bytes).next_multiple_of(4) > buffer.size() {
-            return Err(Error::BufferTooSmall {
-                what,
-                index: i,
-                needed: (offset + bytes).next_multiple_of(4) - offset,
-                actual: buffer.size() - offset,
-            });
-        }
-        Ok(Piece {
-            buffer: buffer.clone(),
-            start: 0,
-            offset,
-            bytes,
-        })
+        Ok(pieces)
     };
-    tensors.iter().zip(wanted).enumerate().map(check).collect()
+    tensors
+        .iter()
+        .zip(wanted)
+        .enumerate()
+        .map(checked)
+        .collect()
+}
+
+/// Checks a slice that holds `bytes` of a tensor from `start` on.
+fn piece(
+    (what, index): (&'static str, usize),
+    slice: &wgpu::BufferSlice<'_>,
+    start: u64,
+    bytes: u64,
+    element: u64,
+) -> Result<Piece, Error> {
+    let (buffer, offset) = (slice.buffer(), slice.offset());
+    if offset % element != 0 {
+        return Err(Error::BufferMisaligned {
+            what,
+            index,
+            offset,
+            element,
+        });
+    }
+    if bytes > 0 && !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+        return Err(Error::BufferUsage { what, index });
+    }
+    // Shaders see whole words.
+    if (offset + bytes).next_multiple_of(4) > buffer.size() {
+        return Err(Error::BufferTooSmall {
+            what,
+            index,
+            needed: (offset + bytes).next_multiple_of(4) - offset,
+            actual: buffer.size() - offset,
+        });
+    }
+    Ok(Piece {
+        buffer: buffer.clone(),
+        start,
+        offset,
+        bytes,
+    })
 }

@@ -116,6 +116,8 @@ impl Tuning {
 pub struct Caps {
     /// Bytes of one storage binding.
     pub binding_bytes: u64,
+    /// Bytes of one buffer; a run's tensors above it are several.
+    pub buffer_bytes: u64,
     /// What a binding's offset is a multiple of.
     pub offset_alignment: u64,
     /// Workgroups in one dimension of a dispatch.
@@ -137,6 +139,7 @@ impl Caps {
     pub fn new(limits: &wgpu::Limits, class: AdapterClass) -> Caps {
         Caps {
             binding_bytes: limits.max_storage_buffer_binding_size,
+            buffer_bytes: limits.max_buffer_size,
             offset_alignment: u64::from(limits.min_storage_buffer_offset_alignment).max(16),
             workgroups: limits.max_compute_workgroups_per_dimension,
             invocations: limits
@@ -164,6 +167,11 @@ impl Caps {
             workgroups: self.workgroups.min(workgroups.max(1)),
             ..self.clone()
         }
+    }
+
+    /// Bytes of each of several buffers of a tensor, in whole vec4.
+    pub(crate) fn piece_bytes(&self) -> u64 {
+        (self.buffer_bytes / 16 * 16).max(16)
     }
 
     /// These caps with another tuning.

@@ -5,6 +5,7 @@
 //! inputs than a dispatch can bind are chained: the output so far takes part in the next
 //! dispatch, in place.
 
+use crate::cuts;
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
 use crate::passes::words;
@@ -191,6 +192,12 @@ impl Planner<'_> {
 
     /// The dispatches of a part: as many inputs at once as can be bound.
     fn part(&mut self, part: &Part<'_>) -> Result<(), Error> {
+        if self.is_cut(part) {
+            dispatches(self.plan.passes.len() as u64)?;
+            return divided(part, |part| !self.is_cut(part))
+                .iter()
+                .try_for_each(|part| self.part(part));
+        }
         let inputs = self.problem.inputs().len();
         let most = self.most_inputs();
         let mut first = 0;
@@ -200,6 +207,22 @@ impl Planner<'_> {
             first += count;
         }
         Ok(())
+    }
+
+    /// Whether a part reaches across the end of a buffer.
+    fn is_cut(&self, part: &Part<'_>) -> bool {
+        let across = |cuts: &[u64], unit: u64, first: u64, count: u64| {
+            let range = first * unit..(first + count) * unit;
+            cuts::inside(cuts, &range).next().is_some()
+        };
+        let outputs = part.dims.iter().map(|d| d.size).product();
+        let input = |i: usize| {
+            let first = (part.starts[i] - back(&part.dims, i)) as u64;
+            let count = extent(&part.dims, i);
+            across(self.cuts.input(i), part.unit.input(i), first, count)
+        };
+        let written = across(&self.cuts.outputs(), part.unit.elements, part.out, outputs);
+        !self.cuts.is_empty() && (written || (0..part.starts.len()).any(input))
     }
 
     /// One dispatch over inputs `first..first + count`.
@@ -265,6 +288,34 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// A part in two or three: as much along its first dimension as fits, what is left of it and, if
+/// not even the first coordinate fits, that one by its other dimensions.
+fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a>> {
+    let first = part.dims.iter().position(|d| d.size > 1).unwrap_or(0);
+    let dims = &part.dims[first..];
+    let inner: u64 = dims[1..].iter().map(|d| d.size).product();
+    let taken = |from: u64, count: u64| {
+        let mut dims = dims.to_vec();
+        dims[0].size = count;
+        let strides = part.starts.iter().zip(&dims[0].strides);
+        Part {
+            starts: strides.map(|(at, s)| at + from as i64 * s).collect(),
+            out: part.out + from * inner,
+            unit: part.unit,
+            dims,
+        }
+    };
+    let (mut most, mut beyond) = (1, dims[0].size);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        match fits(&taken(0, middle)) {
+            true => most = middle,
+            false => beyond = middle,
+        }
+    }
+    vec![taken(0, most), taken(most, dims[0].size - most)]
 }
 
 /// Units an input spans under some dimensions.

@@ -116,6 +116,20 @@ pub enum Error {
         /// Bytes of an element; of scratch the device's alignment of bindings.
         element: u64,
     },
+    /// A slice of several that ends inside an element.
+    #[error(
+        "{what} {index} goes on in another buffer at byte {at}, inside an element of {element} bytes"
+    )]
+    BufferBreak {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+        /// Bytes of the tensor before the break.
+        at: u64,
+        /// Bytes of an element.
+        element: u64,
+    },
     /// A buffer that shaders may not use.
     #[error("{what} {index} is bound to a buffer without the usage STORAGE")]
     BufferUsage {

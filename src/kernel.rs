@@ -3,7 +3,7 @@
 //! Nothing is decided in shader text: every number is an `override`, every shape a parameter.
 //! This module knows no shapes and no device.
 
-use crate::{Class, DType, NanPolicy};
+use crate::{Class, DType, NanPolicy, Order};
 
 /// How a kernel maps work to invocations; each is a file in `shaders/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,11 +35,15 @@ pub enum Family {
     StridedGather,
     /// The least and the greatest of a strided view at once, element by element.
     Extremes,
+    /// The same by whole vec4, where segments are contiguous.
+    ExtremeRows,
+    /// The same by whole vec4, where neighbouring elements belong to neighbouring segments.
+    ExtremeColumns,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 13] = [
+    pub const ALL: [Family; 15] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
@@ -53,6 +57,8 @@ impl Family {
         Family::Strided,
         Family::StridedGather,
         Family::Extremes,
+        Family::ExtremeRows,
+        Family::ExtremeColumns,
     ];
 
     /// The name of the shader file and of its entry point.
@@ -71,6 +77,8 @@ impl Family {
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
             Family::Extremes => "extremes",
+            Family::ExtremeRows => "extreme_rows",
+            Family::ExtremeColumns => "extreme_columns",
         }
     }
 }
@@ -149,7 +157,11 @@ impl Out {
 pub struct Keys {
     bits: u32,
     sign: u64,
+    /// What a set sign flips on the way back.
+    unsign: u64,
     flip: u64,
+    /// What a set sign takes off.
+    step: u64,
     rot: u64,
     keep: u64,
     floor: u64,
@@ -161,9 +173,11 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a type, for the smallest or the largest element. Where zeros tie (for an
-    /// index) -0 and +0 share a key.
-    pub fn new(dtype: DType, largest: bool, nan: NanPolicy, zeros_tie: bool) -> Keys {
+    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
+    /// (for an index) -0 and +0 share a key.
+    pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let largest = order != Order::Least;
+        let magnitude = order == Order::GreatestMagnitude;
         let bits = 8 * dtype.size() as u32;
         let shift = 64 - bits;
         let keep = u64::MAX << shift;
@@ -173,7 +187,9 @@ impl Keys {
         let plain = Keys {
             bits,
             sign: 0,
+            unsign: 0,
             flip,
+            step: 0,
             rot: 0,
             keep,
             floor: 0,
@@ -184,6 +200,12 @@ impl Keys {
         };
         match dtype.class() {
             Class::Unsigned => plain,
+            // A negative number is its magnitude's complement, but for one.
+            Class::Signed if magnitude => Keys {
+                sign: keep,
+                step: unit,
+                ..plain
+            },
             Class::Signed => Keys {
                 flip: flip ^ top,
                 ..plain
@@ -203,38 +225,71 @@ impl Keys {
                     DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
                     _ => (0x7f80 << 48, 0x7fc0 << 48),
                 };
-                // In the order by sign and magnitude, NaNs lie above +inf and, wrapping,
-                // below -inf, whose key is keep - infinity; complementing maps this range
-                // onto itself.
-                let below = keep - infinity;
-                let (rot, floor, ceil) = match nan {
-                    NanPolicy::Propagate => {
-                        let rot = infinity + unit;
-                        (rot, (below - unit).wrapping_sub(rot), u64::MAX)
-                    }
-                    NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
-                };
-                let nan_key = if nan == NanPolicy::Ignore {
-                    ceil
-                } else {
-                    floor
-                };
-                // -0 and +0 are neighbours, around the wrap of the order.
-                let zeros = match zeros_tie {
-                    true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
-                    false => (0, 0),
-                };
-                Keys {
-                    sign: keep & !top,
-                    rot,
-                    floor,
-                    ceil,
-                    zero: zeros.0,
-                    zero_to: zeros.1,
-                    nan: Some((nan_key, nan_bits, infinity)),
-                    ..plain
+                match magnitude {
+                    true => plain.magnitudes(infinity, nan_bits, nan),
+                    false => plain.floats(infinity, nan_bits, nan, zeros_tie),
                 }
             }
+        }
+    }
+
+    /// The keys of floats, by sign and magnitude.
+    fn floats(self, infinity: u64, nan_bits: u64, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let Keys { keep, .. } = self;
+        let (unit, top) = (1u64 << (64 - self.bits), 1 << 63);
+        // NaNs lie above +inf and, wrapping, below -inf, whose key is keep - infinity;
+        // complementing maps this range onto itself.
+        let below = keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => {
+                let rot = infinity + unit;
+                (rot, (below - unit).wrapping_sub(rot), u64::MAX)
+            }
+            NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        // -0 and +0 are neighbours, around the wrap of the order.
+        let zeros = match zeros_tie {
+            true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
+            false => (0, 0),
+        };
+        Keys {
+            sign: keep & !top,
+            unsign: keep & !top,
+            rot,
+            floor,
+            ceil,
+            zero: zeros.0,
+            zero_to: zeros.1,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
+        }
+    }
+
+    /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
+    /// numbers', has the NaNs below; zero has the greatest key.
+    fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
+        let unit = 1u64 << (64 - self.bits);
+        let least = self.keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => (0, least - unit, u64::MAX),
+            // Rotated, the NaNs lie beyond zero.
+            NanPolicy::Ignore => (least, 0, infinity + unit),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        Keys {
+            sign: 1 << 63,
+            rot,
+            floor,
+            ceil,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
         }
     }
 
@@ -247,8 +302,11 @@ impl Keys {
     /// it sits at the top.
     pub fn key(&self, element: u64) -> u64 {
         let b = element << (64 - self.bits);
-        let sign = if b >> 63 == 1 { self.sign } else { 0 };
-        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot) & self.keep;
+        let (sign, step) = match b >> 63 {
+            1 => (self.sign, self.step),
+            _ => (0, 0),
+        };
+        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot + step) & self.keep;
         let c = k.max(self.floor).min(self.ceil);
         if c == self.zero { self.zero_to } else { c }
     }
@@ -256,7 +314,7 @@ impl Keys {
     /// The element of a settled key.
     pub fn element(&self, key: u64) -> u64 {
         let b = key.wrapping_add(self.rot) ^ self.flip;
-        let sign = if b >> 63 == 1 { self.sign } else { 0 };
+        let sign = if b >> 63 == 1 { self.unsign } else { 0 };
         let bits = match self.nan {
             Some((nan_key, bits, _)) if key == nan_key => bits,
             _ => (b ^ sign) & self.keep,
@@ -268,6 +326,7 @@ impl Keys {
         let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
         let high = [
             ("SIGN", self.sign),
+            ("UNSIGN", self.unsign),
             ("FLIP", self.flip),
             ("ROT", self.rot),
             ("FLOOR", self.floor),
@@ -279,7 +338,9 @@ impl Keys {
         ];
         let low = [
             ("SIGN_LO", self.sign),
+            ("UNSIGN_LO", self.unsign),
             ("FLIP_LO", self.flip),
+            ("STEP_LO", self.step),
             ("ROT_LO", self.rot),
             ("FLOOR_LO", self.floor),
             ("CEIL_LO", self.ceil),
@@ -294,6 +355,7 @@ impl Keys {
             _ => {
                 // Skipped NaNs have the highest key, others the lowest.
                 let skips = self.nan.is_some() && nan_key == self.ceil;
+                all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("KEEP", (self.keep >> 32) as u32));
                 all.push(("INFINITY", (infinity >> 32) as u32));
                 all.push(("ENDS", (!skips).into()));
@@ -364,8 +426,16 @@ impl Kernel {
     }
 
     fn is_strided(&self) -> bool {
-        use Family::{Extremes, Strided, StridedGather};
-        matches!(self.family, Strided | StridedGather | Extremes)
+        matches!(self.family, Family::Strided | Family::StridedGather) || self.is_extremes()
+    }
+
+    /// Whether the kernel finds the least and the greatest at once.
+    pub fn is_extremes(&self) -> bool {
+        self.family == Family::Extremes || self.is_extremes_by_vec()
+    }
+
+    fn is_extremes_by_vec(&self) -> bool {
+        matches!(self.family, Family::ExtremeRows | Family::ExtremeColumns)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
@@ -378,6 +448,8 @@ impl Kernel {
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
             Family::Strided | Family::Extremes => &[0, 1, 2, 3],
+            // What is read is bound as vec4 as well.
+            Family::ExtremeRows | Family::ExtremeColumns => &[0, 1, 2, 3, 4],
             Family::StridedGather => &[0, 1, 2, 3, 4],
             Family::ZipWords | Family::ZipVecs => {
                 &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
@@ -421,6 +493,9 @@ impl Kernel {
         if by_slot || self.family == Family::Rows {
             add(fragment!("source4"));
         }
+        if self.is_extremes_by_vec() {
+            add(&fragment!("source4").replace("binding(1)", "binding(4)"));
+        }
         match self.keys.bits {
             64 => add(fragment!("key64")),
             _ => {
@@ -457,15 +532,26 @@ impl Kernel {
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
             add(fragment!("bits"));
         }
-        if matches!(self.family, Family::Strided | Family::Extremes) {
+        if self.family == Family::Strided || self.is_extremes() {
             add(fragment!("parts"));
         }
-        if self.family == Family::Extremes {
+        if self.is_extremes() {
             add(match self.keys.bits {
                 64 => fragment!("turn64"),
                 _ => fragment!("turn32"),
             });
             add(fragment!("sides"));
+        }
+        if self.is_extremes_by_vec() {
+            add(match self.keys.bits {
+                64 => fragment!("both64"),
+                _ => fragment!("both32"),
+            });
+        }
+        if self.family == Family::ExtremeColumns {
+            for part in self.column_parts() {
+                add(part);
+            }
         }
         add(match self.family {
             Family::Rows => fragment!("rows"),
@@ -478,9 +564,33 @@ impl Kernel {
             Family::Strided => fragment!("strided"),
             Family::StridedGather => fragment!("strided_gather"),
             Family::Extremes => fragment!("extremes"),
+            Family::ExtremeRows => fragment!("extreme_rows"),
+            Family::ExtremeColumns => fragment!("extreme_columns"),
             _ => "",
         });
         text
+    }
+
+    /// The keys of a vec4's elements, and of its columns in a search for both extremes.
+    fn column_parts(&self) -> Vec<&'static str> {
+        match self.keys.bits {
+            8 => vec![
+                fragment!("zip_of8"),
+                fragment!("four32"),
+                fragment!("four_of8"),
+            ],
+            16 => vec![
+                fragment!("zip_of16"),
+                fragment!("four32"),
+                fragment!("four_of16"),
+            ],
+            32 => vec![
+                fragment!("zip_of32"),
+                fragment!("four32"),
+                fragment!("four_of32"),
+            ],
+            _ => vec![fragment!("zip_of64"), fragment!("four_of64")],
+        }
     }
 
     /// The part of an elementwise shader that depends on its inputs.
@@ -563,7 +673,7 @@ impl Kernel {
             }
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
-            Family::Extremes => all.extend(self.turn()),
+            _ if self.is_extremes() => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}
         }

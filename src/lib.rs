@@ -82,8 +82,10 @@ mod blocks;
 mod bound;
 mod caps;
 mod context;
+mod cuts;
 mod elementwise;
 mod error;
+mod extremes;
 mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;
@@ -103,13 +105,15 @@ mod strided;
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::{Bound, Buffers, Tensor};
 pub use caps::{AdapterClass, Caps, Tuning};
+pub use cuts::Cuts;
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
+    ProblemError,
 };
 pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;

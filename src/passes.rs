@@ -7,6 +7,7 @@ use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::schedule::{BLOCK_BYTES, BLOCK_ROWS, Box3, Geometry, Planner, Step};
+use std::ops::Range;
 
 impl Planner<'_> {
     /// The first pass over a box.
@@ -178,16 +179,18 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, items, iterations)
     }
 
-    /// The second pass: `parts` records an output, from record `from` on, become results.
+    /// The second pass: `parts` records an output, from record `from` on, become results. `run`:
+    /// the outputs of the box that it takes.
     pub(crate) fn finish(
         &mut self,
         step: &Step,
         b: &Box3,
         parts: u64,
         from: u64,
+        run: &Range<u64>,
     ) -> Result<(), Error> {
         let wg = u64::from(self.caps.workgroup());
-        let count = b.outer * b.inner;
+        let count = run.end - run.start;
         let groups = self.caps.groups();
         // Lanes share an output's records as long as there are workgroups for it.
         let mut lanes = 1;
@@ -211,14 +214,9 @@ impl Planner<'_> {
             inner: b.inner as u32,
             ..Params::default()
         };
-        let records = count * parts * Out::Record.bytes();
-        let src = View {
-            slot: Slot::Records,
-            offset: from * Out::Record.bytes(),
-            bytes: records,
-            element: Out::Record.bytes(),
-        };
-        let dst = out_view(step.dst, step.out, b.out, count);
+        let records = b.outer * b.inner * parts - run.start;
+        let src = out_view(Slot::Records, Out::Record, from + run.start, records);
+        let dst = out_view(step.dst, step.out, b.out + run.start, count);
         let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
         // A result below a word may begin inside one.
         let outputs = count + u64::from(step.out.per_word()) - 1;

@@ -1,9 +1,10 @@
 //! The planner: from a problem and a device's limits to dispatches.
 //!
 //! Pure: the same problem and caps give the same plan, on any machine, without a device.
-//! What a plan is, is told here; `schedule.rs` and `elementwise.rs` make it. None knows of WGSL
-//! or of wgpu's objects.
+//! What a plan is, is told here; `schedule.rs`, `elementwise.rs`, `strided.rs` and `extremes.rs`
+//! make it. None knows of WGSL or of wgpu's objects.
 
+use crate::cuts::Cuts;
 use crate::kernel::{Family, Kernel};
 use crate::params::{Params, Zip};
 use crate::schedule::{APART, Planner};
@@ -96,7 +97,7 @@ impl Pass {
         let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
         let read = match &self.indices {
             // An element for each, however often it is read.
-            _ if matches!(self.kernel.family, Family::Strided | Family::Extremes) => {
+            _ if self.kernel.family == Family::Strided || self.kernel.is_extremes() => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }
@@ -133,12 +134,27 @@ impl Plan {
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::of(problem, caps, true, false)
+        Plan::of(problem, caps, true, false, &Cuts::default())
+    }
+
+    /// Plans a problem whose tensors are cut into several buffers. `aligned`: each begins at a
+    /// multiple of 16 bytes, of its buffer and of its tensor; else anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] as from [`Plan::new`], and for fused extremes and strided views that are no
+    /// contiguous block after all: they take one buffer.
+    pub fn in_pieces(
+        problem: &Problem,
+        caps: &Caps,
+        cuts: &Cuts,
+        aligned: bool,
+    ) -> Result<Plan, Error> {
+        Plan::of(problem, caps, aligned, false, cuts)
     }
 
     /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
     pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::of(problem, caps, true, true)
+        Plan::of(problem, caps, true, true, &Cuts::default())
     }
 
     /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
@@ -147,10 +163,16 @@ impl Plan {
         caps: &Caps,
         aligned: bool,
     ) -> Result<Plan, Error> {
-        Plan::of(problem, caps, aligned, false)
+        Plan::in_pieces(problem, caps, &Cuts::default(), aligned)
     }
 
-    fn of(problem: &Problem, caps: &Caps, aligned: bool, partial: bool) -> Result<Plan, Error> {
+    fn of(
+        problem: &Problem,
+        caps: &Caps,
+        aligned: bool,
+        partial: bool,
+        cuts: &Cuts,
+    ) -> Result<Plan, Error> {
         let mut planner = Planner {
             caps,
             problem,
@@ -158,6 +180,7 @@ impl Plan {
             dims: Vec::new(),
             first: 0,
             partial,
+            cuts,
             plan: Plan {
                 problem: problem.to_string(),
                 passes: Vec::new(),

@@ -2,7 +2,7 @@
 //! data in and out.
 
 use crate::adapter::{self, Adapter, AdapterChoice};
-use crate::bound::{self, Bound, Buffers, Compiled, Tensor};
+use crate::bound::{self, Bound, Buffers, Compiled, Tensor, Tensors};
 use crate::context::{Context, Deadline, Drive, lock};
 use crate::staging::{Ring, Upload};
 use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
@@ -118,6 +118,7 @@ impl Reducer {
         let lowered = real.lowered(caps.binding_bytes, caps.workgroups);
         let caps = Caps {
             invocations: caps.invocations.min(real.invocations),
+            buffer_bytes: caps.buffer_bytes.min(real.buffer_bytes),
             workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
             storage_buffers: caps.storage_buffers.min(real.storage_buffers),
             tuning: caps.tuning,
@@ -462,9 +463,10 @@ pub(crate) struct Ready {
 
 /// The buffers of a run from host data.
 struct Workspace {
-    inputs: Vec<wgpu::Buffer>,
-    outputs: Vec<wgpu::Buffer>,
-    readback: Vec<wgpu::Buffer>,
+    /// By tensor, as many as it takes.
+    inputs: Vec<Vec<wgpu::Buffer>>,
+    outputs: Vec<Vec<wgpu::Buffer>>,
+    readback: Vec<Vec<wgpu::Buffer>>,
     bound: Bound,
     timer: Option<Timer>,
 }
@@ -489,37 +491,40 @@ impl Reduction {
 
     /// Binds the caller's buffers, which are of the reducer's device (wgpu itself panics over
     /// those of another `wgpu::Instance`). Slices that do not begin at a multiple of 16 bytes may need
-    /// other kernels than the plan's; those are compiled here, once.
+    /// other kernels than the plan's; those are compiled here, once. Tensors of several buffers
+    /// are planned here.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
-    /// [`Error::BufferUsage`], [`Error::Aliased`], [`Error::AliasedScratch`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Device`] for a buffer that was
+    /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`],
+    /// [`Error::AliasedScratch`], [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
+    /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
     /// destroyed or is of another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
         self.reducer.shared.with_room(|| self.try_bind(buffers))
     }
 
     fn try_bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
-        let mut tensors = buffers.inputs.iter().chain(buffers.outputs);
-        let ready = match tensors.all(Tensor::is_aligned) {
-            true => &self.prepared.ready,
-            false => self.anywhere()?,
+        let Prepared { problem, ready, .. } = &*self.prepared;
+        let tensors = Tensors::new(problem, buffers)?;
+        let (cuts, aligned) = (tensors.cuts(problem), tensors.are_aligned());
+        let in_pieces;
+        let ready = match (cuts.is_empty(), aligned) {
+            (true, true) => ready,
+            (true, false) => self.anywhere()?,
+            (false, _) => {
+                let plan = Plan::in_pieces(problem, &self.reducer.caps, &cuts, aligned)?;
+                in_pieces = self.reducer.shared.ready(plan)?;
+                &in_pieces
+            }
         };
         let scratch = match buffers.scratch {
-            Some(_) => self.scratch(),
-            None => ready.plan.scratch(),
+            Some(_) if cuts.is_empty() => self.scratch(),
+            _ => ready.plan.scratch(),
         };
         let Ready { plan, compiled } = ready;
         let context = &self.reducer.shared.context;
-        bound::bind(
-            context,
-            &self.prepared.problem,
-            plan,
-            compiled,
-            &scratch,
-            buffers,
-        )
+        bound::bind(context, plan, compiled, &scratch, tensors, buffers.scratch)
     }
 
     /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
@@ -667,20 +672,27 @@ impl Reduction {
         use wgpu::BufferUsages as U;
         let context = &self.reducer.shared.context;
         let problem = &self.prepared.problem;
-        let outputs = problem.outputs();
-        let input =
-            |i| context.buffer("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
+        let most = self.reducer.caps.piece_bytes();
+        let buffers = |what, bytes: u64, usage| {
+            let count = bytes.div_ceil(most).max(1);
+            let size = |i| most.min(bytes - i * most);
+            let make = |i| context.buffer(what, size(i), usage);
+            (0..count).map(make).collect::<Result<Vec<_>, _>>()
+        };
+        let input = |i| buffers("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
         let inputs = (0..problem.inputs().len())
             .map(input)
             .collect::<Result<Vec<_>, _>>()?;
-        let buffers = |what, usage| {
-            let make = |o: &crate::Output| context.buffer(what, o.bytes(), usage);
-            outputs.iter().map(make).collect::<Result<Vec<_>, _>>()
+        let results = |what, usage| {
+            let outputs = problem.outputs().into_iter();
+            let make = |o: crate::Output| buffers(what, o.bytes(), usage);
+            outputs.map(make).collect::<Result<Vec<_>, _>>()
         };
-        let result = buffers("an output", U::STORAGE | U::COPY_SRC)?;
-        let readback = buffers("a result's way back", U::MAP_READ | U::COPY_DST)?;
-        let from: Vec<Tensor<'_>> = inputs.iter().map(|b| b.slice(..).into()).collect();
-        let to: Vec<Tensor<'_>> = result.iter().map(|b| b.slice(..).into()).collect();
+        let result = results("an output", U::STORAGE | U::COPY_SRC)?;
+        let readback = results("a result's way back", U::MAP_READ | U::COPY_DST)?;
+        let (from, to) = (slices(&inputs), slices(&result));
+        let from: Vec<Tensor<'_>> = from.iter().map(|s| s.as_slice().into()).collect();
+        let to: Vec<Tensor<'_>> = to.iter().map(|s| s.as_slice().into()).collect();
         let bound = self.try_bind(Buffers {
             inputs: &from,
             outputs: &to,
@@ -707,13 +719,22 @@ impl Reduction {
         } = &*self.reducer.shared;
         let mut times = Times::default();
         let start = Instant::now();
-        let bytes = workspace.inputs.iter().map(wgpu::Buffer::size).sum();
+        let bytes = workspace
+            .inputs
+            .iter()
+            .flatten()
+            .map(wgpu::Buffer::size)
+            .sum();
         let upload = || Upload::new(uploads, context, drive, bytes);
         let mut upload = self.reducer.shared.with_room(upload)?;
-        for (i, (data, buffer)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+        for (i, (data, buffers)) in inputs.iter().zip(&workspace.inputs).enumerate() {
             // Of a view's tensor as much as it reaches.
-            let data = &data[..self.prepared.problem.input_bytes(i) as usize];
-            upload.push(data, buffer).await?;
+            let mut data = &data[..self.prepared.problem.input_bytes(i) as usize];
+            for buffer in buffers {
+                let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
+                upload.push(piece, buffer).await?;
+                data = rest;
+            }
         }
         let (mut encoder, sent) = upload.finish();
         let mut sent = Some(sent);
@@ -743,7 +764,8 @@ impl Reduction {
             encoder = context.encoder();
         }
         let start = Instant::now();
-        for (from, to) in workspace.outputs.iter().zip(&workspace.readback) {
+        let results = workspace.outputs.iter().flatten();
+        for (from, to) in results.zip(workspace.readback.iter().flatten()) {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
         }
         let done = context.submit(encoder)?;
@@ -751,16 +773,22 @@ impl Reduction {
             sent.submitted(done.clone())?;
         }
         let mut outputs = Vec::new();
-        for (buffer, output) in workspace
-            .readback
-            .iter()
-            .zip(self.prepared.problem.outputs())
-        {
-            let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
-            let after = Some(done.clone());
-            context.wait_mapped(mapping, after, drive).await?;
-            outputs.push(read(context, buffer, output.bytes())?);
-            buffer.unmap();
+        let tensors = self.prepared.problem.outputs().into_iter();
+        for (buffers, output) in workspace.readback.iter().zip(tensors) {
+            let mut bytes = Vec::new();
+            for buffer in buffers {
+                let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
+                let after = Some(done.clone());
+                context.wait_mapped(mapping, after, drive).await?;
+                let left = output.bytes() - bytes.len() as u64;
+                let piece = read(context, buffer, left.min(buffer.size()))?;
+                buffer.unmap();
+                match bytes.is_empty() {
+                    true => bytes = piece,
+                    false => bytes.extend(piece),
+                }
+            }
+            outputs.push(bytes);
         }
         match timer {
             Some(_) => times.readback = start.elapsed(),
@@ -768,6 +796,14 @@ impl Reduction {
         }
         Ok((outputs, times))
     }
+}
+
+/// The slices of each tensor.
+fn slices(tensors: &[Vec<wgpu::Buffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
+    let tensors = tensors.iter();
+    tensors
+        .map(|buffers| buffers.iter().map(|b| b.slice(..)).collect())
+        .collect()
 }
 
 pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {

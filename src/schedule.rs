@@ -4,13 +4,15 @@
 //! (what one binding can see), a box becomes one or two passes: partial results as records,
 //! and records to results.
 
+use crate::cuts::{self, Cuts};
 use crate::kernel::{Family, Kernel, Keys, Out};
 use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Plan, Slot};
 use crate::problem::elements;
 use crate::strided::Lie;
-use crate::{Caps, DType, Dim, Error, Op, Problem};
+use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
+use std::ops::Range;
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_BOX: u64 = 1 << 30;
@@ -60,10 +62,22 @@ pub(crate) struct Box3 {
 
 /// Boxes whose outputs are the same: the parts of their segments.
 pub(crate) struct Group {
-    boxes: Vec<Box3>,
+    /// None is longer than the first; what is narrower is a part of a row.
+    pub boxes: Vec<Box3>,
+    /// The outputs, from the group's first, in runs that one buffer holds each.
+    pub runs: Vec<Range<u64>>,
 }
 
 impl Group {
+    /// Boxes, and where all outputs of the step are cut.
+    pub(crate) fn of(boxes: Vec<Box3>, cuts: &[u64]) -> Group {
+        let first = boxes[0];
+        let outputs = first.out..first.out + first.outer * first.inner;
+        let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
+        let runs = cuts::runs(cuts, outputs).into_iter().map(from).collect();
+        Group { boxes, runs }
+    }
+
     fn outputs(&self) -> u64 {
         self.boxes[0].outer * self.boxes[0].inner
     }
@@ -108,6 +122,8 @@ pub(crate) struct Planner<'a> {
     pub first: u64,
     /// Whether the result is records, for [`crate::Partial`].
     pub partial: bool,
+    /// Where buffers end.
+    pub cuts: &'a Cuts,
     pub plan: Plan,
 }
 
@@ -125,15 +141,17 @@ impl Planner<'_> {
             return self.elementwise();
         }
         if problem.op() == Op::Extremes {
+            self.one_buffer_each()?;
             return self.extremes(&Lie::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
-            let nothing = identity(dtype, problem.op().is_max());
+            let nothing = identity(dtype, problem.op().order());
             return self.fill(0, Out::value(dtype), nothing, outputs);
         }
         self.dims = problem.dims();
         if let Some(view) = Lie::of(problem) {
             let Some(dims) = view.contiguous() else {
+                self.one_buffer_each()?;
                 return self.view(&view, outputs);
             };
             (self.dims, self.first) = (dims, view.first);
@@ -145,6 +163,19 @@ impl Planner<'_> {
         match problem.op().is_index() {
             true => self.index(outputs),
             false => self.values(outputs),
+        }
+    }
+
+    /// Refuses several buffers where windows are not cut by them.
+    fn one_buffer_each(&self) -> Result<(), Error> {
+        let cuts = self.cuts.inputs.iter().chain(&self.cuts.outputs);
+        match cuts.map(Vec::len).max() {
+            None | Some(0) => Ok(()),
+            Some(cuts) => Err(Error::Limit {
+                what: "buffers of a strided view or of fused extremes",
+                needed: cuts as u64 + 1,
+                limit: 1,
+            }),
         }
     }
 
@@ -196,7 +227,7 @@ impl Planner<'_> {
             src,
             dst,
             out: Out::value(dtype),
-            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), false),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
@@ -262,10 +293,10 @@ impl Planner<'_> {
             }
             None => [outputs, 1, 1],
         };
-        let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
+        let dtype = problem.dtype();
         let step = self.last(Step {
             out,
-            keys: Keys::new(dtype, max, problem.nan_policy(), true),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), true),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
         });
@@ -311,11 +342,13 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
-        let mut at = 0;
-        while at < n {
-            let count = most.min(n - at);
-            self.fill_range(output, out, element, at, count)?;
-            at += count;
+        for run in cuts::runs(&self.cuts.outputs(), 0..n) {
+            let mut at = run.start;
+            while at < run.end {
+                let count = most.min(run.end - at);
+                self.fill_range(output, out, element, at, count)?;
+                at += count;
+            }
         }
         Ok(())
     }
@@ -347,8 +380,19 @@ impl Planner<'_> {
 
     /// The values of a group, by its indices.
     fn gather(&mut self, step: &Step, value: Out, group: &Group) -> Result<(), Error> {
-        for b in &group.boxes {
-            let count = b.outer * b.inner;
+        let first = group.boxes[0].out;
+        let runs = |b: &Box3| {
+            let (begin, end) = (b.out - first, b.out - first + b.outer * b.inner);
+            let runs = group.runs.clone().into_iter();
+            let within = runs.map(move |r| r.start.max(begin)..r.end.min(end));
+            within.filter(|r| !r.is_empty())
+        };
+        let all = group
+            .boxes
+            .iter()
+            .flat_map(|b| runs(b).map(move |r| (b, r)));
+        for (b, run) in all {
+            let (out, count) = (first + run.start, run.end - run.start);
             let kernel = Kernel {
                 family: Family::Gather,
                 out: value,
@@ -362,10 +406,12 @@ impl Planner<'_> {
                 base: b.base,
                 ..Params::default()
             };
-            let dst = out_view(Slot::Output(1), value, b.out, count);
-            let src = self.src_view(step, b);
+            let dst = out_view(Slot::Output(1), value, out, count);
+            let mut src = self.src_view(step, b);
+            let skipped = (out - b.out) * src.element;
+            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
             self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
-            let indices = out_view(Slot::Output(0), step.out, b.out, count);
+            let indices = out_view(Slot::Output(0), step.out, out, count);
             if let Some(pass) = self.plan.passes.last_mut() {
                 pass.indices = Some(indices);
             }
@@ -379,7 +425,7 @@ impl Planner<'_> {
         let (dtype, index) = (problem.dtype(), problem.op().is_index());
         Kernel {
             family: Family::Each,
-            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), index),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
             out: Out::Record,
             workgroup,
             lanes: 1,
@@ -403,21 +449,65 @@ impl Planner<'_> {
 
     fn reduce_group(&mut self, step: &Step, group: &Group) -> Result<(), Error> {
         let first = group.boxes[0];
-        let whole = group.boxes.len() == 1;
+        let whole = group.boxes.len() == 1 && group.runs.len() == 1;
         let geometry = self.geometry(step, &first);
         let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
         if whole && geometry.parts() == 1 && !subword {
             return self.pass(step, &first, geometry, step.dst, step.out, false);
         }
         for (i, b) in group.boxes.iter().enumerate() {
-            let geometry = shortened(geometry, b);
+            let geometry = match b.inner < first.inner {
+                true => Geometry::Each,
+                false => self.shortened(step, geometry, b),
+            };
             self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
+            // A part of a row has the records of its own columns.
+            if let Some(pass) = self.plan.passes.last_mut() {
+                pass.dst.offset += (b.out - first.out) * Out::Record.bytes();
+            }
         }
-        self.finish(step, &first, geometry.parts(), 0)
+        for run in &group.runs {
+            self.finish(step, &first, geometry.parts(), 0, run)?;
+        }
+        Ok(())
     }
 
-    /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs.
+    /// The same mapping for another part of the same segments, which may be shorter.
+    fn shortened(&self, step: &Step, geometry: Geometry, b: &Box3) -> Geometry {
+        let element = u64::from(step.keys.bits() / 8);
+        let whole = (b.at * element).is_multiple_of(16) && (b.len * element).is_multiple_of(16);
+        match geometry {
+            // Buffers may end anywhere; a vec4 may be more than there is.
+            _ if b.len * b.inner * element < 16 => Geometry::Each,
+            Geometry::Short if !whole => Geometry::Each,
+            _ => shortened(geometry, b),
+        }
+    }
+
+    /// Cuts a step into boxes of at most `written` outputs, grouped by their outputs, where
+    /// limits and buffers end.
     fn groups(&self, step: &Step, written: u64) -> Result<Vec<Group>, Error> {
+        let groups = self.boxes(step, written)?;
+        if self.cuts.is_empty() {
+            return Ok(groups);
+        }
+        let input = match step.src {
+            Slot::Input(i) => self.cuts.input(i),
+            _ => &[],
+        };
+        let from = |&cut: &u64| cut.checked_sub(step.at);
+        let input: Vec<u64> = input.iter().filter_map(from).collect();
+        let outputs = match step.dst {
+            Slot::Output(_) => self.cuts.outputs(),
+            _ => Vec::new(),
+        };
+        let groups = cuts::cut(groups, &input, &outputs, self.caps.records());
+        dispatches(groups.iter().map(|g| g.boxes.len() as u64).sum())?;
+        Ok(groups)
+    }
+
+    /// Cuts a step into boxes that bindings and dispatches can take.
+    fn boxes(&self, step: &Step, written: u64) -> Result<Vec<Group>, Error> {
         let &Step {
             outer, len, inner, ..
         } = step;
@@ -452,7 +542,7 @@ impl Planner<'_> {
                     outer: count,
                     ..one
                 }];
-                groups.push(Group { boxes });
+                groups.push(Group::of(boxes, &[]));
                 o += count;
             }
             return Ok(groups);
@@ -484,7 +574,7 @@ impl Planner<'_> {
                     });
                     l += count;
                 }
-                groups.push(Group { boxes });
+                groups.push(Group::of(boxes, &[]));
                 c += width;
             }
         }
@@ -547,7 +637,7 @@ impl Planner<'_> {
         // Rows of whole vec4, also where bindings cut them, and a result that has words of its
         // own.
         let vecs = |len: u64| (len * element).is_multiple_of(16);
-        let whole = vecs(step.len) && vecs(b.len) && self.aligned;
+        let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
         let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
@@ -742,11 +832,16 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
 }
 
 /// The result over an empty set.
-pub(crate) fn identity(dtype: DType, max: bool) -> u64 {
+pub(crate) fn identity(dtype: DType, order: Order) -> u64 {
     // The key that every other replaces is the last in the order: the identity by its bits.
     let bits = 8 * dtype.size();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
+    let max = match order {
+        Order::Least => false,
+        Order::Greatest => true,
+        Order::GreatestMagnitude => return 0,
+    };
     match (dtype, max) {
         (DType::F16, false) => 0x7c00,
         (DType::F16, true) => 0xfc00,

@@ -12,20 +12,24 @@ use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
 /// # Errors
 /// [`Error::SelfTest`] with the first difference; what a run can give.
 pub(crate) async fn run(reducer: &Reducer) -> Result<(), Error> {
-    for (problem, input) in questions()? {
+    for (problem, inputs) in questions()? {
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let reduction = reducer.prepare(&problem)?;
         // Opening a device takes its time anyway: no thread is needed for this.
-        let (answer, _) = reduction
-            .run_on(&[&input], Drive::Here(None), false)
-            .await?;
-        judge(&reducer.adapter_info().name, &problem, &input, &answer)?;
+        let (answer, _) = reduction.run_on(&inputs, Drive::Here(None), false).await?;
+        judge(&reducer.adapter_info().name, &problem, &inputs, &answer)?;
     }
     Ok(())
 }
 
 /// Whether an answer is the right one.
-fn judge(adapter: &str, problem: &Problem, input: &[u8], answer: &[Vec<u8>]) -> Result<(), Error> {
-    match reference::verify(problem, &[input], answer) {
+fn judge(
+    adapter: &str,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    answer: &[Vec<u8>],
+) -> Result<(), Error> {
+    match reference::verify(problem, inputs, answer) {
         Ok(()) => Ok(()),
         Err(difference) => Err(Error::SelfTest {
             adapter: adapter.to_owned(),
@@ -38,29 +42,33 @@ fn judge(adapter: &str, problem: &Problem, input: &[u8], answer: &[Vec<u8>]) -> 
 /// Elements of the long rows: more than a workgroup takes at once, and no whole number of vec4.
 const LEN: usize = 3001;
 
-/// One of each kind: rows and columns, key widths, packed results, one axis and several.
-fn questions() -> Result<Vec<(Problem, Vec<u8>)>, ProblemError> {
+/// A problem and its inputs.
+type Question = (Problem, Vec<Vec<u8>>);
+
+/// One of each kind: rows and columns, key widths, packed results, one axis and several, inputs
+/// that are broadcast.
+fn questions() -> Result<Vec<Question>, ProblemError> {
     let floats = float_rows();
     let rows = (floats.len() / LEN) as u64;
     let floats = bytemuck::cast_slice(&floats).to_vec();
     let longs = bytemuck::cast_slice(&long_columns()).to_vec();
     let halves = bits().take(5 * 33).map(|b| (b >> 40) as u16);
+    // No NaN, of which each row would have one.
     let halves: Vec<u16> = halves.map(|half| half & 0xbbff).collect();
-    let bytes: Vec<u8> = bits().take(3 * 40 * 7).map(|b| (b >> 40) as u8).collect();
+    let halves = bytemuck::cast_slice(&halves).to_vec();
+    let mut bytes = bits().map(|b| (b >> 40) as u8);
+    let mut bytes = |n| bytes.by_ref().take(n).collect();
+    let rows = Problem::arg_min(DType::F32, &[rows, LEN as u64], 1)?;
+    let columns = Problem::arg_max(DType::I64, &[130, 6], 0)?.select_last_index(true)?;
+    let packed = Problem::reduce_max(DType::F16, &[5, 33], &[1])?;
+    let scattered = Problem::reduce_min(DType::I8, &[3, 40, 7], &[0, 2])?;
+    let broadcast = Problem::max(DType::U8, &[&[5, 33][..], &[33]])?;
     Ok(vec![
-        (
-            Problem::arg_min(DType::F32, &[rows, LEN as u64], 1)?,
-            floats,
-        ),
-        (
-            Problem::arg_max(DType::I64, &[130, 6], 0)?.select_last_index(true)?,
-            longs,
-        ),
-        (
-            Problem::reduce_max(DType::F16, &[5, 33], &[1])?,
-            bytemuck::cast_slice(&halves).to_vec(),
-        ),
-        (Problem::reduce_min(DType::I8, &[3, 40, 7], &[0, 2])?, bytes),
+        (rows, vec![floats]),
+        (columns, vec![longs]),
+        (packed, vec![halves]),
+        (scattered, vec![bytes(3 * 40 * 7)]),
+        (broadcast, vec![bytes(5 * 33), bytes(33)]),
     ])
 }
 
@@ -131,21 +139,30 @@ mod tests {
     use crate::{Class, NanPolicy};
 
     /// What a driver makes of a problem.
-    type Driver = fn(&Problem, &[u8]) -> Vec<Vec<u8>>;
+    type Driver = fn(&Problem, &[&[u8]]) -> Vec<Vec<u8>>;
 
-    fn right(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
-        reference::evaluate(problem, &[input]).expect("a question")
+    fn right(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
+        reference::evaluate(problem, inputs).expect("a question")
     }
 
-    /// Right, but for another input: every element, as bits at the low end, and its position.
-    fn on(problem: &Problem, input: &[u8], change: impl Fn(u64, usize) -> u64) -> Vec<Vec<u8>> {
+    /// Right, but for other inputs: every element, as bits at the low end, and its position.
+    fn on(problem: &Problem, inputs: &[&[u8]], change: impl Fn(u64, usize) -> u64) -> Vec<Vec<u8>> {
         let size = problem.dtype().size() as usize;
-        let changed = input.chunks(size).enumerate().flat_map(|(i, element)| {
-            let mut wide = [0; 8];
-            wide[..size].copy_from_slice(element);
-            change(u64::from_le_bytes(wide), i).to_le_bytes()[..size].to_vec()
-        });
-        right(problem, &changed.collect::<Vec<u8>>())
+        let changed = |input: &&[u8]| {
+            let elements = input.chunks(size).map(word).enumerate();
+            let changed = elements.map(|(at, bits)| change(bits, at).to_le_bytes());
+            changed.flat_map(|bytes| bytes[..size].to_vec()).collect()
+        };
+        let inputs: Vec<Vec<u8>> = inputs.iter().map(changed).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        right(problem, &inputs)
+    }
+
+    /// The bits of an element.
+    fn word(element: &[u8]) -> u64 {
+        let mut wide = [0; 8];
+        wide[..element.len()].copy_from_slice(element);
+        u64::from_le_bytes(wide)
     }
 
     fn is(problem: &Problem, class: Class, size: u64) -> bool {
@@ -175,6 +192,7 @@ mod tests {
             let (dtype, shape, axes) = (p.dtype(), &p.inputs()[0], p.reduced());
             let axes: Vec<i64> = (0..).zip(axes).filter(|a| *a.1).map(|a| a.0).collect();
             let other = match (p.op().is_index(), p.op().is_max()) {
+                _ if p.op().is_elementwise() => Problem::min(dtype, p.inputs()),
                 (true, true) => Problem::arg_min(dtype, shape, axes[0]),
                 (true, false) => Problem::arg_max(dtype, shape, axes[0]),
                 (false, true) => Problem::reduce_min(dtype, shape, &axes),
@@ -226,18 +244,20 @@ mod tests {
             let rounded = |e: u64| (e as i64 as f64) as i64 as u64;
             on(p, i, |e, _| if is_i64(p) { rounded(e) } else { e })
         }),
-        (
-            "unpacks the first element of a word for all of it",
-            |p, i| {
-                let size = p.dtype().size() as usize;
-                let first = |at: usize| {
-                    let mut wide = [0; 8];
-                    wide[..size].copy_from_slice(&i[at * size / 4 * 4..][..size]);
-                    u64::from_le_bytes(wide)
-                };
-                on(p, i, |e, at| if size < 4 { first(at) } else { e })
-            },
-        ),
+        ("unpacks a word's first element for all of it", |p, i| {
+            let size = p.dtype().size() as usize;
+            let first = |at: usize| word(&i[0][at * size / 4 * 4..][..size]);
+            let packed = size < 4 && i.len() == 1;
+            on(p, i, |e, at| if packed { first(at) } else { e })
+        }),
+        ("does not walk along a broadcast input", |p, i| match i {
+            [whole, row] => right(p, &[whole, &vec![row[0]; row.len()]]),
+            _ => right(p, i),
+        }),
+        ("takes the first of several inputs", |p, i| match i {
+            [whole, row] => right(p, &[whole, &vec![0; row.len()]]),
+            _ => right(p, i),
+        }),
         ("takes 8 bits as unsigned", |p, i| {
             on(
                 p,
@@ -258,8 +278,9 @@ mod tests {
     ];
 
     fn asked(driver: Driver) -> Result<(), Error> {
-        for (problem, input) in questions()? {
-            judge("a driver", &problem, &input, &driver(&problem, &input))?;
+        for (problem, inputs) in questions()? {
+            let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+            judge("a driver", &problem, &inputs, &driver(&problem, &inputs))?;
         }
         Ok(())
     }

@@ -405,18 +405,65 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
 }
 
 #[test]
-fn a_tensor_above_the_largest_buffer_is_an_error_with_numbers() {
-    let reducer = reducer();
-    let limit = reducer.device().limits().max_buffer_size;
-    let n = limit / 4 + 1;
-    let reduction = prepared(&reducer, Problem::reduce_min(DType::F32, &[0, n], &[0]));
-    match reduction.run_bytes_blocking(&[&[]]) {
+fn a_tensor_above_the_largest_buffer_takes_several_and_scratch_is_an_error_with_numbers() {
+    let limit = 16 << 20;
+    let reducer = reducer_with(wgpu::Limits {
+        max_buffer_size: limit,
+        max_storage_buffer_binding_size: limit,
+        ..Default::default()
+    });
+    let run = |problem, bytes: u64| {
+        prepared(&reducer, problem).run_bytes_blocking(&[&vec![0; bytes as usize]])
+    };
+    let n = limit / 8 + 5;
+    let copied = run(Problem::min(DType::F64, &[[n]]), 8 * n).expect("a run");
+    assert_eq!(copied[0].len() as u64, 8 * n);
+    // Between its steps lie 16 bytes for each.
+    let n = limit / 16 + 1;
+    let scattered = Problem::reduce_min(DType::F64, &[2, n, 3], &[0, 2]);
+    match run(scattered, 48 * n) {
         Err(Error::Limit {
             what,
             needed,
             limit: most,
-        }) => assert_eq!((what, needed, most), ("a buffer", limit + 16, limit)),
+        }) => assert_eq!((what, needed, most), ("a buffer", 16 * n, limit)),
         other => panic!("{:?}", other.map(drop)),
+    }
+}
+
+/// Slices of one tensor that do not fit together.
+#[test]
+fn pieces_that_make_no_tensor_are_refused() {
+    let reducer = reducer();
+    let problem = Problem::reduce_min(DType::F32, &[4, 4], &[1]);
+    let reduction = prepared(&reducer, problem);
+    let [a, b, c] = [64, 64, 64].map(|size| buffer(&reducer, size));
+    let bind = |inputs: &[wgpu::BufferSlice<'_>], outputs: &[wgpu::BufferSlice<'_>]| {
+        let bound = reduction.bind(Buffers {
+            inputs: &[inputs.into()],
+            outputs: &[outputs.into()],
+            scratch: None,
+        });
+        bound.map(drop).map_err(|e| e.to_string())
+    };
+    let whole = [a.slice(..40), b.slice(16..40)];
+    assert_eq!(bind(&whole, &[c.slice(..8), c.slice(8..16)]), Ok(()));
+    let error = |done: Result<(), String>| done.expect_err("no tensor");
+    let short = error(bind(&[a.slice(..40), b.slice(..20)], &[c.slice(..)]));
+    assert_eq!(short, "input 0 is bound to 60 bytes where 64 are needed");
+    let none = error(bind(&[], &[c.slice(..)]));
+    assert_eq!(none, "input 0 is bound to 0 bytes where 64 are needed");
+    let inside = error(bind(&[a.slice(..42), b.slice(..24)], &[c.slice(..)]));
+    assert_eq!(
+        inside,
+        "input 0 goes on in another buffer at byte 42, inside an element of 4 bytes"
+    );
+    let odd = error(bind(&[a.slice(..40), b.slice(2..26)], &[c.slice(..)]));
+    assert!(odd.contains("input 0 begins at byte 2"), "{odd}");
+    let overlapping = error(bind(&whole, &[c.slice(..8), c.slice(4..12)]));
+    let shared = error(bind(&whole, &[c.slice(..8), b.slice(..8)]));
+    for aliased in [overlapping, shared] {
+        assert!(aliased.starts_with("output 0 shares"), "{aliased}");
     }
 }
 

@@ -654,18 +654,23 @@ fn after(folder: &Folder, said: &str, line: &str) -> Command {
 fn a_file_that_grows_too_large_leaves_what_was_there() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
+    // More than the memory that is given: it is streamed.
+    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");
-    let line = "min in.npy -o out.npy --device cpu --quiet";
-    let output = after(&folder, "ulimit -f 1", line).output().unwrap();
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(
-        stderr.starts_with("error: out.npy: cannot be written: "),
-        "{stderr}"
-    );
-    assert_eq!(stderr.lines().count(), 1, "{stderr}");
-    assert_eq!(folder.read("out.npy"), b"precious");
-    assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+    for line in [
+        "min in.npy -o out.npy --device cpu --quiet",
+        "min large.npy -o out.npy --memory 1 --device cpu --quiet",
+    ] {
+        let output = after(&folder, "ulimit -f 1", line).output().unwrap();
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let words = "error: out.npy: cannot be written: ";
+        assert!(stderr.starts_with(words), "{line}: {stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
+        assert_eq!(folder.read("out.npy"), b"precious");
+        assert_eq!(folder.names(), ["in.npy", "large.npy", "out.npy"]);
+    }
 }
 
 /// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
@@ -733,10 +738,11 @@ fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
 #[test]
 fn a_signal_that_was_ignored_before_stays_ignored() {
     let folder = Folder::new();
-    let child = halfway(&folder, "trap '' HUP INT");
+    let mut child = halfway(&folder, "trap '' HUP INT");
     signal(&child, "HUP");
     signal(&child, "INT");
     std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None, "a signal ended it");
     assert_eq!(parts(&folder.read("pipe")).1, 1f32.to_le_bytes());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -762,7 +768,7 @@ fn the_example_of_every_command_runs() {
     folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
     case(&folder, "cases/argmin", "ArgMin", 1);
     let commands = commands(&folder);
-    assert_eq!(commands.len(), 12, "{commands:?}");
+    assert_eq!(commands.len(), 14, "{commands:?}");
     for command in commands {
         let help = folder.cpu(&format!("{command} --help"));
         let example = help.split("Example:\n  wgreduce ").nth(1).expect(&command);

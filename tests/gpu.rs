@@ -12,14 +12,14 @@ mod golden;
 mod sessions;
 
 use catalogue::{Case, catalogue};
-use common::{Bits, cuts, differs, part, tensor};
+use common::{Bits, cuts, differs, differs_in_pieces, part, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::sync::Mutex;
 use std::time::Duration;
-use wgreduce::wgpu::{Backend, BufferDescriptor, BufferUsages};
+use wgreduce::wgpu::{Backend, BufferDescriptor, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
-    AdapterChoice, Buffers, DType, Error, Family, IndexType, NanPolicy, Op, Partial, Plan, Problem,
-    ProblemError, Reducer, Reduction, Tuning, adapters_blocking,
+    AdapterChoice, Buffers, Cuts, DType, Error, Family, IndexType, NanPolicy, Op, Partial, Plan,
+    Problem, ProblemError, Reducer, Reduction, Tuning, adapters_blocking,
 };
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
@@ -44,6 +44,8 @@ const SUBJECTS: &[Subject] = &[
     ("empty_and_degenerate_shapes", degenerate),
     ("buffers_of_foreign_size_and_offset", foreign),
     ("run_from_host_data", host),
+    ("tensors_of_several_buffers", several_buffers),
+    ("more_than_2_to_the_32_elements", beyond_32_bits),
     ("shards_merge_to_the_whole", shards),
     ("streams_equal_the_reference", streams),
     ("golden_cases", golden_cases),
@@ -56,6 +58,7 @@ const SUBJECTS: &[Subject] = &[
     ("arrays_as_they_lie", sessions::arrays),
     ("a_run_that_takes_too_long", late),
     ("a_device_that_is_lost", lost),
+    ("several_devices_of_one_adapter_at_once", several),
 ];
 
 fn main() {
@@ -105,7 +108,7 @@ fn opened(index: usize) -> Result<Reducer, wgreduce::Error> {
     Ok(reducer)
 }
 
-/// The six ways to reduce a dimension.
+/// The ways to reduce a dimension.
 fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
     Ok(vec![
         Problem::arg_min(dtype, shape, axis)?,
@@ -114,10 +117,13 @@ fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, Prob
         Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
         Problem::reduce_min(dtype, shape, &[axis])?,
         Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
+        Problem::arg_max_abs(dtype, shape, axis)?,
+        Problem::arg_max_abs(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::reduce_max_abs(dtype, shape, &[axis])?,
     ])
 }
 
-/// Checks all six ways over a `[outer, len, inner]` tensor.
+/// Checks all ways over a `[outer, len, inner]` tensor.
 fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], seed: u64) -> Result<(), Failed> {
     let input = tensor(dtype, shape, seed);
     for problem in variants(dtype, &shape, 1)? {
@@ -264,8 +270,10 @@ fn tiny_limits(reducer: &Reducer) -> Result<(), Failed> {
                 check(&reducer, dtype, shape, 3)?;
             }
             let input = tensor(dtype, [2, 30, 3], 4);
-            let problem = Problem::arg_max(dtype, &[2, 30, 3], 1)?.with_values(true)?;
-            same(&reducer, &problem, &[&input], dtype.size())?;
+            for new in [Problem::arg_max, Problem::arg_max_abs] {
+                let problem = new(dtype, &[2, 30, 3], 1)?.with_values(true)?;
+                same(&reducer, &problem, &[&input], dtype.size())?;
+            }
             let small = tensor(dtype, [2, 1, 3], 5);
             for shapes in [vec![[2, 30, 3], [2, 30, 3]], vec![[2, 30, 3], [2, 1, 3]]] {
                 let other = if shapes[1] == shapes[0] {
@@ -337,6 +345,8 @@ fn scattered(reducer: &Reducer) -> Result<(), Failed> {
                     let max = Problem::reduce_max(dtype, shape, axes)?.keepdims(keepdims)?;
                     same(reducer, &min.nan(nan), &[input], 0)?;
                     same(reducer, &max.nan(nan), &[input], 0)?;
+                    let abs = Problem::reduce_max_abs(dtype, shape, axes)?.keepdims(keepdims)?;
+                    same(reducer, &abs.nan(nan), &[input], 0)?;
                 }
             }
         }
@@ -506,6 +516,7 @@ fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemErr
             all.push(last.with_values(true)?.index_type(IndexType::I32)?);
         }
         all.extend(Problem::reduce_max(dtype, shape, &[axis, 0]));
+        all.extend(Problem::reduce_max_abs(dtype, shape, &[axis, 0]));
     }
     Ok(all)
 }
@@ -674,8 +685,10 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
                 };
                 let problem = plain.strided(0, view.1, view.2)?;
                 fused(reducer, &problem, axis, &data, dtype.size())?;
-                streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
-                    .map_err(|e| format!("{problem}: {e}"))?;
+                if dtype == DType::F16 {
+                    streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
+                        .map_err(|e| format!("{problem}: {e}"))?;
+                }
             }
         }
     }
@@ -834,6 +847,174 @@ fn host(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Inputs and outputs in buffers that end anywhere, of any operator and type.
+fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(3);
+    let mut cut = |n: u64, vecs: u64| -> Vec<u64> {
+        let mut cuts = cuts(n.max(1), 1 + bits.next() % 4, &mut bits);
+        cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
+        cuts.dedup();
+        cuts.retain(|&c| c > 0 && c < n);
+        cuts
+    };
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        let mut problems = Vec::new();
+        let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
+        for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
+            problems.extend(variants(dtype, &shape, 1)?);
+            let fused = Problem::arg_max(dtype, &shape, 1)?;
+            problems.push(fused.select_last_index(t % 2 == 0)?.with_values(true)?);
+        }
+        problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
+        problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
+        problems.push(Problem::max(dtype, &[&[500u64][..]])?);
+        let wide: &[u64] = &[24, 32];
+        for with in [&[24, 32][..], &[32], &[24, 1], &[]] {
+            problems.push(Problem::min(dtype, &[wide, with, wide])?);
+        }
+        for (i, problem) in problems.into_iter().enumerate() {
+            let elements = |shape: &Vec<u64>| shape.iter().product::<u64>();
+            let inputs = problem.inputs().iter().enumerate();
+            let inputs = inputs.map(|(i, s)| tensor(dtype, [elements(s), 1, 1], i as u64));
+            let inputs: Vec<Vec<u8>> = inputs.collect();
+            let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+            // Every third with whole vec4 only, which take other kernels.
+            let (vecs, offset) = if i % 3 == 0 {
+                (16, 48)
+            } else {
+                (1, 8 * (i as u64 % 5))
+            };
+            let written = problem.outputs();
+            let cuts = Cuts {
+                inputs: problem
+                    .inputs()
+                    .iter()
+                    .map(|s| cut(elements(s), vecs))
+                    .collect(),
+                outputs: written
+                    .iter()
+                    .map(|o| cut(elements(&o.shape), vecs))
+                    .collect(),
+            };
+            let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
+            let reducer = [reducer, &small][i % 2];
+            if let Some(e) = differs_in_pieces(reducer, &problem, &inputs, &cuts, offset) {
+                return Err(e.into());
+            }
+            // From the host, with buffers no larger than this.
+            let mut caps = reducer.caps().clone();
+            caps.buffer_bytes = 272;
+            let reduction = reducer.with_caps(caps).prepare(&problem)?;
+            let outputs = reduction.run_bytes_blocking(&inputs);
+            let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
+            wgreduce::reference::verify(&problem, &inputs, &outputs)
+                .map_err(|e| format!("{problem} from the host: {e}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A tensor of 2^32 + 3 elements in many pieces, all but three of them the same small buffer:
+/// extremes and ties at both ends, so that only an index of 64 bits tells them apart.
+fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
+    let n = (1u64 << 32) + 3;
+    // As large as bindings and the driver allow, and some elements at either end.
+    let piece = reducer.caps().binding_bytes.min(1 << 27) - 1024;
+    let end = 64;
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let buffer = |size: u64, fill: u8, changed: &[(u64, u8)]| {
+        let buffer = reducer.device().create_buffer(&BufferDescriptor {
+            label: None,
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
+        let mut bytes = vec![fill; size as usize];
+        changed
+            .iter()
+            .for_each(|&(at, byte)| bytes[at as usize] = byte);
+        for (i, chunk) in bytes.chunks(1 << 24).enumerate() {
+            reducer
+                .queue()
+                .write_buffer(&buffer, (i << 24) as u64, chunk);
+        }
+        buffer
+    };
+    // Least at 2 and n - 1, greatest at 1 and n - 2.
+    let rest = (n - end) % piece;
+    let first = buffer(end, 100, &[(1, 200), (2, 7)]);
+    let same = buffer(piece, 100, &[]);
+    let size = rest.next_multiple_of(4);
+    let last = buffer(size, 100, &[(rest - 2, 200), (rest - 1, 7)]);
+    let mut slices = vec![first.slice(..)];
+    slices.extend((0..(n - end) / piece).map(|_| same.slice(..)));
+    slices.push(last.slice(..rest));
+    let index = |last| -> Result<[Problem; 2], ProblemError> {
+        Ok([
+            Problem::arg_min(DType::U8, &[n], 0)?
+                .select_last_index(last)?
+                .with_values(true)?,
+            Problem::arg_max(DType::U8, &[n], 0)?
+                .select_last_index(last)?
+                .with_values(true)?,
+        ])
+    };
+    let [first_min, first_max] = index(false)?;
+    let [last_min, last_max] = index(true)?;
+    for (problem, winner, value) in [
+        (first_min, 2, 7),
+        (first_max, 1, 200),
+        (last_min, n - 1, 7),
+        (last_max, n - 2, 200u8),
+    ] {
+        let reduction = reducer.prepare(&problem)?;
+        let result = winner_of(reducer, &reduction, &slices)?;
+        if result != (winner, value) {
+            return Err(format!("{problem}: {result:?}, not {winner} and {value}").into());
+        }
+    }
+    Ok(())
+}
+
+/// The index and the value of a reduction of one output.
+fn winner_of(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    slices: &[BufferSlice<'_>],
+) -> Result<(u64, u8), Failed> {
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let [index, value] = [usage; 2].map(|usage| sixteen(reducer, usage));
+    let back = sixteen(reducer, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+    let bound = reduction.bind(Buffers {
+        inputs: &[slices.into()],
+        outputs: &[index.slice(..).into(), value.slice(..).into()],
+        scratch: None,
+    })?;
+    let (device, queue) = (reducer.device(), reducer.queue());
+    for part in 0..bound.parts() {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        bound.encode_part(part, &mut encoder);
+        queue.submit([encoder.finish()]);
+    }
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(&index, 0, &back, 0, 8);
+    encoder.copy_buffer_to_buffer(&value, 0, &back, 8, 8);
+    encoder.map_buffer_on_submit(&back, MapMode::Read, .., |r| r.expect("mapped"));
+    queue.submit([encoder.finish()]);
+    device.poll(PollType::wait_indefinitely())?;
+    let bytes = back.slice(..).get_mapped_range()?;
+    Ok((bytemuck::pod_read_unaligned(&bytes[..8]), bytes[8]))
+}
+
+fn sixteen(reducer: &Reducer, usage: BufferUsages) -> wgreduce::wgpu::Buffer {
+    reducer.device().create_buffer(&BufferDescriptor {
+        label: None,
+        size: 16,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
 /// Parts cut by chance, reduced by the device or by the reference and merged in any order.
 fn shards(reducer: &Reducer) -> Result<(), Failed> {
     let mut bits = Bits::new(7);
@@ -899,8 +1080,10 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
     let resized = match problem.op() {
         Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
         Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shape, 1),
         Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
-        _ => Problem::reduce_max(dtype, &shape, &[1]),
+        Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
+        _ => Problem::reduce_max_abs(dtype, &shape, &[1]),
     }?;
     let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
     if !problem.op().is_index() {
@@ -923,6 +1106,8 @@ fn streams(reducer: &Reducer) -> Result<(), Failed> {
         let scattered = [12u64, 5, 9];
         problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
         problems.push(Problem::reduce_max(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &scattered, &[0, 2])?);
         problems.push(Problem::max(dtype, &[&[900u64][..]])?);
         let wide: &[u64] = &[30, 40];
         for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
@@ -1134,22 +1319,50 @@ fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
     Ok(())
 }
 
+/// The adapter's place in the list.
+fn index_of(reducer: &Reducer) -> Result<usize, Failed> {
+    let info = reducer.adapter_info();
+    let adapters = adapters_blocking()?;
+    let same = |a: &&wgreduce::Adapter| a.info.name == info.name && a.info.backend == info.backend;
+    let found = adapters.iter().find(same);
+    Ok(found.ok_or("the adapter is gone")?.index)
+}
+
+/// Opened, used and dropped by threads that know nothing of each other.
+fn several(reducer: &Reducer) -> Result<(), Failed> {
+    let index = index_of(reducer)?;
+    let input = ramp(DType::U8, 100_000);
+    let problem = Problem::arg_max(DType::U8, &[100, 1000], 1)?;
+    let work = || -> Result<(), String> {
+        for _ in 0..5 {
+            let choice = AdapterChoice::Index(index);
+            let reducer = Reducer::open_blocking(&choice).map_err(|e| e.to_string())?;
+            let reduction = reducer.prepare(&problem).map_err(|e| e.to_string())?;
+            for _ in 0..10 {
+                let outputs = pollster::block_on(reduction.run_bytes(&[&input]));
+                let outputs = outputs.map_err(|e| e.to_string())?;
+                let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
+                verified.map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
+
 /// Losing a device loses its runs, and nothing else: another one on the same adapter works.
 fn lost(reducer: &Reducer) -> Result<(), Failed> {
     let n = 1 << 24;
     let input = ramp(DType::U8, n);
     let problem = Problem::arg_max(DType::U8, &[n], 0)?;
     let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-    let name = &reducer.adapter_info().name;
-    let adapters = adapters_blocking()?;
-    let same = |a: &&wgreduce::Adapter| {
-        a.info.name == *name && a.info.backend == reducer.adapter_info().backend
-    };
-    let index = adapters
-        .iter()
-        .find(same)
-        .ok_or("the adapter is gone")?
-        .index;
+    let index = index_of(reducer)?;
     for wait in [0, 1, 5, 20] {
         let doomed = Reducer::open_blocking(&AdapterChoice::Index(index))?;
         let reduction = doomed.prepare(&problem)?;

@@ -4,7 +4,7 @@ mod seeds;
 
 pub use seeds::*;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{Buffers, Problem, Reducer, reference};
+use wgreduce::{Buffers, Cuts, Problem, Reducer, reference};
 
 /// What outputs are filled with before a run, and what stands round them.
 const POISON: u8 = 0xa5;
@@ -88,6 +88,91 @@ fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
         usage,
         mapped_at_creation: false,
     })
+}
+
+/// [`differs`] with tensors of several buffers, each of which begins `offset` bytes in.
+pub fn differs_in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    cuts: &Cuts,
+    offset: u64,
+) -> Option<String> {
+    match run_in_pieces(reducer, problem, inputs, cuts, offset) {
+        Ok(outputs) => reference::verify(problem, inputs, &outputs)
+            .err()
+            .map(|difference| format!("{problem} cut at {cuts:?}: {difference}")),
+        Err(e) => Some(format!("{problem} cut at {cuts:?}: {e}")),
+    }
+}
+
+/// The byte ranges between cuts of a tensor.
+fn ranges(cuts: &[Vec<u64>], i: usize, size: u64, bytes: u64) -> Vec<std::ops::Range<u64>> {
+    let cuts = cuts.get(i).into_iter().flatten().map(|c| c * size);
+    let ends: Vec<u64> = [0].into_iter().chain(cuts).chain([bytes]).collect();
+    ends.windows(2).map(|w| w[0]..w[1]).collect()
+}
+
+fn run_in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    cuts: &Cuts,
+    offset: u64,
+) -> Result<Vec<Vec<u8>>, String> {
+    let guarded = |range: std::ops::Range<u64>| {
+        Guarded::new(reducer, offset, range.end - range.start, offset.max(8))
+    };
+    let source = |(i, data): (usize, &&[u8])| {
+        let ranges = ranges(&cuts.inputs, i, problem.dtype().size(), data.len() as u64);
+        let source = |range: std::ops::Range<u64>| {
+            let source = guarded(range.clone());
+            let mut bytes = vec![POISON; offset as usize];
+            bytes.extend_from_slice(&data[range.start as usize..range.end as usize]);
+            bytes.resize(source.buffer.size() as usize, POISON);
+            reducer.queue().write_buffer(&source.buffer, 0, &bytes);
+            source
+        };
+        ranges.into_iter().map(source).collect::<Vec<_>>()
+    };
+    let sources: Vec<Vec<Guarded>> = inputs.iter().enumerate().map(source).collect();
+    let target = |(i, o): (usize, wgreduce::Output)| {
+        let ranges = ranges(&cuts.outputs, i, o.dtype.size(), o.bytes());
+        ranges.into_iter().map(guarded).collect::<Vec<_>>()
+    };
+    let outputs = problem.outputs().into_iter().enumerate();
+    let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
+    let reduction = reducer.prepare(problem).map_err(|e| e.to_string())?;
+    let (ins, outs) = (slices_of(&sources), slices_of(&targets));
+    let bound = reduction.bind(Buffers {
+        inputs: &ins.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+        outputs: &outs.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+        scratch: None,
+    });
+    let bound = bound.map_err(|e| e.to_string())?;
+    let device = reducer.device();
+    let mut encoder = device.create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    // Again, with what the first run left in records.
+    bound.encode(&mut encoder);
+    let all = targets.iter().flatten();
+    all.for_each(|guarded| guarded.read_back(&mut encoder));
+    reducer.queue().submit([encoder.finish()]);
+    device
+        .poll(wgpu::PollType::wait_indefinitely())
+        .expect("polled");
+    let whole = |pieces: &Vec<Guarded>| {
+        let contents = pieces.iter().map(Guarded::contents);
+        Ok(contents.collect::<Result<Vec<_>, _>>()?.concat())
+    };
+    targets.iter().map(whole).collect()
+}
+
+fn slices_of(tensors: &[Vec<Guarded>]) -> Vec<Vec<BufferSlice<'_>>> {
+    let slices = tensors.iter();
+    slices
+        .map(|pieces| pieces.iter().map(Guarded::slice).collect())
+        .collect()
 }
 
 fn run_bound(

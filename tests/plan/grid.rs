@@ -192,7 +192,10 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
-    let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, Family::ShortRows | Family::ZipVecs);
+    let vecs = |p: &wgreduce::Pass| {
+        use Family::{ExtremeColumns, ShortRows, ZipVecs};
+        matches!(p.kernel.family, ShortRows | ZipVecs | ExtremeColumns)
+    };
     let aligned = plan.passes().iter().any(vecs);
     let truth = Truth::new(problem);
     for step in steps {
@@ -394,7 +397,7 @@ pub fn any_limits() -> impl Strategy<Value = Caps> {
     )
 }
 
-fn any_problem() -> impl Strategy<Value = Problem> {
+pub fn any_problem() -> impl Strategy<Value = Problem> {
     let dim = prop_oneof![4 => 1u64..9, 1 => 9u64..70, 1 => Just(1)];
     let dims = prop::collection::vec(dim, 0..5);
     let size = prop::sample::select(DType::ALL.to_vec());
@@ -430,7 +433,7 @@ proptest! {
 }
 
 /// Min and Max of up to twelve inputs that broadcast, of up to eleven dimensions.
-fn any_zip() -> impl Strategy<Value = Problem> {
+pub fn any_zip() -> impl Strategy<Value = Problem> {
     let size = prop::sample::select(vec![1u64, 2, 2, 3, 4, 5, 7, 8, 16, 33, 64]);
     let some = prop::collection::vec(size, 0..6);
     let many = prop::collection::vec(1u64..4, 6..12);

@@ -8,7 +8,8 @@
 
 use std::collections::HashSet;
 use wgreduce::{
-    Caps, DType, Family, Keys, MAX_ITERATIONS, Op, Out, Params, Pass, Plan, Problem, Slot, View,
+    Caps, Cuts, DType, Family, Keys, MAX_ITERATIONS, Op, Order, Out, Params, Pass, Plan, Problem,
+    Slot, View,
 };
 
 pub type Check<T = ()> = Result<T, String>;
@@ -209,6 +210,7 @@ pub struct Machine<'a> {
     plan: &'a Plan,
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
+    cuts: &'a Cuts,
     /// Of the first output, or of all four of the extremes.
     results: Vec<Vec<Option<Cell>>>,
     /// How often each place of each output's segment is looked up for its value.
@@ -229,6 +231,25 @@ pub fn run(
     passes: &[Pass],
     shift: [u64; 2],
 ) -> Check {
+    run_in_pieces(
+        problem,
+        truth,
+        caps,
+        (plan, passes),
+        shift,
+        &Cuts::default(),
+    )
+}
+
+/// Runs passes on tensors of several buffers, all of which begin at `shift`.
+pub fn run_in_pieces(
+    problem: &Problem,
+    truth: &Truth,
+    caps: &Caps,
+    (plan, passes): (&Plan, &[Pass]),
+    shift: [u64; 2],
+    cuts: &Cuts,
+) -> Check {
     let size = problem.dtype().size();
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
@@ -242,6 +263,7 @@ pub fn run(
         caps,
         plan,
         shift,
+        cuts,
     };
     for (i, pass) in passes.iter().enumerate() {
         let done = Run::new(&mut machine, pass).and_then(|mut run| run.dispatch());
@@ -311,20 +333,25 @@ impl Machine<'_> {
         } = view;
         // Foreign buffers end with the tensor, in whole words; the library's own in whole vec4.
         let outputs = self.problem.outputs();
-        let (before, whole, size) = match slot {
+        let piece = |cuts: &[Vec<u64>], i: usize, size: u64, whole: u64, shift: u64| {
+            let cuts = cuts.get(i).map_or(&[][..], Vec::as_slice);
+            let at = cuts.partition_point(|&c| c * size <= offset);
+            let start = if at == 0 { 0 } else { cuts[at - 1] * size };
+            let end = cuts.get(at).map_or(whole, |c| c * size);
+            (shift, start, end, (shift + end - start).next_multiple_of(4))
+        };
+        let (before, start, whole, size) = match slot {
             Slot::Input(i) => {
-                let whole = self.problem.input_bytes(i);
-                let size = (self.shift[0] + whole).next_multiple_of(4);
-                (self.shift[0], whole, size)
+                let (size, whole) = (self.problem.dtype().size(), self.problem.input_bytes(i));
+                piece(&self.cuts.inputs, i, size, whole, self.shift[0])
             }
             Slot::Output(i) => {
-                let whole = outputs[i].bytes();
-                let size = (self.shift[1] + whole).next_multiple_of(4);
-                (self.shift[1], whole, size)
+                let (size, whole) = (outputs[i].dtype.size(), outputs[i].bytes());
+                piece(&self.cuts.outputs, i, size, whole, self.shift[1])
             }
             scratch => {
                 let whole = self.plan.slot_bytes(scratch);
-                (0, whole, whole.next_multiple_of(16).max(16))
+                (0, 0, whole, whole.next_multiple_of(16).max(16))
             }
         };
         ensure!(
@@ -333,10 +360,10 @@ impl Machine<'_> {
         );
         ensure!(
             offset + bytes <= whole,
-            "{view:?} leaves a slot of {whole} bytes"
+            "{view:?} leaves a buffer that ends at byte {whole}"
         );
         let alignment = self.caps.offset_alignment;
-        let begin = before + offset;
+        let begin = before + offset - start;
         let mut at = begin / alignment * alignment;
         if begin + bytes - at < 16 && at >= alignment {
             at -= alignment;
@@ -387,8 +414,8 @@ impl Machine<'_> {
 
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
-    use Family::{Extremes, Strided, StridedGather};
-    matches!(pass.kernel.family, Strided | StridedGather | Extremes)
+    use Family::{Strided, StridedGather};
+    matches!(pass.kernel.family, Strided | StridedGather) || pass.kernel.is_extremes()
 }
 
 /// Whether both extremes are found at once.
@@ -400,7 +427,7 @@ pub fn fused(problem: &Problem) -> bool {
 fn order(problem: &Problem, pass: &Pass) -> Keys {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     if !fused(problem) {
-        return Keys::new(dtype, problem.op().is_max(), nan, problem.op().is_index());
+        return Keys::new(dtype, problem.op().order(), nan, problem.op().is_index());
     }
     // Truth values are searched as numbers.
     let ordered = match dtype {
@@ -408,10 +435,13 @@ fn order(problem: &Problem, pass: &Pass) -> Keys {
         other => other,
     };
     match (pass.kernel.family, pass.dst.slot) {
-        (Family::Finish, Slot::Output(i)) => Keys::new(ordered, i % 2 == 1, nan, i >= 2),
-        (Family::Extremes, _) => Keys::new(ordered, false, nan, true),
-        (Family::Strided, _) => Keys::new(dtype, false, nan, false),
-        _ => Keys::new(dtype, false, nan, true),
+        (Family::Finish, Slot::Output(i)) => {
+            let side = [Order::Least, Order::Greatest][i % 2];
+            Keys::new(ordered, side, nan, i >= 2)
+        }
+        _ if pass.kernel.is_extremes() => Keys::new(ordered, Order::Least, nan, true),
+        (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
+        _ => Keys::new(dtype, Order::Least, nan, true),
     }
 }
 
@@ -466,6 +496,8 @@ impl<'m, 'a> Run<'m, 'a> {
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"
         );
+        let truth = kernel.is_extremes() && problem.dtype() == DType::Bool;
+        ensure!(kernel.truth == truth, "truth values are misread");
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }

@@ -15,10 +15,15 @@ fn files() -> MutexGuard<'static, Vec<PathBuf>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a file that an interruption removes.
-pub fn created<T>(create: impl FnOnce() -> io::Result<(T, PathBuf)>) -> io::Result<T> {
+/// From now on, signals are what this module says, and a file that may grow no more is an error.
+pub fn watch() {
     #[cfg(unix)]
     unix::watch();
+}
+
+/// Makes a file that an interruption removes.
+pub fn created<T>(create: impl FnOnce() -> io::Result<(T, PathBuf)>) -> io::Result<T> {
+    watch();
     let mut files = files();
     let (file, path) = create()?;
     files.push(path);

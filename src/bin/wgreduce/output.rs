@@ -52,6 +52,7 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
 
 /// A file without a name, on the disk of `path`, for what will be written there.
 pub fn spool(path: &Path) -> Result<File, Failure> {
+    interrupt::watch();
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     // What is a device or a pipe needs no room beside it.
     let file = match fs::metadata(&place) {

@@ -49,7 +49,7 @@ pub fn run(
     let mut results = Vec::new();
     for (output, path) in outputs.iter().zip(paths) {
         results.push(match path {
-            Some(path) => Held::Spool(output::spool(path)?),
+            Some(path) => Held::Spool(path.clone(), output::spool(path)?),
             None if output.bytes() <= memory(common) / 4 => Held::Memory(Vec::new()),
             None => {
                 let bytes = output.bytes();
@@ -76,7 +76,7 @@ pub fn run(
     let targets = asked.filter_map(|((tensor, held), path)| {
         let path = path.as_deref()?;
         let content = match held {
-            Held::Spool(file) => Content::Spooled(tensor, fortran, file),
+            Held::Spool(_, file) => Content::Spooled(tensor, fortran, file),
             Held::Memory(data) => Content::Tensor(tensor, data),
         };
         Some(Target { path, content })
@@ -123,7 +123,7 @@ fn compute(
             stream.run(read, write)
         }
     };
-    done.map_err(|e| failure(e, inputs))?;
+    done.map_err(|e| failure(e, inputs, results))?;
     let time = milliseconds(start.elapsed());
     report.push(format!(
         "time: {time} for {bytes} bytes, read piece by piece"
@@ -163,7 +163,7 @@ fn check(
     let done = reference::evaluate_streamed(problem, counted(&bar, inputs), compare);
     match (difference, done) {
         (Some(difference), _) => Err(Failure::Check(difference)),
-        (None, done) => done.map_err(|e| failure(e, inputs)),
+        (None, done) => done.map_err(|e| failure(e, inputs, results)),
     }
 }
 
@@ -180,7 +180,8 @@ fn coordinates(mut element: u64, shape: &[u64]) -> Vec<u64> {
 /// A result that grows from its start to its end.
 enum Held {
     Memory(Vec<u8>),
-    Spool(File),
+    /// And what it is for.
+    Spool(PathBuf, File),
 }
 
 impl Held {
@@ -191,7 +192,7 @@ impl Held {
                 all.extend_from_slice(bytes);
                 Ok(())
             }
-            Held::Spool(file) => {
+            Held::Spool(_, file) => {
                 file.seek(SeekFrom::Start(at))?;
                 file.write_all(bytes)
             }
@@ -204,7 +205,7 @@ impl Held {
                 into.copy_from_slice(&all[at as usize..][..into.len()]);
                 Ok(())
             }
-            Held::Spool(file) => {
+            Held::Spool(_, file) => {
                 file.seek(SeekFrom::Start(at))?;
                 file.read_exact(into)
             }
@@ -235,14 +236,15 @@ fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
 }
 
 /// A failure that names the file.
-fn failure(error: Error, inputs: &Inputs<'_>) -> Failure {
+fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
     match error {
         Error::Source { input, error, .. } => {
             Failure::file(inputs[input].0, format_args!("cannot be read: {error}"))
         }
-        Error::Sink { error, .. } => {
-            Failure::Request(format!("the result cannot be written: {error}"))
-        }
+        Error::Sink { output, error, .. } => match &results[output] {
+            Held::Spool(path, _) => Failure::file(path, format_args!("cannot be written: {error}")),
+            Held::Memory(_) => Failure::Request(error.to_string()),
+        },
         error => error.into(),
     }
 }

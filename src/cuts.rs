@@ -1,0 +1,262 @@
+//! Tensors of several buffers: what a dispatch sees is cut where a buffer ends.
+//!
+//! Knows boxes and where buffers end; which boxes there are, and how each is mapped, the schedule
+//! decides.
+
+use crate::schedule::{Box3, Group};
+use std::ops::Range;
+
+/// Where tensors go on in another buffer: for each input and each output the elements, counted
+/// from the tensor's start, that are the first of a buffer; 0 is none of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cuts {
+    /// By input; inputs that are missing here have one buffer.
+    pub inputs: Vec<Vec<u64>>,
+    /// By output; likewise.
+    pub outputs: Vec<Vec<u64>>,
+}
+
+impl Cuts {
+    /// Whether every tensor has one buffer.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inputs.iter().chain(&self.outputs).all(Vec::is_empty)
+    }
+
+    /// Where an input goes on.
+    pub(crate) fn input(&self, i: usize) -> &[u64] {
+        self.inputs.get(i).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where any output goes on: outputs are written together.
+    pub(crate) fn outputs(&self) -> Vec<u64> {
+        sorted(self.outputs.iter().flatten().copied())
+    }
+}
+
+/// The cuts strictly inside a range.
+pub(crate) fn inside(cuts: &[u64], range: &Range<u64>) -> impl Iterator<Item = u64> {
+    let (begin, end) = (range.start, range.end);
+    let first = cuts.partition_point(|&c| c <= begin);
+    cuts[first..].iter().copied().take_while(move |&c| c < end)
+}
+
+/// A range in parts, each without a cut inside.
+pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
+    let mut begin = range.start;
+    let ends = inside(cuts, &range).chain([range.end]);
+    let run = |end| std::mem::replace(&mut begin, end)..end;
+    ends.map(run).collect()
+}
+
+/// Cuts groups so that no box reaches across a cut of its input, counted from the step's first
+/// element, and no run of outputs across one of the outputs. A group that is cut has `most`
+/// outputs at most: they go through records.
+pub(crate) fn cut(groups: Vec<Group>, input: &[u64], outputs: &[u64], most: u64) -> Vec<Group> {
+    let cuts = Ends {
+        input,
+        outputs,
+        most,
+    };
+    let mut all = Vec::new();
+    for group in groups {
+        match &group.boxes[..] {
+            [one] if one.outer > 1 => cuts.matrices(one, &mut all),
+            boxes => cuts.segments(boxes, &mut all),
+        }
+    }
+    all
+}
+
+/// Where the tensors of a step are cut.
+struct Ends<'a> {
+    input: &'a [u64],
+    outputs: &'a [u64],
+    most: u64,
+}
+
+impl Ends<'_> {
+    /// Cuts a box of several matrices between them; those that a cut goes through are cut alone.
+    fn matrices(&self, b: &Box3, all: &mut Vec<Group>) {
+        let matrix = b.len * b.inner;
+        let elements = b.at..b.at + b.outer * matrix;
+        let results = b.out..b.out + b.outer * b.inner;
+        // The matrix that a cut goes through or, between two, the second.
+        let points = |p: u64, begin: u64, size: u64| {
+            let through = !(p - begin).is_multiple_of(size);
+            [(p - begin) / size, (p - begin) / size + u64::from(through)]
+        };
+        let read = inside(self.input, &elements).flat_map(|p| points(p, b.at, matrix));
+        let written = inside(self.outputs, &results).flat_map(|p| points(p, b.out, b.inner));
+        for run in runs(&sorted(read.chain(written)), 0..b.outer) {
+            let part = Box3 {
+                at: b.at + run.start * matrix,
+                out: b.out + run.start * b.inner,
+                outer: run.end - run.start,
+                ..*b
+            };
+            self.segments(&[part], all);
+        }
+    }
+
+    /// Cuts boxes that share their outputs. A row that a cut goes through becomes boxes of parts
+    /// of it, which join the others; where every row is such a one, or there are too many outputs,
+    /// those are cut as well.
+    fn segments(&self, boxes: &[Box3], all: &mut Vec<Group>) {
+        let first = boxes[0];
+        if first.outer > 1 {
+            all.push(Group::of(boxes.to_vec(), self.outputs));
+            return;
+        }
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        for b in boxes {
+            rows(b, self.input, &mut whole, &mut parts);
+        }
+        let results = first.out..first.out + first.inner;
+        let direct = whole.len() + parts.len() == 1 && runs(self.outputs, results).len() == 1;
+        if !whole.is_empty() && (direct || first.inner <= self.most) {
+            // The longest first: it gives every record that the others are merged with.
+            whole.sort_by_key(|b| std::cmp::Reverse(b.len));
+            whole.extend(parts);
+            all.push(Group::of(whole, self.outputs));
+            return;
+        }
+        let columns = parts.iter().map(|b| b.out - first.out);
+        let steps = (1..first.inner.div_ceil(self.most)).map(|i| i * self.most);
+        for run in runs(&sorted(columns.chain(steps)), 0..first.inner) {
+            let narrow = |(b, l): (&Box3, u64)| Box3 {
+                at: b.at + l * b.inner + run.start,
+                out: b.out + run.start,
+                len: 1,
+                inner: run.end - run.start,
+                base: b.base + l,
+                ..*b
+            };
+            let lines = boxes.iter().flat_map(|b| (0..b.len).map(move |l| (b, l)));
+            let boxes = lines.map(narrow).collect();
+            all.push(Group::of(boxes, self.outputs));
+        }
+    }
+}
+
+fn sorted(points: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut points: Vec<u64> = points.collect();
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+/// The whole rows of a matrix between cuts, and the parts of rows that cuts go through.
+fn rows(b: &Box3, input: &[u64], whole: &mut Vec<Box3>, parts: &mut Vec<Box3>) {
+    let end = b.at + b.len * b.inner;
+    let mut push = |range: Range<u64>| {
+        let (row, column) = (
+            (range.start - b.at) / b.inner,
+            (range.start - b.at) % b.inner,
+        );
+        let elements = range.end - range.start;
+        let part = elements < b.inner || column > 0;
+        let to: &mut Vec<Box3> = if part { parts } else { whole };
+        to.push(Box3 {
+            at: range.start,
+            out: b.out + column,
+            len: (elements / b.inner).max(1),
+            inner: if part { elements } else { b.inner },
+            base: b.base + row,
+            ..*b
+        });
+    };
+    for run in runs(input, b.at..end) {
+        // Up to the end of a row, whole rows, and the begin of one.
+        let row = |p: u64, up: bool| {
+            let rows = if up {
+                (p - b.at).div_ceil(b.inner)
+            } else {
+                (p - b.at) / b.inner
+            };
+            b.at + rows * b.inner
+        };
+        let (first, last) = (row(run.start, true), row(run.end, false));
+        if first > last {
+            push(run);
+            continue;
+        }
+        let pieces = [run.start..first, first..last, last..run.end];
+        pieces
+            .into_iter()
+            .filter(|p| !p.is_empty())
+            .for_each(&mut push);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(outer: u64, len: u64, inner: u64) -> Group {
+        let b = Box3 {
+            at: 0,
+            out: 0,
+            outer,
+            len,
+            inner,
+            base: 0,
+        };
+        Group::of(vec![b], &[])
+    }
+
+    /// A group's boxes (at, out, outer, len, inner, base) and the ends of its runs.
+    type Shape = (Vec<[u64; 6]>, Vec<u64>);
+
+    fn shape(groups: &[Group]) -> Vec<Shape> {
+        let fields = |b: &Box3| [b.at, b.out, b.outer, b.len, b.inner, b.base];
+        let ends = |g: &Group| g.runs.iter().map(|r| r.end).collect();
+        let group = |g: &Group| (g.boxes.iter().map(fields).collect(), ends(g));
+        groups.iter().map(group).collect()
+    }
+
+    /// Two rows of five, of which `w` columns from `c` on are a group.
+    fn column(c: u64, w: u64) -> Shape {
+        (vec![[c, c, 1, 1, w, 0], [5 + c, c, 1, 1, w, 1]], vec![w])
+    }
+
+    #[test]
+    fn rows_are_cut_between_elements_and_matrices_between_each_other() {
+        let cut = shape(&cut(vec![one(4, 10, 1)], &[10, 27], &[], 100));
+        let boxes: Vec<_> = cut.into_iter().map(|(boxes, _)| boxes).collect();
+        assert_eq!(
+            boxes,
+            [
+                vec![[0, 0, 1, 10, 1, 0]],
+                vec![[10, 1, 1, 10, 1, 0]],
+                vec![[20, 2, 1, 7, 1, 0], [27, 2, 1, 3, 1, 7]],
+                vec![[30, 3, 1, 10, 1, 0]],
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_of_columns_is_cut_and_joins_the_others() {
+        let cut = shape(&cut(vec![one(1, 6, 4)], &[10], &[3], 100));
+        let boxes = vec![
+            [12, 0, 1, 3, 4, 3],
+            [0, 0, 1, 2, 4, 0],
+            [8, 0, 1, 1, 2, 2],
+            [10, 2, 1, 1, 2, 2],
+        ];
+        assert_eq!(cut, [(boxes, vec![3, 4])]);
+    }
+
+    #[test]
+    fn where_every_row_is_cut_the_outputs_are_cut_as_well() {
+        let cut = shape(&cut(vec![one(1, 2, 5)], &[2, 6], &[], 100));
+        assert_eq!(cut, [column(0, 1), column(1, 1), column(2, 3)]);
+    }
+
+    #[test]
+    fn more_outputs_than_records_are_cut_only_if_they_need_records() {
+        let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3));
+        assert_eq!(narrow, [column(0, 3), column(3, 2)]);
+        let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3));
+        assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
+    }
+}

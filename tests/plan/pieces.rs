@@ -1,0 +1,145 @@
+//! Tensors of several buffers: plans cut by where buffers end, on the host interpreter.
+
+use super::SIZES;
+use super::grid::{any_limits, any_problem, any_zip};
+use super::interpret::{Check, Truth, limits, run_in_pieces};
+use super::{eager, variants};
+use proptest::prelude::*;
+use wgreduce::{Caps, Cuts, DType, Error, Plan, Problem};
+
+/// Cuts of tensors of so many elements, by chance.
+fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> Vec<Vec<u64>> {
+    let of = |(n, chance): (u64, &Vec<u16>)| {
+        let place = |&c: &u16| u64::from(c) % n.max(1) / vecs * vecs;
+        let mut cuts: Vec<u64> = chance.iter().map(place).filter(|&c| c > 0).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        cuts
+    };
+    elements.zip(chance).map(of).collect()
+}
+
+/// Plans a problem in pieces and runs the plan.
+fn check(problem: &Problem, caps: &Caps, cuts: &Cuts, aligned: bool, step: u64) -> Check<Plan> {
+    let plan = Plan::in_pieces(problem, caps, cuts, aligned).map_err(|e| e.to_string())?;
+    for pass in plan.passes() {
+        limits(pass, caps)?;
+    }
+    let outputs = problem.outputs();
+    let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
+    let shift = match aligned {
+        true => [step * 16; 2],
+        false => [step * problem.dtype().size(), step * largest],
+    };
+    let passes = (&plan, plan.passes());
+    run_in_pieces(problem, &Truth::new(problem), caps, passes, shift, cuts)
+        .map_err(|e| format!("{cuts:?}, {shift:?} bytes in: {e}; plan {plan}"))?;
+    Ok(plan)
+}
+
+fn by_chance(
+    problem: &Problem,
+    caps: &Caps,
+    chance: &[Vec<u16>],
+    aligned: bool,
+    step: u64,
+) -> Check {
+    let outputs = problem.outputs();
+    let size = outputs.iter().map(|o| o.dtype.size()).min().unwrap_or(1);
+    let vecs = if aligned {
+        16 / size.min(problem.dtype().size())
+    } else {
+        1
+    };
+    let read = problem.inputs().iter().map(|shape| shape.iter().product());
+    let written = outputs.iter().map(|o| o.shape.iter().product());
+    let (first, second) = chance.split_at(chance.len() - 2);
+    let cuts = Cuts {
+        inputs: cut(read, first, vecs),
+        outputs: cut(written, second, vecs),
+    };
+    check(problem, caps, &cuts, aligned, step).map(drop)
+}
+
+fn any_cuts() -> impl Strategy<Value = Vec<Vec<u16>>> {
+    let some = prop_oneof![Just(vec![]), prop::collection::vec(any::<u16>(), 0..5)];
+    prop::collection::vec(some, 14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn every_element_reaches_its_output_once_from_any_buffer_to_any(
+        problem in prop_oneof![3 => any_problem(), 1 => any_zip()],
+        caps in any_limits(),
+        chance in any_cuts(),
+        aligned in any::<bool>(),
+        step in 0u64..9,
+    ) {
+        let done = by_chance(&problem, &caps, &chance, aligned, step);
+        prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
+    }
+}
+
+/// A cut at every element in turn, and two of them.
+#[test]
+fn a_buffer_may_end_at_any_element() {
+    let caps = eager(|_| ());
+    for dtype in SIZES {
+        for shape in [[2, 9, 1], [1, 5, 4], [1, 40, 3], [3, 2, 5], [1, 70, 1]] {
+            let n: u64 = shape.iter().product();
+            for problem in variants(dtype, &shape, 1).expect("problems") {
+                for at in 1..n {
+                    let outputs = n / shape[1];
+                    let cuts = Cuts {
+                        inputs: vec![vec![at, at + 7].into_iter().filter(|&c| c < n).collect()],
+                        outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
+                    };
+                    let done = check(&problem, &caps, &cuts, false, at % 3);
+                    done.unwrap_or_else(|e| panic!("{problem}: {e}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_what_a_buffer_ends_in_is_cut() {
+    let caps = Caps::webgpu_default();
+    let problem = Problem::arg_min(DType::F32, &[1000, 1000], 0).expect("a problem");
+    let cuts = Cuts {
+        inputs: vec![vec![300_500]],
+        outputs: Vec::new(),
+    };
+    let plan = check(&problem, &caps, &cuts, true, 0).expect("a run that ends well");
+    // The rows behind the cut, those before it, the two parts of its row, and their winners.
+    assert_eq!(plan.passes().len(), 5, "{plan}");
+    let read: Vec<u64> = plan.passes()[..4]
+        .iter()
+        .map(|p| p.src_bytes() / 4)
+        .collect();
+    assert_eq!(read, [699_000, 300_000, 500, 500]);
+    let whole = Plan::in_pieces(&problem, &caps, &Cuts::default(), true);
+    assert_eq!(
+        whole.expect("a plan"),
+        Plan::new(&problem, &caps).expect("a plan")
+    );
+}
+
+#[test]
+fn strided_views_and_fused_extremes_of_several_buffers_are_refused() {
+    let problem = Problem::reduce_min(DType::F32, &[4, 5], &[0]).expect("a problem");
+    let view = problem.strided(0, &[7, 1], 0).expect("a view");
+    let fused = Problem::extremes(DType::F32, &[4, 5], 0).expect("a problem");
+    let cuts = Cuts {
+        inputs: vec![vec![9]],
+        outputs: Vec::new(),
+    };
+    for problem in [view, fused] {
+        let plan = Plan::in_pieces(&problem, &Caps::webgpu_default(), &cuts, false);
+        let what = "buffers of a strided view or of fused extremes of 2 exceeds the limit of 1";
+        let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
+        assert!(refused, "{plan:?}");
+    }
+}
