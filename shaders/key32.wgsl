@@ -6,6 +6,8 @@
 alias Key = u32;
 
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
+override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
+override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
 override KEEP: u32; // bits of the element
@@ -23,12 +25,13 @@ const PAD: Key = 0xffffffffu;
 
 fn key4(b: vec4<u32>) -> vec4<u32> {
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
-    return (b ^ (sign & vec4<u32>(SIGN)) ^ vec4<u32>(FLIP)) - vec4<u32>(ROT);
+    let step = vec4<u32>(ROT) + (sign & vec4<u32>(STEP));
+    return (b ^ (sign & vec4<u32>(SIGN)) ^ vec4<u32>(FLIP)) - step;
 }
 
 fn key(b: u32) -> Key {
     let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    return (b ^ (sign & SIGN) ^ FLIP) - ROT;
+    return (b ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
 }
 
 fn settle4(k: vec4<u32>) -> vec4<u32> {
@@ -45,14 +48,14 @@ fn settle(k: Key) -> Key {
 fn element(k: Key) -> u32 {
     let b = (k + ROT) ^ FLIP;
     let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    let bits = (b ^ (sign & SIGN)) & KEEP;
+    let bits = (b ^ (sign & UNSIGN)) & KEEP;
     return select(bits, NAN_BITS, IS_FLOAT != 0u && k == NAN_KEY);
 }
 
 fn element4(k: vec4<u32>) -> vec4<u32> {
     let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
-    let bits = (b ^ (sign & vec4<u32>(SIGN))) & vec4<u32>(KEEP);
+    let bits = (b ^ (sign & vec4<u32>(UNSIGN))) & vec4<u32>(KEEP);
     let nan = (k == vec4<u32>(NAN_KEY)) & vec4<bool>(IS_FLOAT != 0u);
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }
@@ -136,6 +139,11 @@ fn float_of(e: Ends) -> Key {
 
 // The least key of the elements, which may carry noise.
 fn ends_key(e: Ends) -> Key {
+    if SIGN != UNSIGN {
+        // Magnitudes: the farthest from zero is at one of the ends.
+        let plain = min(key(low_of(e)), key(high_of(e)));
+        return min(plain, min(key(least_of(e)), key(most_of(e))));
+    }
     if IS_FLOAT != 0u {
         return float_of(e);
     }

@@ -3,6 +3,9 @@ alias Key = vec2<u32>;
 
 override SIGN: u32; // of the high word; a float's low word flips whole
 override SIGN_LO: u32;
+override UNSIGN: u32; // the same on the way back: none for magnitudes
+override UNSIGN_LO: u32;
+override STEP_LO: u32; // what a set sign takes off; ROT is none where this is
 override FLIP: u32;
 override FLIP_LO: u32;
 override ROT: u32;
@@ -38,7 +41,8 @@ fn key(b: vec2<u32>) -> Key {
     let sign = bitcast<u32>(bitcast<i32>(b.y) >> 31u);
     let lo = b.x ^ (sign & SIGN_LO) ^ FLIP_LO;
     let hi = b.y ^ (sign & SIGN) ^ FLIP;
-    return vec2<u32>(lo - ROT_LO, hi - ROT - select(0u, 1u, lo < ROT_LO));
+    let off = ROT_LO | (sign & STEP_LO);
+    return vec2<u32>(lo - off, hi - ROT - select(0u, 1u, lo < off));
 }
 
 fn settle(k: Key) -> Key {
@@ -52,7 +56,7 @@ fn element(k: Key) -> vec2<u32> {
     let lo = k.x + ROT_LO;
     let b = vec2<u32>(lo ^ FLIP_LO, (k.y + ROT + select(0u, 1u, lo < ROT_LO)) ^ FLIP);
     let sign = bitcast<u32>(bitcast<i32>(b.y) >> 31u);
-    let bits = b ^ (vec2<u32>(sign) & vec2<u32>(SIGN_LO, SIGN));
+    let bits = b ^ (vec2<u32>(sign) & vec2<u32>(UNSIGN_LO, UNSIGN));
     let nan = IS_FLOAT != 0u && same(k, vec2<u32>(NAN_KEY_LO, NAN_KEY));
     return select(bits, vec2<u32>(0u, NAN_BITS), nan);
 }

@@ -256,12 +256,15 @@ fn merged(
 ) -> Result<Vec<Vec<u8>>, ProblemError> {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     let values = held.len() - 1;
+    let magnitude = problem.op().value_type(dtype);
     let n = held[values].len() as u64 / dtype.size();
     let choice = match problem.op() {
         Op::ArgMin => Problem::arg_min(dtype, &[2, n], 0)?,
         Op::ArgMax => Problem::arg_max(dtype, &[2, n], 0)?,
         Op::ReduceMin | Op::Min => Problem::min(dtype, &[[n], [n]])?,
         Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &[2, n], 0)?,
+        Op::ReduceMaxAbs => Problem::max(magnitude, &[[n], [n]])?,
         // Taken apart before.
         Op::Extremes => Problem::extremes(dtype, &[2, n], 0)?,
     };
@@ -306,9 +309,10 @@ where
     let mut at = 0;
     while at < count {
         let n = most.min(count - at);
-        let part = match op.is_max() {
-            true => Problem::reduce_max(dtype, &[0, n], &[0])?,
-            false => Problem::reduce_min(dtype, &[0, n], &[0])?,
+        let part = match op {
+            Op::ReduceMin => Problem::reduce_min(dtype, &[0, n], &[0])?,
+            Op::ReduceMax => Problem::reduce_max(dtype, &[0, n], &[0])?,
+            _ => Problem::reduce_max_abs(dtype, &[0, n], &[0])?,
         };
         host.write(0, at * dtype.size(), &evaluate(&part, &[&[]])?[0])?;
         at += n;
@@ -375,6 +379,8 @@ mod tests {
                     same(&min.nan(nan).keepdims(false)?);
                     same(&max.nan(nan).select_last_index(true)?);
                     same(&Problem::reduce_min(dtype, &shape, &[axis])?.nan(nan));
+                    let abs = Problem::arg_max_abs(dtype, &shape, axis)?.with_values(true)?;
+                    same(&abs.nan(nan));
                 }
                 same(&Problem::extremes(dtype, &shape, 1)?.nan(nan));
                 for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3]] {
@@ -385,6 +391,7 @@ mod tests {
                 }
                 for axes in [&[0, 2][..], &[], &[1, 2]] {
                     same(&Problem::reduce_max(dtype, &shape, axes)?.nan(nan));
+                    same(&Problem::reduce_max_abs(dtype, &shape, axes)?.nan(nan));
                 }
                 same(&Problem::min(dtype, &[&[4, 5, 6][..], &[5, 1], &[6], &[]])?.nan(nan));
                 same(&Problem::max(dtype, &[&[40][..], &[40]])?.nan(nan));
@@ -393,6 +400,7 @@ mod tests {
             same(&Problem::reduce_min(dtype, &[], &[])?);
             same(&Problem::arg_min(dtype, &[], 0)?);
             same(&Problem::reduce_min(dtype, &[30, 0], &[1])?);
+            same(&Problem::reduce_max_abs(dtype, &[30, 0], &[1])?);
             same(&Problem::reduce_min(dtype, &[0, 3], &[1])?);
             same(&Problem::reduce_min(dtype, &[3, 3], &[])?.noop_with_empty_axes(true)?);
         }

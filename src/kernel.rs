@@ -3,7 +3,7 @@
 //! Nothing is decided in shader text: every number is an `override`, every shape a parameter.
 //! This module knows no shapes and no device.
 
-use crate::{Class, DType, NanPolicy};
+use crate::{Class, DType, NanPolicy, Order};
 
 /// How a kernel maps work to invocations; each is a file in `shaders/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,7 +149,11 @@ impl Out {
 pub struct Keys {
     bits: u32,
     sign: u64,
+    /// What a set sign flips on the way back.
+    unsign: u64,
     flip: u64,
+    /// What a set sign takes off.
+    step: u64,
     rot: u64,
     keep: u64,
     floor: u64,
@@ -161,9 +165,11 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys of a type, for the smallest or the largest element. Where zeros tie (for an
-    /// index) -0 and +0 share a key.
-    pub fn new(dtype: DType, largest: bool, nan: NanPolicy, zeros_tie: bool) -> Keys {
+    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
+    /// (for an index) -0 and +0 share a key.
+    pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let largest = order != Order::Least;
+        let magnitude = order == Order::GreatestMagnitude;
         let bits = 8 * dtype.size() as u32;
         let shift = 64 - bits;
         let keep = u64::MAX << shift;
@@ -173,7 +179,9 @@ impl Keys {
         let plain = Keys {
             bits,
             sign: 0,
+            unsign: 0,
             flip,
+            step: 0,
             rot: 0,
             keep,
             floor: 0,
@@ -184,6 +192,12 @@ impl Keys {
         };
         match dtype.class() {
             Class::Unsigned => plain,
+            // A negative number is its magnitude's complement, but for one.
+            Class::Signed if magnitude => Keys {
+                sign: keep,
+                step: unit,
+                ..plain
+            },
             Class::Signed => Keys {
                 flip: flip ^ top,
                 ..plain
@@ -203,38 +217,71 @@ impl Keys {
                     DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
                     _ => (0x7f80 << 48, 0x7fc0 << 48),
                 };
-                // In the order by sign and magnitude, NaNs lie above +inf and, wrapping,
-                // below -inf, whose key is keep - infinity; complementing maps this range
-                // onto itself.
-                let below = keep - infinity;
-                let (rot, floor, ceil) = match nan {
-                    NanPolicy::Propagate => {
-                        let rot = infinity + unit;
-                        (rot, (below - unit).wrapping_sub(rot), u64::MAX)
-                    }
-                    NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
-                };
-                let nan_key = if nan == NanPolicy::Ignore {
-                    ceil
-                } else {
-                    floor
-                };
-                // -0 and +0 are neighbours, around the wrap of the order.
-                let zeros = match zeros_tie {
-                    true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
-                    false => (0, 0),
-                };
-                Keys {
-                    sign: keep & !top,
-                    rot,
-                    floor,
-                    ceil,
-                    zero: zeros.0,
-                    zero_to: zeros.1,
-                    nan: Some((nan_key, nan_bits, infinity)),
-                    ..plain
+                match magnitude {
+                    true => plain.magnitudes(infinity, nan_bits, nan),
+                    false => plain.floats(infinity, nan_bits, nan, zeros_tie),
                 }
             }
+        }
+    }
+
+    /// The keys of floats, by sign and magnitude.
+    fn floats(self, infinity: u64, nan_bits: u64, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let Keys { keep, .. } = self;
+        let (unit, top) = (1u64 << (64 - self.bits), 1 << 63);
+        // NaNs lie above +inf and, wrapping, below -inf, whose key is keep - infinity;
+        // complementing maps this range onto itself.
+        let below = keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => {
+                let rot = infinity + unit;
+                (rot, (below - unit).wrapping_sub(rot), u64::MAX)
+            }
+            NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        // -0 and +0 are neighbours, around the wrap of the order.
+        let zeros = match zeros_tie {
+            true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
+            false => (0, 0),
+        };
+        Keys {
+            sign: keep & !top,
+            unsign: keep & !top,
+            rot,
+            floor,
+            ceil,
+            zero: zeros.0,
+            zero_to: zeros.1,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
+        }
+    }
+
+    /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
+    /// numbers', has the NaNs below; zero has the greatest key.
+    fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
+        let unit = 1u64 << (64 - self.bits);
+        let least = self.keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => (0, least - unit, u64::MAX),
+            // Rotated, the NaNs lie beyond zero.
+            NanPolicy::Ignore => (least, 0, infinity + unit),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        Keys {
+            sign: 1 << 63,
+            rot,
+            floor,
+            ceil,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
         }
     }
 
@@ -247,8 +294,11 @@ impl Keys {
     /// it sits at the top.
     pub fn key(&self, element: u64) -> u64 {
         let b = element << (64 - self.bits);
-        let sign = if b >> 63 == 1 { self.sign } else { 0 };
-        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot) & self.keep;
+        let (sign, step) = match b >> 63 {
+            1 => (self.sign, self.step),
+            _ => (0, 0),
+        };
+        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot + step) & self.keep;
         let c = k.max(self.floor).min(self.ceil);
         if c == self.zero { self.zero_to } else { c }
     }
@@ -256,7 +306,7 @@ impl Keys {
     /// The element of a settled key.
     pub fn element(&self, key: u64) -> u64 {
         let b = key.wrapping_add(self.rot) ^ self.flip;
-        let sign = if b >> 63 == 1 { self.sign } else { 0 };
+        let sign = if b >> 63 == 1 { self.unsign } else { 0 };
         let bits = match self.nan {
             Some((nan_key, bits, _)) if key == nan_key => bits,
             _ => (b ^ sign) & self.keep,
@@ -268,6 +318,7 @@ impl Keys {
         let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
         let high = [
             ("SIGN", self.sign),
+            ("UNSIGN", self.unsign),
             ("FLIP", self.flip),
             ("ROT", self.rot),
             ("FLOOR", self.floor),
@@ -279,7 +330,9 @@ impl Keys {
         ];
         let low = [
             ("SIGN_LO", self.sign),
+            ("UNSIGN_LO", self.unsign),
             ("FLIP_LO", self.flip),
+            ("STEP_LO", self.step),
             ("ROT_LO", self.rot),
             ("FLOOR_LO", self.floor),
             ("CEIL_LO", self.ceil),
@@ -294,6 +347,7 @@ impl Keys {
             _ => {
                 // Skipped NaNs have the highest key, others the lowest.
                 let skips = self.nan.is_some() && nan_key == self.ceil;
+                all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("KEEP", (self.keep >> 32) as u32));
                 all.push(("INFINITY", (infinity >> 32) as u32));
                 all.push(("ENDS", (!skips).into()));

@@ -111,7 +111,8 @@ pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Output, Problem, ProblemError,
+    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
+    ProblemError,
 };
 pub use reducer::{Polling, Reducer, Reduction, Times};
 pub use stream::Stream;

@@ -12,6 +12,15 @@ use crate::{
 use std::io;
 
 const MAGIC: [u8; 4] = *b"WGRP";
+/// Operators by their number in the layout.
+const OPS: [Op; 6] = [
+    Op::ArgMin,
+    Op::ArgMax,
+    Op::ReduceMin,
+    Op::ReduceMax,
+    Op::ArgMaxAbs,
+    Op::ReduceMaxAbs,
+];
 const VERSION: u8 = 1;
 /// Bytes before the shape.
 const HEADER: usize = 16;
@@ -123,7 +132,7 @@ pub enum PartialError {
 /// |---|---|
 /// | 0..4 | `WGRP` |
 /// | 4 | the layout: 1 |
-/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax |
+/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
 /// | 8 | flags: 1 NaN is ignored, 2 the last of equals wins, 4 with values, 8 of no elements |
@@ -191,7 +200,7 @@ impl Kind {
 
     fn keys(&self) -> Keys {
         let zeros_tie = self.index.is_some();
-        Keys::new(self.dtype, self.op.is_max(), self.nan, zeros_tie)
+        Keys::new(self.dtype, self.op.order(), self.nan, zeros_tie)
     }
 
     /// Bytes of a record.
@@ -269,8 +278,10 @@ impl Partial {
             dtype,
             shape: self.shape.clone(),
         };
-        let Kind { index, dtype, .. } = self.kind;
-        let values = (index.is_none() || self.kind.values).then_some(dtype);
+        let Kind {
+            op, index, dtype, ..
+        } = self.kind;
+        let values = (index.is_none() || self.kind.values).then_some(op.value_type(dtype));
         let all = index.map(IndexType::dtype).into_iter().chain(values);
         all.map(output).collect()
     }
@@ -324,7 +335,7 @@ impl Partial {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
         let Some(index_type) = self.kind.index else {
-            let nothing = schedule::identity(dtype, op.is_max());
+            let nothing = schedule::identity(dtype, op.order());
             let element = |r: &Record| {
                 if self.empty {
                     nothing
@@ -372,9 +383,11 @@ impl Partial {
         let mut to = MAGIC.to_vec();
         to.extend([
             VERSION,
-            code(op),
-            number(dtype),
-            index.map_or(0, |i| number(i.dtype())),
+            OPS.iter()
+                .position(|&o| o == op)
+                .map_or(u8::MAX, |i| i as u8),
+            dtype.code(),
+            index.map_or(0, |i| i.dtype().code()),
             flags,
         ]);
         to.resize(HEADER - 4, 0);
@@ -487,14 +500,13 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         at: at as u64,
         value: header[at].into(),
     };
-    let dtype = |n| DType::ALL.into_iter().find(|&t| number(t) == n);
-    let op = Op::ALL.into_iter().find(|&op| code(op) == header[5]);
-    let op = op.filter(|op| !op.is_elementwise());
+    let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
+    let op = OPS.get(usize::from(header[5])).copied();
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = match (op.is_index(), header[7]) {
         (false, 0) => None,
-        (true, n) => types.into_iter().find(|t| number(t.dtype()) == n),
+        (true, n) => types.into_iter().find(|t| t.dtype().code() == n),
         _ => return Err(invalid("index type", 7)),
     };
     if index.is_some() != op.is_index() {
@@ -525,36 +537,6 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         values,
     };
     Ok((kind, empty))
-}
-
-/// An operator's number in the layout.
-fn code(op: Op) -> u8 {
-    match op {
-        Op::ArgMin => 0,
-        Op::ArgMax => 1,
-        Op::ReduceMin => 2,
-        Op::ReduceMax => 3,
-        Op::Min | Op::Max | Op::Extremes => u8::MAX,
-    }
-}
-
-/// A type's number in ONNX's `TensorProto.DataType`.
-fn number(dtype: DType) -> u8 {
-    match dtype {
-        DType::F32 => 1,
-        DType::U8 => 2,
-        DType::I8 => 3,
-        DType::U16 => 4,
-        DType::I16 => 5,
-        DType::I32 => 6,
-        DType::I64 => 7,
-        DType::Bool => 9,
-        DType::F16 => 10,
-        DType::F64 => 11,
-        DType::U32 => 12,
-        DType::U64 => 13,
-        DType::BF16 => 16,
-    }
 }
 
 /// A number of up to 8 bytes.

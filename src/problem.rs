@@ -116,6 +116,25 @@ impl DType {
         }
     }
 
+    /// The number in ONNX's `TensorProto.DataType`.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            DType::F32 => 1,
+            DType::U8 => 2,
+            DType::I8 => 3,
+            DType::U16 => 4,
+            DType::I16 => 5,
+            DType::I32 => 6,
+            DType::I64 => 7,
+            DType::Bool => 9,
+            DType::F16 => 10,
+            DType::F64 => 11,
+            DType::U32 => 12,
+            DType::U64 => 13,
+            DType::BF16 => 16,
+        }
+    }
+
     /// The type of that NumPy or ONNX name, `None` for any other text.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL
@@ -130,7 +149,8 @@ impl fmt::Display for DType {
     }
 }
 
-/// An operator: one of the ONNX specification, or what fuses several of them.
+/// An operator: one of the ONNX specification, what fuses several of them, or what extends them by
+/// magnitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Op {
@@ -148,6 +168,21 @@ pub enum Op {
     Max,
     /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; none of ONNX's.
     Extremes,
+    /// Index of the element with the largest magnitude along one axis; none of ONNX's.
+    ArgMaxAbs,
+    /// Largest magnitude over a set of axes, the L-infinity norm; none of ONNX's.
+    ReduceMaxAbs,
+}
+
+/// Which element of a set wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The smallest.
+    Least,
+    /// The largest.
+    Greatest,
+    /// The one farthest from zero.
+    GreatestMagnitude,
 }
 
 impl Op {
@@ -161,7 +196,7 @@ impl Op {
         Op::Max,
     ];
 
-    /// ONNX's name: `ArgMin`; `Extremes` has one alike.
+    /// ONNX's name: `ArgMin`; those that are not ONNX's have one alike.
     pub const fn name(self) -> &'static str {
         match self {
             Op::ArgMin => "ArgMin",
@@ -170,18 +205,41 @@ impl Op {
             Op::ReduceMax => "ReduceMax",
             Op::Min => "Min",
             Op::Max => "Max",
+            Op::ArgMaxAbs => "ArgMaxAbs",
+            Op::ReduceMaxAbs => "ReduceMaxAbs",
             Op::Extremes => "Extremes",
         }
     }
 
-    /// Whether the largest element wins.
+    /// Which element wins.
+    pub const fn order(self) -> Order {
+        match self {
+            // Of all four, the first.
+            Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Order::Least,
+            Op::ArgMax | Op::ReduceMax | Op::Max => Order::Greatest,
+            Op::ArgMaxAbs | Op::ReduceMaxAbs => Order::GreatestMagnitude,
+        }
+    }
+
+    /// Whether the largest element wins, or that of the largest magnitude.
     pub const fn is_max(self) -> bool {
-        matches!(self, Op::ArgMax | Op::ReduceMax | Op::Max)
+        !matches!(self.order(), Order::Least)
     }
 
     /// Whether the result is, or has among others, an index along one axis.
     pub const fn is_index(self) -> bool {
-        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes)
+        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs)
+    }
+
+    /// The type of a value over elements of that type: magnitudes have no sign.
+    pub(crate) const fn value_type(self, dtype: DType) -> DType {
+        match (self, dtype) {
+            (Op::ReduceMaxAbs, DType::I8) => DType::U8,
+            (Op::ReduceMaxAbs, DType::I16) => DType::U16,
+            (Op::ReduceMaxAbs, DType::I32) => DType::U32,
+            (Op::ReduceMaxAbs, DType::I64) => DType::U64,
+            _ => dtype,
+        }
     }
 
     /// Whether the operator combines several inputs element by element.
@@ -553,6 +611,30 @@ impl Problem {
         Problem::reduce(Op::ReduceMax, dtype, shape, axes)
     }
 
+    /// Index of the element with the largest magnitude along `axis`; otherwise as
+    /// [`Problem::arg_min`]. An element and its negative tie; NaN is the extreme, as elsewhere.
+    ///
+    /// # Errors
+    /// As [`Problem::arg_min`].
+    pub fn arg_max_abs(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+        Problem::arg(Op::ArgMaxAbs, dtype, shape, axis)
+    }
+
+    /// Largest magnitude over `axes`: the L-infinity norm; otherwise as [`Problem::reduce_min`].
+    ///
+    /// Magnitudes of signed integers are unsigned, so that the smallest number has one, too: the
+    /// output of `int8` is `uint8`, and the norm of [-128, 127] is 128. Over an empty set it is 0.
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_min`].
+    pub fn reduce_max_abs(
+        dtype: DType,
+        shape: &[u64],
+        axes: &[i64],
+    ) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceMaxAbs, dtype, shape, axes)
+    }
+
     /// Elementwise smallest of one or more inputs, broadcast against each other.
     /// A single input is copied bit for bit.
     ///
@@ -893,7 +975,7 @@ impl Problem {
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
         let values = Output {
-            dtype: self.dtype,
+            dtype: self.op.value_type(self.dtype),
             shape: shape.clone(),
         };
         match self.op.is_index() {

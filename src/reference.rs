@@ -13,7 +13,7 @@
 //! # Ok::<(), wgreduce::ProblemError>(())
 //! ```
 
-use crate::{DType, NanPolicy, Op, Output, Problem, ProblemError};
+use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
 
@@ -57,8 +57,10 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         return Ok(results.concat());
     }
     Ok(for_type!(problem.dtype(), T => match problem.op() {
-            Op::ArgMin | Op::ArgMax => indices::<T>(problem, inputs[0]),
-            _ => vec![values::<T>(problem, inputs)],
+        Op::ArgMaxAbs => indices(problem, inputs[0], T::magnitude),
+        Op::ReduceMaxAbs => vec![values(problem, inputs, T::magnitude)],
+        Op::ArgMin | Op::ArgMax => indices(problem, inputs[0], |x: T| x),
+        _ => vec![values(problem, inputs, |x: T| x)],
     }))
 }
 
@@ -72,44 +74,46 @@ fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Minima or maxima, over axes or over several inputs. The output has at least one element.
-fn values<T: Value>(problem: &Problem, inputs: &[&[u8]]) -> Vec<u8> {
+/// Minima or maxima of what `of` makes of the elements, over axes or over several inputs. The output
+/// has at least one element.
+fn values<T: Value, V: Value>(problem: &Problem, inputs: &[&[u8]], of: fn(T) -> V) -> Vec<u8> {
     let rule = Rule::of(problem);
     let shape = &problem.outputs()[0].shape;
-    let mut extremes: Vec<Option<T>> = vec![None; count(shape)];
+    let mut extremes: Vec<Option<V>> = vec![None; count(shape)];
     if problem.op().is_elementwise() {
         for (i, input) in inputs.iter().enumerate() {
             for (held, at) in extremes.iter_mut().zip(positions(problem, i, shape)) {
-                let new = T::read(&input[at * T::SIZE..]);
+                let new = of(T::read(&input[at * T::SIZE..]));
                 *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
             }
         }
     } else {
         let elements = positions(problem, 0, &problem.inputs()[0]);
         for (from, at) in elements.zip(output_walk(problem)) {
-            let new = T::read(&inputs[0][from * T::SIZE..]);
+            let new = of(T::read(&inputs[0][from * T::SIZE..]));
             let held = &mut extremes[at];
             *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
         }
     }
-    let mut bytes = Vec::with_capacity(extremes.len() * T::SIZE);
+    let mut bytes = Vec::with_capacity(extremes.len() * V::SIZE);
     for extreme in extremes {
-        let value = extreme.unwrap_or_else(|| T::identity(rule.max));
+        let value = extreme.unwrap_or_else(|| rule.identity());
         value.write(&mut bytes);
     }
     bytes
 }
 
-/// Indices along one axis, then the elements they point to if the problem has them.
-fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
+/// Indices along one axis of what `of` makes of the elements, then the elements they point to if the
+/// problem has them.
+fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) -> Vec<Vec<u8>> {
     let rule = Rule::of(problem);
     let outputs = problem.outputs();
     // The best element so far of each output, its place among the elements and its position in
     // the input's data.
-    let mut best: Vec<Option<(T, usize, usize)>> = vec![None; count(&outputs[0].shape)];
+    let mut best: Vec<Option<(V, usize, usize)>> = vec![None; count(&outputs[0].shape)];
     let elements = positions(problem, 0, &problem.inputs()[0]).enumerate();
     for ((place, position), at) in elements.zip(output_walk(problem)) {
-        let new = T::read(&input[position * T::SIZE..]);
+        let new = of(T::read(&input[position * T::SIZE..]));
         match best[at] {
             Some((held, ..)) if !rule.points_to(held, new) => {}
             _ => best[at] = Some((new, place, position)),
@@ -138,6 +142,8 @@ fn indices<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
 #[derive(Clone, Copy)]
 struct Rule {
     max: bool,
+    /// Of magnitudes there is none below zero.
+    abs: bool,
     ignore_nan: bool,
     last: bool,
 }
@@ -146,6 +152,7 @@ impl Rule {
     fn of(problem: &Problem) -> Rule {
         Rule {
             max: problem.op().is_max(),
+            abs: problem.op().order() == Order::GreatestMagnitude,
             ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
             last: problem.selects_last_index(),
         }
@@ -160,6 +167,14 @@ impl Rule {
             (false, false) => below(new, held),
         };
         if new_wins { new } else { held }
+    }
+
+    /// The result of an empty set.
+    fn identity<T: Value>(self) -> T {
+        match self.abs {
+            true => T::read(&[0; 8]),
+            false => T::identity(self.max),
+        }
     }
 
     /// Whether the index goes from one element to another further along the axis. -0 and +0 tie.
@@ -182,6 +197,9 @@ fn below<T: Value>(a: T, b: T) -> bool {
 /// An element as the CPU knows it.
 trait Value: Copy + fmt::Debug {
     const SIZE: usize = size_of::<Self>();
+    /// What holds its distance from zero, however large.
+    type Magnitude: Value;
+    fn magnitude(self) -> Self::Magnitude;
     /// From the first bytes of a slice.
     fn read(bytes: &[u8]) -> Self;
     /// Appends the bytes, those of the canonical NaN for any NaN.
@@ -199,6 +217,10 @@ macro_rules! floats {
     // A 16-bit float is compared as the equal f32.
     ($($t:ty, $wide:ty, $canonical_nan:literal;)*) => {$(
         impl Value for $t {
+            type Magnitude = $t;
+            fn magnitude(self) -> $t {
+                <$t>::from_bits(self.to_bits() & !(1 << (8 * Self::SIZE - 1)))
+            }
             fn read(bytes: &[u8]) -> Self {
                 <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
             }
@@ -232,8 +254,12 @@ floats! {
 }
 
 macro_rules! integers {
-    ($($t:ty)*) => {$(
+    ($($t:ty, $magnitude:ty, $abs:expr;)*) => {$(
         impl Value for $t {
+            type Magnitude = $magnitude;
+            fn magnitude(self) -> $magnitude {
+                $abs(self)
+            }
             fn read(bytes: &[u8]) -> Self {
                 <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
             }
@@ -255,9 +281,22 @@ macro_rules! integers {
         }
     )*};
 }
-integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+integers! {
+    i8, u8, i8::unsigned_abs;
+    i16, u16, i16::unsigned_abs;
+    i32, u32, i32::unsigned_abs;
+    i64, u64, i64::unsigned_abs;
+    u8, u8, u8::from;
+    u16, u16, u16::from;
+    u32, u32, u32::from;
+    u64, u64, u64::from;
+}
 
 impl Value for bool {
+    type Magnitude = bool;
+    fn magnitude(self) -> bool {
+        self
+    }
     fn read(bytes: &[u8]) -> Self {
         bytes[0] != 0
     }

@@ -11,7 +11,7 @@ use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Plan, Slot};
 use crate::problem::elements;
 use crate::strided::Lie;
-use crate::{Caps, DType, Dim, Error, Op, Problem};
+use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
 use std::ops::Range;
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
@@ -145,7 +145,7 @@ impl Planner<'_> {
             return self.extremes(&Lie::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
-            let nothing = identity(dtype, problem.op().is_max());
+            let nothing = identity(dtype, problem.op().order());
             return self.fill(0, Out::value(dtype), nothing, outputs);
         }
         self.dims = problem.dims();
@@ -227,7 +227,7 @@ impl Planner<'_> {
             src,
             dst,
             out: Out::value(dtype),
-            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), false),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), false),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
@@ -293,10 +293,10 @@ impl Planner<'_> {
             }
             None => [outputs, 1, 1],
         };
-        let (dtype, max) = (problem.dtype(), problem.op() == Op::ArgMax);
+        let dtype = problem.dtype();
         let step = self.last(Step {
             out,
-            keys: Keys::new(dtype, max, problem.nan_policy(), true),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), true),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
         });
@@ -425,7 +425,7 @@ impl Planner<'_> {
         let (dtype, index) = (problem.dtype(), problem.op().is_index());
         Kernel {
             family: Family::Each,
-            keys: Keys::new(dtype, problem.op().is_max(), problem.nan_policy(), index),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
             out: Out::Record,
             workgroup,
             lanes: 1,
@@ -832,11 +832,16 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
 }
 
 /// The result over an empty set.
-pub(crate) fn identity(dtype: DType, max: bool) -> u64 {
+pub(crate) fn identity(dtype: DType, order: Order) -> u64 {
     // The key that every other replaces is the last in the order: the identity by its bits.
     let bits = 8 * dtype.size();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
+    let max = match order {
+        Order::Least => false,
+        Order::Greatest => true,
+        Order::GreatestMagnitude => return 0,
+    };
     match (dtype, max) {
         (DType::F16, false) => 0x7c00,
         (DType::F16, true) => 0xfc00,

@@ -11,7 +11,7 @@ use crate::params::{Params, ZIP_DIMS, Zip};
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Slot, View};
 use crate::schedule::{Box3, MAX_BOX, Planner, Step, dispatches};
-use crate::{DType, Dim, Error, Problem};
+use crate::{DType, Dim, Error, Order, Problem};
 
 /// Least elements of a part of a segment that is shared.
 const LEAST_PART: u64 = 64;
@@ -321,7 +321,7 @@ impl Planner<'_> {
             },
             keys: Keys::new(
                 problem.dtype(),
-                problem.op().is_max(),
+                problem.op().order(),
                 problem.nan_policy(),
                 true,
             ),
@@ -550,15 +550,15 @@ impl Planner<'_> {
             _ => Out::Index32,
         };
         [
-            (0, false, false),
-            (1, true, false),
-            (2, false, true),
-            (3, true, true),
+            (0, Order::Least, false),
+            (1, Order::Greatest, false),
+            (2, Order::Least, true),
+            (3, Order::Greatest, true),
         ]
-        .map(|(i, max, index)| Step {
+        .map(|(i, order, index)| Step {
             dst: Slot::Output(i),
             out: if index { out } else { value.out },
-            keys: Keys::new(ordered(problem.dtype()), max, problem.nan_policy(), index),
+            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
             index,
             ..value
         })

@@ -767,7 +767,7 @@ fn the_example_of_every_command_runs() {
     folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
     case(&folder, "cases/argmin", "ArgMin", 1);
     let commands = commands(&folder);
-    assert_eq!(commands.len(), 12, "{commands:?}");
+    assert_eq!(commands.len(), 14, "{commands:?}");
     for command in commands {
         let help = folder.cpu(&format!("{command} --help"));
         let example = help.split("Example:\n  wgreduce ").nth(1).expect(&command);

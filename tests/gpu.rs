@@ -110,7 +110,7 @@ fn opened(index: usize) -> Result<Reducer, wgreduce::Error> {
     Ok(reducer)
 }
 
-/// The six ways to reduce a dimension.
+/// The ways to reduce a dimension.
 fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
     Ok(vec![
         Problem::arg_min(dtype, shape, axis)?,
@@ -119,10 +119,13 @@ fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, Prob
         Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
         Problem::reduce_min(dtype, shape, &[axis])?,
         Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
+        Problem::arg_max_abs(dtype, shape, axis)?,
+        Problem::arg_max_abs(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::reduce_max_abs(dtype, shape, &[axis])?,
     ])
 }
 
-/// Checks all six ways over a `[outer, len, inner]` tensor.
+/// Checks all ways over a `[outer, len, inner]` tensor.
 fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], seed: u64) -> Result<(), Failed> {
     let input = tensor(dtype, shape, seed);
     for problem in variants(dtype, &shape, 1)? {
@@ -306,6 +309,8 @@ fn suite(reducer: &Reducer) -> Result<(), Failed> {
         let input = tensor(dtype, shape, 4);
         let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
         same(reducer, &fused, &[&input], dtype.size())?;
+        let abs = Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true)?;
+        same(reducer, &abs, &[&input], dtype.size())?;
         shard(reducer, &fused, shape, &input, &mut bits)?;
         let scattered = Problem::reduce_min(dtype, &shape, &[0, 2])?;
         same(reducer, &scattered, &[&input], 0)?;
@@ -381,6 +386,8 @@ fn scattered(reducer: &Reducer) -> Result<(), Failed> {
                     let max = Problem::reduce_max(dtype, shape, axes)?.keepdims(keepdims)?;
                     same(reducer, &min.nan(nan), &[input], 0)?;
                     same(reducer, &max.nan(nan), &[input], 0)?;
+                    let abs = Problem::reduce_max_abs(dtype, shape, axes)?.keepdims(keepdims)?;
+                    same(reducer, &abs.nan(nan), &[input], 0)?;
                 }
             }
         }
@@ -550,6 +557,7 @@ fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemErr
             all.push(last.with_values(true)?.index_type(IndexType::I32)?);
         }
         all.extend(Problem::reduce_max(dtype, shape, &[axis, 0]));
+        all.extend(Problem::reduce_max_abs(dtype, shape, &[axis, 0]));
     }
     Ok(all)
 }
@@ -1111,8 +1119,10 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
     let resized = match problem.op() {
         Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
         Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shape, 1),
         Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
-        _ => Problem::reduce_max(dtype, &shape, &[1]),
+        Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
+        _ => Problem::reduce_max_abs(dtype, &shape, &[1]),
     }?;
     let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
     if !problem.op().is_index() {
@@ -1135,6 +1145,8 @@ fn streams(reducer: &Reducer) -> Result<(), Failed> {
         let scattered = [12u64, 5, 9];
         problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
         problems.push(Problem::reduce_max(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &scattered, &[0, 2])?);
         problems.push(Problem::max(dtype, &[&[900u64][..]])?);
         problems.push(Problem::extremes(dtype, &[3, 200, 2], 1)?);
         // Views: a transposed matrix, every third column from the last on, a repeated one.

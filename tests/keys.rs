@@ -2,7 +2,9 @@
 
 use half::{bf16, f16};
 use std::cmp::Ordering;
-use wgreduce::{Class, DType, Keys, NanPolicy};
+use wgreduce::{Class, DType, Keys, NanPolicy, Order};
+
+const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
 
 const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
@@ -88,19 +90,39 @@ fn compare(dtype: DType, a: u64, b: u64, zeros_tie: bool) -> Ordering {
     }
 }
 
-/// Calls with every (type, largest, policy, zeros tie) and its keys.
-fn each_kind(mut check: impl FnMut(DType, bool, NanPolicy, bool, Keys)) {
+/// The same, by an order: which of the two comes first.
+fn prefer(dtype: DType, order: Order, a: u64, b: u64, zeros_tie: bool) -> Ordering {
+    let far = |x| magnitude(dtype, x);
+    match order {
+        Order::Least => compare(dtype, a, b, zeros_tie),
+        Order::Greatest => compare(dtype, b, a, zeros_tie),
+        Order::GreatestMagnitude => match float(dtype, a).zip(float(dtype, b)) {
+            Some((x, y)) => y.abs().partial_cmp(&x.abs()).expect("no NaN here"),
+            None => far(b).cmp(&far(a)),
+        },
+    }
+}
+
+/// The bits of the distance from zero.
+fn magnitude(dtype: DType, bits: u64) -> u64 {
+    match (dtype.class(), dtype.size()) {
+        (Class::Signed, 1) => (bits as i8).unsigned_abs().into(),
+        (Class::Signed, 2) => (bits as i16).unsigned_abs().into(),
+        (Class::Signed, 4) => (bits as i32).unsigned_abs().into(),
+        (Class::Signed, _) => (bits as i64).unsigned_abs(),
+        (Class::Float, size) => bits & !(1 << (8 * size - 1)),
+        (Class::Bool, _) => (bits != 0).into(),
+        _ => bits,
+    }
+}
+
+/// Calls with every (type, order, policy, zeros tie) and its keys.
+fn each_kind(mut check: impl FnMut(DType, Order, NanPolicy, bool, Keys)) {
     for dtype in DType::ALL {
-        for largest in [false, true] {
+        for order in ORDERS {
             for nan in POLICIES {
                 for tie in [false, true] {
-                    check(
-                        dtype,
-                        largest,
-                        nan,
-                        tie,
-                        Keys::new(dtype, largest, nan, tie),
-                    );
+                    check(dtype, order, nan, tie, Keys::new(dtype, order, nan, tie));
                 }
             }
         }
@@ -109,26 +131,21 @@ fn each_kind(mut check: impl FnMut(DType, bool, NanPolicy, bool, Keys)) {
 
 #[test]
 fn keys_order_as_the_elements_do() {
-    each_kind(|dtype, largest, _, tie, keys| {
+    each_kind(|dtype, order, _, tie, keys| {
         let mut all = patterns(dtype);
         all.retain(|&b| !is_nan(dtype, b));
-        all.sort_by(|&a, &b| compare(dtype, a, b, tie));
+        all.sort_by(|&a, &b| prefer(dtype, order, a, b, tie));
         for pair in all.windows(2) {
-            let by_value = compare(dtype, pair[0], pair[1], tie);
-            let by_value = if largest {
-                by_value.reverse()
-            } else {
-                by_value
-            };
+            let by_value = prefer(dtype, order, pair[0], pair[1], tie);
             let by_key = keys.key(pair[0]).cmp(&keys.key(pair[1]));
-            assert_eq!(by_key, by_value, "{dtype} {largest} {tie} {pair:x?}");
+            assert_eq!(by_key, by_value, "{dtype} {order:?} {tie} {pair:x?}");
         }
     });
 }
 
 #[test]
 fn nans_share_the_key_at_the_end_their_policy_gives_them() {
-    each_kind(|dtype, largest, nan, tie, keys| {
+    each_kind(|dtype, order, nan, tie, keys| {
         let (nans, numbers): (Vec<u64>, Vec<u64>) =
             patterns(dtype).into_iter().partition(|&b| is_nan(dtype, b));
         let shared = keys.key(quiet_nan(dtype));
@@ -136,7 +153,7 @@ fn nans_share_the_key_at_the_end_their_policy_gives_them() {
         for y in numbers.into_iter().filter(|_| !nans.is_empty()) {
             let nan_first = shared < keys.key(y);
             let wins = nan == NanPolicy::Propagate;
-            assert_eq!(nan_first, wins, "{dtype} {largest} {nan:?} {tie} {y:x}");
+            assert_eq!(nan_first, wins, "{dtype} {order:?} {nan:?} {tie} {y:x}");
             assert_ne!(shared, keys.key(y), "{dtype} {y:x}");
         }
     });
@@ -144,16 +161,17 @@ fn nans_share_the_key_at_the_end_their_policy_gives_them() {
 
 #[test]
 fn value_keys_give_their_elements_back() {
-    each_kind(|dtype, largest, nan, tie, keys| {
+    each_kind(|dtype, order, nan, tie, keys| {
         // Where zeros tie an index is wanted, and no element comes back.
         for x in patterns(dtype).into_iter().filter(|_| !tie) {
             let expected = match dtype.class() {
                 Class::Float if is_nan(dtype, x) => quiet_nan(dtype),
                 Class::Bool => (x != 0).into(),
+                _ if order == Order::GreatestMagnitude => magnitude(dtype, x),
                 _ => x,
             };
             let back = keys.element(keys.key(x));
-            assert_eq!(back, expected, "{dtype} {largest} {nan:?} {x:x}");
+            assert_eq!(back, expected, "{dtype} {order:?} {nan:?} {x:x}");
         }
     });
 }
@@ -168,7 +186,7 @@ fn float32_keys_order_as_the_floats_do() {
         251
     };
     for tie in [false, true] {
-        let keys = Keys::new(DType::F32, false, NanPolicy::Propagate, tie);
+        let keys = Keys::new(DType::F32, Order::Least, NanPolicy::Propagate, tie);
         let down = (0x8000_0001..=0xff80_0000u32).rev().step_by(step);
         let up = (0..=0x7f80_0000u32).step_by(step);
         let mut last: Option<u64> = None;

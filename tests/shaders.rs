@@ -4,7 +4,9 @@
 use naga::back::{self, PipelineConstants};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::{BTreeSet, HashMap};
-use wgreduce::{DType, Family, Kernel, Keys, NanPolicy, Out};
+use wgreduce::{DType, Family, Kernel, Keys, NanPolicy, Order, Out};
+
+const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
 
 /// Every compile key that a plan can hold, at two workgroup shapes.
 fn kernels() -> Vec<Kernel> {
@@ -17,7 +19,12 @@ fn kernels() -> Vec<Kernel> {
                         let bit = |i: u32| variant >> i & 1 == 1;
                         all.push(Kernel {
                             family,
-                            keys: Keys::new(dtype, bit(0), NanPolicy::Propagate, bit(1)),
+                            keys: Keys::new(
+                                dtype,
+                                ORDERS[variant % 3],
+                                NanPolicy::Propagate,
+                                bit(1),
+                            ),
                             out,
                             workgroup,
                             lanes,

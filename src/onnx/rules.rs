@@ -315,6 +315,8 @@ impl Operator {
             Op::Max => Problem::max(dtype, &shapes),
             // None of ONNX's: no name leads here.
             Op::Extremes => Problem::extremes(dtype, shape, set.axis),
+            Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, set.axis),
+            Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
         }
     }
 

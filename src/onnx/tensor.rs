@@ -63,7 +63,7 @@ impl Tensor {
     pub fn to_proto(&self, name: &str) -> TensorProto {
         TensorProto {
             dims: self.shape.iter().map(|&d| d as i64).collect(),
-            data_type: code(self.dtype),
+            data_type: self.dtype.code().into(),
             name: name.into(),
             raw_data: Some(self.bytes.clone()),
             ..Default::default()
@@ -251,28 +251,11 @@ fn fields(proto: &TensorProto) -> [(&'static str, usize); 7] {
     ]
 }
 
-/// ONNX's code of an element type.
-const fn code(dtype: DType) -> i32 {
-    match dtype {
-        DType::F32 => 1,
-        DType::U8 => 2,
-        DType::I8 => 3,
-        DType::U16 => 4,
-        DType::I16 => 5,
-        DType::I32 => 6,
-        DType::I64 => 7,
-        DType::Bool => 9,
-        DType::F16 => 10,
-        DType::F64 => 11,
-        DType::U32 => 12,
-        DType::U64 => 13,
-        DType::BF16 => 16,
-    }
-}
-
 /// The element type of a code; `name` is whose it is.
 pub(super) fn dtype(name: &str, data_type: i32) -> Result<DType, OnnxError> {
-    let found = DType::ALL.into_iter().find(|&t| code(t) == data_type);
+    let found = DType::ALL
+        .into_iter()
+        .find(|&t| i32::from(t.code()) == data_type);
     found.ok_or_else(|| OnnxError::ElementType {
         name: name.into(),
         code: data_type,

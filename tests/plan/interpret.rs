@@ -8,8 +8,8 @@
 
 use std::collections::HashSet;
 use wgreduce::{
-    Caps, Cuts, DType, Family, Keys, MAX_ITERATIONS, Op, Out, Params, Pass, Plan, Problem, Slot,
-    View,
+    Caps, Cuts, DType, Family, Keys, MAX_ITERATIONS, Op, Order, Out, Params, Pass, Plan, Problem,
+    Slot, View,
 };
 
 pub type Check<T = ()> = Result<T, String>;
@@ -427,7 +427,7 @@ pub fn fused(problem: &Problem) -> bool {
 fn order(problem: &Problem, pass: &Pass) -> Keys {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     if !fused(problem) {
-        return Keys::new(dtype, problem.op().is_max(), nan, problem.op().is_index());
+        return Keys::new(dtype, problem.op().order(), nan, problem.op().is_index());
     }
     // Truth values are searched as numbers.
     let ordered = match dtype {
@@ -435,10 +435,13 @@ fn order(problem: &Problem, pass: &Pass) -> Keys {
         other => other,
     };
     match (pass.kernel.family, pass.dst.slot) {
-        (Family::Finish, Slot::Output(i)) => Keys::new(ordered, i % 2 == 1, nan, i >= 2),
-        (Family::Extremes, _) => Keys::new(ordered, false, nan, true),
-        (Family::Strided, _) => Keys::new(dtype, false, nan, false),
-        _ => Keys::new(dtype, false, nan, true),
+        (Family::Finish, Slot::Output(i)) => {
+            let side = [Order::Least, Order::Greatest][i % 2];
+            Keys::new(ordered, side, nan, i >= 2)
+        }
+        (Family::Extremes, _) => Keys::new(ordered, Order::Least, nan, true),
+        (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
+        _ => Keys::new(dtype, Order::Least, nan, true),
     }
 }
 

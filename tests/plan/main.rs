@@ -71,6 +71,7 @@ fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, Prob
             .with_values(true)?
             .index_type(IndexType::U32)?,
         Problem::reduce_max(dtype, shape, &[axis])?,
+        Problem::reduce_max_abs(dtype, shape, &[axis])?,
     ])
 }
 

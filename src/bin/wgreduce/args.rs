@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use wgreduce::{DType, IndexType, NanPolicy};
+use wgreduce::{DType, IndexType, NanPolicy, Op};
 
 /// ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max of .npy files on the GPU.
 ///
@@ -75,6 +75,12 @@ pub enum Command {
     /// Elementwise largest of broadcast inputs
     #[command(after_help = "Example:\n  wgreduce max scores.npy limits.npy --check")]
     Max(Elementwise),
+    /// Index of the element farthest from zero along an axis (not in ONNX)
+    #[command(after_help = "Example:\n  wgreduce argmax-abs scores.npy --axis -1")]
+    ArgmaxAbs(Index),
+    /// Largest magnitude over some or all axes, the L-infinity norm (not in ONNX)
+    #[command(after_help = "Example:\n  wgreduce reduce-max-abs scores.npy --axes -1")]
+    ReduceMaxAbs(Reduce),
     /// Run ONNX test cases: folders of model.onnx and test_data_set_*
     #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]
     Onnx(Onnx),
@@ -216,6 +222,9 @@ pub struct Bench {
     /// Fewer cases and repeats: at most 5 minutes on a software adapter
     #[arg(long)]
     pub quick: bool,
+    /// Leave out how cost grows with size, and the steps at the edges of plans
+    #[arg(long)]
+    pub no_growth: bool,
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -253,6 +262,23 @@ pub enum Operator {
     ReduceMax,
     Min,
     Max,
+    ArgmaxAbs,
+    ReduceMaxAbs,
+}
+
+impl Operator {
+    pub fn op(self) -> Op {
+        match self {
+            Operator::Argmin => Op::ArgMin,
+            Operator::Argmax => Op::ArgMax,
+            Operator::ReduceMin => Op::ReduceMin,
+            Operator::ReduceMax => Op::ReduceMax,
+            Operator::Min => Op::Min,
+            Operator::Max => Op::Max,
+            Operator::ArgmaxAbs => Op::ArgMaxAbs,
+            Operator::ReduceMaxAbs => Op::ReduceMaxAbs,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

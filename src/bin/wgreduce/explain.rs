@@ -185,6 +185,15 @@ fn walk(kernel: &Kernel) -> String {
           output  |     a     |     b     |
 "
         ),
+        Family::Strided => "strided: a lane takes the segments of one output word, each element \
+             where the view\n        has it: by its coordinates times the strides.
+          view   |a0 b0|a1 b1|a2 b2|   and so on, in any order
+          lane     0  1  0  1  0  1
+"
+        .into(),
+        Family::StridedGather => "strided_gather: the elements of the view that the indices point \
+             to.\n"
+            .into(),
         Family::Gather => "gather: the elements that the indices point to.\n".into(),
         Family::Fill => "fill: the same element everywhere; nothing is read.\n".into(),
         Family::ZipWords => "zip_words: a lane takes the elements of one output word.\n".into(),

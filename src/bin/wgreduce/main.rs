@@ -79,6 +79,8 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::ReduceMax(args) => run::reduce(Op::ReduceMax, args, common),
         Command::Min(args) => run::elementwise(Op::Min, args, common),
         Command::Max(args) => run::elementwise(Op::Max, args, common),
+        Command::ArgmaxAbs(args) => run::index(Op::ArgMaxAbs, args, common),
+        Command::ReduceMaxAbs(args) => run::reduce(Op::ReduceMaxAbs, args, common),
         Command::Onnx(args) => onnx::run(args, common),
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),

@@ -4,7 +4,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
 
-use crate::args::{self, Common, Operator, Shape};
+use crate::args::{self, Common, Shape};
 use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
@@ -36,8 +36,9 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
 }
 
 fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
-    let shape = match (args.op, args.shapes.as_slice()) {
-        (Operator::Min | Operator::Max, _) => &[][..],
+    let op = args.op.op();
+    let shape = match (op.is_elementwise(), args.shapes.as_slice()) {
+        (true, _) => &[][..],
         (_, [Shape(shape)]) => shape,
         _ => {
             return Err(Failure::Request(
@@ -45,38 +46,38 @@ fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
             ));
         }
     };
-    refuse_foreign_options(args)?;
+    refuse_foreign_options(args, op)?;
     let axis = args.axis.unwrap_or(0);
     let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
-    let keepdims = args.keepdims.keepdims;
-    let index = |problem: Result<Problem, ProblemError>| {
-        with_options(problem?.keepdims(keepdims)?, &args.options)?.with_values(args.values)
+    let problem = match op {
+        Op::ArgMin => Problem::arg_min(dtype, shape, axis),
+        Op::ArgMax => Problem::arg_max(dtype, shape, axis),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, axis),
+        Op::ReduceMin => Problem::reduce_min(dtype, shape, axes),
+        Op::ReduceMax => Problem::reduce_max(dtype, shape, axes),
+        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
+        Op::Min => Problem::min(dtype, &args.shapes),
+        _ => Problem::max(dtype, &args.shapes),
     };
-    let problem = match args.op {
-        Operator::Argmin => index(Problem::arg_min(dtype, shape, axis)),
-        Operator::Argmax => index(Problem::arg_max(dtype, shape, axis)),
-        Operator::ReduceMin => {
-            Problem::reduce_min(dtype, shape, axes).and_then(|p| p.keepdims(keepdims))
-        }
-        Operator::ReduceMax => {
-            Problem::reduce_max(dtype, shape, axes).and_then(|p| p.keepdims(keepdims))
-        }
-        Operator::Min => Problem::min(dtype, &args.shapes),
-        Operator::Max => Problem::max(dtype, &args.shapes),
-    };
+    let problem = problem.and_then(|problem| with_choices(problem, args));
     Ok(problem.map_err(Error::from)?)
 }
 
+fn with_choices(problem: Problem, args: &args::Plan) -> Result<Problem, ProblemError> {
+    if problem.op().is_elementwise() {
+        return Ok(problem);
+    }
+    let problem = problem.keepdims(args.keepdims.keepdims)?;
+    match problem.op().is_index() {
+        true => with_options(problem, &args.options)?.with_values(args.values),
+        false => Ok(problem),
+    }
+}
+
 /// An option that changes nothing would be misread as one that does.
-fn refuse_foreign_options(args: &args::Plan) -> Result<(), Failure> {
-    let (op, has_axis, has_axes) = match args.op {
-        Operator::Argmin => (Op::ArgMin, true, false),
-        Operator::Argmax => (Op::ArgMax, true, false),
-        Operator::ReduceMin => (Op::ReduceMin, false, true),
-        Operator::ReduceMax => (Op::ReduceMax, false, true),
-        Operator::Min => (Op::Min, false, false),
-        Operator::Max => (Op::Max, false, false),
-    };
+fn refuse_foreign_options(args: &args::Plan, op: Op) -> Result<(), Failure> {
+    let has_axis = op.is_index();
+    let has_axes = !op.is_index() && !op.is_elementwise();
     let option = match () {
         () if args.axis.is_some() && !has_axis => "--axis",
         () if args.axes.is_some() && !has_axes => "--axes",

@@ -16,7 +16,7 @@ use crate::print::render;
 use crate::stream;
 use crate::tensor::{Tensor, fits_memory};
 
-/// `argmin` and `argmax`.
+/// `argmin`, `argmax` and `argmax-abs`.
 pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
     if let (Some(values), Some(output)) = (&args.values, &args.output.output)
         && output::is_same(values, output)
@@ -27,10 +27,12 @@ pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
         ));
     }
     let input = npy::open(&args.input, common.dtype)?;
-    let problem = match op.is_max() {
-        false => Problem::arg_min(input.dtype(), input.shape(), args.axis),
-        true => Problem::arg_max(input.dtype(), input.shape(), args.axis),
+    let new = match op {
+        Op::ArgMin => Problem::arg_min,
+        Op::ArgMax => Problem::arg_max,
+        _ => Problem::arg_max_abs,
     };
+    let problem = new(input.dtype(), input.shape(), args.axis);
     let options = &args.options;
     let problem = problem
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
@@ -48,15 +50,16 @@ pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem,
         .index_type(options.index_type.into())
 }
 
-/// `reduce-min` and `reduce-max`.
+/// `reduce-min`, `reduce-max` and `reduce-max-abs`.
 pub fn reduce(op: Op, args: &Reduce, common: &Common) -> Result<(), Failure> {
     let input = npy::open(&args.input, common.dtype)?;
     let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
-    let problem = match op.is_max() {
-        false => Problem::reduce_min(input.dtype(), input.shape(), axes),
-        true => Problem::reduce_max(input.dtype(), input.shape(), axes),
+    let new = match op {
+        Op::ReduceMin => Problem::reduce_min,
+        Op::ReduceMax => Problem::reduce_max,
+        _ => Problem::reduce_max_abs,
     };
-    let problem = problem
+    let problem = new(input.dtype(), input.shape(), axes)
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .map_err(|e| Failure::file(&args.input, e))?;
     let inputs = vec![(&args.input, input)];

@@ -91,15 +91,13 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
 fn chosen(args: &Bench) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);
-    let edges = match args.quick {
-        true => Vec::new(),
-        false => growth::edges(),
-    };
-    let parts = [
-        (Part::Catalogue, cases),
-        (Part::Size, growth::sizes(args.quick)),
-        (Part::Edge, edges),
-    ];
+    let mut parts = vec![(Part::Catalogue, cases)];
+    if !args.no_growth {
+        parts.push((Part::Size, growth::sizes(args.quick)));
+    }
+    if !args.no_growth && !args.quick {
+        parts.push((Part::Edge, growth::edges()));
+    }
     let of = |(part, cases): (Part, Vec<Case>)| {
         let asked = move |case| Asked { part, case };
         cases.into_iter().map(asked)
