@@ -85,6 +85,7 @@ mod context;
 mod cuts;
 mod elementwise;
 mod error;
+mod extremes;
 mod kernel;
 #[cfg(feature = "onnx")]
 pub mod onnx;

@@ -740,10 +740,11 @@ fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
 #[test]
 fn a_signal_that_was_ignored_before_stays_ignored() {
     let folder = Folder::new();
-    let child = halfway(&folder, "trap '' HUP INT");
+    let mut child = halfway(&folder, "trap '' HUP INT");
     signal(&child, "HUP");
     signal(&child, "INT");
     std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(child.try_wait().unwrap(), None, "a signal ended it");
     assert_eq!(parts(&folder.read("pipe")).1, 1f32.to_le_bytes());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{output:?}");

