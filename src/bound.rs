@@ -391,7 +391,11 @@ impl<'a> Seen<'a> {
         match binding {
             0 => None,
             2 => Some(&self.dst),
-            _ if pass.zip.is_some() => self.zipped.get((binding as usize).checked_sub(3)?),
+            _ if pass.zip.is_some() => {
+                // The one view may be bound twice: as words and as vec4.
+                let input = (binding as usize).checked_sub(3)?;
+                self.zipped.get(input).or(self.zipped.first())
+            }
             1 => self.indices.as_ref().or(self.src.as_ref()),
             _ => self.src.as_ref(),
         }

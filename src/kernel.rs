@@ -39,11 +39,15 @@ pub enum Family {
     StridedGather,
     /// The least and the greatest of a strided view at once, element by element.
     Extremes,
+    /// The same by whole vec4, where segments are contiguous.
+    ExtremeRows,
+    /// The same by whole vec4, where neighbouring elements belong to neighbouring segments.
+    ExtremeColumns,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 15] = [
+    pub const ALL: [Family; 17] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
@@ -59,6 +63,8 @@ impl Family {
         Family::Strided,
         Family::StridedGather,
         Family::Extremes,
+        Family::ExtremeRows,
+        Family::ExtremeColumns,
     ];
 
     /// Whether neighbouring elements belong to neighbouring segments.
@@ -84,6 +90,8 @@ impl Family {
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
             Family::Extremes => "extremes",
+            Family::ExtremeRows => "extreme_rows",
+            Family::ExtremeColumns => "extreme_columns",
         }
     }
 }
@@ -436,8 +444,16 @@ impl Kernel {
     }
 
     fn is_strided(&self) -> bool {
-        use Family::{Extremes, Strided, StridedGather};
-        matches!(self.family, Strided | StridedGather | Extremes)
+        matches!(self.family, Family::Strided | Family::StridedGather) || self.is_extremes()
+    }
+
+    /// Whether the kernel finds the least and the greatest at once.
+    pub fn is_extremes(&self) -> bool {
+        self.family == Family::Extremes || self.is_extremes_by_vec()
+    }
+
+    fn is_extremes_by_vec(&self) -> bool {
+        matches!(self.family, Family::ExtremeRows | Family::ExtremeColumns)
     }
 
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
@@ -451,6 +467,8 @@ impl Kernel {
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
             Family::Strided | Family::Extremes => &[0, 1, 2, 3],
+            // What is read is bound as vec4 as well.
+            Family::ExtremeRows | Family::ExtremeColumns => &[0, 1, 2, 3, 4],
             Family::StridedGather => &[0, 1, 2, 3, 4],
             _ => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize],
         }
@@ -491,6 +509,9 @@ impl Kernel {
         if columns || matches!(self.family, Family::Rows | Family::ShortRows) {
             add(fragment!("source4"));
         }
+        if self.is_extremes_by_vec() {
+            add(&fragment!("source4").replace("binding(1)", "binding(4)"));
+        }
         match self.keys.bits {
             64 => add(fragment!("key64")),
             _ => {
@@ -530,15 +551,26 @@ impl Kernel {
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
             add(fragment!("bits"));
         }
-        if matches!(self.family, Family::Strided | Family::Extremes) {
+        if self.family == Family::Strided || self.is_extremes() {
             add(fragment!("parts"));
         }
-        if self.family == Family::Extremes {
+        if self.is_extremes() {
             add(match self.keys.bits {
                 64 => fragment!("turn64"),
                 _ => fragment!("turn32"),
             });
             add(fragment!("sides"));
+        }
+        if self.is_extremes_by_vec() {
+            add(match self.keys.bits {
+                64 => fragment!("both64"),
+                _ => fragment!("both32"),
+            });
+        }
+        if self.family == Family::ExtremeColumns {
+            for part in self.column_parts() {
+                add(part);
+            }
         }
         add(match self.family {
             Family::Rows => fragment!("rows"),
@@ -552,9 +584,33 @@ impl Kernel {
             Family::Strided => fragment!("strided"),
             Family::StridedGather => fragment!("strided_gather"),
             Family::Extremes => fragment!("extremes"),
+            Family::ExtremeRows => fragment!("extreme_rows"),
+            Family::ExtremeColumns => fragment!("extreme_columns"),
             _ => "",
         });
         text
+    }
+
+    /// The keys of a vec4's elements, and of its columns in a search for both extremes.
+    fn column_parts(&self) -> Vec<&'static str> {
+        match self.keys.bits {
+            8 => vec![
+                fragment!("zip_of8"),
+                fragment!("four32"),
+                fragment!("four_of8"),
+            ],
+            16 => vec![
+                fragment!("zip_of16"),
+                fragment!("four32"),
+                fragment!("four_of16"),
+            ],
+            32 => vec![
+                fragment!("zip_of32"),
+                fragment!("four32"),
+                fragment!("four_of32"),
+            ],
+            _ => vec![fragment!("zip_of64"), fragment!("four_of64")],
+        }
     }
 
     /// The part of an elementwise shader that depends on its inputs.
@@ -675,7 +731,7 @@ impl Kernel {
             }
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
-            Family::Extremes => all.extend(self.turn()),
+            _ if self.is_extremes() => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}
         }

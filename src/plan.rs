@@ -1,8 +1,8 @@
 //! The planner: from a problem and a device's limits to dispatches.
 //!
 //! Pure: the same problem and caps give the same plan, on any machine, without a device.
-//! What a plan is, is told here; `schedule.rs` and `elementwise.rs` make it. None knows of WGSL
-//! or of wgpu's objects.
+//! What a plan is, is told here; `schedule.rs`, `elementwise.rs`, `strided.rs` and `extremes.rs`
+//! make it. None knows of WGSL or of wgpu's objects.
 
 use crate::cuts::Cuts;
 use crate::kernel::{Family, Kernel};
@@ -98,7 +98,7 @@ impl Pass {
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
             // An element for each, however often it is read.
-            _ if matches!(self.kernel.family, Family::Strided | Family::Extremes) => {
+            _ if self.kernel.family == Family::Strided || self.kernel.is_extremes() => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 APART * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }

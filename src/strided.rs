@@ -11,18 +11,20 @@ use crate::params::{Params, ZIP_DIMS, Zip};
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Slot, View};
 use crate::schedule::{Box3, MAX_BOX, Planner, Step, dispatches};
-use crate::{DType, Dim, Error, Order, Problem};
+use crate::{DType, Dim, Error, Problem};
 
 /// Least elements of a part of a segment that is shared.
 const LEAST_PART: u64 = 64;
 /// Invocations that read a run of neighbouring elements abreast.
-const ABREAST: u64 = 32;
+pub(crate) const ABREAST: u64 = 32;
 
+/// Bytes that an iteration over a contiguous segment takes: four vec4.
+pub(crate) const ROW_BLOCK: u64 = 64;
 /// A dimension of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Axis {
-    size: u64,
-    stride: i64,
+    pub size: u64,
+    pub stride: i64,
 }
 
 /// The canonical form of a strided input: where its elements lie, by kept and reduced dimensions.
@@ -30,8 +32,8 @@ pub(crate) struct Axis {
 pub(crate) struct Lie {
     /// The element with coordinates 0, from the input's start.
     pub first: u64,
-    kept: Vec<Axis>,
-    reduced: Vec<Axis>,
+    pub kept: Vec<Axis>,
+    pub reduced: Vec<Axis>,
 }
 
 impl Lie {
@@ -152,14 +154,6 @@ impl Lie {
     }
 }
 
-/// The type whose order is that of a type's elements, once any true is 1.
-fn ordered(dtype: DType) -> DType {
-    match dtype {
-        DType::Bool => DType::U8,
-        other => other,
-    }
-}
-
 /// Adds a dimension, or makes the one before longer where both are walked as one.
 fn push(axes: &mut Vec<Axis>, axis: Axis) {
     match axes.last_mut() {
@@ -180,23 +174,23 @@ fn span(axes: &[Axis], sizes: &[u64]) -> u64 {
 
 /// A part of some dimensions: contiguous in their C order.
 #[derive(Clone, Debug)]
-struct Part {
+pub(crate) struct Part {
     /// Its first coordinate's distance from the dimensions' first element.
-    at: i64,
+    pub at: i64,
     /// Its place in the C order.
     place: u64,
-    sizes: Vec<u64>,
+    pub sizes: Vec<u64>,
 }
 
 impl Part {
-    fn elements(&self) -> u64 {
+    pub(crate) fn elements(&self) -> u64 {
         self.sizes.iter().product()
     }
 }
 
 /// Cuts dimensions into parts of at most these sizes, of which all after the first above one
 /// are whole.
-fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
+pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
     let mut all = vec![Part {
         at: 0,
         place: 0,
@@ -238,20 +232,20 @@ fn count(axes: &[Axis], sizes: &[u64]) -> u64 {
 
 /// How the elements of a segment are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Share {
+pub(crate) struct Share {
     /// Invocations a segment, each of at most `slice` elements, `step` apart.
-    parts: u64,
-    slice: u64,
-    step: u64,
+    pub parts: u64,
+    pub slice: u64,
+    pub step: u64,
     /// Outputs whose parts lie side by side.
-    inner: u64,
+    pub inner: u64,
 }
 
 /// What a window is and where its results go.
-struct Window<'a> {
-    lie: &'a Lie,
-    kept: &'a Part,
-    reduced: &'a Part,
+pub(crate) struct Window<'a> {
+    pub lie: &'a Lie,
+    pub kept: &'a Part,
+    pub reduced: &'a Part,
 }
 
 impl Window<'_> {
@@ -273,7 +267,7 @@ impl Window<'_> {
     }
 
     /// The box of its results, as records are finished.
-    fn results(&self, share: Share) -> Box3 {
+    pub(crate) fn results(&self, share: Share) -> Box3 {
         Box3 {
             at: 0,
             out: self.kept.place,
@@ -349,7 +343,7 @@ impl Planner<'_> {
 
     /// Parts of all outputs that a window may have: as many as there are invocations, and records
     /// in a binding, twice as many for both extremes.
-    fn room(&self, both: bool) -> u64 {
+    pub(crate) fn room(&self, both: bool) -> u64 {
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
         let records = match both {
             true => {
@@ -364,7 +358,7 @@ impl Planner<'_> {
 
     /// The sizes of windows that bindings, dispatches and records can take: of the kept and of the
     /// reduced dimensions. For `both` extremes all results are records first.
-    fn windows(
+    pub(crate) fn windows(
         &self,
         lie: &Lie,
         out: Out,
@@ -416,7 +410,7 @@ impl Planner<'_> {
     }
 
     /// Shares a window's segments among as many invocations as fill the device.
-    fn share(&self, lie: &Lie, out: Out, outputs: u64, len: u64, both: bool) -> Share {
+    pub(crate) fn share(&self, lie: &Lie, out: Out, outputs: u64, len: u64, both: bool) -> Share {
         let step = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = step(&lie.kept) <= step(&lie.reduced);
@@ -438,7 +432,7 @@ impl Planner<'_> {
 
     /// Plans the search for extremes, or a copy of the elements as they are; then the elements
     /// that the indices point to, if they are wanted.
-    fn search(
+    pub(crate) fn search(
         &mut self,
         step: &Step,
         lie: &Lie,
@@ -504,100 +498,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans both extremes of every segment and their indices, from one read.
-    pub(crate) fn extremes(&mut self, lie: &Lie, outputs: u64) -> Result<(), Error> {
-        lie.check()?;
-        let steps = self.sides(outputs);
-        if lie.repeats() {
-            let last = self.problem.selects_last_index();
-            let only = if last {
-                self.problem.reduced_len() - 1
-            } else {
-                0
-            };
-            // Either extreme is the one element in its one form.
-            let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
-            for i in 0..2 {
-                let dst = Slot::Output(i);
-                let step = Step { dst, ..value };
-                self.search(&step, &lie.without_reduced(), false, None)?;
-                self.fill(2 + i, steps[2].out, only, outputs)?;
-            }
-            return Ok(());
-        }
-        let written = steps.map(|step| self.outputs_per_dispatch(step.out));
-        let written = written.into_iter().min().unwrap_or(1);
-        let [kept, reduced] = self.windows(lie, Out::Record, written, true)?;
-        let boxes = parts(&lie.reduced, &reduced);
-        for kept in parts(&lie.kept, &kept) {
-            let window = |reduced| Window {
-                lie,
-                kept: &kept,
-                reduced,
-            };
-            let windows: Vec<_> = boxes.iter().map(window).collect();
-            self.extremes_group(&steps, &windows)?;
-        }
-        Ok(())
-    }
-
-    /// The results of both extremes as steps: their values, then their indices.
-    fn sides(&self, outputs: u64) -> [Step; 4] {
-        let problem = self.problem;
-        let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
-        let out = match problem.outputs()[2].dtype {
-            DType::I64 => Out::Index64,
-            _ => Out::Index32,
-        };
-        [
-            (0, Order::Least, false),
-            (1, Order::Greatest, false),
-            (2, Order::Least, true),
-            (3, Order::Greatest, true),
-        ]
-        .map(|(i, order, index)| Step {
-            dst: Slot::Output(i),
-            out: if index { out } else { value.out },
-            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
-            index,
-            ..value
-        })
-    }
-
-    /// Plans windows whose outputs are the same: records of the least and of the greatest, and
-    /// what both become.
-    fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
-        let first = &windows[0];
-        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let share = self.share(first.lie, Out::Record, outputs, len, true);
-        let records = outputs * share.parts;
-        let kernel = Kernel {
-            family: Family::Extremes,
-            keys: steps[2].keys,
-            out: Out::Record,
-            index: true,
-            truth: self.problem.dtype() == DType::Bool,
-            ..self.kernel(self.caps.workgroup())
-        };
-        let dst = out_view(Slot::Records, Out::Record, 0, 2 * records);
-        for (i, window) in windows.iter().enumerate() {
-            self.window(kernel, window, share, dst, i > 0)?;
-        }
-        for (i, step) in (0..).zip(steps) {
-            let from = i % 2 * records;
-            self.finish(
-                step,
-                &first.results(share),
-                share.parts,
-                from,
-                &(0..outputs),
-            )?;
-        }
-        Ok(())
-    }
-
     /// Plans a dispatch over a window.
-    fn window(
+    pub(crate) fn window(
         &mut self,
         kernel: Kernel,
         window: &Window<'_>,
@@ -607,14 +509,21 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (zip, kept) = window.zip(1);
-        let items = outputs * share.parts;
+        let (across, inner) = match kernel.family {
+            Family::ExtremeColumns => {
+                let pairs = self.column_pairs(window);
+                (pairs, pairs)
+            }
+            _ => (outputs, share.inner),
+        };
+        let items = across * share.parts;
         let dims = zip.shape.len() as u64;
         let params = Params {
             items: items as u32,
             lanes: kept as u32,
             total: dims as u32,
             len: len as u32,
-            inner: share.inner as u32,
+            inner: inner as u32,
             slices: share.parts as u32,
             slice: share.slice as u32,
             width: share.step as u32,
@@ -622,9 +531,22 @@ impl Planner<'_> {
             base: window.reduced.place,
             ..Params::default()
         };
-        let reduced = (dims - kept as u64).max(1);
-        let per_word = u64::from(kernel.out.per_word());
-        let iterations = per_word * (share.slice * reduced + dims + 1);
+        let iterations = match kernel.family {
+            // Blocks, up to three vec4, and as many of a block to find each extreme.
+            Family::ExtremeRows => {
+                let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
+                bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
+            }
+            // Blocks, up to three rows, and each column of two vec4 sought twice in four rows.
+            Family::ExtremeColumns => {
+                let columns = 2 * u64::from(128 / kernel.keys.bits());
+                share.slice / 4 + 4 + columns * 9 + dims
+            }
+            _ => {
+                let reduced = (dims - kept as u64).max(1);
+                u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
+            }
+        };
         let lanes = words(kernel.out, items);
         let src = self.window_view(window);
         self.push(kernel, None, dst, params, lanes, iterations)?;

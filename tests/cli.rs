@@ -486,6 +486,8 @@ fn files_larger_than_memory_are_read_piece_by_piece() {
             "argmax a.npy --axis -2 --values values.npy",
             "reduce-min a.npy --axes 0",
             "reduce-max a.npy",
+            "argmax-abs a.npy --axis 1",
+            "reduce-max-abs a.npy --axes 0",
             "min a.npy b.npy",
             "max b.npy a.npy",
         ]

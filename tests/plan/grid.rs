@@ -202,8 +202,13 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
-    use Family::{ShortRows, ZipStrips, ZipVecs};
-    let vecs = |p: &wgreduce::Pass| matches!(p.kernel.family, ShortRows | ZipVecs | ZipStrips);
+    let vecs = |p: &wgreduce::Pass| {
+        use Family::{ExtremeColumns, ShortRows, ZipStrips, ZipVecs};
+        matches!(
+            p.kernel.family,
+            ShortRows | ZipVecs | ZipStrips | ExtremeColumns
+        )
+    };
     let aligned = plan.passes().iter().any(vecs);
     let truth = Truth::new(problem);
     for step in steps {

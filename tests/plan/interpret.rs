@@ -414,8 +414,8 @@ impl Machine<'_> {
 
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
-    use Family::{Extremes, Strided, StridedGather};
-    matches!(pass.kernel.family, Strided | StridedGather | Extremes)
+    use Family::{Strided, StridedGather};
+    matches!(pass.kernel.family, Strided | StridedGather) || pass.kernel.is_extremes()
 }
 
 /// Whether both extremes are found at once.
@@ -439,7 +439,7 @@ fn order(problem: &Problem, pass: &Pass) -> Keys {
             let side = [Order::Least, Order::Greatest][i % 2];
             Keys::new(ordered, side, nan, i >= 2)
         }
-        (Family::Extremes, _) => Keys::new(ordered, Order::Least, nan, true),
+        _ if pass.kernel.is_extremes() => Keys::new(ordered, Order::Least, nan, true),
         (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
         _ => Keys::new(dtype, Order::Least, nan, true),
     }
@@ -496,6 +496,8 @@ impl<'m, 'a> Run<'m, 'a> {
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"
         );
+        let truth = kernel.is_extremes() && problem.dtype() == DType::Bool;
+        ensure!(kernel.truth == truth, "truth values are misread");
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }

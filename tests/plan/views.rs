@@ -4,7 +4,10 @@
 use super::grid::{Break, any_limits, check, devices, refused};
 use super::{SIZES, class, families, variants};
 use proptest::prelude::*;
-use wgreduce::Family::{Each, Fill, Finish, Gather, Strided, StridedGather, ZipVecs, ZipWords};
+use wgreduce::Family::{
+    Each, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish, Gather, Strided, StridedGather,
+    ZipVecs, ZipWords,
+};
 use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
 
 /// Shape, strides and offset.
@@ -271,6 +274,12 @@ fn extremes_are_read_once_and_finished_four_times() {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
             let reads = families(&plan);
+            let by_vec = if axis == 1 {
+                ExtremeRows
+            } else {
+                ExtremeColumns
+            };
+            assert_eq!(reads[0], by_vec, "{plan}");
             assert_eq!(reads[1..], [Finish; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
             // A record of each extreme, which both of its results are made of.
@@ -279,6 +288,11 @@ fn extremes_are_read_once_and_finished_four_times() {
         }
     }
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
+    // Columns that are no whole vec4, and every second element of a row.
+    let narrow = Problem::extremes(DType::U8, &[300, 3], 0).expect("a problem");
+    assert_eq!(plain(&narrow)[0], Extremes);
+    let second = Problem::extremes(DType::U8, &[3, 300], 1).expect("a problem");
+    assert_eq!(viewed(second, &[600, 2], 0)[0], Extremes);
     assert_eq!(plain(&one), [Strided, Fill, Strided, Fill]);
 }
 
@@ -307,10 +321,18 @@ fn broken_plans_of_extremes_are_refused() {
         offset_alignment: 16,
         ..class(AdapterClass::Software)
     };
-    let problem = Problem::extremes(DType::F32, &[2, 300], 1).expect("a problem");
-    let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
-    assert!(plan.passes().iter().any(|p| p.params.merge == 1), "{plan}");
-    refused(&problem, &caps, &plan, breaks);
+    // Rows, columns, and neither.
+    for (shape, strides, axis) in [
+        ([2, 300], [300, 1], 1),
+        ([75, 8], [8, 1], 0),
+        ([2, 300], [1, 2], 1),
+    ] {
+        let problem = Problem::extremes(DType::F32, &shape, axis).expect("a problem");
+        let problem = problem.strided(0, &strides, 0).expect("a view");
+        let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
+        assert!(plan.passes().iter().any(|p| p.params.merge == 1), "{plan}");
+        refused(&problem, &caps, &plan, breaks);
+    }
 }
 
 /// What the interpreter is worth for views: plans that are a little wrong are refused.

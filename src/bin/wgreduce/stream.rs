@@ -288,8 +288,10 @@ fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
     let reversed = match op {
         Op::ArgMin => Problem::arg_min(dtype, &shapes[0], axis),
         Op::ArgMax => Problem::arg_max(dtype, &shapes[0], axis),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shapes[0], axis),
         Op::ReduceMin => Problem::reduce_min(dtype, &shapes[0], &axes),
         Op::ReduceMax => Problem::reduce_max(dtype, &shapes[0], &axes),
+        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shapes[0], &axes),
         Op::Max => Problem::max(dtype, &shapes),
         _ => Problem::min(dtype, &shapes),
     };

@@ -1,0 +1,196 @@
+//! Planning both extremes and their indices from one read.
+//!
+//! A first pass leaves two records a part of a segment, of the least and of the greatest; each of
+//! the four results is finished from one of them, so that four storage buffers do. Views are cut
+//! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
+
+use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::passes::out_view;
+use crate::plan::{MAX_ITERATIONS, Slot};
+use crate::schedule::{Planner, Step};
+use crate::strided::{ABREAST, Axis, Lie, ROW_BLOCK, Share, Window, parts};
+use crate::{DType, Error, Order};
+
+/// Least bytes of a contiguous segment that is taken so.
+const LEAST_ROW: u64 = 32;
+/// Bytes of a contiguous segment that are worth a lane with records of its own.
+const ROW_LANE: u64 = 2048;
+
+impl Planner<'_> {
+    /// Plans both extremes of every segment and their indices, from one read.
+    pub(crate) fn extremes(&mut self, lie: &Lie, outputs: u64) -> Result<(), Error> {
+        lie.check()?;
+        let steps = self.sides(outputs);
+        if lie.repeats() {
+            let last = self.problem.selects_last_index();
+            let only = if last {
+                self.problem.reduced_len() - 1
+            } else {
+                0
+            };
+            // Either extreme is the one element in its one form.
+            let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+            for i in 0..2 {
+                let dst = Slot::Output(i);
+                let step = Step { dst, ..value };
+                self.search(&step, &lie.without_reduced(), false, None)?;
+                self.fill(2 + i, steps[2].out, only, outputs)?;
+            }
+            return Ok(());
+        }
+        let written = steps.map(|step| self.outputs_per_dispatch(step.out));
+        let written = written.into_iter().min().unwrap_or(1);
+        let [kept, reduced] = self.windows(lie, Out::Record, written, true)?;
+        let boxes = parts(&lie.reduced, &reduced);
+        for kept in parts(&lie.kept, &kept) {
+            let window = |reduced| Window {
+                lie,
+                kept: &kept,
+                reduced,
+            };
+            let windows: Vec<_> = boxes.iter().map(window).collect();
+            self.extremes_group(&steps, &windows)?;
+        }
+        Ok(())
+    }
+
+    /// The results of both extremes as steps: their values, then their indices.
+    fn sides(&self, outputs: u64) -> [Step; 4] {
+        let problem = self.problem;
+        let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        let out = match problem.outputs()[2].dtype {
+            DType::I64 => Out::Index64,
+            _ => Out::Index32,
+        };
+        [
+            (0, Order::Least, false),
+            (1, Order::Greatest, false),
+            (2, Order::Least, true),
+            (3, Order::Greatest, true),
+        ]
+        .map(|(i, order, index)| Step {
+            dst: Slot::Output(i),
+            out: if index { out } else { value.out },
+            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
+            index,
+            ..value
+        })
+    }
+
+    /// Plans windows whose outputs are the same: records of the least and of the greatest, and
+    /// what both become.
+    fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
+        let first = &windows[0];
+        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
+        let (family, share) = if self.by_rows(first.lie, len) {
+            (Family::ExtremeRows, self.share_rows(outputs, len))
+        } else if self.by_columns(first) {
+            (Family::ExtremeColumns, self.share_columns(first))
+        } else {
+            let share = self.share(first.lie, Out::Record, outputs, len, true);
+            (Family::Extremes, share)
+        };
+        let records = outputs * share.parts;
+        let kernel = Kernel {
+            family,
+            keys: steps[2].keys,
+            out: Out::Record,
+            index: true,
+            truth: self.problem.dtype() == DType::Bool,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let dst = out_view(Slot::Records, Out::Record, 0, 2 * records);
+        for (i, window) in windows.iter().enumerate() {
+            self.window(kernel, window, share, dst, i > 0)?;
+        }
+        for (i, step) in (0..).zip(steps) {
+            let from = i % 2 * records;
+            let results = first.results(share);
+            self.finish(step, &results, share.parts, from, &(0..outputs))?;
+        }
+        Ok(())
+    }
+
+    /// Whether segments are contiguous and long enough to be taken by vec4.
+    fn by_rows(&self, lie: &Lie, len: u64) -> bool {
+        let contiguous = matches!(lie.reduced[..], [Axis { stride: 1, .. }]);
+        let bytes = len * self.problem.dtype().size();
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        contiguous && !forced && bytes >= LEAST_ROW && self.problem.input_bytes(0) >= 16
+    }
+
+    /// Shares contiguous segments: slices, and lanes abreast in each.
+    fn share_rows(&self, outputs: u64, len: u64) -> Share {
+        let tuning = &self.caps.tuning;
+        let element = self.problem.dtype().size();
+        let bytes = len * element;
+        let room = (self.room(true) / outputs).max(1);
+        let lanes = match tuning.chunked {
+            true => 1,
+            false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
+        };
+        let least = bytes.div_ceil(lanes * ROW_BLOCK * (MAX_ITERATIONS / 2));
+        let wanted = self.slices(outputs * lanes, bytes / tuning.slice_bytes.max(1));
+        let slices = wanted.min(room / lanes).max(least);
+        let slice = match slices {
+            1 => len,
+            _ => len.div_ceil(slices).next_multiple_of(ROW_BLOCK / element),
+        };
+        Share {
+            parts: len.div_ceil(slice) * lanes,
+            slice,
+            step: lanes,
+            inner: 1,
+        }
+    }
+
+    /// Whether neighbouring elements belong to neighbouring segments and all lies in whole vec4.
+    fn by_columns(&self, window: &Window<'_>) -> bool {
+        let Window { lie, kept, .. } = window;
+        let lanes = 16 / self.problem.dtype().size();
+        let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+        let [Axis { stride, .. }] = lie.reduced[..] else {
+            return false;
+        };
+        let (Some((last, outer)), Some(&size)) = (lie.kept.split_last(), kept.sizes.last()) else {
+            return false;
+        };
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        self.aligned
+            && !forced
+            && (last.stride == 1 && size.is_multiple_of(lanes))
+            && (stride > 0 && whole(stride) && outer.iter().all(|a| whole(a.stride)))
+            && whole(lie.first as i64 + kept.at)
+    }
+
+    /// Invocations that take all columns of a part, two vec4 each.
+    pub(crate) fn column_pairs(&self, window: &Window<'_>) -> u64 {
+        let size = window.kept.sizes.last().copied().unwrap_or(1);
+        let width = size * self.problem.dtype().size() / 16;
+        window.kept.elements() / size * width.div_ceil(2)
+    }
+
+    /// Shares columns: slices of their length.
+    fn share_columns(&self, window: &Window<'_>) -> Share {
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let room = (self.room(true) / outputs).max(1);
+        // Records must be worth their bytes.
+        let worth = len * self.problem.dtype().size() / 256;
+        let wanted = self.slices(self.column_pairs(window), worth.min(room));
+        let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
+        Share {
+            parts: len.div_ceil(slice),
+            slice,
+            step: 1,
+            inner: outputs,
+        }
+    }
+}
+
+/// The type whose order is that of a type's elements, once any true is 1.
+fn ordered(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool => DType::U8,
+        other => other,
+    }
+}
