@@ -158,9 +158,10 @@ fn walk(kernel: &Kernel) -> String {
           lane    0000 0000 1111 1111
 "
         .into(),
-        Family::Columns | Family::Strips => {
+        Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
-                Family::Strips => "two neighbouring vec4",
+                Family::Strips => "eight runs",
+                Family::Bands => "sixteen runs",
                 _ => "one vec4",
             };
             format!(
@@ -197,6 +198,9 @@ fn walk(kernel: &Kernel) -> String {
         Family::Gather => "gather: the elements that the indices point to.\n".into(),
         Family::Fill => "fill: the same element everywhere; nothing is read.\n".into(),
         Family::ZipWords => "zip_words: a lane takes the elements of one output word.\n".into(),
+        Family::ZipStrips => "zip_strips: a lane takes eight runs of a row, and of the rows that \
+             follow; what an\n        input repeats in every row is read once.\n"
+            .into(),
         Family::ZipVecs => "zip_vecs: a lane takes a vec4 of each input and writes one.
           a      |aaaa|aaaa|aaaa|
           b      |bbbb|bbbb|bbbb|
