@@ -162,7 +162,9 @@ impl Reducer {
         let deadline = Deadline::after(timeout);
         let result = self.shared.context.wait(Some(deadline));
         if matches!(result, Err(Error::Timeout { .. })) {
-            std::thread::spawn(move || drop(self));
+            let closing = std::thread::Builder::new().name("wgreduce closing".into());
+            // Where there can be no thread, this one waits.
+            let _ = closing.spawn(move || drop(self));
         }
         result
     }

@@ -581,10 +581,8 @@ fn views(reducer: &Reducer) -> Result<(), Failed> {
             let data = tensor(dtype, [1, view.3, 1], view.2);
             for (i, problem) in view_problems(dtype, view.0)?.iter().enumerate() {
                 let offset = [0, dtype.size(), 48][i % 3];
+                let reducer = if i % 4 == 0 { &abreast } else { reducer };
                 check_view(reducer, problem, view, &data, offset)?;
-                if i % 4 == 0 {
-                    check_view(&abreast, problem, view, &data, offset)?;
-                }
             }
         }
         for dtype in [DType::F32, DType::F64, DType::Bool] {
@@ -680,6 +678,7 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let abreast = tuned(reducer, |t| {
         (t.chunked, t.invocations) = (!t.chunked, 1 << 14);
     });
+    let single = tuned(reducer, |t| t.force = Some(Family::Extremes));
     let shapes = [
         [1, 1, 1],
         [5, 1, 3],
@@ -700,9 +699,9 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
             let plain = Problem::extremes(dtype, shape, 1)?;
             let other = plain.clone().select_last_index(true)?.keepdims(false)?;
             let other = other.nan(NanPolicy::Ignore).index_type(IndexType::I32)?;
-            for problem in [plain, other] {
+            for (j, problem) in [plain, other].into_iter().enumerate() {
                 let offset = [0, dtype.size(), 48][i % 3];
-                let reducer = if i % 2 == 0 { reducer } else { &abreast };
+                let reducer = [reducer, &abreast, &single][(i + 2 * j) % 3];
                 fused(reducer, &problem, 1, &input, offset)?;
                 if shape.iter().product::<u64>() < 300 {
                     fused(&tiny, &problem, 1, &input, 0)?;

@@ -46,8 +46,7 @@ mod unix {
     use signal_hook::low_level::emulate_default_handler;
     use std::fs;
     use std::io;
-    use std::sync::Arc;
-    use std::sync::Once;
+    use std::sync::{Arc, Once};
     use std::thread;
 
     /// Starts to watch, once.
