@@ -4,6 +4,18 @@ struct Four {
     at: vec4<u32>, // the wide row of the key
 }
 
+// No wide row yet; should nothing ever win, row t.
+fn four_none(t: u32) -> Four {
+    return Four(vec4<u32>(PAD), vec4<u32>(t));
+}
+
+// Of earlier and of later rows.
+fn four_join(earlier: Four, later: Four) -> Four {
+    let tie = (later.key == earlier.key) & vec4<bool>(LAST != 0u);
+    let wins = (later.key < earlier.key) | tie;
+    return Four(select(earlier.key, later.key, wins), select(earlier.at, later.at, wins));
+}
+
 // Begins with the elements low..high of wide row t; the columns of the others begin with t + 1.
 fn four_start(k: vec4<u32>, place: vec4<u32>, low: u32, high: u32, t: u32) -> Four {
     let valid = inside(place, low, high);
@@ -31,22 +43,4 @@ fn four_block(f: Four, k: vec4<u32>, t: u32) -> Four {
     let tie = (s == f.key) & vec4<bool>(LAST != 0u);
     let wins = (s < f.key) | tie;
     return Four(select(f.key, s, wins), select(f.at, vec4<u32>(t), wins));
-}
-
-// The best of an invocation's columns, as of one row: its settled key and its place.
-struct Winner {
-    key: Key,
-    at: u32,
-}
-
-// The preferred place among those columns whose settled key is `want`.
-fn four_place(f: Four, place: vec4<u32>, want: Key) -> u32 {
-    let found = settle4(f.key) == vec4<u32>(want);
-    let at = select(vec4<u32>(nowhere().x), f.at * E + place, found);
-    if LAST != 0u {
-        let m = max(at.xy, at.zw);
-        return max(m.x, m.y);
-    }
-    let m = min(at.xy, at.zw);
-    return min(m.x, m.y);
 }

@@ -4,6 +4,14 @@ struct Acc {
     odd: Four,
 }
 
+fn acc_none(t: u32) -> Acc {
+    return Acc(four_none(t), four_none(t));
+}
+
+fn acc_join(earlier: Acc, later: Acc) -> Acc {
+    return Acc(four_join(earlier.even, later.even), four_join(earlier.odd, later.odd));
+}
+
 fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
     let e = four_start(even(v), EVEN, low, high, t);
     return Acc(e, four_start(odd(v), ODD, low, high, t));
@@ -21,13 +29,6 @@ fn acc_at(a: Acc, i: u32) -> u32 {
     return select(a.even.at[i >> 1u], a.odd.at[i >> 1u], (i & 1u) != 0u);
 }
 
-fn acc_best(a: Acc) -> Winner {
-    let key = settle(least(min(a.even.key, a.odd.key)));
-    let e = four_place(a.even, EVEN, key);
-    let o = four_place(a.odd, ODD, key);
-    return Winner(key, select(min(e, o), max(e, o), LAST != 0u));
-}
-
 fn even_rows(r: Rows) -> vec4<u32> {
     return min(min(even(r.a), even(r.b)), min(even(r.c), even(r.d)));
 }
@@ -36,7 +37,6 @@ fn odd_rows(r: Rows) -> vec4<u32> {
     return min(min(odd(r.a), odd(r.b)), min(odd(r.c), odd(r.d)));
 }
 
-fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
-    let e = four_block(acc.even, min(even_rows(a), even_rows(b)), t);
-    return Acc(e, four_block(acc.odd, min(odd_rows(a), odd_rows(b)), t));
+fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
+    return Acc(four_block(acc.even, even_rows(r), t), four_block(acc.odd, odd_rows(r), t));
 }

@@ -5,6 +5,18 @@ struct Acc {
     at: vec2<u32>, // the wide rows of the keys
 }
 
+fn acc_none(t: u32) -> Acc {
+    return Acc(PAD, PAD, vec2<u32>(t));
+}
+
+fn acc_join(earlier: Acc, later: Acc) -> Acc {
+    let first = replaces(later.first, earlier.first);
+    let second = replaces(later.second, earlier.second);
+    let at = select(earlier.at, later.at, vec2<bool>(first, second));
+    let low = select(earlier.first, later.first, first);
+    return Acc(low, select(earlier.second, later.second, second), at);
+}
+
 fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
     let a = low == 0u && high > 0u;
     let b = high == 2u;
@@ -30,21 +42,6 @@ fn acc_at(acc: Acc, i: u32) -> u32 {
     return acc.at[i];
 }
 
-// The best of an invocation's columns, as of one row: its settled key and its place.
-struct Winner {
-    key: Key,
-    at: u32,
-}
-
-fn acc_best(acc: Acc) -> Winner {
-    let first = Best(acc.first, vec2<u32>(acc.at.x * E, 0u));
-    let second = Best(acc.second, vec2<u32>(acc.at.y * E + 1u, 0u));
-    if better(second, first) {
-        return Winner(second.key, second.index.x);
-    }
-    return Winner(first.key, first.index.x);
-}
-
 fn low_rows(r: Rows) -> Key {
     return lesser(lesser(key(r.a.xy), key(r.b.xy)), lesser(key(r.c.xy), key(r.d.xy)));
 }
@@ -53,9 +50,9 @@ fn high_rows(r: Rows) -> Key {
     return lesser(lesser(key(r.a.zw), key(r.b.zw)), lesser(key(r.c.zw), key(r.d.zw)));
 }
 
-fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
-    let x = settle(lesser(low_rows(a), low_rows(b)));
-    let y = settle(lesser(high_rows(a), high_rows(b)));
+fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
+    let x = settle(low_rows(r));
+    let y = settle(high_rows(r));
     let first = replaces(x, acc.first);
     let second = replaces(y, acc.second);
     let at = select(acc.at, vec2<u32>(t), vec2<bool>(first, second));

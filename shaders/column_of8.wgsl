@@ -10,6 +10,17 @@ fn place(j: u32) -> vec4<u32> {
     return BYTE0 + vec4<u32>(j);
 }
 
+fn acc_none(t: u32) -> Acc {
+    return Acc(four_none(t), four_none(t), four_none(t), four_none(t));
+}
+
+fn acc_join(earlier: Acc, later: Acc) -> Acc {
+    let a = four_join(earlier.a, later.a);
+    let b = four_join(earlier.b, later.b);
+    let c = four_join(earlier.c, later.c);
+    return Acc(a, b, c, four_join(earlier.d, later.d));
+}
+
 fn acc_start(v: vec4<u32>, low: u32, high: u32, t: u32) -> Acc {
     let a = four_start(byte(v, 0u), place(0u), low, high, t);
     let b = four_start(byte(v, 1u), place(1u), low, high, t);
@@ -49,23 +60,13 @@ fn acc_at(acc: Acc, i: u32) -> u32 {
     return acc_four(acc, i & 3u).at[i >> 2u];
 }
 
-fn acc_best(acc: Acc) -> Winner {
-    let ab = min(acc.a.key, acc.b.key);
-    let key = settle(least(min(ab, min(acc.c.key, acc.d.key))));
-    let a = four_place(acc.a, place(0u), key);
-    let b = four_place(acc.b, place(1u), key);
-    let c = four_place(acc.c, place(2u), key);
-    let d = four_place(acc.d, place(3u), key);
-    return Winner(key, select(min(min(a, b), min(c, d)), max(max(a, b), max(c, d)), LAST != 0u));
-}
-
 fn byte_rows(r: Rows, j: u32) -> vec4<u32> {
     return min(min(byte(r.a, j), byte(r.b, j)), min(byte(r.c, j), byte(r.d, j)));
 }
 
-fn acc_block(acc: Acc, a: Rows, b: Rows, t: u32) -> Acc {
-    let x = four_block(acc.a, min(byte_rows(a, 0u), byte_rows(b, 0u)), t);
-    let y = four_block(acc.b, min(byte_rows(a, 1u), byte_rows(b, 1u)), t);
-    let z = four_block(acc.c, min(byte_rows(a, 2u), byte_rows(b, 2u)), t);
-    return Acc(x, y, z, four_block(acc.d, min(byte_rows(a, 3u), byte_rows(b, 3u)), t));
+fn acc_block(acc: Acc, r: Rows, t: u32) -> Acc {
+    let a = four_block(acc.a, byte_rows(r, 0u), t);
+    let b = four_block(acc.b, byte_rows(r, 1u), t);
+    let c = four_block(acc.c, byte_rows(r, 2u), t);
+    return Acc(a, b, c, four_block(acc.d, byte_rows(r, 3u), t));
 }

@@ -9,14 +9,17 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     }
     let v = item % P.width;
     let s = slice_of(item / P.width);
-    var acc = column_start(s, v);
     let pitch = P.width;
-    var t = s.begin + 1u;
+    var acc = column_none(s);
+    var t = s.low;
     var at = s.first + t * pitch + v;
-    for (; t + BLOCK < s.end; t += BLOCK) {
+    for (; t < s.blocks; t += BLOCK) {
         acc = column_block(acc, at, pitch, t);
         at += BLOCK * pitch;
     }
-    acc = column_rest(acc, s, v, t);
-    column_emit(s, v, column_end(s, v, acc));
+    for (; t < s.high; t++) {
+        acc = acc_take(acc, src[at], E, t);
+        at += pitch;
+    }
+    column_emit(s, v, column_all(s, v, acc));
 }

@@ -1,50 +1,56 @@
 // Blocks of elements of 32 bits and less: their least key, and the element of a key.
 
-// The least key of eight vec4.
-fn block_key(
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
-    e: vec4<u32>,
-    f: vec4<u32>,
-    g: vec4<u32>,
-    h: vec4<u32>,
-) -> Key {
+fn four_ends(r: Rows) -> Ends {
+    return join(join(vec_ends(r.a), vec_ends(r.b)), join(vec_ends(r.c), vec_ends(r.d)));
+}
+
+// The least key of four vec4.
+fn four_key(r: Rows) -> Key {
+    return least(min(min(vec_keys(r.a), vec_keys(r.b)), min(vec_keys(r.c), vec_keys(r.d))));
+}
+
+// The same, where no more than that is asked of them.
+fn block_key(r: Rows) -> Key {
     if ENDS != 0u {
-        let ab = join(vec_ends(a), vec_ends(b));
-        let cd = join(vec_ends(c), vec_ends(d));
-        let ef = join(vec_ends(e), vec_ends(f));
-        let gh = join(vec_ends(g), vec_ends(h));
-        return ends_key(join(join(ab, cd), join(ef, gh)));
+        return ends_key(four_ends(r));
     }
-    let ab = min(vec_keys(a), vec_keys(b));
-    let cd = min(vec_keys(c), vec_keys(d));
-    let ef = min(vec_keys(e), vec_keys(f));
-    let gh = min(vec_keys(g), vec_keys(h));
-    return least(min(min(ab, cd), min(ef, gh)));
+    return four_key(r);
 }
 
 fn inside(place: vec4<u32>, low: u32, high: u32) -> vec4<bool> {
     return (place >= vec4<u32>(low)) & (place < vec4<u32>(high));
 }
 
-// Distance of no match: further than any place, from the side the search prefers.
-const FAR: u32 = 0xffu;
+// How far a place is from the end of `size` places that is preferred.
+fn distance(place: vec4<u32>, size: u32) -> vec4<u32> {
+    return select(place, vec4<u32>(size - 1u) - place, LAST != 0u);
+}
+
+// Further than any place.
+const FAR: u32 = 0xffffu;
+
+// The distances of the keys that reach takes, which are of the vec4 with that number of four.
+fn reached(k: vec4<u32>, reach: Key, place: vec4<u32>, number: u32) -> vec4<u32> {
+    let far = distance(place + vec4<u32>(number * E), 4u * E);
+    return select(vec4<u32>(FAR), far, k <= vec4<u32>(reach));
+}
+
+// The place among the elements of four vec4 of the preferred one that reach takes.
+fn four_find(r: Rows, reach: Key) -> u32 {
+    let ab = min(vec_reached(r.a, reach, 0u), vec_reached(r.b, reach, 1u));
+    let cd = min(vec_reached(r.c, reach, 2u), vec_reached(r.d, reach, 3u));
+    let d = least(min(ab, cd));
+    return select(d, 4u * E - 1u - d, LAST != 0u);
+}
 
 // Per lane, how far a match is from the preferred end; FAR where there is none.
 fn matches(k: vec4<u32>, want: Key, place: vec4<u32>, low: u32, high: u32) -> vec4<u32> {
     let found = (settle4(k) == vec4<u32>(want)) & inside(place, low, high);
-    let distance = select(place, vec4<u32>(E - 1u) - place, LAST != 0u);
-    return select(vec4<u32>(FAR), distance, found);
+    return select(vec4<u32>(FAR), distance(place, E), found);
 }
 
-fn nearer(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
-    return min(a, b);
-}
-
+// The place of the nearest match; E where there is none.
 fn pick(distance: vec4<u32>) -> u32 {
-    let m = min(distance.xy, distance.zw);
-    let d = min(m.x, m.y);
+    let d = least(distance);
     return select(select(d, E - 1u - d, LAST != 0u), E, d == FAR);
 }

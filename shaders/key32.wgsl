@@ -44,6 +44,12 @@ fn settle(k: Key) -> Key {
     return select(c, ZERO_TO, c == ZERO);
 }
 
+// The last key that settles to a settled one. Of keys none of which comes before it in the order,
+// those that do not exceed this are its equals.
+fn reach(k: Key) -> Key {
+    return select(k | ~KEEP, PAD, k == CEIL);
+}
+
 // The element of a settled key, at the top of the word; a NaN is the canonical one.
 fn element(k: Key) -> u32 {
     let b = (k + ROT) ^ FLIP;

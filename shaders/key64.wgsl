@@ -52,6 +52,10 @@ fn settle(k: Key) -> Key {
     return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
 }
 
+fn reach(k: Key) -> Key {
+    return select(k, PAD, same(k, vec2<u32>(CEIL_LO, CEIL)));
+}
+
 fn element(k: Key) -> vec2<u32> {
     let lo = k.x + ROT_LO;
     let b = vec2<u32>(lo ^ FLIP_LO, (k.y + ROT + select(0u, 1u, lo < ROT_LO)) ^ FLIP);

@@ -23,6 +23,10 @@ fn vec_ends(v: vec4<u32>) -> Ends {
     return join(ends(v << vec4<u32>(16u)), ends(v));
 }
 
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
+    return min(reached(even(v), reach, EVEN, number), reached(odd(v), reach, ODD, number));
+}
+
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
     let pad = vec4<u32>(PAD);
     let e = select(pad, even(v), inside(EVEN, low, high));
@@ -33,5 +37,5 @@ fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
 fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
     let e = matches(even(v), want, EVEN, low, high);
     let o = matches(odd(v), want, ODD, low, high);
-    return pick(nearer(e, o));
+    return pick(min(e, o));
 }

@@ -14,6 +14,10 @@ fn vec_ends(v: vec4<u32>) -> Ends {
     return ends(v);
 }
 
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
+    return reached(key4(v), reach, PLACES, number);
+}
+
 // The least key of the elements low..high of a vec4.
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
     return least(select(vec4<u32>(PAD), key4(v), inside(PLACES, low, high)));

@@ -9,20 +9,33 @@ fn vec_key(v: vec4<u32>) -> Key {
     return lesser(key(v.xy), key(v.zw));
 }
 
-// The least key of eight vec4.
-fn block_key(
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
-    e: vec4<u32>,
-    f: vec4<u32>,
-    g: vec4<u32>,
-    h: vec4<u32>,
-) -> Key {
-    let abcd = lesser(lesser(vec_key(a), vec_key(b)), lesser(vec_key(c), vec_key(d)));
-    let efgh = lesser(lesser(vec_key(e), vec_key(f)), lesser(vec_key(g), vec_key(h)));
-    return lesser(abcd, efgh);
+// The least key of four vec4.
+fn four_key(r: Rows) -> Key {
+    return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
+}
+
+fn block_key(r: Rows) -> Key {
+    return four_key(r);
+}
+
+// The place in the vec4 with that number of four of the preferred key that reach takes; else
+// the place of none before.
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32, none: u32) -> u32 {
+    let first = !less(reach, key(v.xy));
+    let second = !less(reach, key(v.zw));
+    let near = select(select(none, 1u + number * E, second), number * E, first);
+    let far = select(select(none, number * E, first), 1u + number * E, second);
+    return select(near, far, LAST != 0u);
+}
+
+// The place among the elements of four vec4 of the preferred one that reach takes.
+fn four_find(r: Rows, reach: Key) -> u32 {
+    if LAST != 0u {
+        let ab = vec_reached(r.b, reach, 1u, vec_reached(r.a, reach, 0u, 0u));
+        return vec_reached(r.d, reach, 3u, vec_reached(r.c, reach, 2u, ab));
+    }
+    let cd = vec_reached(r.c, reach, 2u, vec_reached(r.d, reach, 3u, 0u));
+    return vec_reached(r.a, reach, 0u, vec_reached(r.b, reach, 1u, cd));
 }
 
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {

@@ -20,6 +20,16 @@ fn vec_ends(v: vec4<u32>) -> Ends {
     return join(ab, join(ends(v << vec4<u32>(8u)), ends(v)));
 }
 
+fn byte_reached(v: vec4<u32>, reach: Key, j: u32, number: u32) -> vec4<u32> {
+    return reached(byte(v, j), reach, BYTE0 + vec4<u32>(j), number);
+}
+
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
+    let ab = min(byte_reached(v, reach, 0u, number), byte_reached(v, reach, 1u, number));
+    let cd = min(byte_reached(v, reach, 2u, number), byte_reached(v, reach, 3u, number));
+    return min(ab, cd);
+}
+
 fn part(v: vec4<u32>, j: u32, low: u32, high: u32) -> vec4<u32> {
     return select(vec4<u32>(PAD), byte(v, j), inside(BYTE0 + vec4<u32>(j), low, high));
 }
@@ -35,5 +45,5 @@ fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
     let b = matches(byte(v, 1u), want, BYTE0 + vec4<u32>(1u), low, high);
     let c = matches(byte(v, 2u), want, BYTE0 + vec4<u32>(2u), low, high);
     let d = matches(byte(v, 3u), want, BYTE0 + vec4<u32>(3u), low, high);
-    return pick(nearer(nearer(a, b), nearer(c, d)));
+    return pick(min(min(a, b), min(c, d)));
 }

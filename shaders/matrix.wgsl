@@ -2,8 +2,10 @@
 // walked as wide rows of P.width vec4: as many rows side by side as make whole vec4, so that an
 // invocation meets the same columns in every wide row. Where several rows lie side by side,
 // or a matrix is cut into slices, records are left for a second pass.
-// A block of rows is reduced first and only its first remembered; the row is found at the end.
-const BLOCK: u32 = 8u;
+// Of many rows a block is reduced first and only its first remembered; the row is found at the
+// end. Of few rows each is remembered.
+const BLOCK: u32 = 4u;
+const FEW: u32 = 16u;
 
 // A slice of a matrix. Elements count from the vec4 that holds the matrix' first one.
 struct Slice {
@@ -12,7 +14,11 @@ struct Slice {
     ends: u32, // the matrix' end
     begin: u32, // wide rows of the slice
     end: u32,
+    low: u32, // those that lie wholly in the matrix: all but perhaps its first and its last
+    high: u32,
+    blocks: u32, // from low on, the end of those that are taken in blocks
     part: u32, // the slice among all
+    folds: u32, // rows side by side
 }
 
 fn slice_of(part: u32) -> Slice {
@@ -22,59 +28,67 @@ fn slice_of(part: u32) -> Slice {
     let ends = skew + P.total;
     let wide = P.width * E;
     let begin = (part - outer * P.slices) * P.slice;
-    let end = min(begin + P.slice, (ends + wide - 1u) / wide);
-    return Slice(start / E, skew, ends, begin, max(begin, end), part);
+    let end = max(begin, min(begin + P.slice, (ends + wide - 1u) / wide));
+    let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
+    let high = max(low, min(end, ends / wide));
+    let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
+    return Slice(start / E, skew, ends, begin, end, low, high, blocks, part, wide / P.inner);
 }
 
-// Column vec4 v of the slice's first wide row, which may begin before the matrix.
+// No row yet. Should all there is be what never wins, the first row counts; in an empty slice,
+// a place beyond every row, so that none is found below.
+fn column_none(s: Slice) -> Acc {
+    return acc_none(select(s.low, P.slices * P.slice, s.begin == s.end));
+}
+
+// Column vec4 v of the slice's first wide row, which begins before the matrix.
 fn column_start(s: Slice, v: u32) -> Acc {
-    if s.begin == s.end {
-        // Nothing here: beyond every row, so that no place is found below.
-        return acc_start(vec4<u32>(0u), 0u, 0u, P.slices * P.slice);
-    }
     let at = (s.begin * P.width + v) * E;
     let low = max(at, s.skew) - at;
     let high = min(at + E, max(s.ends, at)) - at;
     return acc_start(edge(s.first + at / E), low, high, s.begin);
 }
 
-// Column vec4 v of the slice's last wide row, which may end after the matrix.
+// Column vec4 v of the slice's last wide row, which ends after the matrix.
 fn column_end(s: Slice, v: u32, acc: Acc) -> Acc {
-    if s.end < s.begin + 2u {
-        return acc;
-    }
     let at = ((s.end - 1u) * P.width + v) * E;
     return acc_take(acc, edge(s.first + at / E), min(at + E, max(s.ends, at)) - at, s.end - 1u);
 }
 
-// Whole rows from t on, eight of them; `at` is the column's vec4 in row t, rows are `pitch` apart.
+// Whole rows from t on, a block of them; `at` is the column's vec4 in row t, rows are `pitch`
+// apart.
 fn column_block(acc: Acc, at: u32, pitch: u32, t: u32) -> Acc {
-    let half = at + 4u * pitch;
-    let a = Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
-    let b = Rows(src[half], src[half + pitch], src[half + 2u * pitch], src[half + 3u * pitch]);
-    return acc_block(acc, a, b, t);
+    let rows = Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
+    return acc_block(acc, rows, t);
 }
 
-// What is left of the whole rows.
-fn column_rest(acc: Acc, s: Slice, v: u32, t: u32) -> Acc {
-    var rest = acc;
-    for (var u = t; u + 1u < s.end; u++) {
-        rest = acc_take(rest, src[s.first + u * P.width + v], E, u);
+// What is known of column vec4 v when its whole rows are.
+fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
+    var acc = whole;
+    if s.low > s.begin {
+        let start = column_start(s, v);
+        acc = start;
+        if s.low < s.high {
+            acc = acc_join(start, whole);
+        }
     }
-    return rest;
+    if s.high < s.end {
+        acc = column_end(s, v, acc);
+    }
+    return acc;
 }
 
-// The wide row of column i of vec4 v, of which the block is known.
+// The wide row of column i of vec4 v, of which perhaps only the block is known.
 fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     let block = acc_at(acc, i);
-    if block <= s.begin || block + 1u >= s.end {
+    if block < s.low || block >= s.blocks {
         return block;
     }
     let want = settle(acc_key(acc, i));
     let column = s.first * E + v * E + i;
     var row = block;
     var found = false;
-    for (var t = block; t < min(block + BLOCK, s.end - 1u); t++) {
+    for (var t = block; t < block + BLOCK; t++) {
         let here = same(settle(key(raw(column + t * P.width * E))), want);
         if here && (!found || LAST != 0u) {
             row = t;
@@ -84,18 +98,47 @@ fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     return row;
 }
 
+// Where column i of a vec4 lies: among the columns of a wide row, counted from the matrix' start,
+// and which of the rows side by side it is of.
+struct Column {
+    at: u32,
+    fold: u32,
+    inner: u32, // its place in that row
+}
+
+fn column_at(s: Slice, v: u32) -> Column {
+    let wide = P.width * E;
+    let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
+    var c = Column(at, 0u, at);
+    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    for (; c.inner >= P.inner; c.inner -= c.fold * P.inner) {
+        c.fold = at / P.inner;
+    }
+    return c;
+}
+
+// Its right neighbour, without a division; after the last comes the first.
+fn column_next(c: Column) -> Column {
+    if c.at + 1u == P.width * E {
+        return Column(0u, 0u, 0u);
+    }
+    let wraps = c.inner + 1u == P.inner;
+    return Column(c.at + 1u, select(c.fold, c.fold + 1u, wraps), select(c.inner + 1u, 0u, wraps));
+}
+
 fn column_emit(s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
+    var c = column_at(s, v);
     for (var i = 0u; i < E; i++) {
-        // Its place among the columns of a wide row, and in the matrix.
-        let column = (v * E + i + wide - s.skew) % wide;
         var best = Best(settle(acc_key(acc, i)), nowhere());
         if INDEX != 0u {
-            let place = (column_row(s, v, acc, i) * P.width + v) * E + i - s.skew;
-            if place < P.total {
-                best.index = placed(place / P.inner);
+            // What lies before the matrix' start is of the wide row before.
+            let row = column_row(s, v, acc, i) - select(0u, 1u, v * E + i < s.skew);
+            if row * wide + c.at < P.total {
+                best.index = placed(row * s.folds + c.fold);
             }
         }
-        emit(s.part * wide + column, best);
+        emit(s.part * wide + c.at, best);
+        c = column_next(c);
     }
 }

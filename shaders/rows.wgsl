@@ -1,9 +1,11 @@
 // Rows: a segment is contiguous. LANES neighbouring invocations take a slice of it together,
-// in blocks of eight vec4. The first and the last vec4 of a slice, which may hold elements of
+// in blocks of four vec4. The first and the last vec4 of a slice, which may hold elements of
 // its neighbours, every lane reads for itself; the lanes share the whole vec4 in between.
 // A block is reduced first and only its place remembered; its element is found at the end.
 override WG: u32;
 override LANES: u32; // a power of two that divides WG
+const BLOCK: u32 = 4u; // vec4
+override SEVERAL: u32; // 1: lanes take items one after the other; 0: one
 override CHUNKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
 
 var<workgroup> wg_key: array<Key, WG>;
@@ -17,7 +19,7 @@ struct Span {
     last: u32,
 }
 
-// A lane's part of the vec4 between first and last: a block is eight of them from at, a
+// A lane's part of the vec4 between first and last: a block is BLOCK of them from at, a
 // lane_step() apart, below end.
 struct Walk {
     at: u32,
@@ -70,18 +72,8 @@ fn scan(s: Span, w: Walk) -> Found {
     var found = Found(edge_key(s, s.first), s.first);
     let step = lane_step();
     var at = w.at;
-    for (; at + 7u * step < w.end; at += 8u * step) {
-        let half = at + 4u * step;
-        let k = block_key(
-            src[at],
-            src[at + step],
-            src[at + 2u * step],
-            src[at + 3u * step],
-            src[half],
-            src[half + step],
-            src[half + 2u * step],
-            src[half + 3u * step],
-        );
+    for (; at + (BLOCK - 1u) * step < w.end; at += BLOCK * step) {
+        let k = block_key(Rows(src[at], src[at + step], src[at + 2u * step], src[at + 3u * step]));
         found = taken(found, settle(k), at);
     }
     for (; at < w.end; at += step) {
@@ -90,30 +82,22 @@ fn scan(s: Span, w: Walk) -> Found {
     return taken(found, edge_key(s, s.last), s.last);
 }
 
-// The place in the binding of the element of that key in vec4 v; `none` if it has none.
-fn find_in(s: Span, v: u32, want: Key, none: u32) -> u32 {
-    var p: u32;
-    if v == s.first || v == s.last {
-        p = part_find(edge(v), want, low_in(s, v), high_in(s, v));
-    } else {
-        p = part_find(src[v], want, 0u, E);
-    }
-    return select(v * E + p, none, p == E);
-}
-
 fn preferred(a: u32, b: u32) -> u32 {
     return select(min(a, b), max(a, b), LAST != 0u);
 }
 
 // The place in the binding of the element a lane found. Past the end the last vec4 serves again.
 fn find(s: Span, w: Walk, found: Found) -> u32 {
-    let alone = found.block == s.first || found.block == s.last;
-    var place = nowhere().x;
-    for (var j = 0u; j < 8u; j++) {
-        let v = select(min(found.block + j * lane_step(), w.end - 1u), found.block, alone);
-        place = preferred(place, find_in(s, v, found.key, nowhere().x));
+    let v = found.block;
+    if v == s.first || v == s.last {
+        return v * E + part_find(edge(v), found.key, low_in(s, v), high_in(s, v));
     }
-    return place;
+    let step = lane_step();
+    let last = w.end - 1u;
+    let b = min(v + step, last);
+    let c = min(v + 2u * step, last);
+    let place = four_find(Rows(src[v], src[b], src[c], src[min(v + 3u * step, last)]), reach(found.key));
+    return min(v + place / E * step, last) * E + place % E;
 }
 
 // The least key of a group of lanes, for all of them.
@@ -147,14 +131,11 @@ fn group_place(lid: u32, own: u32) -> u32 {
     return place;
 }
 
-@compute @workgroup_size(WG)
-fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let item = linear(group) * (WG / LANES) + lid / LANES;
+// The best of an item, for its first lane.
+fn best_of(item: u32, lid: u32) -> Best {
     let lane = lid % LANES;
-    // Lanes without an item repeat the last one, so that all arrive at the barriers.
-    let i = min(item, P.items - 1u);
-    let row = i / P.slices;
-    let skip = (i - row * P.slices) * P.slice;
+    let row = item / P.slices;
+    let skip = (item - row * P.slices) * P.slice;
     let start = P.src_delta + row * P.len;
     let s = span(start + skip, min(P.slice, P.len - skip));
     let w = walk(s, lane);
@@ -172,7 +153,27 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             place = group_place(lid, place);
         }
     }
-    if lane == 0u && item < P.items {
-        emit(item, Best(key, placed(place - start)));
+    return Best(key, placed(place - start));
+}
+
+// Lanes without an item repeat the last one, so that all arrive at the barriers.
+fn take(item: u32, lid: u32) {
+    let best = best_of(min(item, P.items - 1u), lid);
+    if lid % LANES == 0u && item < P.items {
+        emit(item, best);
+    }
+}
+
+// Lanes take P.width neighbouring items, one after the other.
+@compute @workgroup_size(WG)
+fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let first = linear(group) * (WG / LANES) + lid / LANES;
+    // Software rasterisers run a loop in a loop slower: none where none is needed.
+    if SEVERAL == 0u {
+        take(first, lid);
+        return;
+    }
+    for (var i = 0u; i < P.width; i++) {
+        take(first * P.width + i, lid);
     }
 }

@@ -8,10 +8,3 @@ fn edge(v: u32) -> vec4<u32> {
     let w = min(vec4<u32>(4u * v) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(end));
     return vec4<u32>(words[w.x], words[w.y], words[w.z], words[w.w]);
 }
-
-struct Rows {
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
-}

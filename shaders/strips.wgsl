@@ -1,5 +1,5 @@
-// Two neighbouring vec4 of columns an invocation: what a CPU likes, which then reads longer runs
-// of every row. P.lanes: invocations a wide row.
+// Strips: a team of invocations takes a part of wide rows that are longer than it takes at once,
+// a block of rows together. P.lanes: invocations a wide row.
 override WG: u32;
 
 @compute @workgroup_size(WG)
@@ -8,24 +8,19 @@ fn strips(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     if item >= P.items {
         return;
     }
-    let v = 2u * (item % P.lanes);
     let s = slice_of(item / P.lanes);
-    // At the end of an odd row the last vec4 is taken twice, and written once.
-    let w = min(v + 1u, P.width - 1u);
-    var a = column_start(s, v);
-    var b = column_start(s, w);
-    let pitch = P.width;
-    var t = s.begin + 1u;
-    var at = s.first + t * pitch;
-    for (; t + BLOCK < s.end; t += BLOCK) {
-        a = column_block(a, at + v, pitch, t);
-        b = column_block(b, at + w, pitch, t);
-        at += BLOCK * pitch;
+    let lane = item % P.lanes;
+    let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
+    var r = strip_none(s);
+    var t = s.low;
+    var at = s.first + t * P.width + first;
+    for (; t < s.blocks; t += BLOCK) {
+        r = strip_block(r, at, t);
+        at += BLOCK * P.width;
     }
-    a = column_rest(a, s, v, t);
-    b = column_rest(b, s, w, t);
-    column_emit(s, v, column_end(s, v, a));
-    if w > v {
-        column_emit(s, w, column_end(s, w, b));
+    for (; t < s.high; t++) {
+        r = strip_take(r, at, t);
+        at += P.width;
     }
+    strip_emit(s, first, r);
 }

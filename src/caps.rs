@@ -96,11 +96,11 @@ impl Tuning {
             // [1000000, 3], of 128 bytes 0.58). Two, four or eight vec4 of columns a lane all
             // stayed between 0.3 and 0.6 over [4096, 4096] and [64, 512, 512].
             AdapterClass::Software => Tuning {
-                workgroup: 256,
+                workgroup: 64,
                 row_lanes: 1,
                 chunked: true,
                 invocations: 4096,
-                wide_bytes: 128,
+                wide_bytes: 1024,
                 strips: true,
                 short_row_bytes: 512,
                 short_rows: 256,

@@ -1,7 +1,8 @@
 //! Planning Min and Max: from broadcast shapes to elementwise dispatches.
 //!
 //! Shapes are merged to as few dimensions as possible. Where everything lies in whole vec4, a
-//! lane takes a vec4 of outputs; else, and for what is left at the end, an output word. More
+//! lane takes a vec4 of outputs, or eight of a row and of the rows that follow; else, and for what
+//! is left at the end, an output word. More
 //! inputs than a dispatch can bind are chained: the output so far takes part in the next
 //! dispatch, in place.
 
@@ -11,7 +12,7 @@ use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
 use crate::passes::words;
 use crate::plan::{Slot, View};
 use crate::problem::elements;
-use crate::schedule::{MAX_BOX, Planner, dispatches};
+use crate::schedule::{MAX_BOX, Planner, RUNS, TEAM, dispatches};
 use crate::{Error, Problem};
 
 /// A dimension of the output, and how far each input moves along it. In units: elements, or
@@ -52,6 +53,19 @@ impl Unit {
     }
 }
 
+/// Vec4 that a team of lanes takes of a row at once.
+const STRIP: u64 = TEAM * RUNS;
+/// Most rows it takes one after the other.
+const STRIP_ROWS: u64 = 256;
+
+/// How strips take a part: rows a lane, the parts that the rows of a matrix are cut into, and
+/// lanes a row.
+struct Strips {
+    rows: u64,
+    parts: u64,
+    lanes: u64,
+}
+
 impl Planner<'_> {
     /// Plans Min or Max of two or more inputs.
     pub(crate) fn elementwise(&mut self) -> Result<(), Error> {
@@ -80,9 +94,14 @@ impl Planner<'_> {
         };
         let units = origin.iter().enumerate();
         let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
-        self.parts(&vecs, &by_vec(&dims, &vecs), 0, &begin)?;
-        // A flat tensor may end inside a vec4.
-        let done = last / lanes * lanes;
+        let whole = by_vec(&dims, &vecs);
+        let (whole, done) =
+            match self.caps.tuning.strips && dims.len() == 1 && last >= STRIP * lanes {
+                true => (in_rows(&whole[0]), last / (STRIP * lanes) * STRIP * lanes),
+                false => (whole, last / lanes * lanes),
+            };
+        self.parts(&vecs, &whole, 0, &begin)?;
+        // A flat tensor may end inside a vec4, or inside a row.
         if done == last {
             return Ok(());
         }
@@ -230,18 +249,22 @@ impl Planner<'_> {
         let dtype = self.problem.dtype();
         let (size, unit) = (dtype.size(), part.unit);
         let inputs = first..first + count;
+        let strips = self.strips(part);
+        let mask = |yes: &dyn Fn(usize) -> bool| {
+            let bits = inputs.clone().map(|i| u32::from(yes(i)) << (i - first));
+            bits.sum::<u32>()
+        };
+        let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
         let kernel = Kernel {
-            family: if unit.vecs {
-                Family::ZipVecs
-            } else {
-                Family::ZipWords
+            family: match (&strips, unit.vecs) {
+                (Some(_), _) => Family::ZipStrips,
+                (_, true) => Family::ZipVecs,
+                (_, false) => Family::ZipWords,
             },
             out: Out::value(dtype),
             inputs: count as u32,
-            splat: inputs
-                .clone()
-                .map(|i| u32::from(unit.splat[i]) << (i - first))
-                .sum(),
+            splat: mask(&|i| unit.splat[i]),
+            still: mask(&|i| strips.is_some() && row(i) == 0),
             ..self.kernel(self.caps.workgroup())
         };
         let view = |i: usize| {
@@ -261,26 +284,48 @@ impl Planner<'_> {
             bytes: outputs * element,
             element,
         };
-        // There is no reciprocal that divides by 1.
-        let dims = part.dims.iter().filter(|d| d.size > 1);
-        let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
-        let zip = Zip {
-            shape: dims.clone().map(|d| d.size as u32).collect(),
-            strides: dims.map(strides).collect(),
-            starts: inputs.clone().map(|i| back(&part.dims, i) as u32).collect(),
-        };
-        let params = Params {
+        let starts = inputs.clone().map(|i| back(&part.dims, i) as u32).collect();
+        let mut dims = part.dims.clone();
+        let mut params = Params {
             items: outputs as u32,
-            len: zip.shape.len() as u32,
             merge: (first > 0).into(),
             ..Params::default()
         };
-        let lanes = if unit.vecs {
-            outputs
-        } else {
-            words(kernel.out, outputs)
+        let mut behind = Vec::new();
+        let mut iterations = 4 * (ZIP_DIMS as u64 + 1);
+        let lanes = match (&strips, unit.vecs) {
+            (Some(strips), _) => {
+                // A row's elements and the rows of a part are not dimensions of what lanes take.
+                behind.extend(dims.pop());
+                if let Some(rows) = dims.last_mut() {
+                    behind.push(rows.clone());
+                    params.total = rows.size as u32;
+                    rows.size = strips.parts;
+                    rows.strides
+                        .iter_mut()
+                        .for_each(|s| *s *= strips.rows as i64);
+                }
+                let matrices: u64 = dims.iter().map(|d| d.size).product();
+                params.items = (matrices * strips.lanes) as u32;
+                params.width = behind[0].size as u32;
+                params.lanes = strips.lanes as u32;
+                params.inner = strips.parts as u32;
+                params.slice = strips.rows as u32;
+                iterations += strips.rows;
+                params.items.into()
+            }
+            (None, true) => outputs,
+            (None, false) => words(kernel.out, outputs),
         };
-        let iterations = 4 * (ZIP_DIMS as u64 + 1);
+        // There is no reciprocal that divides by 1.
+        dims.retain(|d| d.size > 1);
+        params.len = dims.len() as u32;
+        let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
+        let zip = Zip {
+            shape: dims.iter().map(|d| d.size as u32).collect(),
+            strides: dims.iter().chain(&behind).map(strides).collect(),
+            starts,
+        };
         let views = inputs.clone().map(view).collect();
         self.push(kernel, None, dst, params, lanes, iterations)?;
         if let Some(pass) = self.plan.passes.last_mut() {
@@ -288,6 +333,42 @@ impl Planner<'_> {
         }
         Ok(())
     }
+
+    /// How strips take a part, if they do: rows long enough, and rows of more than one.
+    fn strips(&self, part: &Part<'_>) -> Option<Strips> {
+        let tuning = &self.caps.tuning;
+        let [outer @ .., rows, row] = &part.dims[..] else {
+            return None;
+        };
+        let lanes = row.size.div_ceil(STRIP) * TEAM;
+        let idle = lanes * RUNS - row.size;
+        if !tuning.strips || !part.unit.vecs || idle > row.size / 2 || outer.len() + 3 > ZIP_DIMS {
+            return None;
+        }
+        let outer: u64 = outer.iter().map(|d| d.size).product();
+        let wanted = tuning.invocations.div_ceil(RUNS * lanes * outer);
+        let taken = rows.size.div_ceil(wanted.max(1)).min(STRIP_ROWS);
+        let parts = rows.size.div_ceil(taken);
+        let groups = (outer * parts * lanes).div_ceil(self.caps.workgroup().into());
+        (groups <= self.caps.groups()).then_some(Strips {
+            rows: taken,
+            parts,
+            lanes,
+        })
+    }
+}
+
+/// A flat tensor of vec4 as rows that strips take at once; what is left of it is dropped.
+fn in_rows(flat: &Dim) -> Vec<Dim> {
+    let rows = Dim {
+        size: flat.size / STRIP,
+        strides: flat.strides.iter().map(|s| s * STRIP as i64).collect(),
+    };
+    let row = Dim {
+        size: STRIP,
+        ..flat.clone()
+    };
+    vec![rows, row]
 }
 
 /// A part in two or three: as much along its first dimension as fits, what is left of it and, if

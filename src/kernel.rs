@@ -15,8 +15,10 @@ pub enum Family {
     ShortRows,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
-    /// Columns, a lane two vec4 of them.
+    /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
     Strips,
+    /// Columns, a lane sixteen vec4 of rows that some lanes take whole.
+    Bands,
     /// A lane an output word, element by element.
     Each,
     /// Records of partial results become results.
@@ -29,6 +31,8 @@ pub enum Family {
     ZipWords,
     /// Elementwise, a lane a vec4 of outputs.
     ZipVecs,
+    /// Elementwise, a lane eight vec4 of a row of outputs, and of the rows that follow.
+    ZipStrips,
     /// A strided view, element by element.
     Strided,
     /// The elements of a strided view that indices point to.
@@ -43,23 +47,30 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 15] = [
+    pub const ALL: [Family; 17] = [
         Family::Rows,
         Family::ShortRows,
         Family::Columns,
         Family::Strips,
+        Family::Bands,
         Family::Each,
         Family::Finish,
         Family::Gather,
         Family::Fill,
         Family::ZipWords,
         Family::ZipVecs,
+        Family::ZipStrips,
         Family::Strided,
         Family::StridedGather,
         Family::Extremes,
         Family::ExtremeRows,
         Family::ExtremeColumns,
     ];
+
+    /// Whether neighbouring elements belong to neighbouring segments.
+    pub const fn is_columns(self) -> bool {
+        matches!(self, Family::Columns | Family::Strips | Family::Bands)
+    }
 
     /// The name of the shader file and of its entry point.
     pub const fn name(self) -> &'static str {
@@ -68,12 +79,14 @@ impl Family {
             Family::ShortRows => "short_rows",
             Family::Columns => "columns",
             Family::Strips => "strips",
+            Family::Bands => "bands",
             Family::Each => "each",
             Family::Finish => "finish",
             Family::Gather => "gather",
             Family::Fill => "fill",
             Family::ZipWords => "zip_words",
             Family::ZipVecs => "zip_vecs",
+            Family::ZipStrips => "zip_strips",
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
             Family::Extremes => "extremes",
@@ -380,6 +393,8 @@ pub struct Kernel {
     pub lanes: u32,
     /// Whether a lane walks a run of its own (rows).
     pub chunked: bool,
+    /// Whether lanes take several items, one after the other (rows).
+    pub several: bool,
     /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
@@ -394,6 +409,8 @@ pub struct Kernel {
     pub inputs: u32,
     /// A bit for each input of which one element serves a whole vec4 (elementwise).
     pub splat: u32,
+    /// A bit for each input that is the same in every row (elementwise strips).
+    pub still: u32,
 }
 
 macro_rules! fragment {
@@ -422,7 +439,8 @@ impl Kernel {
     }
 
     fn is_elementwise(&self) -> bool {
-        matches!(self.family, Family::ZipWords | Family::ZipVecs)
+        use Family::{ZipStrips, ZipVecs, ZipWords};
+        matches!(self.family, ZipWords | ZipVecs | ZipStrips)
     }
 
     fn is_strided(&self) -> bool {
@@ -442,7 +460,8 @@ impl Kernel {
     /// and 3 (source as words).
     pub fn bindings(&self) -> &'static [u32] {
         match self.family {
-            Family::Rows | Family::Columns | Family::Strips | Family::Gather => &[0, 1, 2, 3],
+            family if family.is_columns() => &[0, 1, 2, 3],
+            Family::Rows | Family::Gather => &[0, 1, 2, 3],
             Family::ShortRows => &[0, 1, 2],
             Family::Each | Family::Finish => &[0, 2, 3],
             Family::Fill => &[0, 2],
@@ -451,9 +470,7 @@ impl Kernel {
             // What is read is bound as vec4 as well.
             Family::ExtremeRows | Family::ExtremeColumns => &[0, 1, 2, 3, 4],
             Family::StridedGather => &[0, 1, 2, 3, 4],
-            Family::ZipWords | Family::ZipVecs => {
-                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize]
-            }
+            _ => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize],
         }
     }
 
@@ -475,7 +492,7 @@ impl Kernel {
             text.push_str(fragment);
         };
         add(fragment!("out"));
-        if self.family != Family::ZipVecs {
+        if !matches!(self.family, Family::ZipVecs | Family::ZipStrips) {
             add(fragment!("dst"));
             add(fragment!("write"));
         }
@@ -488,9 +505,8 @@ impl Kernel {
             return text;
         }
         add(fragment!("source"));
-        let columns = matches!(self.family, Family::Columns | Family::Strips);
-        let by_slot = columns || self.family == Family::ShortRows;
-        if by_slot || self.family == Family::Rows {
+        let columns = self.family.is_columns();
+        if columns || matches!(self.family, Family::Rows | Family::ShortRows) {
             add(fragment!("source4"));
         }
         if self.is_extremes_by_vec() {
@@ -511,10 +527,10 @@ impl Kernel {
             _ => fragment!("load64"),
         });
         add(fragment!("emit"));
-        if by_slot && self.keys.bits < 64 {
+        if columns && self.keys.bits < 64 {
             add(fragment!("column32"));
         }
-        if by_slot {
+        if columns {
             add(match self.keys.bits {
                 8 => fragment!("column_of8"),
                 16 => fragment!("column_of16"),
@@ -524,6 +540,9 @@ impl Kernel {
         }
         if columns {
             add(fragment!("matrix"));
+            if self.family != Family::Columns {
+                add(fragment!("strip"));
+            }
         }
         if self.is_strided() {
             add(fragment!("zip"));
@@ -558,6 +577,7 @@ impl Kernel {
             Family::ShortRows => fragment!("short_rows"),
             Family::Columns => fragment!("columns"),
             Family::Strips => fragment!("strips"),
+            Family::Bands => fragment!("bands"),
             Family::Each => fragment!("each"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
@@ -595,7 +615,6 @@ impl Kernel {
 
     /// The part of an elementwise shader that depends on its inputs.
     fn zip(&self) -> String {
-        let vecs = self.family == Family::ZipVecs;
         let mut text = String::from(match self.keys.bits {
             64 => fragment!("key64"),
             _ => fragment!("key32"),
@@ -607,39 +626,77 @@ impl Kernel {
             _ => fragment!("zip_of64"),
         });
         text.push_str(fragment!("zip"));
-        let (keys, least) = match vecs {
-            true => ("keys_of", "keys_min"),
-            false => ("key", "lesser"),
-        };
-        let mut combined = String::new();
         for i in 0..self.inputs {
-            let by_vec = vecs && self.splat >> i & 1 == 0;
-            let input = match by_vec {
+            let input = match self.by_vec(i) {
                 true => fragment!("zip_input_vec"),
                 false => fragment!("zip_input_element"),
             };
             let input = input.replace("_0", &format!("_{i}"));
             text.push_str(&input.replace("binding(3)", &format!("binding({})", 3 + i)));
-            let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);
-            let value = match (by_vec, vecs) {
-                (true, _) => format!("{keys}(in_{i}[{at}])"),
-                (false, true) => format!("{keys}(splat(raw_{i}({at})))"),
-                (false, false) => format!("{keys}(raw_{i}({at}))"),
-            };
-            combined = match i {
-                0 => value,
-                _ => format!("{least}({combined}, {value})"),
-            };
         }
-        let result = if vecs { "Keys" } else { "Key" };
-        text.push_str(&format!(
-            "\nfn combined(at: Offsets) -> {result} {{\n    return {combined};\n}}\n\n"
-        ));
-        text.push_str(match vecs {
-            true => fragment!("zip_vecs"),
-            false => fragment!("zip_words"),
+        let inputs = |still: u32| (0..self.inputs).filter(move |i| self.still >> i & 1 == still);
+        let (moving, still) = (inputs(0).collect::<Vec<_>>(), inputs(1).collect::<Vec<_>>());
+        text.push_str(&match self.family {
+            Family::ZipStrips => {
+                // Where nothing stands still, what stands for it is never used.
+                let known = match still.is_empty() {
+                    true => None,
+                    false => Some("k"),
+                };
+                let still = self.combined(None, &still);
+                let moving = self.combined(known, &moving);
+                format!(
+                    "\nfn still(at: Offsets, j: u32) -> Keys {{\n    return {still};\n}}\n\n\
+                     fn moving(k: Keys, at: Offsets, j: u32) -> Keys {{\n    return {moving};\n}}\n\n"
+                )
+            }
+            Family::ZipVecs => format!(
+                "\nfn combined(at: Offsets) -> Keys {{\n    return {};\n}}\n\n",
+                self.combined(None, &moving)
+            ),
+            _ => format!(
+                "\nfn combined(at: Offsets) -> Key {{\n    return {};\n}}\n\n",
+                self.combined(None, &moving)
+            ),
+        });
+        text.push_str(match self.family {
+            Family::ZipStrips => fragment!("zip_strips"),
+            Family::ZipVecs => fragment!("zip_vecs"),
+            _ => fragment!("zip_words"),
         });
         text
+    }
+
+    /// Whether an elementwise kernel reads an input by vec4.
+    fn by_vec(&self, input: u32) -> bool {
+        self.family != Family::ZipWords && self.splat >> input & 1 == 0
+    }
+
+    /// The least of what is known and of some inputs' elements, as an expression.
+    fn combined(&self, known: Option<&str>, inputs: &[u32]) -> String {
+        let (keys, least) = match self.family {
+            Family::ZipWords => ("key", "lesser"),
+            _ => ("keys_of", "keys_min"),
+        };
+        let run = if self.family == Family::ZipStrips {
+            " + j"
+        } else {
+            ""
+        };
+        let mut all = known.map(str::to_owned);
+        for &i in inputs {
+            let at = format!("at.{}[{}]", if i < 4 { 'a' } else { 'b' }, i % 4);
+            let value = match (self.by_vec(i), self.family) {
+                (true, _) => format!("{keys}(in_{i}[{at}{run}])"),
+                (false, Family::ZipWords) => format!("{keys}(raw_{i}({at}))"),
+                (false, _) => format!("{keys}(splat(raw_{i}({at})))"),
+            };
+            all = Some(match all {
+                None => value,
+                Some(others) => format!("{least}({others}, {value})"),
+            });
+        }
+        all.unwrap_or_else(|| format!("{keys}(vec4<u32>(0u))"))
     }
 
     /// The bits to be flipped for the order of the largest element: the sign of floats,
@@ -670,6 +727,7 @@ impl Kernel {
             Family::Rows => {
                 all.push(("LANES", self.lanes));
                 all.push(("CHUNKED", self.chunked as u32));
+                all.push(("SEVERAL", self.several as u32));
             }
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),

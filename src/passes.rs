@@ -6,7 +6,9 @@ use crate::Error;
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
-use crate::schedule::{BLOCK_BYTES, BLOCK_ROWS, Box3, Geometry, Planner, Step};
+use crate::schedule::{
+    BLOCK_BYTES, Box3, Geometry, Planner, Step, column_ends, column_lanes, column_rows,
+};
 use std::ops::Range;
 
 impl Planner<'_> {
@@ -29,10 +31,11 @@ impl Planner<'_> {
                 slice,
             } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
             Geometry::Columns {
+                family,
                 fold,
                 slices,
                 slice,
-            } => self.columns_pass(step, b, [fold, slices, slice], dst, out, merge),
+            } => self.columns_pass(step, b, family, [fold, slices, slice], dst, out, merge),
         }
     }
 
@@ -82,8 +85,9 @@ impl Planner<'_> {
         let each = (b.len * element).div_ceil(64) + 1;
         // Several rows a lane, as long as the device is filled and no lane loops too long.
         let spare = b.outer / self.caps.tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
-        let rows = spare.min(most).max(1);
+        let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
+        let per_word = u64::from(out.per_word());
+        let rows = spare.min(most).max(1).next_multiple_of(per_word);
         let kernel = Kernel {
             family: Family::ShortRows,
             keys: step.keys,
@@ -98,7 +102,8 @@ impl Planner<'_> {
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        let lanes = b.outer.div_ceil(rows);
+        // Small results may begin inside a word.
+        let lanes = (b.outer + per_word - 1).div_ceil(rows);
         self.push(kernel, Some(src), dst, params, lanes, rows * each)
     }
 
@@ -115,14 +120,19 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        // Beside the blocks up to seven single vec4, and as many of a block to find the element.
-        let iterations = blocks + 2 * u64::from(lanes.ilog2()) + 18;
+        // Beside the blocks up to three single vec4, and two trees.
+        let each = blocks + 2 * u64::from(lanes.ilog2()) + 5;
+        // Several items a lane, as long as the device is filled and no lane loops too long.
+        let spare = items * lanes / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
+        let taken = spare.min(most).max(1);
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,
             out,
             lanes: lanes as u32,
             chunked: self.caps.tuning.chunked,
+            several: taken > 1,
             index: step.index,
             ..self.kernel(wg as u32)
         };
@@ -130,17 +140,21 @@ impl Planner<'_> {
             items: items as u32,
             slices: slices as u32,
             slice: slice as u32,
+            width: taken as u32,
             merge: merge.into(),
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        self.push(kernel, Some(src), dst, params, items * lanes, iterations)
+        let invocations = items.div_ceil(taken) * lanes;
+        self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "a mapping, taken apart")]
     fn columns_pass(
         &mut self,
         step: &Step,
         b: &Box3,
+        family: Family,
         [fold, slices, slice]: [u64; 3],
         dst: Slot,
         out: Out,
@@ -148,12 +162,8 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
-        let lanes = self.column_lanes(width);
+        let lanes = column_lanes(family, width);
         let items = b.outer * slices * lanes;
-        let family = match self.strips() {
-            true => Family::Strips,
-            false => Family::Columns,
-        };
         let kernel = Kernel {
             family,
             keys: step.keys,
@@ -171,7 +181,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..box_params(b)
         };
-        let iterations = slice.div_ceil(BLOCK_ROWS) + self.column_ends(element);
+        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, element);
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),

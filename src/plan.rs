@@ -94,7 +94,8 @@ impl Pass {
     /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
     /// are read across rows, or the bytes written if those are more.
     pub fn cost(&self) -> u64 {
-        let rows = self.params.inner <= 1 || self.kernel.family == Family::Finish;
+        let in_order = matches!(self.kernel.family, Family::Finish | Family::ZipStrips);
+        let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
             // An element for each, however often it is read.
             _ if self.kernel.family == Family::Strided || self.kernel.is_extremes() => {

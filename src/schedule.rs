@@ -20,10 +20,17 @@ pub(crate) const MAX_BOX: u64 = 1 << 30;
 const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
 /// Most boxes of a step: 8 TiB in bindings of 128 MiB.
 const MAX_DISPATCHES: u64 = 1 << 16;
-/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
-pub(crate) const BLOCK_BYTES: u64 = 128;
-/// Rows a loop iteration of columns takes.
-pub(crate) const BLOCK_ROWS: u64 = 8;
+/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
+pub(crate) const BLOCK_BYTES: u64 = 64;
+/// Rows a loop iteration of columns takes; where there are few, it takes one.
+pub(crate) const BLOCK_ROWS: u64 = 4;
+const FEW_ROWS: u64 = 16;
+/// Invocations of strips and bands that read neighbouring vec4, and vec4 that each takes of a
+/// wide row: of strips, and of bands twice as many.
+pub(crate) const TEAM: u64 = 8;
+pub(crate) const RUNS: u64 = 8;
+/// Most vec4 of a wide row of bands.
+const BAND: u64 = 2 * RUNS * TEAM;
 /// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
 const LEAST_SUBMIT: u64 = 1024;
 /// How much longer bytes take that are read across rows.
@@ -95,6 +102,7 @@ pub(crate) enum Geometry {
     },
     /// `fold` rows side by side; `slice` in wide rows.
     Columns {
+        family: Family,
         fold: u64,
         slices: u64,
         slice: u64,
@@ -430,6 +438,7 @@ impl Planner<'_> {
             workgroup,
             lanes: 1,
             chunked: false,
+            several: false,
             index,
             last: problem.selects_last_index(),
             raw: false,
@@ -437,6 +446,7 @@ impl Planner<'_> {
             index_words: 2,
             inputs: 1,
             splat: 0,
+            still: 0,
         }
     }
 
@@ -451,7 +461,8 @@ impl Planner<'_> {
         let first = group.boxes[0];
         let whole = group.boxes.len() == 1 && group.runs.len() == 1;
         let geometry = self.geometry(step, &first);
-        let subword = step.out.per_word() > 1 && geometry != Geometry::Each;
+        let alone = matches!(geometry, Geometry::Each | Geometry::Short);
+        let subword = step.out.per_word() > 1 && !alone;
         if whole && geometry.parts() == 1 && !subword {
             return self.pass(step, &first, geometry, step.dst, step.out, false);
         }
@@ -618,10 +629,15 @@ impl Planner<'_> {
         match self.geometry(step, b) {
             Geometry::Each | Geometry::Short => outputs,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
-            Geometry::Columns { fold, slices, .. } => {
+            Geometry::Columns {
+                family,
+                fold,
+                slices,
+                ..
+            } => {
                 let element = u64::from(step.keys.bits() / 8);
                 let width = b.inner * fold * element / 16;
-                b.outer * slices * self.column_lanes(width)
+                b.outer * slices * column_lanes(family, width)
             }
         }
     }
@@ -634,11 +650,10 @@ impl Planner<'_> {
         if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
             return Geometry::Each;
         }
-        // Rows of whole vec4, also where bindings cut them, and a result that has words of its
-        // own.
+        // Rows of whole vec4, also where bindings cut them.
         let vecs = |len: u64| (len * element).is_multiple_of(16);
         let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
-        let short = whole && step.out.per_word() == 1 && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
         let rows = self.rows(b, element);
         let columns = self.columns(step, b);
@@ -646,7 +661,7 @@ impl Planner<'_> {
             (Some(Family::Each), _) => None,
             (Some(Family::ShortRows), 1) if short.is_some() => short,
             (Some(Family::Rows), 1) => rows,
-            (Some(Family::Columns | Family::Strips), _) => columns,
+            (Some(family), _) if family.is_columns() => columns,
             (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
             (_, 1) if b.len * element > tuning.each_row_bytes => rows,
             (_, 2..) if b.len >= tuning.each_column_len => columns,
@@ -692,43 +707,39 @@ impl Planner<'_> {
         })
     }
 
-    pub(crate) fn strips(&self) -> bool {
+    /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
+    /// enough, and the family for them; none where a segment is too short for it.
+    fn fold(&self, outer: u64, len: u64, pitch: u64) -> Option<(Family, u64)> {
         let tuning = &self.caps.tuning;
-        match tuning.force {
-            Some(Family::Strips) => true,
-            Some(Family::Columns) => false,
-            _ => tuning.strips,
-        }
-    }
-
-    /// Lanes that share a wide row of that many vec4.
-    pub(crate) fn column_lanes(&self, width: u64) -> u64 {
-        if self.strips() {
-            width.div_ceil(2)
-        } else {
-            width
-        }
-    }
-
-    /// Iterations that a lane of columns needs to write its results: each is looked for in its
-    /// block of rows.
-    pub(crate) fn column_ends(&self, element: u64) -> u64 {
-        let vecs = if self.strips() { 2 } else { 1 };
-        vecs * ((16 / element) * (BLOCK_ROWS + 1) + BLOCK_ROWS) + 1
+        let least = 16 / gcd(pitch, 16);
+        let vecs = least * pitch / 16;
+        let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
+        let many = outer * vecs * 4 >= tuning.invocations;
+        let forced = tuning.force.filter(|family| family.is_columns());
+        let family = match forced {
+            Some(Family::Bands) if vecs > BAND => Family::Strips,
+            Some(family) => family,
+            None if !tuning.strips => Family::Columns,
+            None if vecs > BAND => Family::Strips,
+            // Many narrow matrices: records of rows side by side would cost more than they save.
+            None if vecs * 2 < BAND && (most * vecs * 2 < BAND || many) => Family::Columns,
+            None => Family::Bands,
+        };
+        let times = match family {
+            _ if many => 1,
+            Family::Columns => (tuning.wide_bytes / 16)
+                .div_ceil(vecs)
+                .clamp(1, most.max(1)),
+            Family::Bands => (BAND / vecs).clamp(1, most.max(1)),
+            _ => 1,
+        };
+        (most > 0).then_some((family, least * times))
     }
 
     fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
-        let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
         let pitch = b.inner * element;
-        // Rows side by side until they make whole vec4, and are wide enough.
-        let least = 16 / gcd(pitch, 16);
-        let wide = tuning.wide_bytes.div_ceil(least * pitch).max(1);
-        let most = (b.len / 2).min(MAX_PARTS / 4) / least;
-        let fold = least * wide.min(most.max(1));
-        if fold * 2 > b.len && fold > 1 {
-            return None;
-        }
+        let (family, fold) = self.fold(b.outer, b.len, pitch)?;
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
@@ -738,10 +749,10 @@ impl Planner<'_> {
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
-        let lanes = self.column_lanes(width);
+        let lanes = column_lanes(family, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
-        let filled = self.slices(b.outer * lanes, most);
-        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - self.column_ends(element));
+        let filled = self.slices(b.outer * lanes * lane_vecs(family), most);
+        let longest = column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, element));
         let slices = filled.max(rows.div_ceil(longest));
         let slice = rows.div_ceil(slices);
         let slices = rows.div_ceil(slice);
@@ -749,6 +760,7 @@ impl Planner<'_> {
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
         let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
         fits.then_some(Geometry::Columns {
+            family,
             fold,
             slices,
             slice,
@@ -789,6 +801,38 @@ impl Caps {
     }
 }
 
+/// Vec4 of a wide row that a lane takes.
+fn lane_vecs(family: Family) -> u64 {
+    match family {
+        Family::Strips => RUNS,
+        Family::Bands => 2 * RUNS,
+        _ => 1,
+    }
+}
+
+/// Lanes that share a wide row of that many vec4.
+pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
+    match family {
+        Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
+        Family::Bands => TEAM,
+        _ => width,
+    }
+}
+
+/// Wide rows that an iteration takes.
+pub(crate) fn column_rows(family: Family) -> u64 {
+    match family {
+        Family::Bands => 1,
+        _ => BLOCK_ROWS,
+    }
+}
+
+/// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
+/// of which is looked for in its block of rows.
+pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
+    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+}
+
 impl Caps {
     /// Bytes that a dispatch may read or write of what one submit may, nearby or far apart.
     pub(crate) fn budget(&self, apart: bool) -> u64 {
@@ -823,7 +867,13 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
             slices: b.len.div_ceil(slice),
             slice,
         },
-        Geometry::Columns { fold, slice, .. } => Geometry::Columns {
+        Geometry::Columns {
+            family,
+            fold,
+            slice,
+            ..
+        } => Geometry::Columns {
+            family,
             fold,
             slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
             slice,

@@ -223,6 +223,7 @@ fn forced(reducer: &Reducer) -> Result<(), Failed> {
         force(Family::Each),
         force(Family::Columns),
         force(Family::Strips),
+        force(Family::Bands),
         force(Family::ShortRows),
         rows(1, true),
         rows(1, false),

@@ -29,6 +29,7 @@ fn kernels() -> Vec<Kernel> {
                             workgroup,
                             lanes,
                             chunked: bit(0),
+                            several: bit(1),
                             index: bit(1),
                             last: bit(2),
                             truth: dtype == DType::Bool && bit(0),
@@ -36,6 +37,7 @@ fn kernels() -> Vec<Kernel> {
                             index_words: 1 + u32::from(bit(1)),
                             inputs: [1, 2, 3, 8][variant % 4],
                             splat: [0, 2, 1, 0x55][variant % 4],
+                            still: [0, 1, 4, 0xaa][variant % 4],
                         });
                     }
                 }

@@ -6,8 +6,13 @@ use super::interpret::{Cell, Check, Found, Run, ensure, fused};
 use std::collections::BTreeSet;
 use wgreduce::{Family, Slot};
 
-/// Rows in a block of columns.
-const BLOCK: u32 = 8;
+/// Rows in a block of columns, vec4 in a block of rows.
+const BLOCK: u32 = 4;
+/// Whole rows that columns take without blocks.
+const FEW: u32 = 16;
+/// Neighbouring invocations of strips, and vec4 that each takes of a row.
+const TEAM: u32 = 8;
+const RUNS: u32 = 8;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
@@ -17,8 +22,10 @@ impl Run<'_, '_> {
             Family::ShortRows => self.short_rows(),
             Family::Columns => self.columns(),
             Family::Strips => self.strips(),
+            Family::Bands => self.bands(),
             Family::ZipWords => self.zip_words(),
             Family::ZipVecs => self.zip_vecs(),
+            Family::ZipStrips => self.zip_strips(),
             Family::Finish => self.finish(),
             Family::Fill => self.fill(),
             Family::Gather => self.gather_pass(),
@@ -82,30 +89,46 @@ impl Run<'_, '_> {
             self.wg
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        ensure!(p.width > 0, "no item a lane");
+        let several = self.pass.kernel.several;
+        ensure!(several == (p.width > 1), "{} items a lane", p.width);
         for group in self.groups() {
             for team in 0..self.wg / lanes {
-                let item = group * (self.wg / lanes) + team;
-                let i = item.min(p.items - 1);
-                let row = i / p.slices;
-                let skip = (i - row * p.slices) * p.slice;
-                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
-                let start = p.src_delta + row * p.len;
-                let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
-                let mut found = Vec::new();
-                for lane in 0..lanes {
-                    let mut loops = 2 * u64::from(lanes.ilog2());
-                    for position in self.scan(s, lane, &mut loops)? {
-                        found.push((position, position - start));
-                    }
-                    self.iterated(loops)?;
+                let first = (group * (self.wg / lanes) + team) * p.width;
+                let mut loops = u64::from(p.width);
+                for item in first..first + p.width {
+                    loops += self.rows_item(item)?;
                 }
-                if item < p.items {
-                    let cell = self.cell(&found)?;
-                    self.emit(item, cell)?;
-                }
+                self.iterated(loops)?;
             }
         }
         Ok(())
+    }
+
+    /// One item, by all its lanes; how often the one that loops most does.
+    fn rows_item(&mut self, item: u32) -> Check<u64> {
+        let p = self.p;
+        let lanes = self.pass.kernel.lanes;
+        let i = item.min(p.items - 1);
+        let row = i / p.slices;
+        let skip = (i - row * p.slices) * p.slice;
+        ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
+        let start = p.src_delta + row * p.len;
+        let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
+        let mut found = Vec::new();
+        let mut most = 0;
+        for lane in 0..lanes {
+            let mut loops = 2 * u64::from(lanes.ilog2());
+            for position in self.scan(s, lane, &mut loops)? {
+                found.push((position, position - start));
+            }
+            most = most.max(loops);
+        }
+        if item < p.items {
+            let cell = self.cell(&found)?;
+            self.emit(item, cell)?;
+        }
+        Ok(most)
     }
 
     /// Positions that a lane meets. Those of a block must all come after the blocks before, so
@@ -127,14 +150,17 @@ impl Run<'_, '_> {
         let mut met = found.last().copied().unwrap_or(0);
         while at < end {
             *loops += 1;
-            let (block, next) = match at + 7 * step < end {
-                true => ((0..8).map(|j| at + j * step).collect(), at + 8 * step),
+            let (block, next) = match at + (BLOCK - 1) * step < end {
+                true => (
+                    (0..BLOCK).map(|j| at + j * step).collect(),
+                    at + BLOCK * step,
+                ),
                 false => (vec![at], at + step),
             };
             // Where `find` looks if this block wins: in all of it, and else only where the
             // slice goes on, so that any equal it meets there is as good.
             ensure!(at != s.first && at != s.last, "a block like an edge");
-            let mut looked = (0..8).map(|j| (at + j * step).min(end - 1));
+            let mut looked = (0..BLOCK).map(|j| (at + j * step).min(end - 1));
             let within = looked.clone().all(|v| v > s.first && v < s.last && v >= at);
             ensure!(
                 within && block.iter().all(|v| looked.any(|l| l == *v)),
@@ -151,9 +177,6 @@ impl Run<'_, '_> {
             );
             met = positions.iter().max().copied().unwrap_or(met);
             at = next;
-        }
-        if self.pass.kernel.index {
-            *loops += 8;
         }
         let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
         if s.last != s.first {
@@ -189,20 +212,25 @@ impl Run<'_, '_> {
         ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
         let last = vecs - 1;
         for invocation in self.invocations() {
-            let begin = invocation * p.slice;
-            let end = (begin + p.slice).min(p.items);
+            let per_word = self.per_word();
+            ensure!(p.slice.is_multiple_of(per_word), "{} rows", p.slice);
+            let skip = p.dst_delta % per_word;
+            let place = invocation * p.slice;
+            let begin = place.max(skip) - skip;
+            let end = (place + p.slice).min(p.items + skip) - skip;
             let mut loops = 0;
+            let mut word = Vec::new();
             for row in begin..end {
                 loops += 1;
                 let first = p.src_delta / e + row * vecs;
-                let mut order = vec![0];
-                if vecs > 4 {
-                    for t in (1..vecs).step_by(4) {
+                let mut order = Vec::new();
+                if vecs > 2 {
+                    for t in (0..vecs).step_by(4) {
                         loops += 1;
                         order.extend([t, t + 1, t + 2, t + 3].map(|t| t.min(last)));
                     }
                 } else {
-                    order.extend([1.min(last), 2.min(last), last]);
+                    order.extend([0, last]);
                 }
                 ensure!(order.is_sorted(), "vec4 in the order {order:?}");
                 let mut found = Vec::new();
@@ -211,7 +239,15 @@ impl Run<'_, '_> {
                     found.extend(positions.into_iter().zip(t * e..));
                 }
                 let cell = self.cell(&found)?;
-                self.emit(row, cell)?;
+                if per_word == 1 {
+                    self.emit(row, cell)?;
+                    continue;
+                }
+                let j = (row + skip) % per_word;
+                word.push((j, cell));
+                if j + 1 == per_word || row + 1 == p.items {
+                    self.write_word((row + skip) / per_word, std::mem::take(&mut word))?;
+                }
             }
             self.iterated(loops)?;
         }
@@ -237,17 +273,47 @@ impl Run<'_, '_> {
         let p = self.p;
         self.matrix()?;
         for item in self.invocations().filter(|&item| item < p.items) {
-            let v = 2 * (item % p.lanes);
             let s = self.slice_of(item / p.lanes);
-            let w = (v + 1).min(p.width - 1);
-            ensure!(v < p.width, "vec4 {v} of a wide row of {}", p.width);
-            let (mut one, mut two) = (0, 0);
-            self.column(s, v, &mut one)?;
-            if w > v {
-                self.column(s, w, &mut two)?;
+            let lane = item % p.lanes;
+            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
+            let mut loops = 0;
+            self.strip(s, first, &mut loops)?;
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    fn bands(&mut self) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        ensure!(p.width <= 2 * TEAM * RUNS, "a band of {} vec4", p.width);
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let mut s = self.slice_of(item / TEAM);
+            s.blocks = s.low;
+            let first = item % TEAM;
+            let mut loops = 0;
+            self.strip(s, first, &mut loops)?;
+            let mut others = 0;
+            self.strip(s, first + TEAM * RUNS, &mut others)?;
+            // They share the loop over rows.
+            let shared = u64::from(s.high - s.low).min(others);
+            self.iterated(loops + others - shared)?;
+        }
+        Ok(())
+    }
+
+    /// Eight runs, which share the loops over whole rows.
+    fn strip(&mut self, s: Slice, first: u32, loops: &mut u64) -> Check {
+        let shared = self.whole_loops(s);
+        *loops += shared;
+        for j in 0..RUNS {
+            *loops += 1;
+            let v = first + j * TEAM;
+            if v < self.p.width {
+                let mut own = 0;
+                self.column(s, v, &mut own)?;
+                *loops += own - shared;
             }
-            // They share the loop over blocks; twice is more than enough.
-            self.iterated(one + two - two.min(self.blocks(s)))?;
         }
         Ok(())
     }
@@ -273,27 +339,31 @@ impl Run<'_, '_> {
         let ends = skew + p.total;
         let wide = p.width * self.e;
         let begin = (part - outer * p.slices) * p.slice;
-        let end = (begin + p.slice).min(ends.div_ceil(wide));
+        let end = (begin + p.slice).min(ends.div_ceil(wide)).max(begin);
+        let low = begin + u32::from(begin == 0 && skew > 0);
+        let high = end.min(ends / wide).max(low);
+        let few = high - low <= FEW;
         Slice {
             start,
             first: start / self.e,
             skew,
             ends,
             begin,
-            end: end.max(begin),
+            end,
+            low,
+            high,
+            blocks: if few {
+                low
+            } else {
+                high - (high - low) % BLOCK
+            },
             part,
         }
     }
 
-    /// Blocks of whole rows that the loop takes.
-    fn blocks(&self, s: Slice) -> u64 {
-        let mut t = s.begin + 1;
-        let mut blocks = 0;
-        while t + BLOCK < s.end {
-            t += BLOCK;
-            blocks += 1;
-        }
-        blocks
+    /// Iterations of the loops over whole rows.
+    fn whole_loops(&self, s: Slice) -> u64 {
+        u64::from((s.blocks - s.low) / BLOCK + s.high - s.blocks)
     }
 
     /// All that becomes of column vec4 v of a slice.
@@ -303,9 +373,12 @@ impl Run<'_, '_> {
         // Per column the rows that were taken, each with the row its place remembers.
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); e as usize];
         // The wide row that a column claims which has taken nothing.
-        let mut nothing = p.slices * p.slice + 1;
-        // column_start
+        let mut nothing = p.slices * p.slice;
         if s.begin < s.end {
+            nothing = s.low;
+        }
+        // column_start
+        if s.low > s.begin {
             let at = (s.begin * p.width + v) * e;
             let low = at.max(s.skew) - at;
             let high = (at + e).min(s.ends.max(at)) - at;
@@ -313,25 +386,20 @@ impl Run<'_, '_> {
             nothing = s.begin + 1;
         }
         // column_block
-        let mut t = s.begin + 1;
-        while t + BLOCK < s.end {
-            *loops += 1;
+        for t in (s.low..s.blocks).step_by(BLOCK as usize) {
             let at = s.first + t * p.width + v;
             for i in 0..BLOCK {
                 self.vec4(at + i * p.width)?;
                 self.take(&mut lists, [t, t + i], 0, e)?;
             }
-            t += BLOCK;
         }
-        // column_rest
-        while t + 1 < s.end {
-            *loops += 1;
+        for t in s.blocks..s.high {
             self.vec4(s.first + t * p.width + v)?;
             self.take(&mut lists, [t, t], 0, e)?;
-            t += 1;
         }
+        *loops += self.whole_loops(s);
         // column_end
-        if s.end >= s.begin + 2 {
+        if s.high < s.end {
             let at = ((s.end - 1) * p.width + v) * e;
             let high = (at + e).min(s.ends.max(at)) - at;
             self.take(&mut lists, [s.end - 1, s.end - 1], 0, high)?;
@@ -394,9 +462,9 @@ impl Run<'_, '_> {
         let mut at = 0;
         for of_block in taken.chunk_by(|a, b| a.0 == b.0) {
             let block = of_block[0].0;
-            let looked = match block <= s.begin || block + 1 >= s.end {
+            let looked = match block < s.low || block >= s.blocks {
                 true => block..block + 1,
-                false => block..(block + BLOCK).min(s.end - 1),
+                false => block..block + BLOCK,
             };
             let rows = taken[at..].iter().map(|&(_, t)| t);
             ensure!(
@@ -409,7 +477,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    // zip.wgsl, zip_words.wgsl, zip_vecs.wgsl
+    // zip.wgsl, zip_words.wgsl, zip_vecs.wgsl, zip_strips.wgsl
 
     /// What an output unit is of: input elements by the input's place among all.
     fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
@@ -418,7 +486,7 @@ impl Run<'_, '_> {
         };
         let inputs = self.zipped.len();
         ensure!(
-            zip.shape.len() == self.p.len as usize && zip.shape.len() == zip.strides.len(),
+            zip.shape.len() == self.p.len as usize && zip.shape.len() <= zip.strides.len(),
             "{} dimensions",
             self.p.len
         );
@@ -472,29 +540,84 @@ impl Run<'_, '_> {
     }
 
     fn zip_vecs(&mut self) -> Check {
-        let e = self.e;
-        ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
         let items = self.p.items;
         for v in self.invocations().filter(|&v| v < items) {
-            let to = self.dst.at(self.p.dst_delta + v)?;
-            let mut cells = vec![Vec::new(); e as usize];
-            for (input, at) in self.combined(v)? {
-                let bind = &self.zipped[input];
-                let splat = self.pass.kernel.splat >> input & 1 == 1;
-                let (slot, from) = (bind.slot, bind.at(at)?);
-                let unit = if splat { 16 / u64::from(e) } else { 16 };
-                ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
-                for (j, cell) in (0..).zip(&mut cells) {
-                    let element = if splat { from } else { from * e + j };
-                    cell.push(self.machine.zipped(slot, element)?);
-                }
-            }
-            for (element, from) in (to * e..).zip(cells) {
-                let cell = self.merged(element, from)?;
-                self.put_zipped(element, cell)?;
-            }
+            let from = self.combined(v)?;
+            self.zip_vec(self.p.dst_delta + v, &from)?;
         }
         Ok(())
+    }
+
+    /// One vec4 of outputs.
+    fn zip_vec(&mut self, at: u32, from: &[(usize, u32)]) -> Check {
+        let e = self.e;
+        ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
+        let to = self.dst.at(at)?;
+        let mut cells = vec![Vec::new(); e as usize];
+        for &(input, at) in from {
+            let bind = &self.zipped[input];
+            let splat = self.pass.kernel.splat >> input & 1 == 1;
+            let (slot, from) = (bind.slot, bind.at(at)?);
+            let unit = if splat { 16 / u64::from(e) } else { 16 };
+            ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
+            for (j, cell) in (0..).zip(&mut cells) {
+                let element = if splat { from } else { from * e + j };
+                cell.push(self.machine.zipped(slot, element)?);
+            }
+        }
+        for (element, from) in (to * e..).zip(cells) {
+            let cell = self.merged(element, from)?;
+            self.put_zipped(element, cell)?;
+        }
+        Ok(())
+    }
+
+    fn zip_strips(&mut self) -> Check {
+        let p = self.p;
+        for item in self.invocations().filter(|&item| item < p.items) {
+            let (part, lane) = (item / p.lanes, item % p.lanes);
+            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
+            let outer = part / p.inner;
+            let skip = (part - outer * p.inner) * p.slice;
+            ensure!(skip < p.total, "rows from {skip} on of {}", p.total);
+            let rows = p.slice.min(p.total - skip);
+            let at = self.combined(part)?;
+            let row = p.dst_delta + (outer * p.total + skip) * p.width;
+            for i in 0..rows {
+                for run in 0..RUNS {
+                    let column = first + run * TEAM;
+                    if column < p.width {
+                        let from = self.strip_inputs(&at, column, i)?;
+                        self.zip_vec(row + i * p.width + column, &from)?;
+                    }
+                }
+            }
+            self.iterated(u64::from(rows + p.len))?;
+        }
+        Ok(())
+    }
+
+    /// Where the inputs of a column of a row are, `row` rows on.
+    fn strip_inputs(&self, at: &[(usize, u32)], column: u32, row: u32) -> Check<Vec<(usize, u32)>> {
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no inputs".into());
+        };
+        let [.., along, down] = &zip.strides[..] else {
+            return Err("no strides along a row".into());
+        };
+        let kernel = &self.pass.kernel;
+        let place = |&(input, at): &(usize, u32)| {
+            // What is read once a column serves all rows; a run further is a vec4 further.
+            let still = kernel.still >> input & 1 == 1;
+            ensure!(still == (down[input] == 0), "input {input} moves");
+            let splat = kernel.splat >> input & 1 == 1;
+            ensure!(
+                along[input] == u32::from(!splat),
+                "input {input} is strided"
+            );
+            Ok((input, at + column * along[input] + row * down[input]))
+        };
+        at.iter().map(place).collect()
     }
 
     // view.wgsl, strided.wgsl, strided_gather.wgsl
@@ -966,5 +1089,8 @@ struct Slice {
     ends: u32,
     begin: u32,
     end: u32,
+    low: u32,
+    high: u32,
+    blocks: u32,
     part: u32,
 }

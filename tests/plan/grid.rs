@@ -78,6 +78,9 @@ const ZIPPED: &[&[&[u64]]] = &[
     &[&[0, 3], &[1, 1]],
     &[&[1, 257], &[3, 1]],
     &[&[2, 33, 32], &[33, 1], &[2, 1, 32]],
+    &[&[5, 1008], &[1008]],
+    &[&[2, 3, 1008], &[3, 1], &[2, 1, 1008]],
+    &[&[2100], &[2100]],
     // Nine and ten dimensions that cannot be merged.
     &[&[2, 1, 2, 1, 2, 1, 2, 1, 3], &[1, 2, 1, 2, 1, 2, 1, 2, 1]],
     &[
@@ -133,6 +136,7 @@ pub fn devices() -> Vec<(String, Caps)> {
         Family::Each,
         Family::Columns,
         Family::Strips,
+        Family::Bands,
         Family::Rows,
         Family::ShortRows,
     ] {
@@ -162,6 +166,12 @@ pub fn devices() -> Vec<(String, Caps)> {
     all.push(("short rows, three a lane".into(), short));
     let strips = eager(|t| t.force = Some(Family::Strips));
     all.push(("strips forced, eager".into(), strips));
+    let bands = eager(|t| t.force = Some(Family::Bands));
+    all.push(("bands forced, eager".into(), bands));
+    let few = eager(|t| {
+        (t.workgroup, t.row_lanes, t.invocations, t.short_rows) = (16, 4, 1, 3);
+    });
+    all.push(("rows, three a lane".into(), few));
     let columns = eager(|t| t.force = Some(Family::Columns));
     all.push(("columns forced, eager".into(), columns));
     for budget in [0, 3000, 20_000] {
@@ -193,8 +203,11 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     let vecs = |p: &wgreduce::Pass| {
-        use Family::{ExtremeColumns, ShortRows, ZipVecs};
-        matches!(p.kernel.family, ShortRows | ZipVecs | ExtremeColumns)
+        use Family::{ExtremeColumns, ShortRows, ZipStrips, ZipVecs};
+        matches!(
+            p.kernel.family,
+            ShortRows | ZipVecs | ZipStrips | ExtremeColumns
+        )
     };
     let aligned = plan.passes().iter().any(vecs);
     let truth = Truth::new(problem);
@@ -233,7 +246,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let (kernel, p) = (&pass.kernel, &pass.params);
         let rows = kernel.family == Family::Rows;
         let family = kernel.family;
-        let columns = matches!(family, Family::Columns | Family::Strips);
+        let columns = family.is_columns();
         let zip = pass.zip.as_ref().map(|(zip, _)| zip);
         let per_matrix = u64::from(p.total).max(1);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
@@ -251,7 +264,12 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "short rows in turn",
                 family == Family::ShortRows && p.slice > 1,
             ),
-            ("odd strips", family == Family::Strips && p.width % 2 == 1),
+            ("rows in turn", rows && kernel.several),
+            (
+                "strips of several teams",
+                family == Family::Strips && p.lanes > 8,
+            ),
+            ("inputs that stand still", kernel.still > 0),
             ("chained inputs", pass.zip.is_some() && p.merge == 1),
             ("repeated elements", kernel.splat > 0),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
@@ -269,7 +287,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 28;
+const FEATURES: usize = 32;
 
 /// Halves of the grid, which run beside each other.
 #[test]
@@ -355,6 +373,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Rows),
             Some(Family::Columns),
             Some(Family::Strips),
+            Some(Family::Bands),
             Some(Family::ShortRows),
         ])
     };

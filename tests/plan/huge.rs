@@ -85,7 +85,9 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let sliced = u64::from(p.slice) * u64::from(p.slices);
         let beyond = match pass.kernel.family {
             Family::Rows => sliced,
-            Family::Columns => (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass),
+            family if family.is_columns() => {
+                (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass)
+            }
             _ => 0,
         };
         assert!(beyond < 1 << 32, "{plan}");

@@ -749,8 +749,11 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
             "{} inputs",
             views.len()
         );
-        ensure!(zip.shape.len() <= 8, "{} dimensions", zip.shape.len());
-        let outputs: u64 = zip.shape.iter().map(|&s| u64::from(s)).product();
+        ensure!(zip.strides.len() <= 8, "{} dimensions", zip.shape.len());
+        let strips = kernel.family == Family::ZipStrips;
+        let each = if strips { pass.params.lanes } else { 1 };
+        let sizes = zip.shape.iter().map(|&s| u64::from(s));
+        let outputs = sizes.product::<u64>() * u64::from(each);
         ensure!(
             strided(pass) || outputs == pass.params.items.into() && outputs <= 1 << 30,
             "{outputs} outputs"

@@ -1,7 +1,7 @@
 //! Plans of named shapes, and of impossible ones.
 
 use super::{CLASSES, class, fake, families};
-use wgreduce::Family::{Columns, Each, Fill, Finish, Gather, Rows, ShortRows, Strips};
+use wgreduce::Family::{Bands, Columns, Each, Fill, Finish, Gather, Rows, ShortRows, Strips};
 use wgreduce::{
     AdapterClass, Caps, DType, Error, Family, Out, Plan, Problem, ProblemError, Tuning,
 };
@@ -12,10 +12,11 @@ fn parts(plan: &Plan) -> u64 {
     finish.map_or(1, |p| p.params.len.into())
 }
 
-/// The family that a class takes for columns.
-fn columns(kind: AdapterClass) -> Family {
-    match kind {
-        AdapterClass::Software => Strips,
+/// The family that a class takes for columns: of rows longer than a band, and of others.
+fn columns(kind: AdapterClass, long: bool) -> Family {
+    match (kind, long) {
+        (AdapterClass::Software, true) => Strips,
+        (AdapterClass::Software, false) => Bands,
         _ => Columns,
     }
 }
@@ -86,7 +87,11 @@ fn long_rows_enough_for_the_device_take_one_pass() {
 fn columns_are_cut_along_their_length() {
     for kind in CLASSES {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 0), &class(kind));
-        assert_eq!(plan.passes()[0].kernel.family, columns(kind), "{plan}");
+        assert_eq!(
+            plan.passes()[0].kernel.family,
+            columns(kind, true),
+            "{plan}"
+        );
         assert_eq!(plan.passes()[0].params.width, 1024);
         let parts = parts(&plan);
         assert_eq!(families(&plan).len(), if parts > 1 { 2 } else { 1 });
@@ -130,10 +135,8 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family, columns(kind), "{plan}");
-        // As many rows side by side as make a wide one.
-        let width = 128 * class(kind).tuning.wide_bytes.div_ceil(2048) as u32;
-        assert_eq!((first.params.width, first.params.total), (width, 512 * 512));
+        assert_eq!(first.kernel.family, columns(kind, false), "{plan}");
+        assert_eq!((first.params.width, first.params.total), (128, 512 * 512));
     }
 }
 
@@ -144,7 +147,7 @@ fn three_columns_are_folded_into_wide_rows() {
             Problem::arg_min(DType::F32, &[1_000_000, 3], 0),
             &class(kind),
         );
-        assert_eq!(families(&plan), [columns(kind), Finish], "{plan}");
+        assert_eq!(families(&plan), [columns(kind, false), Finish], "{plan}");
         let first = &plan.passes()[0].params;
         assert_eq!(first.width * 4 % first.inner, 0);
         assert!(u64::from(first.width) * 16 >= class(kind).tuning.wide_bytes);
@@ -199,7 +202,7 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn forced_families_are_taken() {
-    for family in [Rows, ShortRows, Columns, Strips, Each] {
+    for family in [Rows, ShortRows, Columns, Strips, Bands, Each] {
         let caps = Caps::webgpu_default();
         let caps = caps.tuned(Tuning {
             force: Some(family),
