@@ -45,13 +45,14 @@ pub struct Tuning {
     pub each_row_bytes: u64,
     /// Elements along the reduced axis below which columns are taken element by element.
     pub each_column_len: u64,
-    /// Least bytes of the wide rows that columns are folded into.
+    /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
     pub wide_bytes: u64,
-    /// Whether a lane takes two neighbouring vec4 of columns instead of one.
+    /// Whether a lane takes eight or sixteen vec4 of columns, or of the rows of an elementwise
+    /// result, instead of one.
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,
-    /// Most such rows that a lane takes one after another.
+    /// Most such rows, or longer ones, that a lane takes one after another.
     pub short_rows: u64,
     /// Bytes that a dispatch, and a submit of several, may read or write: no watchdog must fire.
     /// A dispatch takes at least 1 KiB. Bytes that are read across rows count four times.
@@ -88,13 +89,19 @@ impl Tuning {
                 submit_bytes: 2 << 30,
                 ..gpu
             },
-            // From lavapipe, float32 and int32, as shares of the read ceiling of the same run. The
-            // machine was busy and the variants ran in different runs, most by the CPU time of
-            // the process, the eight vec4 by wall time: hints, to be measured again. What did
-            // not pay: a loop in a loop (15% slower in a plain kernel), one short row a lane
-            // (0.44 over [2^20, 16], with 256 rows 0.80), wide rows of 4 KiB (0.36 over
-            // [1000000, 3], of 128 bytes 0.58). Two, four or eight vec4 of columns a lane all
-            // stayed between 0.3 and 0.6 over [4096, 4096] and [64, 512, 512].
+            // From lavapipe (8 lanes a subgroup, each vec4 gathered lane by lane), as shares of the
+            // read ceiling by the CPU time of the process, variants in turns in one run on a busy
+            // machine. What decides is how a subgroup meets memory:
+            // - Columns of rows longer than it takes at once, [4096, 4096] axis 0: eight runs of
+            //   eight neighbouring vec4 and four rows at a time 0.75; two vec4 a lane 0.45, one
+            //   0.21; four rows and sixteen runs 0.65; eight rows 0.63. Touching the rows to come
+            //   ahead of time did not help.
+            // - Rows that it takes whole, [64, 512, 512] axis 1: sixteen runs in the order of
+            //   memory 0.77; eight runs of half a row 0.47, whatever the order.
+            // - Blocks of rows: four vec4 0.86 over [4096, 4096] axis 1, eight 0.83, sixteen 0.77.
+            // - A loop in a loop costs 8 to 15%, one short row a lane half of everything
+            //   (a subgroup takes about 2000 cycles to begin), an integer division 200 cycles.
+            // - Lanes of a row abreast 0.56 to 0.78 where lanes apart reach 0.86.
             AdapterClass::Software => Tuning {
                 workgroup: 64,
                 row_lanes: 1,
