@@ -63,7 +63,9 @@
 //! [`Problem::strided`] takes views of larger tensors without a copy, [`Problem::extremes`] gives
 //! minimum, maximum and the indices of both from one read.
 //! [`mod@reference`] is the definition of every result, on the CPU; [`reference::verify`] compares
-//! a device's with it. [`adapters`] lists what is there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
+//! a device's with it. [`Reducer::stream`] takes data larger than memory piece by piece, within a set
+//! bound; [`Reducer::shard`] makes a [`Partial`] of a part of a tensor, and partial results merge in
+//! any order, wherever they come from. A [`Tensor`] may lie in several buffers. [`adapters`] lists what is there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
 //!
 //! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
 //! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
