@@ -102,8 +102,10 @@ impl Tuning {
             // - A loop in a loop costs 8 to 15%, one short row a lane half of everything
             //   (a subgroup takes about 2000 cycles to begin), an integer division 200 cycles.
             // - Lanes of a row abreast 0.56 to 0.78 where lanes apart reach 0.86.
+            // - Workgroups of 256 leave cores idle on small inputs; by wall time of one noisy run
+            //   16 and 32 were ahead of 64 over [1, 129280], by 1.4 to 1.9.
             AdapterClass::Software => Tuning {
-                workgroup: 64,
+                workgroup: 32,
                 row_lanes: 1,
                 chunked: true,
                 invocations: 4096,
