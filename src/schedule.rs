@@ -708,7 +708,8 @@ impl Planner<'_> {
     }
 
     /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
-    /// enough, and the family for them; none where a segment is too short for it.
+    /// enough, and the family for them; none where a segment is too short for it. `outer`
+    /// matrices are those of all boxes: more of them in a box must not need more records each.
     fn fold(&self, outer: u64, len: u64, pitch: u64) -> Option<(Family, u64)> {
         let tuning = &self.caps.tuning;
         let least = 16 / gcd(pitch, 16);
@@ -718,6 +719,8 @@ impl Planner<'_> {
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
             Some(Family::Bands) if vecs > BAND => Family::Strips,
+            // A row an iteration: the longest segments would fall into too many slices.
+            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
             Some(family) => family,
             None if !tuning.strips => Family::Columns,
             None if vecs > BAND => Family::Strips,
@@ -739,7 +742,7 @@ impl Planner<'_> {
     fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
         let element = u64::from(step.keys.bits() / 8);
         let pitch = b.inner * element;
-        let (family, fold) = self.fold(b.outer, b.len, pitch)?;
+        let (family, fold) = self.fold(step.outer, b.len, pitch)?;
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
