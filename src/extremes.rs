@@ -3,6 +3,8 @@
 //! A first pass leaves two records a part of a segment, of the least and of the greatest; each of
 //! the four results is finished from one of them, so that four storage buffers do. Views are cut
 //! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
+//! Of many short segments the records would cost more than they save, and tensors of several
+//! buffers are cut by the ordinary schedule only: there four steps read the input one by one.
 
 use crate::kernel::{Family, Kernel, Keys, Out};
 use crate::passes::out_view;
@@ -13,6 +15,8 @@ use crate::{DType, Error, Order};
 
 /// Least bytes of a contiguous segment that is taken so.
 const LEAST_ROW: u64 = 32;
+/// Bytes of a contiguous segment that are worth two records.
+const LEAST_FUSED: u64 = 1024;
 /// Bytes of a contiguous segment that are worth a lane with records of its own.
 const ROW_LANE: u64 = 2048;
 
@@ -50,6 +54,38 @@ impl Planner<'_> {
             };
             let windows: Vec<_> = boxes.iter().map(window).collect();
             self.extremes_group(&steps, &windows)?;
+        }
+        Ok(())
+    }
+
+    /// Whether segments are contiguous, and too short to be worth records of their own.
+    pub(crate) fn short_segments(&self) -> bool {
+        let [_, len, inner] = self.one_axis(1);
+        let bytes = len * self.problem.dtype().size();
+        let forced = matches!(
+            self.caps.tuning.force,
+            Some(Family::Extremes | Family::ExtremeRows)
+        );
+        inner == 1 && len > 1 && bytes < LEAST_FUSED && !forced
+    }
+
+    /// Plans the four results one by one.
+    pub(crate) fn extremes_apart(&mut self, outputs: u64) -> Result<(), Error> {
+        let [outer, len, inner] = self.one_axis(outputs);
+        let dtype = self.problem.dtype();
+        for (i, step) in (0..).zip(self.sides(outputs)) {
+            let order = [Order::Least, Order::Greatest][i % 2];
+            if step.index && len == 1 {
+                self.fill(i, step.out, 0, outputs)?;
+                continue;
+            }
+            self.reduce(&Step {
+                keys: Keys::new(dtype, order, self.problem.nan_policy(), step.index),
+                outer,
+                len,
+                inner,
+                ..step
+            })?;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@
 //! # What else is here
 //!
 //! [`Problem::strided`] takes views of larger tensors without a copy, [`Problem::extremes`] gives
-//! minimum, maximum and the indices of both from one read.
+//! minimum, maximum and the indices of both, from one read where that pays.
 //! [`mod@reference`] is the definition of every result, on the CPU; [`reference::verify`] compares
 //! a device's with it. [`Reducer::stream`] takes data larger than memory piece by piece, within a set
 //! bound; [`Reducer::shard`] makes a [`Partial`] of a part of a tensor, and partial results merge in

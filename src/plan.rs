@@ -142,8 +142,8 @@ impl Plan {
     /// multiple of 16 bytes, of its buffer and of its tensor; else anywhere.
     ///
     /// # Errors
-    /// [`Error::Limit`] as from [`Plan::new`], and for fused extremes and strided views that are no
-    /// contiguous block after all: they take one buffer.
+    /// [`Error::Limit`] as from [`Plan::new`], and for strided views that are no contiguous block
+    /// after all: they take one buffer.
     pub fn in_pieces(
         problem: &Problem,
         caps: &Caps,

@@ -573,8 +573,8 @@ impl Problem {
         Problem::arg(Op::ArgMax, dtype, shape, axis)
     }
 
-    /// Smallest and largest element along `axis` and the index of each, from one read of the input:
-    /// the outputs are those of [`Problem::reduce_min`], [`Problem::reduce_max`],
+    /// Smallest and largest element along `axis` and the index of each, from one read of the input
+    /// unless segments are too short for that to pay: the outputs are those of [`Problem::reduce_min`], [`Problem::reduce_max`],
     /// [`Problem::arg_min`] and [`Problem::arg_max`], in this order and bit for bit.
     ///
     /// ```

@@ -149,6 +149,10 @@ impl Planner<'_> {
             return self.elementwise();
         }
         if problem.op() == Op::Extremes {
+            self.dims = problem.dims();
+            if problem.layout(0).is_none() && (!self.cuts.is_empty() || self.short_segments()) {
+                return self.extremes_apart(outputs);
+            }
             self.one_buffer_each()?;
             return self.extremes(&Lie::whole(problem), outputs);
         }
@@ -180,7 +184,7 @@ impl Planner<'_> {
         match cuts.map(Vec::len).max() {
             None | Some(0) => Ok(()),
             Some(cuts) => Err(Error::Limit {
-                what: "buffers of a strided view or of fused extremes",
+                what: "buffers of a strided view",
                 needed: cuts as u64 + 1,
                 limit: 1,
             }),
@@ -244,6 +248,20 @@ impl Planner<'_> {
         }
     }
 
+    /// The canonical form along one axis; its length is 1 where nothing is reduced.
+    pub(crate) fn one_axis(&self, outputs: u64) -> [u64; 3] {
+        let dims = &self.dims;
+        let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
+        match dims.iter().position(|d| d.reduced) {
+            None => [outputs, 1, 1],
+            Some(at) => [
+                product(&dims[..at]),
+                dims[at].size,
+                product(&dims[at + 1..]),
+            ],
+        }
+    }
+
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
         let mut dims = self.dims.clone();
         let mut src = Slot::Input(0);
@@ -288,25 +306,13 @@ impl Planner<'_> {
             DType::I64 => Out::Index64,
             _ => Out::Index32,
         };
-        let dims = &self.dims;
-        let at = dims.iter().position(|d| d.reduced);
-        let [outer, len, inner] = match at {
-            Some(at) => {
-                let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
-                [
-                    product(&dims[..at]),
-                    dims[at].size,
-                    product(&dims[at + 1..]),
-                ]
-            }
-            None => [outputs, 1, 1],
-        };
+        let shape = self.one_axis(outputs);
         let dtype = problem.dtype();
         let step = self.last(Step {
             out,
             keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), true),
             index: true,
-            ..self.step(Slot::Input(0), Slot::Output(0), [outer, len, inner])
+            ..self.step(Slot::Input(0), Slot::Output(0), shape)
         });
         let value = Out::value(dtype);
         let values = result.len() == 2 && !self.partial;
@@ -319,7 +325,7 @@ impl Planner<'_> {
         }
         for group in self.groups(&step, written)? {
             let (first, count) = (group.boxes[0].out, group.outputs());
-            match at.is_some() || self.partial {
+            match shape[1] > 1 || self.partial {
                 true => self.reduce_group(&step, &group)?,
                 false => self.fill_range(0, out, 0, first, count)?,
             }
@@ -450,7 +456,7 @@ impl Planner<'_> {
         }
     }
 
-    fn reduce(&mut self, step: &Step) -> Result<(), Error> {
+    pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
         for group in self.groups(step, self.outputs_per_dispatch(step.out))? {
             self.reduce_group(step, &group)?;
         }

@@ -678,6 +678,7 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let tiny = reducer.with_caps(small.lowered(least, 3));
     let abreast = tuned(reducer, |t| {
         (t.chunked, t.invocations) = (!t.chunked, 1 << 14);
+        t.force = Some(Family::ExtremeRows);
     });
     let single = tuned(reducer, |t| t.force = Some(Family::Extremes));
     let shapes = [
@@ -906,6 +907,7 @@ fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
             problems.extend(variants(dtype, &shape, 1)?);
             let fused = Problem::arg_max(dtype, &shape, 1)?;
             problems.push(fused.select_last_index(t % 2 == 0)?.with_values(true)?);
+            problems.push(Problem::extremes(dtype, &shape, 1)?);
         }
         problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
         problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
@@ -1152,6 +1154,7 @@ fn streams(reducer: &Reducer) -> Result<(), Failed> {
         problems.push(Problem::reduce_max_abs(dtype, &scattered, &[0, 2])?);
         problems.push(Problem::max(dtype, &[&[900u64][..]])?);
         problems.push(Problem::extremes(dtype, &[3, 200, 2], 1)?);
+        problems.push(Problem::extremes(dtype, &[70, 20], 1)?);
         // Views: a transposed matrix, every third column from the last on, a repeated one.
         problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7)?);
         problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26)?);

@@ -953,7 +953,8 @@ impl Run<'_, '_> {
             "records are left out"
         );
         // The next step begins without them; of the extremes the indices are read after the values.
-        let again = fused(self.machine.problem) && matches!(self.dst.slot, Slot::Output(0 | 1));
+        let fused = self.machine.reads_once();
+        let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
         if !again {
             read.iter()
                 .for_each(|&r| self.machine.records[r as usize] = None);

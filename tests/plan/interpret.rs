@@ -273,6 +273,11 @@ pub fn run_in_pieces(
 }
 
 impl Machine<'_> {
+    /// Whether one read serves both extremes.
+    pub fn reads_once(&self) -> bool {
+        self.plan.passes().iter().any(|p| p.kernel.is_extremes())
+    }
+
     /// Whether all outputs are what they should be.
     fn finished(mut self) -> Check {
         ensure!(
@@ -424,7 +429,7 @@ pub fn fused(problem: &Problem) -> bool {
 }
 
 /// The order that a pass must go by.
-fn order(problem: &Problem, pass: &Pass) -> Keys {
+fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     if !fused(problem) {
         return Keys::new(dtype, problem.op().order(), nan, problem.op().is_index());
@@ -434,11 +439,21 @@ fn order(problem: &Problem, pass: &Pass) -> Keys {
         DType::Bool => DType::U8,
         other => other,
     };
+    let result = |dtype, i: usize| {
+        let side = [Order::Least, Order::Greatest][i % 2];
+        Keys::new(dtype, side, nan, i >= 2)
+    };
+    let apart = !plan.passes().iter().any(|p| p.kernel.is_extremes());
     match (pass.kernel.family, pass.dst.slot) {
-        (Family::Finish, Slot::Output(i)) => {
-            let side = [Order::Least, Order::Greatest][i % 2];
-            Keys::new(ordered, side, nan, i >= 2)
+        (Family::Fill, _) => Keys::new(dtype, Order::Least, nan, true),
+        // The results one by one: the records in between are of one of them.
+        (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
+        (_, Slot::Records) if apart => {
+            let mut all = (0..4).map(|i| result(dtype, i));
+            let own = all.find(|keys| *keys == pass.kernel.keys);
+            own.unwrap_or(result(dtype, 0))
         }
+        (Family::Finish, Slot::Output(i)) => result(ordered, i),
         _ if pass.kernel.is_extremes() => Keys::new(ordered, Order::Least, nan, true),
         (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
         _ => Keys::new(dtype, Order::Least, nan, true),
@@ -491,7 +506,7 @@ impl<'m, 'a> Run<'m, 'a> {
         }
         limits(pass, machine.caps)?;
         let (problem, kernel) = (machine.problem, &pass.kernel);
-        let keys = order(problem, pass);
+        let keys = order(problem, machine.plan, pass);
         ensure!(
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"

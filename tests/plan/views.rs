@@ -269,7 +269,7 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
 
 #[test]
 fn extremes_are_read_once_and_finished_four_times() {
-    for (shape, axis) in [([1, 1 << 20], 1), ([4096, 300], 1), ([300, 4096], 0)] {
+    for (shape, axis) in [([1, 1 << 20], 1), ([4096, 3000], 1), ([300, 4096], 0)] {
         for kind in super::CLASSES {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
@@ -287,6 +287,9 @@ fn extremes_are_read_once_and_finished_four_times() {
             assert_eq!((of[0], of[1]), (of[2], of[3]), "{plan}");
         }
     }
+    // Records of short segments would cost more than reading them four times.
+    let short = Problem::extremes(DType::U8, &[4096, 300], 1).expect("a problem");
+    assert_eq!(plain(&short).iter().filter(|f| **f == Finish).count(), 2);
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
     // Columns that are no whole vec4, and every second element of a row.
     let narrow = Problem::extremes(DType::U8, &[300, 3], 0).expect("a problem");
