@@ -7,7 +7,7 @@ use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::schedule::{
-    BLOCK_BYTES, Box3, Geometry, Planner, Step, column_ends, column_lanes, column_rows,
+    BLOCK_BYTES, Box3, Geometry, Planner, Step, Wide, column_ends, column_lanes, column_rows,
 };
 use std::ops::Range;
 
@@ -30,12 +30,7 @@ impl Planner<'_> {
                 slices,
                 slice,
             } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
-            Geometry::Columns {
-                family,
-                fold,
-                slices,
-                slice,
-            } => self.columns_pass(step, b, family, [fold, slices, slice], dst, out, merge),
+            Geometry::Columns(wide) => self.columns_pass(step, b, wide, dst, out, merge),
         }
     }
 
@@ -149,17 +144,21 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "a mapping, taken apart")]
     fn columns_pass(
         &mut self,
         step: &Step,
         b: &Box3,
-        family: Family,
-        [fold, slices, slice]: [u64; 3],
+        wide: Wide,
         dst: Slot,
         out: Out,
         merge: bool,
     ) -> Result<(), Error> {
+        let Wide {
+            family,
+            fold,
+            slices,
+            slice,
+        } = wide;
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
         let lanes = column_lanes(family, width);

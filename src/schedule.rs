@@ -95,18 +95,17 @@ impl Group {
 pub(crate) enum Geometry {
     Each,
     Short,
-    Rows {
-        lanes: u64,
-        slices: u64,
-        slice: u64,
-    },
-    /// `fold` rows side by side; `slice` in wide rows.
-    Columns {
-        family: Family,
-        fold: u64,
-        slices: u64,
-        slice: u64,
-    },
+    Rows { lanes: u64, slices: u64, slice: u64 },
+    Columns(Wide),
+}
+
+/// How columns are mapped: `fold` rows side by side make a wide row, of which a slice has so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wide {
+    pub family: Family,
+    pub fold: u64,
+    pub slices: u64,
+    pub slice: u64,
 }
 
 impl Geometry {
@@ -115,7 +114,7 @@ impl Geometry {
         match self {
             Geometry::Each | Geometry::Short => 1,
             Geometry::Rows { slices, .. } => slices,
-            Geometry::Columns { fold, slices, .. } => slices * fold,
+            Geometry::Columns(wide) => wide.slices * wide.fold,
         }
     }
 }
@@ -635,15 +634,10 @@ impl Planner<'_> {
         match self.geometry(step, b) {
             Geometry::Each | Geometry::Short => outputs,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
-            Geometry::Columns {
-                family,
-                fold,
-                slices,
-                ..
-            } => {
+            Geometry::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);
-                let width = b.inner * fold * element / 16;
-                b.outer * slices * column_lanes(family, width)
+                let width = b.inner * wide.fold * element / 16;
+                b.outer * wide.slices * column_lanes(wide.family, width)
             }
         }
     }
@@ -768,12 +762,12 @@ impl Planner<'_> {
         // Results that share words come from records, too.
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
         let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
-        fits.then_some(Geometry::Columns {
+        fits.then_some(Geometry::Columns(Wide {
             family,
             fold,
             slices,
             slice,
-        })
+        }))
     }
 
     /// Outputs that one dispatch of an invocation a word can write.
@@ -876,17 +870,10 @@ fn shortened(geometry: Geometry, b: &Box3) -> Geometry {
             slices: b.len.div_ceil(slice),
             slice,
         },
-        Geometry::Columns {
-            family,
-            fold,
-            slice,
-            ..
-        } => Geometry::Columns {
-            family,
-            fold,
-            slices: (b.len.div_ceil(fold) + 1).div_ceil(slice),
-            slice,
-        },
+        Geometry::Columns(wide) => Geometry::Columns(Wide {
+            slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice),
+            ..wide
+        }),
     }
 }
 
