@@ -486,93 +486,105 @@ impl Kernel {
 
     /// The whole shader, fragments in a fixed order.
     pub fn wgsl(&self) -> String {
-        let mut text = String::from(fragment!("params"));
-        let mut add = |fragment: &str| {
-            text.push('\n');
-            text.push_str(fragment);
-        };
-        add(fragment!("out"));
+        let mut parts = vec![fragment!("params").to_owned(), fragment!("out").to_owned()];
+        let mut add = |fragments: &[&str]| parts.extend(fragments.iter().map(|&f| f.to_owned()));
         if !matches!(self.family, Family::ZipVecs | Family::ZipStrips) {
-            add(fragment!("dst"));
-            add(fragment!("write"));
+            add(&[fragment!("dst"), fragment!("write")]);
         }
         if self.family == Family::Fill {
-            add(fragment!("fill"));
-            return text;
-        }
-        if self.is_elementwise() {
-            add(&self.zip());
-            return text;
-        }
-        add(fragment!("source"));
-        let columns = self.family.is_columns();
-        if columns || matches!(self.family, Family::Rows | Family::ShortRows) {
-            add(fragment!("source4"));
-        }
-        if self.is_extremes_by_vec() {
-            add(&fragment!("source4").replace("binding(1)", "binding(4)"));
-        }
-        match self.keys.bits {
-            64 => add(fragment!("key64")),
-            _ => {
-                add(fragment!("key32"));
-                add(fragment!("find32"));
+            add(&[fragment!("fill")]);
+        } else if self.is_elementwise() {
+            add(&[&self.zip()]);
+        } else {
+            add(&self.reading());
+            if self.is_extremes_by_vec() {
+                add(&[&fragment!("source4").replace("binding(1)", "binding(4)")]);
             }
+            add(&self.elements());
+            add(&self.walking());
+            add(&[self.entry()]);
         }
-        add(fragment!("better"));
-        add(match self.keys.bits {
+        parts.join("\n")
+    }
+
+    /// How the source is bound.
+    fn reading(&self) -> Vec<&'static str> {
+        let by_vec = matches!(self.family, Family::Rows | Family::ShortRows);
+        match self.family.is_columns() || by_vec {
+            true => vec![fragment!("source"), fragment!("source4")],
+            false => vec![fragment!("source")],
+        }
+    }
+
+    /// Keys, their order, and how elements become keys and keys results.
+    fn elements(&self) -> Vec<&'static str> {
+        let mut all = match self.keys.bits {
+            64 => vec![fragment!("key64")],
+            _ => vec![fragment!("key32"), fragment!("find32")],
+        };
+        all.push(fragment!("better"));
+        all.push(match self.keys.bits {
             8 => fragment!("load8"),
             16 => fragment!("load16"),
             32 => fragment!("load32"),
             _ => fragment!("load64"),
         });
-        add(fragment!("emit"));
-        if columns && self.keys.bits < 64 {
-            add(fragment!("column32"));
-        }
-        if columns {
-            add(match self.keys.bits {
-                8 => fragment!("column_of8"),
-                16 => fragment!("column_of16"),
-                32 => fragment!("column_of32"),
-                _ => fragment!("column_of64"),
-            });
-        }
-        if columns {
-            add(fragment!("matrix"));
-            if self.family != Family::Columns {
-                add(fragment!("strip"));
-            }
+        all.push(fragment!("emit"));
+        all
+    }
+
+    /// What families share that walk alike.
+    fn walking(&self) -> Vec<&'static str> {
+        let mut all = Vec::new();
+        if self.family.is_columns() {
+            all.extend(self.columns());
         }
         if self.is_strided() {
-            add(fragment!("zip"));
-            add(fragment!("view"));
+            all.extend([fragment!("zip"), fragment!("view")]);
         }
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
-            add(fragment!("bits"));
+            all.push(fragment!("bits"));
         }
         if self.family == Family::Strided || self.is_extremes() {
-            add(fragment!("parts"));
+            all.push(fragment!("parts"));
         }
         if self.is_extremes() {
-            add(match self.keys.bits {
+            all.push(match self.keys.bits {
                 64 => fragment!("turn64"),
                 _ => fragment!("turn32"),
             });
-            add(fragment!("sides"));
+            all.push(fragment!("sides"));
         }
         if self.is_extremes_by_vec() {
-            add(match self.keys.bits {
+            all.push(match self.keys.bits {
                 64 => fragment!("both64"),
                 _ => fragment!("both32"),
             });
         }
         if self.family == Family::ExtremeColumns {
-            for part in self.column_parts() {
-                add(part);
-            }
+            all.extend(self.column_parts());
         }
-        add(match self.family {
+        all
+    }
+
+    /// The columns in a vec4, and a matrix of them.
+    fn columns(&self) -> Vec<&'static str> {
+        let mut all = match self.keys.bits {
+            8 => vec![fragment!("column32"), fragment!("column_of8")],
+            16 => vec![fragment!("column32"), fragment!("column_of16")],
+            32 => vec![fragment!("column32"), fragment!("column_of32")],
+            _ => vec![fragment!("column_of64")],
+        };
+        all.push(fragment!("matrix"));
+        if self.family != Family::Columns {
+            all.push(fragment!("strip"));
+        }
+        all
+    }
+
+    /// The family's own fragment, with the entry point.
+    fn entry(&self) -> &'static str {
+        match self.family {
             Family::Rows => fragment!("rows"),
             Family::ShortRows => fragment!("short_rows"),
             Family::Columns => fragment!("columns"),
@@ -587,8 +599,7 @@ impl Kernel {
             Family::ExtremeRows => fragment!("extreme_rows"),
             Family::ExtremeColumns => fragment!("extreme_columns"),
             _ => "",
-        });
-        text
+        }
     }
 
     /// The keys of a vec4's elements, and of its columns in a search for both extremes.
