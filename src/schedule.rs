@@ -708,14 +708,15 @@ impl Planner<'_> {
     }
 
     /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
-    /// enough, and the family for them; none where a segment is too short for it. `outer`
-    /// matrices are those of all boxes: more of them in a box must not need more records each.
-    fn fold(&self, outer: u64, len: u64, pitch: u64) -> Option<(Family, u64)> {
+    /// enough, and the family for them; none where a segment is too short for it.
+    fn fold(&self, len: u64, pitch: u64, element: u64) -> Option<(Family, u64)> {
         let tuning = &self.caps.tuning;
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
         let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
-        let many = outer * vecs * 4 >= tuning.invocations;
+        // Records of rows side by side must not cost more than an eighth of what is read.
+        let worth = (len * element / (8 * Out::Record.bytes()) / least).max(1);
+        let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
             Some(Family::Bands) if vecs > BAND => Family::Strips,
@@ -724,16 +725,15 @@ impl Planner<'_> {
             Some(family) => family,
             None if !tuning.strips => Family::Columns,
             None if vecs > BAND => Family::Strips,
-            // Many narrow matrices: records of rows side by side would cost more than they save.
-            None if vecs * 2 < BAND && (most * vecs * 2 < BAND || many) => Family::Columns,
+            None if band * vecs * 2 < BAND => Family::Columns,
             None => Family::Bands,
         };
         let times = match family {
-            _ if many => 1,
+            Family::Columns if tuning.strips => 1,
             Family::Columns => (tuning.wide_bytes / 16)
                 .div_ceil(vecs)
                 .clamp(1, most.max(1)),
-            Family::Bands => (BAND / vecs).clamp(1, most.max(1)),
+            Family::Bands => band,
             _ => 1,
         };
         (most > 0).then_some((family, least * times))
@@ -742,7 +742,7 @@ impl Planner<'_> {
     fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
         let element = u64::from(step.keys.bits() / 8);
         let pitch = b.inner * element;
-        let (family, fold) = self.fold(step.outer, b.len, pitch)?;
+        let (family, fold) = self.fold(b.len, pitch, element)?;
         let width = fold * pitch / 16;
         // One more for a matrix that begins inside a vec4.
         let rows = b.len.div_ceil(fold) + 1;
