@@ -137,6 +137,9 @@ pub struct Caps {
     pub workgroup_bytes: u32,
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
+    /// Whether the driver compiles kernels of a thousand instructions: `strips`, `bands` and
+    /// `zip_strips` are planned for no other.
+    pub long_kernels: bool,
     /// Kind of machine.
     pub class: AdapterClass,
     /// How to use it.
@@ -156,8 +159,18 @@ impl Caps {
                 .min(limits.max_compute_workgroup_size_x),
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
             storage_buffers: limits.max_storage_buffers_per_shader_stage,
+            long_kernels: true,
             class,
             tuning: Tuning::of(class),
+        }
+    }
+
+    /// The caps of an adapter's devices. The one place that knows drivers by their names.
+    pub fn of(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Caps {
+        Caps {
+            // SwiftShader takes minutes and gigabytes to compile one.
+            long_kernels: !info.name.contains("SwiftShader"),
+            ..Caps::new(limits, AdapterClass::of(info.device_type))
         }
     }
 
@@ -181,6 +194,11 @@ impl Caps {
     /// Bytes of each of several buffers of a tensor, in whole vec4.
     pub(crate) fn piece_bytes(&self) -> u64 {
         (self.buffer_bytes / 16 * 16).max(16)
+    }
+
+    /// Whether a lane takes long stretches: what tuning asks for, where the driver compiles it.
+    pub(crate) fn long_strips(&self) -> bool {
+        self.tuning.strips && self.long_kernels
     }
 
     /// These caps with another tuning.

@@ -96,7 +96,7 @@ impl Planner<'_> {
         let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
         let whole = by_vec(&dims, &vecs);
         let (whole, done) =
-            match self.caps.tuning.strips && dims.len() == 1 && last >= STRIP * lanes {
+            match self.caps.long_strips() && dims.len() == 1 && last >= STRIP * lanes {
                 true => (in_rows(&whole[0]), last / (STRIP * lanes) * STRIP * lanes),
                 false => (whole, last / lanes * lanes),
             };
@@ -342,7 +342,11 @@ impl Planner<'_> {
         };
         let lanes = row.size.div_ceil(STRIP) * TEAM;
         let idle = lanes * RUNS - row.size;
-        if !tuning.strips || !part.unit.vecs || idle > row.size / 2 || outer.len() + 3 > ZIP_DIMS {
+        if !self.caps.long_strips()
+            || !part.unit.vecs
+            || idle > row.size / 2
+            || outer.len() + 3 > ZIP_DIMS
+        {
             return None;
         }
         let outer: u64 = outer.iter().map(|d| d.size).product();

@@ -5,7 +5,7 @@ use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor, Tensors};
 use crate::context::{Context, Deadline, Drive, lock};
 use crate::staging::{Ring, Upload};
-use crate::{AdapterClass, Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
+use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ impl Reducer {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
         supported(&info.name, &limits)?;
-        let caps = Caps::new(&limits, AdapterClass::of(info.device_type));
+        let caps = Caps::of(&info, &limits);
         Ok(Reducer {
             caps: Arc::new(caps),
             timeout: None,
@@ -114,7 +114,10 @@ impl Reducer {
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.shared.context.device.limits();
-        let real = Caps::new(&limits, caps.class);
+        let real = Caps {
+            class: caps.class,
+            ..Caps::of(&self.shared.info, &limits)
+        };
         let lowered = real.lowered(caps.binding_bytes, caps.workgroups);
         let caps = Caps {
             invocations: caps.invocations.min(real.invocations),

@@ -719,17 +719,18 @@ impl Planner<'_> {
         let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
+            _ if !self.caps.long_kernels => Family::Columns,
             Some(Family::Bands) if vecs > BAND => Family::Strips,
             // A row an iteration: the longest segments would fall into too many slices.
             Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
             Some(family) => family,
-            None if !tuning.strips => Family::Columns,
+            None if !self.caps.long_strips() => Family::Columns,
             None if vecs > BAND => Family::Strips,
             None if band * vecs * 2 < BAND => Family::Columns,
             None => Family::Bands,
         };
         let times = match family {
-            Family::Columns if tuning.strips => 1,
+            Family::Columns if self.caps.long_strips() => 1,
             Family::Columns => (tuning.wide_bytes / 16)
                 .div_ceil(vecs)
                 .clamp(1, most.max(1)),

@@ -105,7 +105,7 @@ fn limits(limits: &Limits) -> String {
 
 /// What plans are made with on this adapter.
 fn caps(adapter: &Adapter) -> Caps {
-    Caps::new(&adapter.limits, adapter.class())
+    Caps::of(&adapter.info, &adapter.limits)
 }
 
 fn kind(adapter: &Adapter) -> &'static str {
