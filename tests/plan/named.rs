@@ -286,3 +286,23 @@ fn a_plan_reads_as_one_paragraph() {
     );
     assert_eq!(long.passes()[0].kernel.out, Out::Record);
 }
+
+#[test]
+fn a_driver_that_takes_no_long_kernels_gets_none() {
+    for force in [None, Some(Strips), Some(Bands)] {
+        let software = class(AdapterClass::Software);
+        let caps = Caps {
+            long_kernels: false,
+            ..software.tuned(Tuning {
+                force,
+                ..software.tuning.clone()
+            })
+        };
+        for (shape, axis) in [([1, 4096, 4096], 1), ([64, 512, 512], 1), ([1, 1000, 3], 1)] {
+            let plan = planned(Problem::arg_min(DType::F32, &shape, axis), &caps);
+            assert_eq!(families(&plan)[0], Columns, "{plan}");
+        }
+        let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
+        assert_eq!(families(&plan), [Family::ZipVecs], "{plan}");
+    }
+}
