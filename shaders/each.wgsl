@@ -1,7 +1,6 @@
 // Each: an invocation for every output word walks its segments element by element, whatever
 // their stride: for segments too short to share.
 override WG: u32;
-override RAW: u32; // 1: the element's bits as they are
 
 fn position(o: u32) -> u32 {
     let outer = o / P.inner;
@@ -43,14 +42,5 @@ fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    var bits = 0u;
-    var mask = 0u;
-    for (var j = 0u; j < per_word(); j++) {
-        let o = output_at(w, j);
-        if o < P.items {
-            bits |= lane_bits(value(o), j);
-            mask |= lane_mask(j);
-        }
-    }
-    write_word(w, bits, mask);
+    write_values(w);
 }

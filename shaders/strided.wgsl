@@ -1,7 +1,6 @@
 // Strided: an invocation takes a part of a segment of a view, element by element, whatever the
 // strides; or a word of outputs, if their segments are whole.
 override WG: u32;
-override RAW: u32; // 1: the element's bits as they are
 
 fn search(o: u32, part: u32) -> Best {
     let start = segment(o);
@@ -44,14 +43,5 @@ fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         }
         return;
     }
-    var bits = 0u;
-    var mask = 0u;
-    for (var j = 0u; j < per_word(); j++) {
-        let o = output_at(w, j);
-        if o < P.items {
-            bits |= lane_bits(value(o), j);
-            mask |= lane_mask(j);
-        }
-    }
-    write_word(w, bits, mask);
+    write_values(w);
 }

@@ -47,12 +47,7 @@ impl Planner<'_> {
         let [kept, reduced] = self.windows(lie, Out::Record, written, true)?;
         let boxes = parts(&lie.reduced, &reduced);
         for kept in parts(&lie.kept, &kept) {
-            let window = |reduced| Window {
-                lie,
-                kept: &kept,
-                reduced,
-            };
-            let windows: Vec<_> = boxes.iter().map(window).collect();
+            let windows = lie.windows(&kept, &boxes);
             self.extremes_group(&steps, &windows)?;
         }
         Ok(())

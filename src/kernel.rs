@@ -544,6 +544,7 @@ impl Kernel {
         }
         if matches!(self.family, Family::Each | Family::Gather) || self.is_strided() {
             all.push(fragment!("bits"));
+            all.extend(self.writing());
         }
         if self.family == Family::Strided || self.is_extremes() {
             all.push(fragment!("parts"));
@@ -565,6 +566,15 @@ impl Kernel {
             all.extend(self.column_parts());
         }
         all
+    }
+
+    /// What writes results by owned words, of searches and of gathers.
+    fn writing(&self) -> Option<&'static str> {
+        match self.family {
+            Family::Each | Family::Strided => Some(fragment!("values")),
+            Family::Gather | Family::StridedGather => Some(fragment!("picked")),
+            _ => None,
+        }
     }
 
     /// The columns in a vec4, and a matrix of them.

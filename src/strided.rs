@@ -37,6 +37,16 @@ pub(crate) struct Lie {
 }
 
 impl Lie {
+    /// The windows of a part of the kept dimensions: their outputs are the same.
+    pub(crate) fn windows<'a>(&'a self, kept: &'a Part, reduced: &'a [Part]) -> Vec<Window<'a>> {
+        let window = |reduced| Window {
+            lie: self,
+            kept,
+            reduced,
+        };
+        reduced.iter().map(window).collect()
+    }
+
     /// How input 0 lies; `None` for a tensor in C order.
     pub(crate) fn of(problem: &Problem) -> Option<Lie> {
         let layout = problem.layout(0)?;
@@ -450,12 +460,7 @@ impl Planner<'_> {
         let [kept, reduced] = self.windows(lie, step.out, written, false)?;
         let boxes = parts(&lie.reduced, &reduced);
         for kept in parts(&lie.kept, &kept) {
-            let window = |reduced| Window {
-                lie,
-                kept: &kept,
-                reduced,
-            };
-            let windows: Vec<_> = boxes.iter().map(window).collect();
+            let windows = lie.windows(&kept, &boxes);
             self.search_group(step, &windows, raw)?;
             if let Some(value) = picked {
                 for window in &windows {

@@ -1,0 +1,15 @@
+// Results that share words, of invocations that own the words: `value` gives a result.
+override RAW: u32; // 1: the element's bits as they are
+
+fn write_values(w: u32) {
+    var bits = 0u;
+    var mask = 0u;
+    for (var j = 0u; j < per_word(); j++) {
+        let o = output_at(w, j);
+        if o < P.items {
+            bits |= lane_bits(value(o), j);
+            mask |= lane_mask(j);
+        }
+    }
+    write_word(w, bits, mask);
+}
