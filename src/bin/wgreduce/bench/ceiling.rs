@@ -1,22 +1,18 @@
 //! What the device can do at best: plain kernels that read, or read and write, 64 MiB and do
-//! next to nothing else. Measured between the cases, so that a slow minute slows both.
+//! next to nothing else. All of them are measured between the cases, and the one that is the
+//! fastest so far in turns with each: what slows the machine down slows both.
 
 use std::fmt;
-use std::time::Duration;
 
 use wgreduce::wgpu::{self, BufferUsages};
 
-use super::gpu::{Gpu, Repeats};
+use super::gpu::{Gpu, median};
 use crate::failure::Failure;
 
 const BYTES: u64 = 64 << 20;
 const VECS: u32 = (BYTES / 16) as u32;
-const REPEATS: Repeats = Repeats {
-    warm_up: 1,
-    least: 3,
-    most: 3,
-    enough: Duration::ZERO,
-};
+/// Of every walk, before the first case.
+const FIRST_ROUNDS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -130,11 +126,10 @@ for (var i = 0u; i < {steps}u; i += 1u) {{
 
 struct Variant {
     walk: Walk,
-    kind: Kind,
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
-    /// GB/s in the last round.
-    gbps: f64,
+    /// What it took, a time a round.
+    ns: Vec<u64>,
 }
 
 /// The ceiling of one kind, and how it went.
@@ -142,12 +137,12 @@ pub struct Ceiling<'a> {
     gpu: &'a Gpu<'a>,
     kind: Kind,
     variants: Vec<Variant>,
-    /// GB/s of the fastest variant.
-    rounds: Vec<f64>,
+    /// Which is the fastest so far.
+    best: usize,
 }
 
 impl<'a> Ceiling<'a> {
-    /// Measures a first round.
+    /// Measures the first rounds.
     pub fn new(gpu: &'a Gpu<'a>, kind: Kind) -> Result<Ceiling<'a>, Failure> {
         // Odd words, none of which is zero.
         let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
@@ -158,58 +153,66 @@ impl<'a> Ceiling<'a> {
             gpu,
             kind,
             variants: WALKS.map(|w| variant(gpu, kind, w, &src, &dst)).into(),
-            rounds: Vec::new(),
+            best: 0,
         };
+        // The first times have compilation and first touches in them.
         ceiling.measure()?;
+        ceiling.variants.iter_mut().for_each(|v| v.ns.clear());
+        for _ in 0..FIRST_ROUNDS {
+            ceiling.measure()?;
+        }
         Ok(ceiling)
     }
 
-    /// Measures another round: GB/s between the last one and this one.
-    pub fn measure(&mut self) -> Result<f64, Failure> {
-        let mut fastest = 0.0f64;
+    /// Measures every walk once more.
+    pub fn measure(&mut self) -> Result<(), Failure> {
         for variant in &mut self.variants {
-            variant.measure(self.gpu)?;
-            fastest = fastest.max(variant.gbps);
+            let timing = self.gpu.time(|pass| variant.record(pass))?;
+            variant.ns.push(timing.ns().max(1));
         }
-        let last = self.rounds.last().copied().unwrap_or(fastest);
-        self.rounds.push(fastest);
-        Ok((last + fastest) / 2.0)
+        let medians = self.variants.iter().map(|v| median(v.ns.clone()));
+        let fastest = medians.enumerate().min_by_key(|&(_, ns)| ns);
+        self.best = fastest.map_or(0, |(i, _)| i);
+        Ok(())
     }
 
-    /// For people.
-    pub fn line(&self) -> String {
-        let mut rounds = self.rounds.clone();
-        rounds.sort_by(f64::total_cmp);
-        let (median, count) = (rounds[rounds.len() / 2], rounds.len());
-        let (least, most) = (rounds[0], rounds[count - 1]);
-        let fastest = self.variants.iter();
-        let fastest = fastest.max_by(|a, b| a.gbps.total_cmp(&b.gbps));
-        let fastest = fastest.map_or(WALKS[0], |variant| variant.walk);
-        let name = match self.kind {
-            Kind::Read => "read",
-            Kind::Copy => "copy",
-        };
-        format!(
-            "{name} ceiling: {median:.1} GB/s ({least:.1} to {most:.1} in {count} rounds)\n  \
-             by {fastest}"
-        )
+    /// Records the fastest walk.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        self.variants[self.best].record(pass);
     }
-}
 
-impl Variant {
-    fn measure(&mut self, gpu: &Gpu) -> Result<(), Failure> {
-        let timing = gpu.measure(REPEATS, |pass| {
-            pass.set_pipeline(&self.pipeline);
-            pass.set_bind_group(0, &self.group, &[]);
-            pass.dispatch_workgroups(self.walk.lanes / self.walk.workgroup, 1, 1);
-        })?;
+    /// GB/s, of the time that a walk took.
+    pub fn gbps(&self, ns: u64) -> f64 {
         let bytes = match self.kind {
             Kind::Read => BYTES,
             Kind::Copy => 2 * BYTES,
         };
         // Bytes a nanosecond are GB/s.
-        self.gbps = bytes as f64 / timing.ns() as f64;
-        Ok(())
+        bytes as f64 / ns as f64
+    }
+
+    /// For people.
+    pub fn line(&self) -> String {
+        let Variant { walk, ns, .. } = &self.variants[self.best];
+        let mut ns = ns.clone();
+        ns.sort_unstable();
+        let (count, [least, half, most]) = (ns.len(), [ns.len() - 1, ns.len() / 2, 0]);
+        let [least, half, most] = [least, half, most].map(|i| self.gbps(ns[i]));
+        let name = match self.kind {
+            Kind::Read => "read",
+            Kind::Copy => "copy",
+        };
+        format!(
+            "{name} ceiling: {half:.1} GB/s ({least:.1} to {most:.1} in {count} rounds)\n  by {walk}"
+        )
+    }
+}
+
+impl Variant {
+    fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.walk.lanes / self.walk.workgroup, 1, 1);
     }
 }
 
@@ -240,10 +243,9 @@ fn variant(gpu: &Gpu, kind: Kind, walk: Walk, src: &wgpu::Buffer, dst: &wgpu::Bu
     });
     Variant {
         walk,
-        kind,
         pipeline,
         group,
-        gbps: 0.0,
+        ns: Vec::new(),
     }
 }
 

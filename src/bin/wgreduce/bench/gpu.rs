@@ -35,7 +35,7 @@ pub struct Repeats {
     pub enough: Duration,
 }
 
-/// Medians.
+/// What a pass took.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// By the device's own clock, where it has one.
@@ -48,6 +48,28 @@ impl Timing {
     /// The device's time, or else the wall's.
     pub fn ns(&self) -> u64 {
         self.gpu_ns.unwrap_or(self.wall_ns)
+    }
+}
+
+/// Timings, to take medians of.
+#[derive(Default)]
+struct Times {
+    gpu: Vec<u64>,
+    wall: Vec<u64>,
+}
+
+impl Times {
+    fn push(&mut self, timing: Timing) {
+        self.gpu.extend(timing.gpu_ns);
+        self.wall.push(timing.wall_ns);
+    }
+
+    fn median(self) -> Timing {
+        Timing {
+            // A clock that stands still measures nothing.
+            gpu_ns: median(self.gpu).filter(|&ns| ns > 0),
+            wall_ns: median(self.wall).unwrap_or(0).max(1),
+        }
     }
 }
 
@@ -162,29 +184,28 @@ impl Gpu<'_> {
         self.mapped(&back, bytes)
     }
 
-    /// Runs a pass as often as asked.
+    /// Runs a pass as often as asked, and another in turns with it: the medians of both.
     pub fn measure(
         &self,
         repeats: Repeats,
         record: impl Fn(&mut wgpu::ComputePass<'_>),
-    ) -> Result<Timing, Failure> {
-        for _ in 0..repeats.warm_up {
-            self.time(&record)?;
-        }
-        let (mut gpu, mut wall) = (Vec::new(), Vec::new());
-        let start = Instant::now();
-        while wall.len() < repeats.least
-            || wall.len() < repeats.most && start.elapsed() < repeats.enough
+        beside: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<[Timing; 2], Failure> {
+        let mut times = [Times::default(), Times::default()];
+        let mut run = 0;
+        let mut measured = Duration::ZERO;
+        while run < repeats.warm_up + repeats.least
+            || run < repeats.warm_up + repeats.most && measured < repeats.enough
         {
-            let timing = self.time(&record)?;
-            gpu.extend(timing.gpu_ns);
-            wall.push(timing.wall_ns);
+            let timings = [self.time(&record)?, self.time(&beside)?];
+            if run >= repeats.warm_up {
+                measured += Duration::from_nanos(timings[0].wall_ns);
+                times[0].push(timings[0]);
+                times[1].push(timings[1]);
+            }
+            run += 1;
         }
-        Ok(Timing {
-            // A clock that stands still measures nothing.
-            gpu_ns: median(gpu).filter(|&ns| ns > 0),
-            wall_ns: median(wall).unwrap_or(0).max(1),
-        })
+        Ok(times.map(Times::median))
     }
 
     /// Runs a pass once.

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use wgreduce::wgpu::{Buffer, BufferUsages};
+use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
 use wgreduce::{
     Bound, Buffers, DType, Error, Op, Output, Plan, Problem, Reducer, Reduction, Tensor, reference,
 };
@@ -18,7 +18,7 @@ use super::{Asked, Part};
 use crate::args::{Bench, Common};
 use crate::failure::Failure;
 
-/// Cases between two rounds of the ceilings.
+/// Cases between two rounds of all kernels that may be the ceiling.
 const CASES_A_ROUND: usize = 4;
 const FULL: Repeats = Repeats {
     warm_up: 2,
@@ -55,11 +55,8 @@ pub fn measure(
         let mut ceiling = Ceiling::new(&gpu, compared_with(&asked[0]))?;
         for asked in asked.chunks(CASES_A_ROUND) {
             let begin = rows.len();
-            bench.round(asked, &mut rows, &mut left_out)?;
-            let gbps = ceiling.measure()?;
-            for row in &mut rows[begin..] {
-                row.ceiling_gbps = gbps;
-            }
+            bench.round(asked, &ceiling, &mut rows, &mut left_out)?;
+            ceiling.measure()?;
             if rows[begin..].iter().any(|row| row.host.is_some()) {
                 staging.measure(&gpu)?;
             }
@@ -101,12 +98,13 @@ impl Measuring<'_> {
     fn round(
         &self,
         asked: &[Asked],
+        ceiling: &Ceiling,
         rows: &mut Vec<Row>,
         left_out: &mut Vec<String>,
     ) -> Result<(), Failure> {
         for asked in asked {
             self.progress.set_message(asked.case.to_string());
-            match self.row(asked) {
+            match self.row(asked, ceiling) {
                 Ok(row) => rows.push(row),
                 Err(Failure::Request(why)) => left_out.push(format!("{}: {why}", asked.case)),
                 Err(failure) => return Err(failure),
@@ -116,8 +114,8 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Verifies a case and, if it is right, times it.
-    fn row(&self, asked: &Asked) -> Result<Row, Failure> {
+    /// Verifies a case and, if it is right, times it in turns with the ceiling.
+    fn row(&self, asked: &Asked, ceiling: &Ceiling) -> Result<Row, Failure> {
         let (gpu, case) = (self.gpu, &asked.case);
         let problem = case.problem().map_err(Error::from)?;
         let problem = problem.nan(self.common.nan.into());
@@ -137,9 +135,14 @@ impl Measuring<'_> {
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let (expected, cpu) = reference(&problem, &inputs)?;
         gpu.time(|pass| bound.record(pass))?;
-        let measured = match first_difference(gpu, &outputs, &expected, &targets)? {
-            Some(difference) => Err(difference),
-            None => Ok(gpu.measure(self.repeats, |pass| bound.record(pass))?),
+        let (measured, beside) = match first_difference(gpu, &outputs, &expected, &targets)? {
+            Some(difference) => (Err(difference), gpu.time(|pass| ceiling.record(pass))?),
+            None => {
+                let case = |pass: &mut ComputePass<'_>| bound.record(pass);
+                let [case, beside] =
+                    gpu.measure(self.repeats, case, |pass| ceiling.record(pass))?;
+                (Ok(case), beside)
+            }
         };
         let cost = self.cost(&problem, &bound);
         drop((bound, sources, targets));
@@ -155,7 +158,7 @@ impl Measuring<'_> {
             bytes: sizes.chain(outputs.iter().map(Output::bytes)).sum(),
             measured,
             cpu_ns: cpu.as_nanos() as u64,
-            ceiling_gbps: 0.0,
+            ceiling_gbps: ceiling.gbps(beside.ns()),
             cost,
             host,
         })
