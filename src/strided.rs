@@ -6,11 +6,12 @@
 //! window by window: a window is what one binding can see. Strides are signed here and wrap in
 //! the shaders, so that a flipped dimension costs nothing.
 
+use crate::boxes::{Box3, MAX_BOX, dispatches};
 use crate::kernel::{Family, Kernel, Keys, Out};
 use crate::params::{Params, ZIP_DIMS, Zip};
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Slot, View};
-use crate::schedule::{Box3, MAX_BOX, Planner, Step, dispatches};
+use crate::schedule::{Planner, Step};
 use crate::{DType, Dim, Error, Problem};
 
 /// Least elements of a part of a segment that is shared.
