@@ -210,7 +210,7 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the ONNX reference implementation answered; tests/reference.rs holds the CPU reference
+/// What the ONNX reference implementation answered; tests/reference holds the CPU reference
 /// to it.
 pub fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
     for case in golden::cases() {
