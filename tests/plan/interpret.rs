@@ -1,5 +1,5 @@
 //! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
-//! `families.rs`.
+//! `families`.
 //!
 //! It computes no values. A cell of a tensor, and a record, is the list of the input elements
 //! that compete for it, so that a run that ends well proves the schedule for all data: every

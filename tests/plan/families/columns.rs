@@ -1,0 +1,247 @@
+//! `columns.wgsl`, `strips.wgsl`, `bands.wgsl` over `matrix.wgsl`: segments side by side, as wide
+//! rows of whole vec4.
+
+use super::super::interpret::{Check, Found, Run, ensure};
+use super::{BLOCK, FEW, RUNS, TEAM};
+
+#[derive(Clone, Copy)]
+struct Slice {
+    start: u32,
+    first: u32,
+    skew: u32,
+    ends: u32,
+    begin: u32,
+    end: u32,
+    low: u32,
+    high: u32,
+    blocks: u32,
+    part: u32,
+}
+
+impl Run<'_, '_> {
+    pub(super) fn columns(&mut self) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        for item in self.items() {
+            let v = item % p.width;
+            let s = self.slice_of(item / p.width);
+            let mut loops = 0;
+            self.column(s, v, &mut loops)?;
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn strips(&mut self) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        for item in self.items() {
+            let s = self.slice_of(item / p.lanes);
+            let lane = item % p.lanes;
+            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
+            let mut loops = 0;
+            self.strip(s, first, &mut loops)?;
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn bands(&mut self) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        ensure!(p.width <= 2 * TEAM * RUNS, "a band of {} vec4", p.width);
+        for item in self.items() {
+            let mut s = self.slice_of(item / TEAM);
+            s.blocks = s.low;
+            let first = item % TEAM;
+            let mut loops = 0;
+            self.strip(s, first, &mut loops)?;
+            let mut others = 0;
+            self.strip(s, first + TEAM * RUNS, &mut others)?;
+            // They share the loop over rows.
+            let shared = u64::from(s.high - s.low).min(others);
+            self.iterated(loops + others - shared)?;
+        }
+        Ok(())
+    }
+
+    /// Eight runs, which share the loops over whole rows.
+    fn strip(&mut self, s: Slice, first: u32, loops: &mut u64) -> Check {
+        let shared = self.whole_loops(s);
+        *loops += shared;
+        for j in 0..RUNS {
+            *loops += 1;
+            let v = first + j * TEAM;
+            if v < self.p.width {
+                let mut own = 0;
+                self.column(s, v, &mut own)?;
+                *loops += own - shared;
+            }
+        }
+        Ok(())
+    }
+
+    fn matrix(&self) -> Check {
+        let p = &self.p;
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        ensure!(
+            (p.width * self.e).is_multiple_of(p.inner),
+            "wide rows cut a row"
+        );
+        ensure!(p.total == p.len * p.inner, "a matrix of {}", p.total);
+        Ok(())
+    }
+
+    fn slice_of(&self, part: u32) -> Slice {
+        let p = &self.p;
+        let outer = part / p.slices;
+        let start = p.src_delta + outer * p.total;
+        let skew = start % self.e;
+        let ends = skew + p.total;
+        let wide = p.width * self.e;
+        let begin = (part - outer * p.slices) * p.slice;
+        let end = (begin + p.slice).min(ends.div_ceil(wide)).max(begin);
+        let low = begin + u32::from(begin == 0 && skew > 0);
+        let high = end.min(ends / wide).max(low);
+        let few = high - low <= FEW;
+        Slice {
+            start,
+            first: start / self.e,
+            skew,
+            ends,
+            begin,
+            end,
+            low,
+            high,
+            blocks: if few {
+                low
+            } else {
+                high - (high - low) % BLOCK
+            },
+            part,
+        }
+    }
+
+    /// Iterations of the loops over whole rows.
+    fn whole_loops(&self, s: Slice) -> u64 {
+        u64::from((s.blocks - s.low) / BLOCK + s.high - s.blocks)
+    }
+
+    /// All that becomes of column vec4 v of a slice.
+    fn column(&mut self, s: Slice, v: u32, loops: &mut u64) -> Check {
+        let (p, e) = (self.p, self.e);
+        // Per column the rows that were taken, each with the row its place remembers.
+        let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); e as usize];
+        // The wide row that a column claims which has taken nothing.
+        let mut nothing = p.slices * p.slice;
+        if s.begin < s.end {
+            nothing = s.low;
+        }
+        // column_start
+        if s.low > s.begin {
+            let at = (s.begin * p.width + v) * e;
+            let low = at.max(s.skew) - at;
+            let high = (at + e).min(s.ends.max(at)) - at;
+            self.take(&mut lists, [s.begin, s.begin], low, high)?;
+            nothing = s.begin + 1;
+        }
+        // column_block
+        for t in (s.low..s.blocks).step_by(BLOCK as usize) {
+            let at = s.first + t * p.width + v;
+            for i in 0..BLOCK {
+                self.vec4(at + i * p.width)?;
+                self.take(&mut lists, [t, t + i], 0, e)?;
+            }
+        }
+        for t in s.blocks..s.high {
+            self.vec4(s.first + t * p.width + v)?;
+            self.take(&mut lists, [t, t], 0, e)?;
+        }
+        *loops += self.whole_loops(s);
+        // column_end
+        if s.high < s.end {
+            let at = ((s.end - 1) * p.width + v) * e;
+            let high = (at + e).min(s.ends.max(at)) - at;
+            self.take(&mut lists, [s.end - 1, s.end - 1], 0, high)?;
+        }
+        for (i, taken) in (0..).zip(lists) {
+            *loops += 1;
+            if self.pass.kernel.index {
+                *loops += u64::from(BLOCK);
+            }
+            self.column_emit(s, v * e + i, nothing, taken)?;
+        }
+        Ok(())
+    }
+
+    /// The result of column `i` of the wide rows, of the rows that were taken.
+    fn column_emit(&mut self, s: Slice, i: u32, nothing: u32, taken: Vec<(u32, u32)>) -> Check {
+        let p = self.p;
+        let wide = p.width * self.e;
+        let column = (i + wide - s.skew) % wide;
+        let place = |t: u32| (t * wide + i).wrapping_sub(s.skew);
+        let index = |t: u32| {
+            let place = place(t);
+            ensure!(
+                place < p.total && place % p.inner == column % p.inner,
+                "column {column} of {wide} takes place {place}"
+            );
+            Ok((s.start + place, place / p.inner))
+        };
+        if self.pass.kernel.index {
+            self.sought(s, &taken)?;
+            // A column that took nothing better than what it began with.
+            let claims = taken.first().is_none_or(|&(block, _)| block > s.begin);
+            if claims && place(nothing) < p.total {
+                // The identity with a real index, which must be one of the segment, and
+                // the first of those that were taken.
+                let claim = index(nothing)?;
+                self.cell(&vec![claim])?;
+                let first = taken.first().map(|&(block, _)| block);
+                ensure!(first.is_none_or(|b| b == nothing), "{first:?} is claimed");
+            }
+        }
+        let found = taken.into_iter().map(|(_, t)| index(t));
+        let cell = self.cell(&found.collect::<Check<Found>>()?)?;
+        self.emit(s.part * wide + column, cell)
+    }
+
+    /// Adds wide row `t`, remembered as `block`, to the columns low..high of a vec4, in rising
+    /// order or again.
+    fn take(
+        &self,
+        lists: &mut [Vec<(u32, u32)>],
+        [block, t]: [u32; 2],
+        low: u32,
+        high: u32,
+    ) -> Check {
+        ensure!(high <= self.e, "elements {low}..{high}");
+        for list in lists.iter_mut().take(high as usize).skip(low as usize) {
+            let met = list.last().map_or(0, |&(_, t)| t);
+            ensure!(t >= met, "wide row {t} after {met}");
+            list.push((block, t));
+        }
+        Ok(())
+    }
+
+    /// `column_row` looks for a column's row first among all the rows of its block, then only
+    /// among rows that were taken later: an equal there would have won where the last one does.
+    fn sought(&self, s: Slice, taken: &[(u32, u32)]) -> Check {
+        let mut at = 0;
+        for of_block in taken.chunk_by(|a, b| a.0 == b.0) {
+            let block = of_block[0].0;
+            let looked = match block < s.low || block >= s.blocks {
+                true => block..block + 1,
+                false => block..block + BLOCK,
+            };
+            let rows = taken[at..].iter().map(|&(_, t)| t);
+            ensure!(
+                looked.len() >= of_block.len() && looked.clone().eq(rows.take(looked.len())),
+                "the {} rows of {block} are sought in {looked:?}",
+                of_block.len()
+            );
+            at += of_block.len();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! `zip_words.wgsl`, `zip_vecs.wgsl`, `zip_strips.wgsl` over `zip.wgsl`: inputs under an output.
+
+use super::super::interpret::{Check, Run, ensure};
+use super::{RUNS, TEAM};
+
+impl Run<'_, '_> {
+    /// What an output unit is of: input elements by the input's place among all.
+    fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no inputs".into());
+        };
+        let inputs = self.zipped.len();
+        ensure!(
+            zip.shape.len() == self.p.len as usize && zip.shape.len() <= zip.strides.len(),
+            "{} dimensions",
+            self.p.len
+        );
+        ensure!(place < 1 << 31, "no reciprocal divides {place}");
+        let starts = self.zipped.iter().zip(&zip.starts);
+        let mut at: Vec<u32> = starts.map(|(b, start)| b.delta + start).collect();
+        let mut rest = place;
+        for d in (0..zip.shape.len()).rev() {
+            let (size, strides) = (zip.shape[d], &zip.strides[d]);
+            ensure!(size >= 2 && strides.len() == inputs, "dimension {d}");
+            let i = if d > 0 { rest % size } else { rest };
+            for (at, stride) in at.iter_mut().zip(strides) {
+                *at = at.wrapping_add(i.wrapping_mul(*stride));
+            }
+            rest = if d > 0 { rest / size } else { 0 };
+        }
+        Ok((0..).zip(at).collect())
+    }
+
+    pub(super) fn zip_words(&mut self) -> Check {
+        ensure!(self.pass.kernel.splat == 0, "elements are repeated");
+        for w in self.invocations() {
+            let mut results = Vec::new();
+            for (j, o) in self.outputs(w) {
+                let element = self.dst.at(self.p.dst_delta + o)?;
+                let mut from = Vec::new();
+                for (input, at) in self.combined(o)? {
+                    let bind = &self.zipped[input];
+                    ensure!(bind.element == self.dst.element, "{:?} by vec4", bind.slot);
+                    from.push(self.machine.zipped(bind.slot, bind.at(at)?)?);
+                }
+                results.push((j, self.merged(element, from)?));
+            }
+            self.write(w, results)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn zip_vecs(&mut self) -> Check {
+        for v in self.items() {
+            let from = self.combined(v)?;
+            self.zip_vec(self.p.dst_delta + v, &from)?;
+        }
+        Ok(())
+    }
+
+    /// One vec4 of outputs.
+    fn zip_vec(&mut self, at: u32, from: &[(usize, u32)]) -> Check {
+        let e = self.e;
+        ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
+        let to = self.dst.at(at)?;
+        let mut cells = vec![Vec::new(); e as usize];
+        for &(input, at) in from {
+            let bind = &self.zipped[input];
+            let splat = self.pass.kernel.splat >> input & 1 == 1;
+            let (slot, from) = (bind.slot, bind.at(at)?);
+            let unit = if splat { 16 / u64::from(e) } else { 16 };
+            ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
+            for (j, cell) in (0..).zip(&mut cells) {
+                let element = if splat { from } else { from * e + j };
+                cell.push(self.machine.zipped(slot, element)?);
+            }
+        }
+        for (element, from) in (to * e..).zip(cells) {
+            let cell = self.merged(element, from)?;
+            self.put_zipped(element, cell)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn zip_strips(&mut self) -> Check {
+        let p = self.p;
+        for item in self.items() {
+            let (part, lane) = (item / p.lanes, item % p.lanes);
+            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
+            let outer = part / p.inner;
+            let skip = (part - outer * p.inner) * p.slice;
+            ensure!(skip < p.total, "rows from {skip} on of {}", p.total);
+            let rows = p.slice.min(p.total - skip);
+            let at = self.combined(part)?;
+            let row = p.dst_delta + (outer * p.total + skip) * p.width;
+            for i in 0..rows {
+                for run in 0..RUNS {
+                    let column = first + run * TEAM;
+                    if column < p.width {
+                        let from = self.strip_inputs(&at, column, i)?;
+                        self.zip_vec(row + i * p.width + column, &from)?;
+                    }
+                }
+            }
+            self.iterated(u64::from(rows + p.len))?;
+        }
+        Ok(())
+    }
+
+    /// Where the inputs of a column of a row are, `row` rows on.
+    fn strip_inputs(&self, at: &[(usize, u32)], column: u32, row: u32) -> Check<Vec<(usize, u32)>> {
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no inputs".into());
+        };
+        let [.., along, down] = &zip.strides[..] else {
+            return Err("no strides along a row".into());
+        };
+        let kernel = &self.pass.kernel;
+        let place = |&(input, at): &(usize, u32)| {
+            // What is read once a column serves all rows; a run further is a vec4 further.
+            let still = kernel.still >> input & 1 == 1;
+            ensure!(still == (down[input] == 0), "input {input} moves");
+            let splat = kernel.splat >> input & 1 == 1;
+            ensure!(
+                along[input] == u32::from(!splat),
+                "input {input} is strided"
+            );
+            Ok((input, at + column * along[input] + row * down[input]))
+        };
+        at.iter().map(place).collect()
+    }
+}

@@ -1,0 +1,114 @@
+//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two records a part of a segment.
+
+use super::super::interpret::{Check, Run, ensure};
+use super::Span;
+
+impl Run<'_, '_> {
+    pub(super) fn extremes(&mut self) -> Check {
+        let p = self.p;
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        for item in self.items() {
+            let (output, part) = self.part_of(item);
+            if self.part_begin(part) >= p.len {
+                continue;
+            }
+            let mut loops = 0;
+            let found = self.search_part(output, part, &mut loops)?;
+            self.iterated(loops)?;
+            let cell = self.cell(&found)?;
+            self.emit(item, cell.clone())?;
+            self.emit(p.items + item, cell)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn extreme_rows(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        let contiguous = self.along(p.lanes, p.total, 1, &mut 0)?;
+        ensure!(contiguous == 1, "segments of stride {contiguous}");
+        for item in self.items() {
+            let (output, part) = self.part_of(item);
+            let slice = part / p.width;
+            let skip = slice * p.slice;
+            if skip >= p.len {
+                continue;
+            }
+            // Both finds look at four vec4.
+            let mut loops = 8;
+            let start = self.segment(output, &mut loops)?;
+            let s = Span::new(start + skip, p.slice.min(p.len - skip), e);
+            let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
+            let mut at = s.first + 1 + part - slice * p.width;
+            while at < s.last {
+                loops += 1;
+                let block = if at + 3 * p.width < s.last { 4 } else { 1 };
+                for j in 0..block {
+                    found.extend(self.vec4(at + j * p.width)?);
+                }
+                at += block * p.width;
+            }
+            if s.last > s.first {
+                found.extend(self.edge(s.last, 0, s.high(s.last, e))?);
+            }
+            self.iterated(loops)?;
+            let found = found
+                .into_iter()
+                .map(|position| (position, position - start));
+            let cell = self.cell(&found.collect())?;
+            self.emit(item, cell.clone())?;
+            self.emit(p.items + item, cell)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn extreme_columns(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no dimensions".into());
+        };
+        ensure!(p.lanes > 0, "no column");
+        let size = zip.shape[p.lanes as usize - 1];
+        let pitch = zip.strides.get(p.lanes as usize).map_or(0, |s| s[0]);
+        let (width, lanes) = (size / e, (size / e).div_ceil(2));
+        let outputs = p.inner / lanes * size;
+        self.dimensions(outputs, p.total, p.len)?;
+        let whole = size.is_multiple_of(e) && pitch.is_multiple_of(e);
+        ensure!(
+            whole && p.inner.is_multiple_of(lanes),
+            "{size} columns, {pitch} apart"
+        );
+        ensure!(p.items == p.inner * p.slices, "{} items", p.items);
+        for item in self.items() {
+            let part = item / p.inner;
+            let begin = part * p.slice;
+            if begin >= p.len {
+                continue;
+            }
+            let end = (begin + p.slice).min(p.len);
+            let lane = item - part * p.inner;
+            let outer = lane / lanes;
+            let v = 2 * (lane - outer * lanes);
+            let next = (v + 1).min(width - 1);
+            // Every column of two vec4 is sought twice, in four rows.
+            let mut loops = u64::from(18 * e);
+            loops += u64::from((end - begin - 1) / 4 + (end - begin - 1) % 4);
+            let first = self.segment(outer * size, &mut loops)?;
+            ensure!(first.is_multiple_of(e), "columns begin at {first}");
+            self.iterated(loops)?;
+            let vecs = if next > v { vec![v, next] } else { vec![v] };
+            for column in vecs.into_iter().flat_map(|v| v * e..v * e + e) {
+                let at = |t: u32| first + t * pitch + column;
+                for t in begin..end {
+                    self.vec4(at(t) / e)?;
+                }
+                let cell = self.cell(&(begin..end).map(|t| (at(t), t)).collect())?;
+                let slot = part * outputs + outer * size + column;
+                self.emit(slot, cell.clone())?;
+                self.emit(p.slices * outputs + slot, cell)?;
+            }
+        }
+        Ok(())
+    }
+}

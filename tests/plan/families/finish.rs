@@ -1,0 +1,155 @@
+//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing, and by indices.
+
+use super::super::interpret::{Cell, Check, Run, ensure};
+use std::collections::{BTreeSet, HashSet};
+use wgreduce::Slot;
+
+impl Run<'_, '_> {
+    pub(super) fn finish(&mut self) -> Check {
+        let (p, lanes) = (self.p, self.pass.kernel.lanes);
+        let teams = self.wg / lanes;
+        ensure!(
+            lanes.is_power_of_two() && teams.is_multiple_of(4),
+            "{lanes} lanes of {}",
+            self.wg
+        );
+        let mut read = BTreeSet::new();
+        for group in self.groups() {
+            let first = group * teams;
+            let mut bests = Vec::new();
+            for team in 0..teams {
+                let output = match self.per_word() {
+                    1 => first + team,
+                    _ => self.output_at(0, first + team),
+                };
+                let best = self.team_best(output.min(p.items - 1), &mut read)?;
+                if self.per_word() == 1 && output < p.items {
+                    self.emit(output, best)?;
+                } else {
+                    bests.push(best);
+                }
+            }
+            if self.per_word() > 1 {
+                self.write_bests(first, &bests)?;
+            }
+        }
+        // Some of the outputs leave records that lie between theirs.
+        let all = self.source()?.count == u64::from(p.items * p.len);
+        ensure!(
+            !all || read.len() as u64 == self.source()?.count,
+            "records are left out"
+        );
+        // The next step begins without them; of the extremes the indices are read after the values.
+        let fused = self.machine.reads_once();
+        let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
+        if !again {
+            read.iter()
+                .for_each(|&r| self.machine.records[r as usize] = None);
+        }
+        Ok(())
+    }
+
+    /// What becomes of the records of output `o`, which its lanes share.
+    fn team_best(&self, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
+        let (p, lanes) = (self.p, self.pass.kernel.lanes);
+        let outer = o / p.inner;
+        let start = outer * p.len * p.inner + o - outer * p.inner;
+        let mut from = Vec::new();
+        for lane in 0..lanes {
+            let mut loops = u64::from(lanes.ilog2() + self.per_word());
+            let mut i = lane.min(p.len - 1);
+            loop {
+                let r = start + i * p.inner;
+                from.extend_from_slice(self.record(r)?);
+                read.insert(self.source()?.at(p.src_delta + r)?);
+                i = i.max(lane) + lanes;
+                if i >= p.len {
+                    break;
+                }
+                loops += 1;
+            }
+            self.iterated(loops)?;
+        }
+        Ok(Cell::Of(from))
+    }
+
+    /// Writes the words of a workgroup's results, from its first on.
+    fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
+        let per_word = self.per_word();
+        for word in (0..self.wg).take_while(|word| word * per_word < bests.len() as u32) {
+            let v = first / per_word + word;
+            let best = |j: u32| bests[(word * per_word + j) as usize].clone();
+            let results = self.outputs(v).map(|(j, _)| (j, best(j)));
+            self.write_word(v, results.collect())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn fill(&mut self) -> Check {
+        let fill = match self.out().bytes() {
+            8 => self.p.fill,
+            4 => self.p.fill & 0xffff_ffff,
+            bytes => u64::from((self.p.fill as u32) >> (32 - 8 * bytes)),
+        };
+        for w in self.invocations() {
+            let results = self.outputs(w).map(|(j, _)| (j, Cell::Constant(fill)));
+            self.write(w, results.collect())?;
+            self.iterated(self.per_word().into())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn gather_pass(&mut self) -> Check {
+        let p = self.p;
+        let per_word = self.per_word();
+        let mut words = HashSet::new();
+        for w in self.invocations() {
+            for (j, o) in self.outputs(w) {
+                ensure!(words.insert((w, j)), "result {j} of {w} is written twice");
+                let element = self.dst.at(p.dst_delta + o)?;
+                if per_word > 1 {
+                    let place = (p.dst_delta / per_word + w) * per_word + j;
+                    ensure!(self.dst.at(place)? == element, "byte {j} of word {w}");
+                }
+                self.take_indices(o, element)?;
+            }
+            self.iterated(per_word.into())?;
+        }
+        Ok(())
+    }
+
+    /// What every index that output `o` may have would make it read.
+    fn take_indices(&mut self, o: u32, output: u32) -> Check {
+        let p = self.p;
+        let words = self.pass.kernel.index_words;
+        let Some(indices) = &self.indices else {
+            return Err("no indices".into());
+        };
+        ensure!(
+            indices.slot == Slot::Output(0) && u64::from(words) * 4 == indices.element,
+            "indices of {words} words in {:?}",
+            indices.slot
+        );
+        ensure!(
+            indices.at(p.slice + o)? == output,
+            "output {output} reads another's index"
+        );
+        for index in 0..self.machine.truth.len {
+            let (lo, hi) = (index as u32, (index >> 32) as u32);
+            let (base_lo, base_hi) = (p.base as u32, (p.base >> 32) as u32);
+            let i = lo.wrapping_sub(base_lo);
+            let high = hi
+                .wrapping_sub(base_hi)
+                .wrapping_sub(u32::from(lo < base_lo));
+            let yes = high == 0 && i < p.len;
+            let inside = index >= p.base && index - p.base < p.len.into();
+            ensure!(yes == inside, "index {index} is in the box: {yes}");
+            if yes {
+                let outer = o / p.inner;
+                let e = p.src_delta + (outer * p.len + i) * p.inner + o - outer * p.inner;
+                self.gather(o, e, index)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,124 @@
+//! The shaders' index arithmetic, family by family: what `shaders/` does with `Params`, on
+//! lists of positions. Names are the shaders'. Plain arithmetic panics where it overflows;
+//! what wraps in a shader by design wraps here by name.
+//!
+//! Keeps what several families do alike; memory and bookkeeping are the interpreter's.
+
+mod columns;
+mod elementwise;
+mod extremes;
+mod finish;
+mod rows;
+mod views;
+
+use super::interpret::{Cell, Check, Run, ensure};
+use wgreduce::Family;
+
+/// Rows in a block of columns, vec4 in a block of rows.
+const BLOCK: u32 = 4;
+/// Whole rows that columns take without blocks.
+const FEW: u32 = 16;
+/// Neighbouring invocations of strips, and vec4 that each takes of a row.
+const TEAM: u32 = 8;
+const RUNS: u32 = 8;
+
+impl Run<'_, '_> {
+    pub fn dispatch(&mut self) -> Check {
+        match self.pass.kernel.family {
+            Family::Each => self.each(),
+            Family::Rows => self.rows(),
+            Family::ShortRows => self.short_rows(),
+            Family::Columns => self.columns(),
+            Family::Strips => self.strips(),
+            Family::Bands => self.bands(),
+            Family::ZipWords => self.zip_words(),
+            Family::ZipVecs => self.zip_vecs(),
+            Family::ZipStrips => self.zip_strips(),
+            Family::Finish => self.finish(),
+            Family::Fill => self.fill(),
+            Family::Gather => self.gather_pass(),
+            Family::Strided => self.strided(),
+            Family::StridedGather => self.strided_gather(),
+            Family::Extremes => self.extremes(),
+            Family::ExtremeRows => self.extreme_rows(),
+            Family::ExtremeColumns => self.extreme_columns(),
+            other => Err(format!("no interpreter for {other:?}")),
+        }
+    }
+
+    /// Items that there are work for.
+    fn items(&self) -> impl Iterator<Item = u32> + use<> {
+        let items = self.p.items;
+        self.invocations().filter(move |&item| item < items)
+    }
+
+    /// The outputs of the word that an invocation writes, each with its place; one, where results
+    /// have words of their own.
+    fn outputs(&self, w: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (items, per_word) = (self.p.items, self.per_word());
+        let first = match per_word {
+            1 => w,
+            _ => self.output_at(w, 0),
+        };
+        let outputs = (0..per_word).map(move |j| (j, first.wrapping_add(j)));
+        outputs.filter(move |&(_, o)| o < items)
+    }
+
+    /// Writes the results of an invocation's word.
+    fn write(&mut self, w: u32, mut results: Vec<(u32, Cell)>) -> Check {
+        match (self.per_word(), results.pop()) {
+            (1, None) => Ok(()),
+            (1, Some((_, cell))) => self.emit(w, cell),
+            (_, last) => {
+                results.extend(last);
+                self.write_word(w, results)
+            }
+        }
+    }
+
+    /// The positions of a whole vec4, all of which count.
+    fn vec4(&self, v: u32) -> Check<Vec<u32>> {
+        let src = self.source()?;
+        ensure!(
+            (u64::from(v) + 1) * 16 <= src.bytes,
+            "vec4 {v} of a binding of {} bytes",
+            src.bytes
+        );
+        self.edge(v, 0, self.e)
+    }
+
+    /// The positions low..high of a vec4. Words outside of the binding are never among them,
+    /// because elements outside of the view are refused when they are looked up.
+    fn edge(&self, v: u32, low: u32, high: u32) -> Check<Vec<u32>> {
+        ensure!(low < high && high <= self.e, "elements {low}..{high}");
+        Ok((v * self.e + low..v * self.e + high).collect())
+    }
+}
+
+/// `Span` of rows.wgsl.
+#[derive(Clone, Copy)]
+struct Span {
+    begin: u32,
+    end: u32,
+    first: u32,
+    last: u32,
+}
+
+impl Span {
+    fn new(begin: u32, len: u32, e: u32) -> Span {
+        Span {
+            begin,
+            end: begin + len,
+            first: begin / e,
+            last: (begin + len - 1) / e,
+        }
+    }
+
+    fn low(self, v: u32, e: u32) -> u32 {
+        (v * e).max(self.begin) - v * e
+    }
+
+    fn high(self, v: u32, e: u32) -> u32 {
+        (v * e + e).min(self.end) - v * e
+    }
+}

@@ -1,0 +1,187 @@
+//! `each.wgsl`, `rows.wgsl`, `short_rows.wgsl`: segments that lie one after another, or anywhere.
+
+use super::super::interpret::{Check, Found, Run, ensure};
+use super::{BLOCK, Span};
+
+impl Run<'_, '_> {
+    pub(super) fn each(&mut self) -> Check {
+        let raw = self.pass.kernel.raw;
+        ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
+        for w in self.invocations() {
+            let mut loops = u64::from(self.per_word());
+            let mut results = Vec::new();
+            for (j, o) in self.outputs(w) {
+                results.push((j, self.cell(&self.search(o, &mut loops))?));
+            }
+            self.write(w, results)?;
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    fn search(&self, o: u32, loops: &mut u64) -> Found {
+        let p = &self.p;
+        let outer = o / p.inner;
+        let start = p.src_delta + outer * p.len * p.inner + o - outer * p.inner;
+        let mut found = vec![(start, 0)];
+        for i in 1..p.len {
+            *loops += 1;
+            found.push((start + i * p.inner, i));
+        }
+        found
+    }
+
+    pub(super) fn rows(&mut self) -> Check {
+        let p = self.p;
+        let lanes = self.pass.kernel.lanes;
+        ensure!(
+            lanes.is_power_of_two() && lanes <= self.wg,
+            "{lanes} lanes of {}",
+            self.wg
+        );
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        ensure!(p.width > 0, "no item a lane");
+        let several = self.pass.kernel.several;
+        ensure!(several == (p.width > 1), "{} items a lane", p.width);
+        for group in self.groups() {
+            for team in 0..self.wg / lanes {
+                let first = (group * (self.wg / lanes) + team) * p.width;
+                let mut loops = u64::from(p.width);
+                for item in first..first + p.width {
+                    loops += self.rows_item(item)?;
+                }
+                self.iterated(loops)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One item, by all its lanes; how often the one that loops most does.
+    fn rows_item(&mut self, item: u32) -> Check<u64> {
+        let p = self.p;
+        let lanes = self.pass.kernel.lanes;
+        let i = item.min(p.items - 1);
+        let row = i / p.slices;
+        let skip = (i - row * p.slices) * p.slice;
+        ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
+        let start = p.src_delta + row * p.len;
+        let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
+        let mut found = Vec::new();
+        let mut most = 0;
+        for lane in 0..lanes {
+            let mut loops = 2 * u64::from(lanes.ilog2());
+            for position in self.scan(s, lane, &mut loops)? {
+                found.push((position, position - start));
+            }
+            most = most.max(loops);
+        }
+        if item < p.items {
+            let cell = self.cell(&found)?;
+            self.emit(item, cell)?;
+        }
+        Ok(most)
+    }
+
+    /// Positions that a lane meets. Those of a block must all come after the blocks before, so
+    /// that which block wins a tie is also where the first or last of equals is; and `find`
+    /// must look at the same vec4 as the block it looks into.
+    fn scan(&self, s: Span, lane: u32, loops: &mut u64) -> Check<Vec<u32>> {
+        let (lanes, e) = (self.pass.kernel.lanes, self.e);
+        let begin = s.first + 1;
+        let end = s.last.max(begin);
+        let (mut at, end, step) = match self.pass.kernel.chunked {
+            false => (begin + lane, end, lanes),
+            true => {
+                let run = (end - begin).div_ceil(lanes);
+                let at = (begin + lane * run).min(end);
+                (at, (at + run).min(end), 1)
+            }
+        };
+        let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
+        let mut met = found.last().copied().unwrap_or(0);
+        while at < end {
+            *loops += 1;
+            let (block, next) = match at + (BLOCK - 1) * step < end {
+                true => (
+                    (0..BLOCK).map(|j| at + j * step).collect(),
+                    at + BLOCK * step,
+                ),
+                false => (vec![at], at + step),
+            };
+            // Where `find` looks if this block wins: in all of it, and else only where the
+            // slice goes on, so that any equal it meets there is as good.
+            ensure!(at != s.first && at != s.last, "a block like an edge");
+            let mut looked = (0..BLOCK).map(|j| (at + j * step).min(end - 1));
+            let within = looked.clone().all(|v| v > s.first && v < s.last && v >= at);
+            ensure!(
+                within && block.iter().all(|v| looked.any(|l| l == *v)),
+                "a block of {block:?} is not found"
+            );
+            let from = found.len();
+            for v in block {
+                found.extend(self.vec4(v)?);
+            }
+            let positions = &found[from..];
+            ensure!(
+                positions.iter().all(|&p| p > met),
+                "a block before one that was met"
+            );
+            met = positions.iter().max().copied().unwrap_or(met);
+            at = next;
+        }
+        let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
+        if s.last != s.first {
+            ensure!(last.iter().all(|&p| p > met), "the edge is met too early");
+            found.extend(last);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn short_rows(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        let vecs = p.len / e;
+        ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
+        let last = vecs - 1;
+        for invocation in self.invocations() {
+            let per_word = self.per_word();
+            ensure!(p.slice.is_multiple_of(per_word), "{} rows", p.slice);
+            let skip = p.dst_delta % per_word;
+            let place = invocation * p.slice;
+            let begin = place.max(skip) - skip;
+            let end = (place + p.slice).min(p.items + skip) - skip;
+            let mut loops = 0;
+            let mut word = Vec::new();
+            for row in begin..end {
+                loops += 1;
+                let first = p.src_delta / e + row * vecs;
+                let mut order = Vec::new();
+                if vecs > 2 {
+                    for t in (0..vecs).step_by(4) {
+                        loops += 1;
+                        order.extend([t, t + 1, t + 2, t + 3].map(|t| t.min(last)));
+                    }
+                } else {
+                    order.extend([0, last]);
+                }
+                ensure!(order.is_sorted(), "vec4 in the order {order:?}");
+                let mut found = Vec::new();
+                for t in order {
+                    let positions = self.vec4(first + t)?;
+                    found.extend(positions.into_iter().zip(t * e..));
+                }
+                let cell = self.cell(&found)?;
+                if per_word == 1 {
+                    self.emit(row, cell)?;
+                    continue;
+                }
+                let j = (row + skip) % per_word;
+                word.push((j, cell));
+                if j + 1 == per_word || row + 1 == p.items {
+                    self.write_word((row + skip) / per_word, std::mem::take(&mut word))?;
+                }
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! `strided.wgsl`, `strided_gather.wgsl` over `view.wgsl`: elements found by their strides.
+
+use super::super::interpret::{Check, Found, Run, ensure, fused};
+use wgreduce::Slot;
+
+impl Run<'_, '_> {
+    /// `along`: how far a place of the dimensions first..end lies from the first element. Strides
+    /// wrap.
+    pub(super) fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
+        let Some((zip, _)) = &self.pass.zip else {
+            return Err("no dimensions".into());
+        };
+        let dims = &zip.shape[first as usize..end as usize];
+        let most: u64 = dims.iter().map(|&s| u64::from(s)).product();
+        ensure!(u64::from(place) < most, "place {place} of {dims:?}");
+        let (mut at, mut rest) = (0u32, place);
+        for (d, &size) in (first as usize..end as usize).zip(dims).rev() {
+            ensure!(size >= 2, "dimension {d}");
+            *loops += u64::from(d > first as usize);
+            let i = if d > first as usize {
+                rest % size
+            } else {
+                rest
+            };
+            at = at.wrapping_add(i.wrapping_mul(zip.strides[d][0]));
+            rest /= size;
+        }
+        Ok(at)
+    }
+
+    /// Whether the kept dimensions make that many outputs, those up to `total` that many elements.
+    pub(super) fn dimensions(&self, outputs: u32, total: u32, len: u32) -> Check {
+        let shape = self
+            .pass
+            .zip
+            .as_ref()
+            .map_or(&[][..], |(zip, _)| &zip.shape);
+        let (kept, total) = (self.p.lanes as usize, total as usize);
+        ensure!(kept <= total && total <= shape.len(), "{shape:?} by {kept}");
+        let sizes = [&shape[..kept], &shape[kept..total]].map(|dims| dims.iter().product::<u32>());
+        ensure!(sizes == [outputs, len], "{shape:?} by {kept}");
+        Ok(())
+    }
+
+    /// `segment`: where an output's segment begins.
+    pub(super) fn segment(&self, o: u32, loops: &mut u64) -> Check<u32> {
+        let start = self.pass.zip.as_ref().map_or(0, |(zip, _)| zip.starts[0]);
+        let along = self.along(0, self.p.lanes, o, loops)?;
+        Ok((self.source()?.delta + start).wrapping_add(along))
+    }
+
+    /// `part_of`: an item's output and part.
+    pub(super) fn part_of(&self, item: u32) -> (u32, u32) {
+        let p = &self.p;
+        let outer = item / (p.slices * p.inner);
+        let rest = item - outer * p.slices * p.inner;
+        let part = rest / p.inner;
+        (outer * p.inner + rest - part * p.inner, part)
+    }
+
+    pub(super) fn part_begin(&self, part: u32) -> u32 {
+        match self.p.width {
+            1 => part * self.p.slice,
+            _ => part,
+        }
+    }
+
+    pub(super) fn search_part(&self, o: u32, part: u32, loops: &mut u64) -> Check<Found> {
+        let p = &self.p;
+        let start = self.segment(o, loops)?;
+        let begin = self.part_begin(part);
+        let end = (begin + p.slice * p.width).min(p.len);
+        let mut found = Vec::new();
+        for i in (begin..end).step_by(p.width as usize) {
+            *loops += 1;
+            let along = self.along(p.lanes, p.total, i, loops)?;
+            found.push((start.wrapping_add(along), i));
+        }
+        ensure!(!found.is_empty(), "part {part} is empty");
+        Ok(found)
+    }
+
+    pub(super) fn strided(&mut self) -> Check {
+        let p = self.p;
+        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        let raw = self.pass.kernel.raw;
+        let problem = self.machine.problem;
+        let beside = self.dst.slot == Slot::Output(1) && !fused(problem);
+        let copies = problem.is_copy() || beside;
+        ensure!(raw == copies, "raw is {raw}");
+        for w in self.invocations() {
+            let mut loops = 0;
+            let mut results = Vec::new();
+            for (j, o) in self.outputs(w) {
+                let found = if raw {
+                    vec![(self.segment(o, &mut loops)?, 0)]
+                } else if self.per_word() > 1 {
+                    ensure!(p.slices == 1, "parts of results that share a word");
+                    self.search_part(o, 0, &mut loops)?
+                } else {
+                    let (output, part) = self.part_of(o);
+                    if self.part_begin(part) >= p.len {
+                        continue;
+                    }
+                    self.search_part(output, part, &mut loops)?
+                };
+                results.push((j, self.cell(&found)?));
+            }
+            self.iterated(loops)?;
+            self.write(w, results)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn strided_gather(&mut self) -> Check {
+        let p = self.p;
+        self.dimensions(p.items, p.lanes, 1)?;
+        let words = self.pass.kernel.index_words;
+        for w in self.invocations() {
+            let mut loops = u64::from(self.per_word());
+            for (_, o) in self.outputs(w) {
+                let output = self.dst.at(p.dst_delta + o)?;
+                let indices = self.indices.as_ref().ok_or("no indices")?;
+                ensure!(
+                    indices.slot == Slot::Output(0)
+                        && u64::from(words) * 4 == indices.element
+                        && indices.at(indices.delta + o)? == output,
+                    "output {output} reads another's index"
+                );
+                let start = self.segment(o, &mut loops)?;
+                for i in 0..p.len {
+                    let e = start.wrapping_add(i.wrapping_mul(p.slice));
+                    self.gather(o, e, p.base + u64::from(i))?;
+                }
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+}
