@@ -1,4 +1,6 @@
 //! What can go wrong between a valid problem and its result.
+//!
+//! Keeps the words; what is wrong with a problem itself is [`ProblemError`]'s to say.
 
 use crate::reference::VerifyError;
 use crate::{PartialError, ProblemError};

@@ -1,4 +1,6 @@
 //! The uniform block of a dispatch, as `shaders/params.wgsl` declares it.
+//!
+//! Keeps its layout, word by word, and not what any kernel makes of it.
 
 /// Words of the block.
 pub(crate) const WORDS: usize = 16;

@@ -1,10 +1,13 @@
 //! Reducer and Reduction: from a device to results. Plans, compiles, keeps pipelines, moves host
 //! data in and out.
+//!
+//! Keeps the order of calls to a device; which dispatches there are the plan says, how buffers are
+//! bound, `bound.rs`.
 
 use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor, Tensors};
 use crate::context::{Context, Deadline, Drive, lock};
-use crate::staging::{Ring, Upload};
+use crate::staging::{Ring, Sent, Upload};
 use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -719,29 +722,10 @@ impl Reduction {
         drive: Drive,
         timed: bool,
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        let Shared {
-            context, uploads, ..
-        } = &*self.reducer.shared;
+        let context = &self.reducer.shared.context;
         let mut times = Times::default();
         let start = Instant::now();
-        let bytes = workspace
-            .inputs
-            .iter()
-            .flatten()
-            .map(wgpu::Buffer::size)
-            .sum();
-        let upload = || Upload::new(uploads, context, drive, bytes);
-        let mut upload = self.reducer.shared.with_room(upload)?;
-        for (i, (data, buffers)) in inputs.iter().zip(&workspace.inputs).enumerate() {
-            // Of a view's tensor as much as it reaches.
-            let mut data = &data[..self.prepared.problem.input_bytes(i) as usize];
-            for buffer in buffers {
-                let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
-                upload.push(piece, buffer).await?;
-                data = rest;
-            }
-        }
-        let (mut encoder, sent) = upload.finish();
+        let (mut encoder, sent) = self.uploaded(workspace, inputs, drive).await?;
         let mut sent = Some(sent);
         if timed {
             let copies = context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
@@ -753,14 +737,7 @@ impl Reduction {
 
         let start = Instant::now();
         let timer = workspace.timer.as_ref().filter(|_| timed);
-        let parts = workspace.bound.parts();
-        for part in 0..parts {
-            if part > 0 {
-                context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
-            }
-            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
-            workspace.bound.encode_timed(part, &mut encoder, times);
-        }
+        self.encode_parts(workspace, timer, &mut encoder)?;
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
             context.submit(encoder)?;
@@ -777,6 +754,65 @@ impl Reduction {
         if let Some(sent) = sent {
             sent.submitted(done.clone())?;
         }
+        let outputs = self.read_back(workspace, &done, drive).await?;
+        match timer {
+            Some(_) => times.readback = start.elapsed(),
+            None => times.wall = start.elapsed(),
+        }
+        Ok((outputs, times))
+    }
+
+    /// The inputs on their way to the device, in an encoder that has yet to be submitted.
+    async fn uploaded(
+        &self,
+        workspace: &Workspace,
+        inputs: &[&[u8]],
+        drive: Drive,
+    ) -> Result<(wgpu::CommandEncoder, Sent<'_>), Error> {
+        let shared = &*self.reducer.shared;
+        let buffers = workspace.inputs.iter().flatten();
+        let bytes = buffers.map(wgpu::Buffer::size).sum();
+        let upload = || Upload::new(&shared.uploads, &shared.context, drive, bytes);
+        let mut upload = shared.with_room(upload)?;
+        for (i, (data, buffers)) in inputs.iter().zip(&workspace.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let mut data = &data[..self.prepared.problem.input_bytes(i) as usize];
+            for buffer in buffers {
+                let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
+                upload.push(piece, buffer).await?;
+                data = rest;
+            }
+        }
+        Ok(upload.finish())
+    }
+
+    /// Records all parts and submits all but the last, which stays in the encoder.
+    fn encode_parts(
+        &self,
+        workspace: &Workspace,
+        timer: Option<&Timer>,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), Error> {
+        let context = &self.reducer.shared.context;
+        let parts = workspace.bound.parts();
+        for part in 0..parts {
+            if part > 0 {
+                context.submit(std::mem::replace(encoder, context.encoder()))?;
+            }
+            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
+            workspace.bound.encode_timed(part, encoder, times);
+        }
+        Ok(())
+    }
+
+    /// What is in the buffers for the results' way back, once the submission is done.
+    async fn read_back(
+        &self,
+        workspace: &Workspace,
+        done: &wgpu::SubmissionIndex,
+        drive: Drive,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        let context = &self.reducer.shared.context;
         let mut outputs = Vec::new();
         let tensors = self.prepared.problem.outputs().into_iter();
         for (buffers, output) in workspace.readback.iter().zip(tensors) {
@@ -795,11 +831,7 @@ impl Reduction {
             }
             outputs.push(bytes);
         }
-        match timer {
-            Some(_) => times.readback = start.elapsed(),
-            None => times.wall = start.elapsed(),
-        }
-        Ok((outputs, times))
+        Ok(outputs)
     }
 }
 

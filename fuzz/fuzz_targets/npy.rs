@@ -1,3 +1,4 @@
+//! The fuzzer's way to `targets/npy.rs`, which says what .npy files may never do.
 #![no_main]
 
 #[path = "../targets/npy.rs"]

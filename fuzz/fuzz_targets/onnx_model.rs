@@ -1,3 +1,4 @@
+//! The fuzzer's way to `targets/onnx_model.rs`, which says what ONNX models may never do.
 #![no_main]
 
 #[path = "../targets/onnx_model.rs"]

@@ -1,3 +1,4 @@
+//! The fuzzer's way to `targets/partial.rs`, which says what partial results from elsewhere may never do.
 #![no_main]
 
 #[path = "../targets/partial.rs"]

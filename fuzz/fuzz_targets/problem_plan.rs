@@ -1,3 +1,4 @@
+//! The fuzzer's way to `targets/problem_plan.rs`, which says what problems and their plans may never do.
 #![no_main]
 
 #[path = "../targets/problem_plan.rs"]

@@ -1,3 +1,4 @@
+//! The fuzzer's way to `targets/tensor.rs`, which says what ONNX tensors may never do.
 #![no_main]
 
 #[path = "../targets/tensor.rs"]

@@ -1,4 +1,6 @@
 //! The runner of cases in the layout of ONNX's node tests.
+//!
+//! Keeps how cases lie in folders and how each is judged; what a model means, `model.rs` knows.
 
 use super::{Model, Tensor, compare};
 use crate::Problem;

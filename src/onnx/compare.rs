@@ -1,4 +1,6 @@
 //! The comparison of the node tests: exact, up to what NumPy leaves open.
+//!
+//! Knows tensors and nothing of operators or cases.
 
 use super::Tensor;
 use crate::{Class, DType};

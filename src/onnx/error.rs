@@ -1,4 +1,6 @@
 //! Why a model, a tensor or an operator was refused.
+//!
+//! Words and numbers alone; the rules are where they are checked.
 
 use crate::{DType, Op, ProblemError};
 

@@ -1,4 +1,6 @@
 //! Models: a graph of our operators, checked when it is read, then run node by node.
+//!
+//! Keeps what a graph may be; who evaluates a node, and where, the caller's closure decides.
 
 use super::proto::{Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use super::proto::{TypeProto, ValueInfoProto};

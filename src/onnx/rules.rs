@@ -1,4 +1,6 @@
 //! The operators by opset: which version, which types, which attributes, which inputs.
+//!
+//! Keeps the standard's tables; shapes and axes are the problem's, data is nobody's here.
 
 use super::OnnxError;
 use super::proto::AttributeProto;

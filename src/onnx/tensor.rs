@@ -1,4 +1,6 @@
 //! Tensors, from and to ONNX's form.
+//!
+//! Keeps the fields that data may be in, and refuses what claims more than it has. No operators.
 
 use super::OnnxError;
 use super::proto::TensorProto;

@@ -1,4 +1,6 @@
 //! The command line, as clap reads it.
+//!
+//! Keeps names, defaults, help and examples; what a request then does, the commands know.
 
 use std::path::PathBuf;
 use std::str::FromStr;

@@ -1,4 +1,6 @@
 //! Where a request runs: the adapter that was named, the best there is, or the CPU reference.
+//!
+//! Keeps what is done without an adapter; what is computed there the callers know.
 
 use wgreduce::{AdapterChoice, Error, Reducer};
 

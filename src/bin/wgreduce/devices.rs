@@ -1,4 +1,6 @@
 //! `wgreduce devices`: the adapters, with all that a bug report needs.
+//!
+//! Keeps what is told of an adapter, and computes nothing on it.
 
 use std::env::consts::{ARCH, OS};
 

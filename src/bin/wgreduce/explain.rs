@@ -126,88 +126,131 @@ impl Stage<'_> {
     }
 }
 
-/// How a family maps memory, left to right, to lanes, which are invocations.
+/// How a family maps memory, left to right, to lanes, which are invocations: in words, drawn.
 fn walk(kernel: &Kernel) -> String {
+    let mut text = format!("  {}: {}\n", kernel.family.name(), told(kernel));
+    let lines: Vec<String> = match kernel.family {
+        Family::Rows => shared(kernel.lanes, kernel.chunked).into(),
+        family => drawn(family).iter().map(|&line| line.into()).collect(),
+    };
+    for line in lines {
+        text += &format!("          {line}\n");
+    }
+    text
+}
+
+/// Two segments of twelve elements and the lanes that share each; of many lanes, four.
+fn shared(lanes: u32, chunked: bool) -> [String; 2] {
+    let lanes = lanes.min(4);
+    let lane = |i: u32| match chunked {
+        true => i / (12 / lanes),
+        false => i % lanes,
+    };
+    let digit = |i: u32| char::from_digit(i, 10).unwrap_or('?');
+    let segment = |first: u32| -> String { (0..12).map(|i| digit(first + lane(i))).collect() };
+    [
+        format!("memory |{}|{}|", "a".repeat(12), "b".repeat(12)),
+        format!("lane    {} {}", segment(0), segment(lanes)),
+    ]
+}
+
+fn told(kernel: &Kernel) -> String {
     let lanes = kernel.lanes;
-    let text = match kernel.family {
+    let words = match kernel.family {
         Family::Rows if lanes == 1 => {
-            "rows: one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block
-        only the least key is kept, and where the block was; the element is found at the end.
-          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|cccccccccccc|
-          lane    000000000000 111111111111 222222222222
-"
-            .into()
+            "one lane takes a segment, or a slice of one, by blocks of four vec4. Of a block\n\
+             only the least key is kept, and where the block was; the element is found at the end."
         }
-        Family::Rows if kernel.chunked => format!(
-            "rows: {lanes} lanes share a segment, or a slice of one, each a run of its own; then a \
-             tree\n        in workgroup memory finds the best of them.
-          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|
-          lane    000111222333 444555666777
-"
-        ),
-        Family::Rows => format!(
-            "rows: {lanes} lanes share a segment, or a slice of one, and walk it abreast; then a \
-             tree\n        in workgroup memory finds the best of them.
-          memory |aaaaaaaaaaaa|bbbbbbbbbbbb|
-          lane    012301230123 456745674567
-"
-        ),
-        Family::ShortRows => "short_rows: a lane takes whole segments of a few vec4, one after \
-             another.
-          memory |aaaa|bbbb|cccc|dddd|
-          lane    0000 0000 1111 1111
-"
-        .into(),
+        Family::Rows => {
+            let walk = match kernel.chunked {
+                true => "each a run of its own",
+                false => "and walk it abreast",
+            };
+            let some = if lanes > 4 { " (four are drawn)" } else { "" };
+            return format!(
+                "{lanes} lanes{some} share a segment, or a slice of one,\n        {walk}; then a \
+                 tree in workgroup memory finds the best of them."
+            );
+        }
+        Family::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
         Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
-                Family::Strips => "eight runs",
-                Family::Bands => "sixteen runs",
-                _ => "one vec4",
+                Family::Strips => "eight vec4 of columns, each the eighth from the last",
+                Family::Bands => "sixteen vec4 of columns, each the eighth from the last",
+                _ => "a vec4 of columns",
             };
-            format!(
-                "{}: a lane takes {vecs} of columns, row by row, and keeps the best of\n        \
-                 each. Narrow rows are laid side by side; tall ones are cut into slices.
-          row 0  |a b c d|e f g h|
-          row 1  |a b c d|e f g h|
-          lane    0 0 0 0 1 1 1 1
-",
-                kernel.family.name()
-            )
+            return format!(
+                "a lane takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
+                 are laid side by side;\n        tall ones are cut into slices."
+            );
         }
-        Family::Each => "each: a lane takes the segments of one output word, element by element.
-          memory |aa|bb|cc|dd|
-          lane    00 11 22 33
-"
-        .into(),
-        Family::Finish => format!(
-            "finish: the records of a segment, lanes: {lanes}; the least key wins, of equal ones \
-             the index\n        that the tie rule wants.
-          records |a0 a1 a2 a3|b0 b1 b2 b3|
-          output  |     a     |     b     |
-"
-        ),
-        Family::Strided => "strided: a lane takes the segments of one output word, each element \
-             where the view\n        has it: by its coordinates times the strides.
-          view   |a0 b0|a1 b1|a2 b2|   and so on, in any order
-          lane     0  1  0  1  0  1
-"
-        .into(),
-        Family::StridedGather => "strided_gather: the elements of the view that the indices point \
-             to.\n"
-            .into(),
-        Family::Gather => "gather: the elements that the indices point to.\n".into(),
-        Family::Fill => "fill: the same element everywhere; nothing is read.\n".into(),
-        Family::ZipWords => "zip_words: a lane takes the elements of one output word.\n".into(),
-        Family::ZipStrips => "zip_strips: a lane takes eight runs of a row, and of the rows that \
-             follow; what an\n        input repeats in every row is read once.\n"
-            .into(),
-        Family::ZipVecs => "zip_vecs: a lane takes a vec4 of each input and writes one.
-          a      |aaaa|aaaa|aaaa|
-          b      |bbbb|bbbb|bbbb|
-          lane    0000 1111 2222
-"
-        .into(),
-        other => format!("{}: see shaders/{0}.wgsl\n", other.name()),
+        Family::Each => "a lane takes the segments of one output word, element by element.",
+        Family::Finish => {
+            return format!(
+                "the records of a segment, lanes: {lanes}; the least key wins, of equal ones the \
+                 index\n        that the tie rule wants."
+            );
+        }
+        Family::Strided => {
+            "a lane takes the segments of one output word, each element where the view\n\
+             has it: by its coordinates times the strides."
+        }
+        Family::StridedGather => "the elements of the view that the indices point to.",
+        Family::Extremes => {
+            "a lane takes a part of a segment, element by element, and leaves two\n\
+             records: of the least and of the greatest."
+        }
+        Family::ExtremeRows => {
+            "lanes walk a slice of a segment abreast, by blocks of four vec4, and each\n\
+             leaves two records: of the least and of the greatest."
+        }
+        Family::ExtremeColumns => {
+            "a lane takes two vec4 of columns, four rows at a time, and leaves two\n\
+             records a column: of the least and of the greatest."
+        }
+        Family::Gather => "the elements that the indices point to.",
+        Family::Fill => "the same element everywhere; nothing is read.",
+        Family::ZipWords => "a lane takes the elements of one output word.",
+        Family::ZipVecs => "a lane takes a vec4 of each input and writes one.",
+        Family::ZipStrips => {
+            "a lane takes eight vec4 of a row, and of the rows that follow; what an\n\
+             input repeats in every row is read once."
+        }
+        other => return format!("see shaders/{}.wgsl", other.name()),
     };
-    format!("  {}\n", text.trim_end())
+    words.replace('\n', "\n        ")
+}
+
+fn drawn(family: Family) -> &'static [&'static str] {
+    match family {
+        Family::ShortRows => &[
+            "memory |aaaa|bbbb|cccc|dddd|",
+            "lane    0000 0000 1111 1111",
+        ],
+        Family::Strips | Family::Bands => &[
+            "row 0  |abcdefgh|ijklmnop|   a letter is a vec4",
+            "row 1  |abcdefgh|ijklmnop|",
+            "lane    01234567 01234567",
+        ],
+        Family::Columns | Family::ExtremeColumns => &[
+            "row 0  |a b c d|e f g h|",
+            "row 1  |a b c d|e f g h|",
+            "lane    0 0 0 0 1 1 1 1",
+        ],
+        Family::Each => &["memory |aa|bb|cc|dd|", "lane    00 11 22 33"],
+        Family::Finish => &[
+            "records |a0 a1 a2 a3|b0 b1 b2 b3|",
+            "output  |     a     |     b     |",
+        ],
+        Family::Strided | Family::Extremes => &[
+            "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
+            "lane     0  1  0  1  0  1",
+        ],
+        Family::ZipVecs => &[
+            "a      |aaaa|aaaa|aaaa|",
+            "b      |bbbb|bbbb|bbbb|",
+            "lane    0000 1111 2222",
+        ],
+        _ => &[],
+    }
 }

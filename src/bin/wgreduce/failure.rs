@@ -1,4 +1,6 @@
 //! Why the tool did not do what it was asked, and the exit code that says so.
+//!
+//! Keeps the line on stderr and what a broken pipe or a full disk means; no command's own rules.
 
 use std::fmt;
 use std::io::{self, Write};

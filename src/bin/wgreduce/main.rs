@@ -1,4 +1,6 @@
 //! `wgreduce`: the library's operators over .npy files and ONNX test cases.
+//!
+//! Keeps which command goes where, and the exit. Everything it does goes through the public library.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,4 +1,6 @@
 //! What shells and `man` are told of the tool: made of the same definition that clap parses by.
+//!
+//! Knows no command by name.
 
 use clap::{Command, CommandFactory};
 

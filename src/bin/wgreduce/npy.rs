@@ -1,4 +1,6 @@
 //! NumPy's .npy files: claims in a header are checked before anything is allocated for them.
+//!
+//! Keeps the format, its orders and byte orders; operators and devices are unknown here.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

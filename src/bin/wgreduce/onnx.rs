@@ -1,4 +1,6 @@
 //! `wgreduce onnx`: test cases in the layout of ONNX's backend tests.
+//!
+//! Keeps where cases are looked for and what is counted; the library judges them.
 
 use std::collections::HashSet;
 use std::fs;

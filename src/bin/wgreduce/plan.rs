@@ -1,4 +1,6 @@
 //! `wgreduce plan`: what would be dispatched.
+//!
+//! Keeps the table and the JSON; the drawings are `explain.rs`'s, and nothing is run.
 
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};

@@ -1,4 +1,6 @@
 //! Tensors as text, the way NumPy prints them.
+//!
+//! Knows an element's type and bytes, not where they come from.
 
 use half::{bf16, f16};
 use wgreduce::{DType, Output};

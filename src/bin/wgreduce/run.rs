@@ -1,4 +1,6 @@
 //! The operators' commands: files in, a file or a print out.
+//!
+//! Keeps what the operators' commands have in common; formats and devices are others' business.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,4 +1,6 @@
 //! Files larger than memory: read piece by piece, never held as a whole.
+//!
+//! Keeps where pieces come from and go to; which pieces there are, the library decides.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -46,19 +48,9 @@ pub fn run(
         true => reversed(problem).map_err(Error::from)?,
         false => problem.clone(),
     };
-    let mut results = Vec::new();
-    for (output, path) in outputs.iter().zip(paths) {
-        results.push(match path {
-            Some(path) => Held::Spool(path.clone(), output::spool(path)?),
-            None if output.bytes() <= memory(common) / 4 => Held::Memory(Vec::new()),
-            None => {
-                let bytes = output.bytes();
-                let why =
-                    format!("the result of {bytes} bytes exceeds --memory: name a file with -o");
-                return Err(Failure::Request(why));
-            }
-        });
-    }
+    let places = outputs.iter().zip(paths);
+    let results = places.map(|(output, path)| held(output, path.as_ref(), common));
+    let mut results = results.collect::<Result<Vec<_>, _>>()?;
     let device = Device::open(common)?;
     let mut report = vec![device.line()];
     report.extend(compute(
@@ -86,15 +78,29 @@ pub fn run(
     if !common.quiet {
         report.iter().for_each(|line| say(line));
     }
-    let Some(Held::Memory(data)) = results.into_iter().next() else {
-        return Ok(());
-    };
-    let (shape, size) = (&outputs[0].shape, outputs[0].dtype.size() as usize);
+    match results.into_iter().next() {
+        Some(Held::Memory(data)) => print(&outputs[0], data, fortran),
+        _ => Ok(()),
+    }
+}
+
+/// Where an output is held until all is done: beside its place or, if it is to be printed, here.
+fn held(output: &Output, path: Option<&PathBuf>, common: &Common) -> Result<Held, Failure> {
+    match (path, output.bytes()) {
+        (Some(path), _) => Ok(Held::Spool(path.clone(), output::spool(path)?)),
+        (None, bytes) if bytes <= memory(common) / 4 => Ok(Held::Memory(Vec::new())),
+        (None, bytes) => Err(Failure::Request(format!(
+            "the result of {bytes} bytes exceeds --memory: name a file with -o"
+        ))),
+    }
+}
+
+fn print(output: &Output, data: Vec<u8>, fortran: bool) -> Result<(), Failure> {
     let data = match fortran {
-        true => from_fortran(data, shape, size),
+        true => from_fortran(data, &output.shape, output.dtype.size() as usize),
         false => data,
     };
-    write_stdout(&render(&outputs[0], &data))
+    write_stdout(&render(output, &data))
 }
 
 /// Fills the results, and returns lines for stderr.

@@ -1,4 +1,6 @@
 //! A tensor in memory, and the reordering that files need.
+//!
+//! Knows shapes and bytes; neither files nor operators.
 
 use wgreduce::{DType, Output};
 

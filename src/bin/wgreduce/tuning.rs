@@ -1,4 +1,6 @@
 //! Tuning for people and for programs, field by field, whatever fields there are.
+//!
+//! Knows no field by its meaning.
 
 use serde_json::{Map, Value};
 use wgreduce::{Caps, Tuning};
