@@ -91,6 +91,7 @@ mod elementwise;
 mod error;
 mod extremes;
 mod kernel;
+mod lie;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod params;

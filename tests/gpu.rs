@@ -738,45 +738,57 @@ fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Min and Max of views: by whole vec4 where all lies in them, and every other way.
+/// Inputs of Min and Max: by whole vec4 where all lies in them, and every other way.
+const TOGETHER: &[&[Viewed]] = &[
+    &[
+        (&[6, 32], &[48, 1], 16, 400),
+        (&[6, 32], &[32, 1], 0, 192),
+        (&[32], &[0], 5, 6),
+    ],
+    &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
+    &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
+    &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
+    &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
+    &[
+        (&[300], &[1], 16, 330),
+        (&[300], &[1], 1, 301),
+        (&[1], &[5], 3, 4),
+    ],
+    &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
+    &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
+];
+
+/// Min and Max of views and their tensors, once the reference gives what it gives on copies.
+fn together(dtype: DType, views: &[Viewed]) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
+    let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+    let data: Vec<Vec<u8>> = data.collect();
+    let copies = views.iter().zip(&data);
+    let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+    let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
+    let viewed = |plain: Problem| -> Result<Problem, Failed> {
+        let mut problem = plain.clone();
+        for (i, view) in views.iter().enumerate() {
+            problem = problem.strided(i, view.1, view.2)?;
+        }
+        let [copies, data] =
+            [&copies, &data].map(|t| t.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let expected = wgreduce::reference::evaluate(&plain, &copies)?;
+        let viewed = wgreduce::reference::evaluate(&problem, &data)?;
+        assert_eq!(viewed, expected, "{problem}");
+        Ok(problem)
+    };
+    let [min, max] = [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?];
+    Ok(([viewed(min)?, viewed(max)?], data))
+}
+
 fn views_elementwise(reducer: &Reducer) -> Result<(), Failed> {
-    let cases: &[&[Viewed]] = &[
-        &[
-            (&[6, 32], &[48, 1], 16, 400),
-            (&[6, 32], &[32, 1], 0, 192),
-            (&[32], &[0], 5, 6),
-        ],
-        &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
-        &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
-        &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
-        &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
-        &[
-            (&[300], &[1], 16, 330),
-            (&[300], &[1], 1, 301),
-            (&[1], &[5], 3, 4),
-        ],
-        &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
-        &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
-    ];
     let least = reducer.caps().offset_alignment + 16;
     let tiny = reducer.with_caps(reducer.caps().lowered(least, 3));
-    for views in cases {
+    for views in TOGETHER {
         for dtype in DType::ALL {
-            let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
-            let data: Vec<Vec<u8>> = data.collect();
+            let (problems, data) = together(dtype, views)?;
             let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
-            let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
-            let copies = views.iter().zip(&data);
-            let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
-            let copies: Vec<&[u8]> = copies.iter().map(Vec::as_slice).collect();
-            for plain in [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?] {
-                let mut problem = plain.clone();
-                for (i, view) in views.iter().enumerate() {
-                    problem = problem.strided(i, view.1, view.2)?;
-                }
-                let expected = wgreduce::reference::evaluate(&plain, &copies)?;
-                let viewed = wgreduce::reference::evaluate(&problem, &data)?;
-                assert_eq!(viewed, expected, "{problem}");
+            for problem in problems {
                 for offset in [0, dtype.size()] {
                     same(reducer, &problem, &data, offset)?;
                 }
@@ -893,13 +905,6 @@ fn host(reducer: &Reducer) -> Result<(), Failed> {
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
 fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
     let mut bits = Bits::new(3);
-    let mut cut = |n: u64, vecs: u64| -> Vec<u64> {
-        let mut cuts = cuts(n.max(1), 1 + bits.next() % 4, &mut bits);
-        cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
-        cuts.dedup();
-        cuts.retain(|&c| c > 0 && c < n);
-        cuts
-    };
     for (t, dtype) in DType::ALL.into_iter().enumerate() {
         let mut problems = Vec::new();
         let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
@@ -909,6 +914,7 @@ fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
             problems.push(fused.select_last_index(t % 2 == 0)?.with_values(true)?);
             problems.push(Problem::extremes(dtype, &shape, 1)?);
         }
+        problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
         problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
         problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
         problems.push(Problem::max(dtype, &[&[500u64][..]])?);
@@ -917,43 +923,94 @@ fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
             problems.push(Problem::min(dtype, &[wide, with, wide])?);
         }
         for (i, problem) in problems.into_iter().enumerate() {
-            let elements = |shape: &Vec<u64>| shape.iter().product::<u64>();
-            let inputs = problem.inputs().iter().enumerate();
-            let inputs = inputs.map(|(i, s)| tensor(dtype, [elements(s), 1, 1], i as u64));
+            let inputs = (0..problem.inputs().len()).map(|i| {
+                let elements = problem.input_bytes(i) / dtype.size();
+                tensor(dtype, [elements, 1, 1], i as u64)
+            });
             let inputs: Vec<Vec<u8>> = inputs.collect();
             let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-            // Every third with whole vec4 only, which take other kernels.
-            let (vecs, offset) = if i % 3 == 0 {
-                (16, 48)
-            } else {
-                (1, 8 * (i as u64 % 5))
-            };
-            let written = problem.outputs();
-            let cuts = Cuts {
-                inputs: problem
-                    .inputs()
-                    .iter()
-                    .map(|s| cut(elements(s), vecs))
-                    .collect(),
-                outputs: written
-                    .iter()
-                    .map(|o| cut(elements(&o.shape), vecs))
-                    .collect(),
-            };
-            let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
-            let reducer = [reducer, &small][i % 2];
-            if let Some(e) = differs_in_pieces(reducer, &problem, &inputs, &cuts, offset) {
-                return Err(e.into());
-            }
-            // From the host, with buffers no larger than this.
-            let mut caps = reducer.caps().clone();
-            caps.buffer_bytes = 272;
-            let reduction = reducer.with_caps(caps).prepare(&problem)?;
-            let outputs = reduction.run_bytes_blocking(&inputs);
-            let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
-            wgreduce::reference::verify(&problem, &inputs, &outputs)
-                .map_err(|e| format!("{problem} from the host: {e}"))?;
+            in_pieces(reducer, &problem, &inputs, i as u64, &mut bits)?;
         }
+        views_in_pieces(reducer, dtype, t, &mut bits)?;
+    }
+    Ok(())
+}
+
+/// Checks a problem on tensors that are cut by chance, and from the host.
+fn in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    i: u64,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    // Every third with whole vec4 only, which take other kernels.
+    let (vecs, offset) = if i.is_multiple_of(3) {
+        (16, 48)
+    } else {
+        (1, 8 * (i % 5))
+    };
+    let mut cut = |n: u64| -> Vec<u64> {
+        let mut cuts = cuts(n.max(1), 1 + bits.next() % 4, bits);
+        cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
+        cuts.dedup();
+        cuts.retain(|&c| c > 0 && c < n);
+        cuts
+    };
+    let read = (0..inputs.len()).map(|i| problem.input_bytes(i) / problem.dtype().size());
+    let read = read.map(&mut cut).collect();
+    let written = problem.outputs().into_iter();
+    let written = written.map(|o| o.bytes() / o.dtype.size());
+    let cuts = Cuts {
+        inputs: read,
+        outputs: written.map(&mut cut).collect(),
+    };
+    let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
+    let bound = if i.is_multiple_of(2) { reducer } else { &small };
+    if let Some(e) = differs_in_pieces(bound, problem, inputs, &cuts, offset) {
+        return Err(e.into());
+    }
+    // With buffers of the library's own, no larger than this.
+    let mut caps = bound.caps().clone();
+    caps.buffer_bytes = 272;
+    let reduction = reducer.with_caps(caps).prepare(problem)?;
+    let outputs = reduction.run_bytes_blocking(inputs);
+    let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
+    wgreduce::reference::verify(problem, inputs, &outputs)
+        .map_err(|e| format!("{problem} from the host: {e}").into())
+}
+
+/// Views whose tensors are cut, held to the reference on the copies of their elements.
+fn views_in_pieces(
+    reducer: &Reducer,
+    dtype: DType,
+    t: usize,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    let long = |view: &&Viewed| view.3 <= 900;
+    for (v, view) in VIEWS.iter().filter(long).enumerate() {
+        let data = tensor(dtype, [1, view.3, 1], view.2);
+        let copy = materialised(dtype, view, &data);
+        let mut problems = view_problems(dtype, view.0)?;
+        let axes = 0..view.0.len() as i64;
+        problems.extend(axes.filter_map(|axis| Problem::extremes(dtype, view.0, axis).ok()));
+        // All ways of a view over the types.
+        for (i, plain) in problems
+            .into_iter()
+            .enumerate()
+            .filter(|(i, _)| (i + t) % 5 == 0)
+        {
+            let problem = plain.clone().strided(0, view.1, view.2)?;
+            let expected = wgreduce::reference::evaluate(&plain, &[&copy])?;
+            let viewed = wgreduce::reference::evaluate(&problem, &[&data])?;
+            assert_eq!(viewed, expected, "{problem}");
+            in_pieces(reducer, &problem, &[&data], (i + v) as u64, bits)?;
+        }
+    }
+    for views in TOGETHER {
+        let (problems, data) = together(dtype, views)?;
+        let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+        in_pieces(reducer, &problems[t % 2], &data, t as u64, bits)?;
     }
     Ok(())
 }
