@@ -1,9 +1,9 @@
 //! Tensors of several buffers: what a dispatch sees is cut where a buffer ends.
 //!
-//! Knows boxes and where buffers end; which boxes there are, and how each is mapped, the schedule
-//! decides.
+//! Knows boxes and where buffers end; which boxes there are, and how each is mapped, others
+//! decide.
 
-use crate::schedule::{Box3, Group};
+use crate::boxes::{Box3, Group};
 use std::ops::Range;
 
 /// Where tensors go on in another buffer: for each input and each output the elements, counted

@@ -6,13 +6,15 @@
 //! inputs than a dispatch can bind are chained: the output so far takes part in the next
 //! dispatch, in place.
 
+use crate::boxes::{MAX_BOX, dispatches};
 use crate::cuts;
+use crate::geometry::{RUNS, TEAM};
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::{Params, ZIP_DIMS, ZIP_INPUTS, Zip};
 use crate::passes::words;
 use crate::plan::{Slot, View};
 use crate::problem::elements;
-use crate::schedule::{MAX_BOX, Planner, RUNS, TEAM, dispatches};
+use crate::schedule::Planner;
 use crate::{Error, Problem};
 
 /// A dimension of the output, and how far each input moves along it. In units: elements, or

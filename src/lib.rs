@@ -84,12 +84,14 @@ mod adapter;
 mod array;
 mod blocks;
 mod bound;
+mod boxes;
 mod caps;
 mod context;
 mod cuts;
 mod elementwise;
 mod error;
 mod extremes;
+mod geometry;
 mod kernel;
 mod lie;
 #[cfg(feature = "onnx")]

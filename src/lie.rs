@@ -4,9 +4,9 @@
 //! Strides are signed here and wrap in the shaders, so that a flipped dimension costs nothing.
 //! Knows no kernels; how a window is shared among invocations, `strided.rs` decides.
 
+use crate::boxes::dispatches;
 use crate::cuts::{Cuts, inside, longest};
 use crate::params::{ZIP_DIMS, Zip};
-use crate::schedule::dispatches;
 use crate::{Dim, Error, Problem};
 
 /// A dimension of a view.

@@ -1,14 +1,14 @@
 //! From a box and its mapping to a dispatch: kernel, parameters, views, workgroups.
 //!
-//! Knows how kernels take their work; which box and which mapping, the schedule decides.
+//! Knows how kernels take their work; which box and which mapping, others decide.
 
 use crate::Error;
+use crate::boxes::Box3;
+use crate::geometry::{BLOCK_BYTES, Geometry, Wide, column_ends, column_lanes, column_rows};
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
-use crate::schedule::{
-    BLOCK_BYTES, Box3, Geometry, Planner, Step, Wide, column_ends, column_lanes, column_rows,
-};
+use crate::schedule::{Planner, Step};
 use std::ops::Range;
 
 impl Planner<'_> {

@@ -2,12 +2,13 @@
 //!
 //! Pure: the same problem and caps give the same plan, on any machine, without a device.
 //! What a plan is, is told here; `schedule.rs`, `elementwise.rs`, `strided.rs` and `extremes.rs`
-//! make it. None knows of WGSL or of wgpu's objects.
+//! make it, with `boxes.rs`, `geometry.rs` and `passes.rs` for what they share. None knows of WGSL or of wgpu's objects.
 
+use crate::boxes::APART;
 use crate::cuts::Cuts;
 use crate::kernel::{Family, Kernel};
 use crate::params::{Params, Zip};
-use crate::schedule::{APART, Planner};
+use crate::schedule::Planner;
 use crate::{Caps, Error, Problem};
 use std::fmt;
 use std::ops::Range;

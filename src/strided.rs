@@ -5,12 +5,13 @@
 //! What is left goes through kernels that take element by element and find each by its strides,
 //! window by window: a window is what one binding of one buffer can see.
 
+use crate::boxes::{Box3, MAX_BOX, dispatches};
 use crate::kernel::{Family, Kernel, Keys, Out};
 use crate::lie::{Axis, Groups, Lie, Window, count, halve, span};
 use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Slot, View};
-use crate::schedule::{Box3, MAX_BOX, Planner, Step, dispatches};
+use crate::schedule::{Planner, Step};
 use crate::{DType, Error};
 
 /// Least elements of a part of a segment that is shared.

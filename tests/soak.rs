@@ -7,13 +7,13 @@
 #[expect(dead_code, reason = "other tests share it too")]
 mod common;
 
-use common::{Bits, tensor};
+use common::{Bits, buffer, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
-use wgreduce::wgpu::{BufferDescriptor, BufferUsages};
+use wgreduce::wgpu::BufferUsages;
 use wgreduce::{
     AdapterChoice, Buffers, DType, Error, Problem, ProblemError, Reducer, Reduction,
     adapters_blocking, reference,
@@ -179,15 +179,7 @@ fn wrong_length(reducer: &Reducer, task: &Task) -> Result<(), String> {
 }
 
 fn wrong_buffer(reducer: &Reducer, task: &Task) -> Result<(), String> {
-    let buffer = |size| {
-        reducer.device().create_buffer(&BufferDescriptor {
-            label: None,
-            size,
-            usage: BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        })
-    };
-    let (input, output) = (buffer(16), buffer(1 << 20));
+    let [input, output] = [16, 1 << 20].map(|n| buffer(reducer, n, BufferUsages::STORAGE));
     let count = task.problem.outputs().len();
     let outputs = vec![output.slice(..).into(); count];
     let buffers = Buffers {

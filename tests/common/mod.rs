@@ -81,7 +81,8 @@ impl Guarded {
     }
 }
 
-fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+/// A buffer on the device of a reducer.
+pub fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     reducer.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size,

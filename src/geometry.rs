@@ -1,0 +1,254 @@
+//! How a box is mapped: the family of kernels, and the invocations and slices a segment gets.
+//!
+//! Keeps the choice between families, by shape, limits and tuning. Which boxes there are, and what
+//! parameters a kernel takes, others decide.
+
+use crate::boxes::Box3;
+use crate::kernel::{Family, Out};
+use crate::plan::MAX_ITERATIONS;
+use crate::schedule::{Planner, Step};
+
+/// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
+const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
+/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
+pub(crate) const BLOCK_BYTES: u64 = 64;
+/// Rows a loop iteration of columns takes; where there are few, it takes one.
+pub(crate) const BLOCK_ROWS: u64 = 4;
+const FEW_ROWS: u64 = 16;
+/// Invocations of strips and bands that read neighbouring vec4, and vec4 that each takes of a
+/// wide row: of strips, and of bands twice as many.
+pub(crate) const TEAM: u64 = 8;
+pub(crate) const RUNS: u64 = 8;
+/// Most vec4 of a wide row of bands.
+const BAND: u64 = 2 * RUNS * TEAM;
+
+/// How a box is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Geometry {
+    Each,
+    Short,
+    Rows { lanes: u64, slices: u64, slice: u64 },
+    Columns(Wide),
+}
+
+/// How columns are mapped: `fold` rows side by side make a wide row, of which a slice has so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wide {
+    pub family: Family,
+    pub fold: u64,
+    pub slices: u64,
+    pub slice: u64,
+}
+
+impl Geometry {
+    /// Records an output takes.
+    pub(crate) fn parts(self) -> u64 {
+        match self {
+            Geometry::Each | Geometry::Short => 1,
+            Geometry::Rows { slices, .. } => slices,
+            Geometry::Columns(wide) => wide.slices * wide.fold,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// Chooses how a box is mapped.
+    pub(crate) fn geometry(&self, step: &Step, b: &Box3) -> Geometry {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        // Below one vec4 there is nothing to bind as such.
+        if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
+            return Geometry::Each;
+        }
+        // Rows of whole vec4, also where bindings cut them.
+        let vecs = |len: u64| (len * element).is_multiple_of(16);
+        let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
+        let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = short.then_some(Geometry::Short);
+        let rows = self.rows(b, element);
+        let columns = self.columns(step, b);
+        let chosen = match (tuning.force, b.inner) {
+            (Some(Family::Each), _) => None,
+            (Some(Family::ShortRows), 1) if short.is_some() => short,
+            (Some(Family::Rows), 1) => rows,
+            (Some(family), _) if family.is_columns() => columns,
+            (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
+            (_, 1) if b.len * element > tuning.each_row_bytes => rows,
+            (_, 2..) if b.len >= tuning.each_column_len => columns,
+            _ => None,
+        };
+        chosen.unwrap_or(Geometry::Each)
+    }
+
+    /// Slices that fill the device, of `most` that make sense.
+    pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let wanted = tuning.invocations.div_ceil(invocations.max(1));
+        wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
+    }
+
+    fn rows(&self, b: &Box3, element: u64) -> Option<Geometry> {
+        let tuning = &self.caps.tuning;
+        let bytes = b.len * element;
+        let wg = u64::from(self.caps.workgroup());
+        let most = wg.min(tuning.row_lanes.into()).max(1);
+        let lanes = (bytes / tuning.lane_bytes.max(1)).clamp(1, most);
+        let lanes = 1 << lanes.ilog2();
+        let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
+        // A block an iteration, and a few for edges and trees.
+        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
+        let slices = filled.max(bytes.div_ceil(longest));
+        // Whole vec4 blocks, so that slices of an aligned row are aligned.
+        let slice = match slices {
+            1 => b.len,
+            _ => b
+                .len
+                .div_ceil(slices)
+                .next_multiple_of(BLOCK_BYTES / element),
+        };
+        let slices = b.len.div_ceil(slice);
+        let records = self.caps.records();
+        let groups = self.caps.groups();
+        let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Rows {
+            lanes,
+            slices,
+            slice,
+        })
+    }
+
+    /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
+    /// enough, and the family for them; none where a segment is too short for it.
+    fn fold(&self, len: u64, pitch: u64, element: u64) -> Option<(Family, u64)> {
+        let tuning = &self.caps.tuning;
+        let least = 16 / gcd(pitch, 16);
+        let vecs = least * pitch / 16;
+        let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
+        // Records of rows side by side must not cost more than an eighth of what is read.
+        let worth = (len * element / (8 * Out::Record.bytes()) / least).max(1);
+        let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
+        let forced = tuning.force.filter(|family| family.is_columns());
+        let family = match forced {
+            _ if !self.caps.long_kernels => Family::Columns,
+            Some(Family::Bands) if vecs > BAND => Family::Strips,
+            // A row an iteration: the longest segments would fall into too many slices.
+            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
+            Some(family) => family,
+            None if !self.caps.long_strips() => Family::Columns,
+            None if vecs > BAND => Family::Strips,
+            None if band * vecs * 2 < BAND => Family::Columns,
+            None => Family::Bands,
+        };
+        let times = match family {
+            Family::Columns if self.caps.long_strips() => 1,
+            Family::Columns => (tuning.wide_bytes / 16)
+                .div_ceil(vecs)
+                .clamp(1, most.max(1)),
+            Family::Bands => band,
+            _ => 1,
+        };
+        (most > 0).then_some((family, least * times))
+    }
+
+    fn columns(&self, step: &Step, b: &Box3) -> Option<Geometry> {
+        let element = u64::from(step.keys.bits() / 8);
+        let pitch = b.inner * element;
+        let (family, fold) = self.fold(b.len, pitch, element)?;
+        let width = fold * pitch / 16;
+        // One more for a matrix that begins inside a vec4.
+        let rows = b.len.div_ceil(fold) + 1;
+        let groups = self.caps.groups();
+        let wg = u64::from(self.caps.workgroup());
+        let records = self.caps.records();
+        let room = records / (fold * b.inner).max(1);
+        // Records of a slice cost their bytes; a slice must be worth them.
+        let worth = rows * element / 64;
+        let lanes = column_lanes(family, width);
+        let most = worth.min(room).min(MAX_PARTS / fold);
+        let filled = self.slices(b.outer * lanes * lane_vecs(family), most);
+        let longest = column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, element));
+        let slices = filled.max(rows.div_ceil(longest));
+        let slice = rows.div_ceil(slices);
+        let slices = rows.div_ceil(slice);
+        // Results that share words come from records, too.
+        let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
+        let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
+        fits.then_some(Geometry::Columns(Wide {
+            family,
+            fold,
+            slices,
+            slice,
+        }))
+    }
+
+    /// Invocations a box takes.
+    pub(crate) fn lanes(&self, step: &Step, b: &Box3) -> u64 {
+        let outputs = b.outer * b.inner;
+        match self.geometry(step, b) {
+            Geometry::Each | Geometry::Short => outputs,
+            Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
+            Geometry::Columns(wide) => {
+                let element = u64::from(step.keys.bits() / 8);
+                let width = b.inner * wide.fold * element / 16;
+                b.outer * wide.slices * column_lanes(wide.family, width)
+            }
+        }
+    }
+
+    /// The same mapping for another part of the same segments, which may be shorter.
+    pub(crate) fn shortened(&self, step: &Step, geometry: Geometry, b: &Box3) -> Geometry {
+        let element = u64::from(step.keys.bits() / 8);
+        let whole = (b.at * element).is_multiple_of(16) && (b.len * element).is_multiple_of(16);
+        match geometry {
+            // Buffers may end anywhere; a vec4 may be more than there is.
+            _ if b.len * b.inner * element < 16 => Geometry::Each,
+            Geometry::Short if !whole => Geometry::Each,
+            Geometry::Each | Geometry::Short => geometry,
+            Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
+                lanes,
+                slices: b.len.div_ceil(slice),
+                slice,
+            },
+            Geometry::Columns(wide) => Geometry::Columns(Wide {
+                slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice),
+                ..wide
+            }),
+        }
+    }
+}
+
+/// Vec4 of a wide row that a lane takes.
+fn lane_vecs(family: Family) -> u64 {
+    match family {
+        Family::Strips => RUNS,
+        Family::Bands => 2 * RUNS,
+        _ => 1,
+    }
+}
+
+/// Lanes that share a wide row of that many vec4.
+pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
+    match family {
+        Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
+        Family::Bands => TEAM,
+        _ => width,
+    }
+}
+
+/// Wide rows that an iteration takes.
+pub(crate) fn column_rows(family: Family) -> u64 {
+    match family {
+        Family::Bands => 1,
+        _ => BLOCK_ROWS,
+    }
+}
+
+/// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
+/// of which is looked for in its block of rows.
+pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
+    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,182 @@
+//! Why a problem is refused, in words that a caller knows: the rules themselves are the problem's.
+
+use super::{DType, IndexType, Op};
+
+/// Why a problem was refused. Carries the numbers, and the axis as the caller wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemError {
+    /// An axis outside `[-rank, rank - 1]`.
+    #[error("axis {axis} is out of range for rank {rank}{}", legal_axes(*.axis, *.rank))]
+    AxisOutOfRange {
+        /// As the caller wrote it.
+        axis: i64,
+        /// Dimensions of the input.
+        rank: usize,
+    },
+    /// Two axes that name the same dimension.
+    #[error("axis {axis} names the same dimension as axis {first}: axes must differ")]
+    DuplicateAxis {
+        /// The second mention, as the caller wrote it.
+        axis: i64,
+        /// The first mention, as the caller wrote it.
+        first: i64,
+    },
+    /// An index operator over an axis without elements.
+    #[error("{op} over axis {axis} of shape {shape:?}: the axis has no element to point to")]
+    EmptyAxis {
+        /// The operator.
+        op: Op,
+        /// As the caller wrote it.
+        axis: i64,
+        /// The input's shape.
+        shape: Vec<u64>,
+    },
+    /// A shape whose bytes do not fit 63 bits.
+    #[error("a {dtype} tensor of shape {shape:?} has more than 2^63 - 1 bytes")]
+    TooLarge {
+        /// The offending shape, of an input or of the output.
+        shape: Vec<u64>,
+        /// Its element type.
+        dtype: DType,
+    },
+    /// An axis too long for the requested index type.
+    #[error("an axis of {len} elements needs indices that {} cannot hold", .index_type.dtype())]
+    IndexRange {
+        /// Elements along the axis.
+        len: u64,
+        /// The requested type.
+        index_type: IndexType,
+    },
+    /// An option the operator does not have.
+    #[error("{op} has no option {option}")]
+    NoSuchOption {
+        /// The operator.
+        op: Op,
+        /// The option's name.
+        option: &'static str,
+    },
+    /// Min or Max without an input.
+    #[error("{op} needs at least one input")]
+    NoInputs {
+        /// The operator.
+        op: Op,
+    },
+    /// Shapes that do not broadcast together.
+    #[error(
+        "input {input} of shape {shape:?} does not broadcast with {with:?} \
+         (dimensions must be equal or 1, aligned at the last)"
+    )]
+    NotBroadcastable {
+        /// Position of the input that does not fit.
+        input: usize,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// What the inputs before it broadcast to.
+        with: Vec<u64>,
+    },
+    /// A view of an input that the problem does not have.
+    #[error("input {input} is to be strided where {op} has {inputs} inputs")]
+    NoSuchInput {
+        /// The operator.
+        op: Op,
+        /// Position of the input that is not there.
+        input: usize,
+        /// Inputs of the problem.
+        inputs: usize,
+    },
+    /// Strides that are not one a dimension.
+    #[error("input {input} of shape {shape:?} was given {strides} strides")]
+    StrideCount {
+        /// Position of the input.
+        input: usize,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// Strides that were given.
+        strides: usize,
+    },
+    /// A view that reaches before the first or behind the last element of its tensor.
+    #[error(
+        "input {input}, shape {shape:?} with strides {strides:?} from element {offset}, reaches \
+         from element {first} to {last} where {}",
+        there_are(*.elements)
+    )]
+    ViewOutOfRange {
+        /// Position of the input.
+        input: usize,
+        /// The view's shape.
+        shape: Vec<u64>,
+        /// Its strides in elements.
+        strides: Vec<i64>,
+        /// Its offset in elements.
+        offset: u64,
+        /// Lowest element it reaches, as far as 64 bits go.
+        first: i64,
+        /// Highest element it reaches, as far as 64 bits go.
+        last: i64,
+        /// Elements that are there, or (when the problem was made) that can be there.
+        elements: u64,
+    },
+    /// A call with another number of inputs than the problem has.
+    #[error("{op} was given {actual} inputs where the problem has {expected}")]
+    InputCount {
+        /// The operator.
+        op: Op,
+        /// Inputs of the problem.
+        expected: usize,
+        /// Inputs of the call.
+        actual: usize,
+    },
+    /// Input data of the wrong size.
+    #[error("input {input} has {actual} bytes where {dtype} of shape {shape:?} takes {expected}")]
+    InputBytes {
+        /// Position of the input.
+        input: usize,
+        /// Element type of the problem.
+        dtype: DType,
+        /// Shape of that input.
+        shape: Vec<u64>,
+        /// Bytes the problem takes.
+        expected: u64,
+        /// Bytes that were given.
+        actual: u64,
+    },
+    /// An array of another shape than the problem's.
+    #[error("input {input} is of shape {expected:?} in the problem but {actual:?} in the call")]
+    InputShape {
+        /// Position of the input.
+        input: usize,
+        /// The problem's.
+        expected: Vec<u64>,
+        /// The call's.
+        actual: Vec<u64>,
+    },
+    /// Typed data of another type than the problem's.
+    #[error("{what} is {expected} in the problem but {actual} in the call")]
+    ElementType {
+        /// `input 0`, `output 0`.
+        what: String,
+        /// The problem's.
+        expected: DType,
+        /// The call's.
+        actual: DType,
+    },
+}
+
+fn there_are(elements: u64) -> String {
+    match elements {
+        0 => "there is none".into(),
+        n => format!("there are 0 to {}", n - 1),
+    }
+}
+
+fn legal_axes(axis: i64, rank: usize) -> String {
+    let (least, most) = (-(rank as i128), rank as i128 - 1);
+    match rank {
+        0 => " (a scalar has no axis)".into(),
+        _ => {
+            let nearest = i128::from(axis).clamp(least, most);
+            format!(" (legal: {least}..={most}, the nearest: {nearest})")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Views: where the elements of an input lie in a larger tensor.
+//!
+//! Arithmetic alone; which views are legal, the problem decides.
+
+/// How an input lies in a larger tensor: element `c` is the tensor's element
+/// `offset + c[0] * strides[0] + c[1] * strides[1] + ...`.
+///
+/// Strides are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Layout {
+    /// Elements from one to the next, per dimension of the input.
+    pub strides: Vec<i64>,
+    /// The element with coordinates 0.
+    pub offset: u64,
+}
+
+impl Layout {
+    /// The lowest and the highest element that a view of that shape reaches; `None` if it has no
+    /// elements.
+    pub(super) fn reach(&self, shape: &[u64]) -> Option<(i128, i128)> {
+        let mut reach = (i128::from(self.offset), i128::from(self.offset));
+        for (&size, &stride) in shape.iter().zip(&self.strides) {
+            // No overflow: shapes have less than 2^63 elements.
+            let way = i128::from(size.checked_sub(1)?) * i128::from(stride);
+            reach = (reach.0 + way.min(0), reach.1 + way.max(0));
+        }
+        Some(reach)
+    }
+
+    /// Where element `flat` (in C order) of a view of that shape is.
+    pub(super) fn position(&self, shape: &[u64], flat: u64) -> u64 {
+        let (mut rest, mut at) = (flat, self.offset as i64);
+        for (&size, &stride) in shape.iter().zip(&self.strides).rev() {
+            at += (rest % size) as i64 * stride;
+            rest /= size;
+        }
+        at as u64
+    }
+}

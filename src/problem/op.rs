@@ -1,0 +1,148 @@
+//! The operators and their choices: which element wins, what a NaN does, what an index is.
+//!
+//! Names and kinds only: which shapes and options go with them, the problem knows.
+
+use super::DType;
+use std::fmt;
+
+/// An operator: one of the ONNX specification, what fuses several of them, or what extends them by
+/// magnitudes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Op {
+    /// Index of the smallest element along one axis.
+    ArgMin,
+    /// Index of the largest element along one axis.
+    ArgMax,
+    /// Smallest element over a set of axes.
+    ReduceMin,
+    /// Largest element over a set of axes.
+    ReduceMax,
+    /// Elementwise smallest of one or more broadcast inputs.
+    Min,
+    /// Elementwise largest of one or more broadcast inputs.
+    Max,
+    /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; none of ONNX's.
+    Extremes,
+    /// Index of the element with the largest magnitude along one axis; none of ONNX's.
+    ArgMaxAbs,
+    /// Largest magnitude over a set of axes, the L-infinity norm; none of ONNX's.
+    ReduceMaxAbs,
+}
+
+/// Which element of a set wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The smallest.
+    Least,
+    /// The largest.
+    Greatest,
+    /// The one farthest from zero.
+    GreatestMagnitude,
+}
+
+impl Op {
+    /// All operators of ONNX.
+    pub const ALL: [Op; 6] = [
+        Op::ArgMin,
+        Op::ArgMax,
+        Op::ReduceMin,
+        Op::ReduceMax,
+        Op::Min,
+        Op::Max,
+    ];
+
+    /// ONNX's name: `ArgMin`; those that are not ONNX's have one alike.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::ArgMin => "ArgMin",
+            Op::ArgMax => "ArgMax",
+            Op::ReduceMin => "ReduceMin",
+            Op::ReduceMax => "ReduceMax",
+            Op::Min => "Min",
+            Op::Max => "Max",
+            Op::ArgMaxAbs => "ArgMaxAbs",
+            Op::ReduceMaxAbs => "ReduceMaxAbs",
+            Op::Extremes => "Extremes",
+        }
+    }
+
+    /// Which element wins.
+    pub const fn order(self) -> Order {
+        match self {
+            // Of all four, the first.
+            Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Order::Least,
+            Op::ArgMax | Op::ReduceMax | Op::Max => Order::Greatest,
+            Op::ArgMaxAbs | Op::ReduceMaxAbs => Order::GreatestMagnitude,
+        }
+    }
+
+    /// Whether the largest element wins, or that of the largest magnitude.
+    pub const fn is_max(self) -> bool {
+        !matches!(self.order(), Order::Least)
+    }
+
+    /// Whether the result is, or has among others, an index along one axis.
+    pub const fn is_index(self) -> bool {
+        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs)
+    }
+
+    /// The type of a value over elements of that type: magnitudes have no sign.
+    pub(crate) const fn value_type(self, dtype: DType) -> DType {
+        match (self, dtype) {
+            (Op::ReduceMaxAbs, DType::I8) => DType::U8,
+            (Op::ReduceMaxAbs, DType::I16) => DType::U16,
+            (Op::ReduceMaxAbs, DType::I32) => DType::U32,
+            (Op::ReduceMaxAbs, DType::I64) => DType::U64,
+            _ => dtype,
+        }
+    }
+
+    /// Whether the operator combines several inputs element by element.
+    pub const fn is_elementwise(self) -> bool {
+        matches!(self, Op::Min | Op::Max)
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The type of an index result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IndexType {
+    /// `int64`, as ONNX.
+    #[default]
+    I64,
+    /// `int32`: the axis must not be longer than 2^31.
+    I32,
+    /// `uint32`: the axis must not be longer than 2^32.
+    U32,
+}
+
+impl IndexType {
+    /// The element type of the result.
+    pub const fn dtype(self) -> DType {
+        match self {
+            IndexType::I64 => DType::I64,
+            IndexType::I32 => DType::I32,
+            IndexType::U32 => DType::U32,
+        }
+    }
+}
+
+/// What a NaN does to the set it is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NanPolicy {
+    /// A NaN is the extreme: the value is NaN, the index is the first NaN's
+    /// (the last one's with `select_last_index`). NumPy's `min` and `argmin`.
+    #[default]
+    Propagate,
+    /// NaNs are skipped; a set of only NaN gives NaN and index 0 (the last one with
+    /// `select_last_index`). NumPy's `fmin`.
+    Ignore,
+}

@@ -1,0 +1,108 @@
+//! Which adapter a request means, and which devices are not taken.
+
+use super::{noop, reducer};
+use wgreduce::{AdapterChoice, Caps, Error, Reducer, adapters_blocking, wgpu};
+
+#[test]
+fn a_device_below_the_floor_is_refused() {
+    let floor = wgpu::Limits::downlevel_defaults();
+    assert!(Reducer::new(&noop(floor.clone()).0, &noop(floor.clone()).1).is_ok());
+    let (device, queue) = noop(wgpu::Limits {
+        max_storage_buffers_per_shader_stage: 3,
+        ..floor
+    });
+    match Reducer::new(&device, &queue) {
+        Err(Error::Unsupported { actual, needed, .. }) => assert_eq!((actual, needed), (3, 4)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn caps_never_exceed_the_device() {
+    let reducer = reducer();
+    let real = reducer.caps();
+    let high = Caps {
+        binding_bytes: u64::MAX,
+        offset_alignment: 1,
+        workgroups: u32::MAX,
+        invocations: u32::MAX,
+        workgroup_bytes: u32::MAX,
+        ..real.clone()
+    };
+    assert_eq!(reducer.with_caps(high).caps(), real);
+    let low = real.lowered(1000, 7);
+    assert_eq!(reducer.with_caps(low.clone()).caps(), &low);
+    assert_eq!((low.binding_bytes, low.workgroups), (1000, 7));
+    assert_eq!(real.lowered(0, 0).binding_bytes, real.offset_alignment + 16);
+}
+
+#[test]
+fn an_adapter_is_chosen_by_text() {
+    use AdapterChoice::{Auto, Backend, Index, Name};
+    for (text, choice) in [
+        ("auto", Auto),
+        ("AUTO", Auto),
+        ("0", Index(0)),
+        ("17", Index(17)),
+        ("99999999999999999999999", Index(usize::MAX)),
+        ("vulkan", Backend(wgpu::Backend::Vulkan)),
+        ("Vulkan", Backend(wgpu::Backend::Vulkan)),
+        ("gl", Backend(wgpu::Backend::Gl)),
+        ("metal", Backend(wgpu::Backend::Metal)),
+        ("dx12", Backend(wgpu::Backend::Dx12)),
+        ("noop", Backend(wgpu::Backend::Noop)),
+        ("llvmpipe", Name("llvmpipe".into())),
+        ("RTX 4070", Name("RTX 4070".into())),
+        ("-1", Name("-1".into())),
+        ("4070 ", Name("4070 ".into())),
+        ("", Name(String::new())),
+    ] {
+        assert_eq!(text.parse(), Ok(choice), "{text:?}");
+    }
+    assert_eq!(AdapterChoice::default(), Auto);
+}
+
+#[test]
+fn no_adapter_is_an_error_that_names_the_request_and_what_there_is() {
+    let there = adapters_blocking().expect("a backend");
+    let names: Vec<String> = there.iter().map(ToString::to_string).collect();
+    for (text, words) in [
+        ("no such adapter", "named \"no such adapter\""),
+        ("999", "number 999"),
+        ("99999999999999999999999", "of so large a number"),
+    ] {
+        let choice = text.parse().unwrap_or_default();
+        match Reducer::open_blocking(&choice) {
+            Err(Error::NoAdapter { wanted, available }) => {
+                assert_eq!((wanted.as_str(), &available), (words, &names));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    let none = Error::NoAdapter {
+        wanted: "at all".into(),
+        available: Vec::new(),
+    };
+    assert_eq!(none.to_string(), "no adapter at all; there are: none");
+}
+
+#[test]
+fn a_device_that_computes_wrongly_is_not_opened() {
+    let choice = AdapterChoice::Backend(wgpu::Backend::Noop);
+    // Where the environment limits the backends there is no such device.
+    let limited = std::env::var_os("WGPU_BACKEND").is_some();
+    match Reducer::open_blocking(&choice) {
+        Err(Error::SelfTest {
+            case, difference, ..
+        }) => {
+            assert!(case.starts_with("ArgMin float32"), "{case}");
+            let text = difference.to_string();
+            assert!(
+                text.starts_with("output 0 at [0, 0]: expected 2900 ("),
+                "{text}"
+            );
+        }
+        Err(Error::NoAdapter { wanted, .. }) if limited => assert_eq!(wanted, "of backend noop"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,140 @@
+//! Devices that are lost: every call says so, none hangs, and others live on.
+
+use super::{bind, buffer, buffer_for, prepared, reducer};
+use wgreduce::wgpu::{self, BufferUsages};
+use wgreduce::{DType, Error, Problem, Reducer, Reduction};
+
+#[test]
+fn a_destroyed_device_is_lost() {
+    let reducer = reducer();
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
+    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let used = reducer.prepare(&problem).expect("a reduction");
+    assert!(used.run_bytes_blocking(&[&[0; 24]]).is_ok());
+    let [a, b] = [(); 2].map(|()| buffer(&reducer, 64));
+    let bound = bind(&reduction, &[a.slice(..)], &[b.slice(..)]).expect("bound");
+    reducer.device().destroy();
+
+    let lost = |what: &str, error: Option<Error>| match error {
+        Some(Error::DeviceLost { message }) => assert!(!message.is_empty()),
+        other => panic!("{what}: {other:?}"),
+    };
+    // What was recorded before does no harm.
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    lost(
+        "bind",
+        bind(&reduction, &[a.slice(..)], &[b.slice(..)]).err(),
+    );
+    lost(
+        "a first run",
+        reduction.run_bytes_blocking(&[&[0; 24]]).err(),
+    );
+    lost("a second run", used.run_bytes_blocking(&[&[0; 24]]).err());
+    lost(
+        "a future",
+        pollster::block_on(used.run_bytes(&[&[0; 24]])).err(),
+    );
+    lost("a timed run", used.run_timed_blocking(&[&[0; 24]]).err());
+    let other = Problem::reduce_min(DType::I64, &[9, 90], &[1]).expect("a problem");
+    lost("compiling", reducer.prepare(&other).err());
+}
+
+/// The same, found out by each call alone.
+#[test]
+fn every_call_notices_by_itself_that_the_device_is_gone() {
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
+    type Call = fn(&Reducer, &Reduction) -> Option<Error>;
+    let calls: &[(&str, Call)] = &[
+        ("bind", |reducer, reduction| {
+            let [a, b] = [(); 2].map(|()| buffer(reducer, 64));
+            bind(reduction, &[a.slice(..)], &[b.slice(..)]).err()
+        }),
+        ("run", |_, r| r.run_bytes_blocking(&[&[0; 24]]).err()),
+        ("future", |_, r| {
+            pollster::block_on(r.run_bytes(&[&[0; 24]])).err()
+        }),
+        ("timed", |_, r| r.run_timed_blocking(&[&[0; 24]]).err()),
+        ("prepare", |reducer, _| {
+            let other = Problem::reduce_min(DType::I64, &[9, 90], &[1]).expect("a problem");
+            reducer.prepare(&other).err()
+        }),
+    ];
+    for (name, call) in calls {
+        for ran_before in [false, true] {
+            let reducer = reducer();
+            let reduction = reducer.prepare(&problem).expect("a reduction");
+            if ran_before {
+                assert!(reduction.run_bytes_blocking(&[&[0; 24]]).is_ok());
+            }
+            reducer.device().destroy();
+            match call(&reducer, &reduction) {
+                Some(Error::DeviceLost { .. }) => {}
+                other => panic!("{name}, ran before: {ran_before}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// wgpu panics inside of a poll when a device is lost for good; a callback that panics there does
+/// the same.
+#[test]
+fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
+    type Run = fn(&Reduction) -> Result<Vec<Vec<u8>>, Error>;
+    let runs: [Run; 2] = [
+        |r| r.run_bytes_blocking(&[&[0; 24]]),
+        |r| pollster::block_on(r.run_bytes(&[&[0; 24]])),
+    ];
+    for run in runs {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+        let mapped = buffer_for(&reducer, 16, BufferUsages::MAP_READ);
+        let panics = |_| panic!("as wgpu does");
+        mapped.slice(..).map_async(wgpu::MapMode::Read, panics);
+        match run(&reduction) {
+            Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
+            other => panic!("{other:?}"),
+        }
+        // What is known to be lost is not asked again.
+        match (run(&reduction), reducer.prepare(reduction.problem())) {
+            (Err(Error::DeviceLost { message }), Err(Error::DeviceLost { .. })) => {
+                assert_eq!(message, "as wgpu does");
+            }
+            other => panic!("{other:?}"),
+        }
+        // Another device, in the same process, is none the worse.
+        let other = prepared(&self::reducer(), Ok(reduction.problem().clone()));
+        assert!(run(&other).is_ok());
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
+    let mut lost = 0;
+    for polls in (1..4).cycle().take(12) {
+        let reducer = reducer();
+        let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[3, 50], 1));
+        let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        // Each poll gets as far as the device has answered: the upload, the run, the way back.
+        let mut done = false;
+        for _ in 0..polls {
+            done = done || future.as_mut().poll(&mut context).is_ready();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        reducer.device().destroy();
+        if !done {
+            match pollster::block_on(future) {
+                Err(Error::DeviceLost { .. }) => lost += 1,
+                // It had gone that far already.
+                Ok(outputs) => assert_eq!(outputs[0].len(), 24),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(matches!(
+            reduction.run_bytes_blocking(&[&[0; 600]]),
+            Err(Error::DeviceLost { .. })
+        ));
+    }
+    assert!(lost > 0, "no device was lost in time");
+}

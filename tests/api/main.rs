@@ -1,0 +1,109 @@
+//! The API on wgpu's noop device, which validates and computes nothing: errors, the caller's own
+//! buffers and encoders, loss. Needs no adapter.
+//!
+//! Every device here panics on an uncaptured error, so that each test also proves that none of
+//! the library's calls, wrong ones included, reaches a foreign handler.
+
+mod adapters;
+mod buffers;
+mod loss;
+mod recording;
+mod runs;
+mod scratch;
+
+use std::sync::Arc;
+use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
+use wgreduce::{
+    Bound, Buffers, DType, Error, Plan, Problem, ProblemError, Reducer, Reduction, Stream,
+};
+
+/// A noop device with these limits.
+fn noop(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let mut options = wgpu::NoopBackendOptions::enabled();
+    options.limits = Some(limits.clone());
+    descriptor.backend_options.noop = options;
+    let instance = wgpu::Instance::new(descriptor);
+    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+    device_of(&adapter.expect("noop"), limits)
+}
+
+/// A device that panics on an uncaptured error.
+fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    let descriptor = wgpu::DeviceDescriptor {
+        required_limits: limits,
+        ..Default::default()
+    };
+    let opened = pollster::block_on(adapter.request_device(&descriptor));
+    let (device, queue) = opened.expect("a device");
+    device.on_uncaptured_error(Arc::new(|e| panic!("uncaptured: {e}")));
+    (device, queue)
+}
+
+fn reducer_with(limits: wgpu::Limits) -> Reducer {
+    let (device, queue) = noop(limits);
+    Reducer::new(&device, &queue).expect("a reducer")
+}
+
+fn reducer() -> Reducer {
+    reducer_with(wgpu::Limits::default())
+}
+
+fn prepared(reducer: &Reducer, problem: Result<Problem, ProblemError>) -> Reduction {
+    let problem = problem.expect("a problem");
+    reducer.prepare(&problem).expect("a reduction")
+}
+
+fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
+    buffer_for(reducer, size, BufferUsages::STORAGE)
+}
+
+fn buffer_for(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    reducer.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+fn bind(
+    reduction: &Reduction,
+    inputs: &[BufferSlice<'_>],
+    outputs: &[BufferSlice<'_>],
+) -> Result<Bound, Error> {
+    let from = inputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
+    let to = outputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
+    reduction.bind(Buffers {
+        inputs: &from,
+        outputs: &to,
+        scratch: None,
+    })
+}
+
+/// Submits what the closure records; the device's handler panics if anything is wrong with it.
+fn submit(reducer: &Reducer, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    record(&mut encoder);
+    reducer.queue().submit([encoder.finish()]);
+    let waited = reducer.device().poll(wgpu::PollType::wait_indefinitely());
+    waited.expect("the device answers");
+}
+
+#[test]
+fn everything_is_send_and_sync() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>(_: &T) {}
+    shared::<Reducer>();
+    shared::<Reduction>();
+    shared::<Bound>();
+    shared::<Error>();
+    shared::<Plan>();
+    shared::<Problem>();
+    shared::<Stream>();
+    shared::<Buffers<'_>>();
+    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3], 0));
+    sent(&reduction.run_bytes(&[&[0; 12]]));
+}

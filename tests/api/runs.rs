@@ -1,0 +1,170 @@
+//! Runs from host data: wrong data, no memory, many threads, futures that nobody awaits.
+
+use super::{bind, buffer, buffer_for, noop, prepared, reducer, reducer_with};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use wgreduce::wgpu::{self, BufferUsages};
+use wgreduce::{DType, Error, Problem, ProblemError, Reducer, Tuning};
+
+#[test]
+fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
+    // Limits no device has; the identity of nothing takes no input.
+    let reducer = reducer_with(wgpu::Limits {
+        max_buffer_size: 1 << 62,
+        max_storage_buffer_binding_size: 1 << 40,
+        ..Default::default()
+    });
+    let tuning = Tuning {
+        submit_bytes: u64::MAX,
+        ..reducer.caps().tuning.clone()
+    };
+    let reducer = reducer.with_caps(reducer.caps().tuned(tuning));
+    let bytes = 1u64 << 48;
+    let reduction = prepared(
+        &reducer,
+        Problem::reduce_min(DType::F64, &[0, bytes / 8], &[0]),
+    );
+    for _ in 0..2 {
+        match reduction.run_bytes_blocking(&[&[]]) {
+            Err(Error::OutOfMemory { what, bytes: asked }) => {
+                assert_eq!((what, asked), ("an output", bytes));
+            }
+            other => panic!("{:?}", other.map(drop)),
+        }
+    }
+    let small = Problem::reduce_min(DType::F64, &[0, 3], &[0]).expect("a problem");
+    let outputs = reducer.prepare(&small).expect("a reduction");
+    assert!(outputs.run_bytes_blocking(&[&[]]).is_ok());
+}
+
+#[test]
+fn a_tensor_above_the_largest_buffer_takes_several_and_scratch_is_an_error_with_numbers() {
+    let limit = 16 << 20;
+    let reducer = reducer_with(wgpu::Limits {
+        max_buffer_size: limit,
+        max_storage_buffer_binding_size: limit,
+        ..Default::default()
+    });
+    let run = |problem, bytes: u64| {
+        prepared(&reducer, problem).run_bytes_blocking(&[&vec![0; bytes as usize]])
+    };
+    let n = limit / 8 + 5;
+    let copied = run(Problem::min(DType::F64, &[[n]]), 8 * n).expect("a run");
+    assert_eq!(copied[0].len() as u64, 8 * n);
+    // Between its steps lie 16 bytes for each.
+    let n = limit / 16 + 1;
+    let scattered = Problem::reduce_min(DType::F64, &[2, n, 3], &[0, 2]);
+    match run(scattered, 48 * n) {
+        Err(Error::Limit {
+            what,
+            needed,
+            limit: most,
+        }) => assert_eq!((what, needed, most), ("a buffer", 16 * n, limit)),
+        other => panic!("{:?}", other.map(drop)),
+    }
+}
+
+#[test]
+fn data_that_does_not_fit_the_problem_is_refused() {
+    let reducer = reducer();
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
+    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let refused = |result: Result<Vec<Vec<u8>>, Error>| match result {
+        Err(Error::Problem(e)) => e,
+        other => panic!("{other:?}"),
+    };
+    let wrong = refused(reduction.run_bytes_blocking(&[&[0; 20]]));
+    let expected = ProblemError::InputBytes {
+        input: 0,
+        dtype: DType::F32,
+        shape: vec![2, 3],
+        expected: 24,
+        actual: 20,
+    };
+    assert_eq!(wrong, expected);
+    let wrong = refused(reduction.run_bytes_blocking(&[]));
+    let count = |actual| ProblemError::InputCount {
+        op: problem.op(),
+        expected: 1,
+        actual,
+    };
+    assert_eq!(wrong, count(0));
+    let wrong = refused(pollster::block_on(
+        reduction.run_bytes(&[&[0; 24], &[0; 24]]),
+    ));
+    assert_eq!(wrong, count(2));
+
+    let element = |what: &str, expected, actual| ProblemError::ElementType {
+        what: what.into(),
+        expected,
+        actual,
+    };
+    match reducer.run_blocking::<f64, i64>(&problem, &[0.0; 6]) {
+        Err(Error::Problem(e)) => assert_eq!(e, element("input 0", DType::F32, DType::F64)),
+        other => panic!("{other:?}"),
+    }
+    match pollster::block_on(reducer.run::<f32, f32>(&problem, &[0.0; 6])) {
+        Err(Error::Problem(e)) => assert_eq!(e, element("output 0", DType::I64, DType::F32)),
+        other => panic!("{other:?}"),
+    }
+    match reducer.run_blocking::<f32, i64>(&problem, &[0.0; 7]) {
+        Err(Error::Problem(ProblemError::InputBytes { actual, .. })) => assert_eq!(actual, 28),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn eight_threads_run_one_reduction() {
+    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3, 50], 1));
+    std::thread::scope(|scope| {
+        let run = |i| {
+            let reduction = &reduction;
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    let outputs = match i % 2 {
+                        0 => reduction.run_bytes_blocking(&[&[0; 600]]),
+                        _ => pollster::block_on(reduction.run_bytes(&[&[0; 600]])),
+                    };
+                    assert_eq!(outputs.expect("a run")[0].len(), 24);
+                }
+            })
+        };
+        let threads: Vec<_> = (0..8).map(run).collect();
+        for thread in threads {
+            thread.join().expect("a thread that ends well");
+        }
+    });
+}
+
+#[test]
+fn a_future_that_is_dropped_halfway_harms_no_later_run() {
+    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3, 50], 1));
+    for _ in 0..10 {
+        let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let _ = future.as_mut().poll(&mut context);
+        drop(future);
+        assert!(reduction.run_bytes_blocking(&[&[0; 600]]).is_ok());
+    }
+}
+
+#[test]
+fn the_callers_error_handler_stays_and_gets_only_the_callers_errors() {
+    let (device, queue) = noop(wgpu::Limits::default());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counter = count.clone();
+    device.on_uncaptured_error(Arc::new(move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }));
+    let reducer = Reducer::new(&device, &queue).expect("a reducer");
+    let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[2, 3], 1));
+    assert!(reduction.run_bytes_blocking(&[&[0; 24]]).is_ok());
+    assert!(reduction.run_bytes_blocking(&[&[0; 2]]).is_err());
+    let buffer = buffer(&reducer, 64);
+    assert!(bind(&reduction, &[buffer.slice(..)], &[buffer.slice(..)]).is_err());
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+    // An error of the caller's own.
+    let usage = BufferUsages::MAP_READ | BufferUsages::MAP_WRITE | BufferUsages::STORAGE;
+    drop(buffer_for(&reducer, 16, usage));
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+}

@@ -1,0 +1,141 @@
+//! Scratch of the caller's: how much there must be, where it may lie, and what is refused.
+
+use super::buffers::too_small;
+use super::{buffer, buffer_for, prepared, reducer, submit};
+use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
+use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer, Reduction, Slot};
+
+/// A reduction of scattered axes, with partial results and two tensors between its steps, and
+/// the buffers it needs.
+pub fn scattered(reducer: &Reducer) -> (Reduction, [wgpu::Buffer; 2], Vec<wgpu::Buffer>) {
+    let shape = [64, 5, 640, 5, 64];
+    let reduction = prepared(reducer, Problem::reduce_max(DType::F16, &shape, &[0, 2, 4]));
+    let tensors = [2 * 64 * 5 * 640 * 5 * 64, 64].map(|bytes| buffer(reducer, bytes));
+    let scratch = reduction.scratch_sizes().into_iter();
+    let scratch = scratch.map(|bytes| buffer(reducer, bytes + 256)).collect();
+    (reduction, tensors, scratch)
+}
+
+pub fn bind_with(
+    (reduction, [input, output], _): &(Reduction, [wgpu::Buffer; 2], Vec<wgpu::Buffer>),
+    scratch: &[BufferSlice<'_>],
+) -> Result<Bound, Error> {
+    reduction.bind(Buffers {
+        inputs: &[input.slice(..).into()],
+        outputs: &[output.slice(..).into()],
+        scratch: Some(scratch),
+    })
+}
+
+#[test]
+fn scratch_is_as_large_as_the_plan_says() {
+    let reducer = reducer();
+    let (reduction, _, scratch) = scattered(&reducer);
+    assert_eq!(scratch.len(), 3);
+    let plan = reduction.plan();
+    let slots = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+    for (slot, bytes) in slots.into_iter().zip(reduction.scratch_sizes()) {
+        // Tensors that begin anywhere may need more.
+        assert!(bytes >= plan.slot_bytes(slot) && plan.slot_bytes(slot) > 0);
+    }
+    let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 20], 0));
+    assert_eq!(one.scratch_sizes(), [one.plan().scratch_bytes()]);
+    let none = prepared(&reducer, Problem::arg_max(DType::F32, &[64, 100], 1));
+    assert!(none.scratch_sizes().is_empty());
+}
+
+#[test]
+fn scratch_of_the_callers_is_bound_wherever_it_may_begin() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let slices: Vec<_> = all.2.iter().map(|b| b.slice(256..)).collect();
+    let bound = bind_with(&all, &slices).expect("bound");
+    submit(&reducer, |encoder| bound.encode(encoder));
+    let none = prepared(&reducer, Problem::arg_max(DType::F32, &[64, 100], 1));
+    let [a, b] = [(); 2].map(|()| buffer(&reducer, 64 * 400));
+    let buffers = Buffers {
+        inputs: &[a.slice(..).into()],
+        outputs: &[b.slice(..).into()],
+        scratch: Some(&[]),
+    };
+    assert!(none.bind(buffers).is_ok());
+}
+
+#[test]
+fn another_number_of_scratch_buffers_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    slices.push(slices[0]);
+    for given in [0, 1, 2, 4] {
+        match bind_with(&all, &slices[..given]) {
+            Err(Error::BufferCount {
+                what,
+                expected,
+                actual,
+            }) => assert_eq!((what, expected, actual), ("scratch", 3, given)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn scratch_that_is_unfit_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let sizes = all.0.scratch_sizes();
+    let plain = buffer_for(&reducer, sizes[1], BufferUsages::COPY_DST);
+    for i in 0..3 {
+        let mut slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+        slices[i] = all.2[i].slice(..sizes[i] - 4);
+        let expected = ("scratch", i, sizes[i], sizes[i] - 4);
+        too_small(bind_with(&all, &slices), expected);
+        slices[i] = all.2[i].slice(16..);
+        match bind_with(&all, &slices) {
+            Err(Error::BufferMisaligned {
+                what,
+                index,
+                offset,
+                element,
+            }) => assert_eq!((what, index, offset, element), ("scratch", i, 16, 256)),
+            other => panic!("{other:?}"),
+        }
+    }
+    let slices = [all.2[0].slice(..), plain.slice(..), all.2[2].slice(..)];
+    match bind_with(&all, &slices) {
+        Err(Error::BufferUsage { what, index }) => assert_eq!((what, index), ("scratch", 1)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn scratch_in_a_buffer_that_is_bound_elsewhere_is_refused() {
+    let reducer = reducer();
+    let all = scattered(&reducer);
+    let (_, [input, output], _) = &all;
+    let large = buffer(&reducer, 1 << 26);
+    let half = 1 << 25;
+    let fresh: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
+    for (first, second, aliased) in [
+        (input.slice(..), fresh[1], 0),
+        (fresh[0], input.slice(..), 1),
+        // Disjoint ranges as well: a dispatch reads one and writes the other.
+        (large.slice(..half), large.slice(half..), 1),
+    ] {
+        match bind_with(&all, &[first, second, fresh[2]]) {
+            Err(Error::AliasedScratch { index }) => assert_eq!(index, aliased),
+            other => panic!("{other:?}"),
+        }
+    }
+    let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 14], 0));
+    let buffers = Buffers {
+        inputs: &[input.slice(..).into()],
+        outputs: &[large.slice(..8).into()],
+        scratch: Some(&[large.slice(256..)]),
+    };
+    match one.bind(buffers) {
+        Err(Error::AliasedScratch { index }) => assert_eq!(index, 0),
+        other => panic!("{other:?}"),
+    }
+    assert!(output.size() == 64 && bind_with(&all, &fresh).is_ok());
+}

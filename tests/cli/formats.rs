@@ -1,0 +1,208 @@
+//! What is read and what is written: every element type, order and byte order, and the print.
+
+use super::{Folder, floats, npy, parts, text};
+use std::fs;
+
+const TYPES: [(&str, &str, usize); 13] = [
+    ("<V2", "bfloat16", 2),
+    ("<f2", "float16", 2),
+    ("<f4", "float32", 4),
+    ("<f8", "float64", 8),
+    ("|i1", "int8", 1),
+    ("<i2", "int16", 2),
+    ("<i4", "int32", 4),
+    ("<i8", "int64", 8),
+    ("|u1", "uint8", 1),
+    ("<u2", "uint16", 2),
+    ("<u4", "uint32", 4),
+    ("<u8", "uint64", 8),
+    ("|b1", "bool", 1),
+];
+
+/// Two rows of three, of which a copy must keep every bit.
+fn bits(size: usize) -> Vec<u8> {
+    (0..6 * size).map(|i| (i * 37 + 11) as u8).collect()
+}
+
+#[test]
+fn every_type_passes_through_unchanged() {
+    let folder = Folder::new();
+    for (descr, name, size) in TYPES {
+        let data = bits(size);
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), false, "(2, 3)", &data),
+        );
+        folder.cpu(&format!("min in.npy -o out.npy --dtype {name}"));
+        let (header, copied) = parts(&folder.read("out.npy"));
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
+        assert!(header.contains("'shape': (2, 3, )"), "{header}");
+        assert!(header.contains("'fortran_order': False"), "{header}");
+        assert_eq!(copied, data, "{name}");
+    }
+}
+
+#[test]
+fn fortran_order_and_big_endian_are_converted_for_every_type() {
+    let folder = Folder::new();
+    for (descr, name, size) in TYPES {
+        let data = bits(size);
+        // The same matrix, column by column.
+        let at = |row: usize, column: usize| &data[(row * 3 + column) * size..][..size];
+        let columns = (0..3).flat_map(|c| (0..2).flat_map(move |r| at(r, c).to_vec()));
+        let columns: Vec<u8> = columns.collect();
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), true, "(2, 3)", &columns),
+        );
+        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
+        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name}");
+
+        let swapped: Vec<u8> = data
+            .chunks(size)
+            .flat_map(|e| e.iter().rev().copied())
+            .collect();
+        let descr = descr.replace('<', ">");
+        folder.write(
+            "in.npy",
+            &npy(&format!("'{descr}'"), false, "(2, 3)", &swapped),
+        );
+        folder.cpu(&format!("max in.npy -o out.npy --dtype {name}"));
+        assert_eq!(parts(&folder.read("out.npy")).1, data, "{name} big-endian");
+    }
+}
+
+#[test]
+fn results_are_printed_as_numpy_would() {
+    let folder = Folder::new();
+    folder.write(
+        "in.npy",
+        &floats("(2, 3)", &[1.0, f32::NAN, -2.5, 3.0, 0.1, -0.0]),
+    );
+    assert_eq!(folder.cpu("argmin in.npy --axis 1"), "[[1]\n [2]]\n");
+    assert_eq!(
+        folder.cpu("argmin in.npy --axis -1 --keepdims false"),
+        "[1 2]\n"
+    );
+    assert_eq!(
+        folder.cpu("argmin in.npy --axis -1 --keepdims false --nan ignore"),
+        "[2 2]\n"
+    );
+    assert_eq!(folder.cpu("argmax in.npy"), "[[1 0 1]]\n");
+    assert_eq!(
+        folder.cpu("reduce-max in.npy --axes -1,0 --keepdims false"),
+        "nan\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min in.npy --axes 0"),
+        "[[ 1.0  nan -2.5]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min in.npy --axes=-2"),
+        "[[ 1.0  nan -2.5]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-min --nan ignore --keepdims true in.npy"),
+        "[[-2.5]]\n"
+    );
+
+    folder.write("ones.npy", &npy("'|u1'", false, "(1001,)", &[1; 1001]));
+    assert_eq!(folder.cpu("min ones.npy"), "[1 1 1 ... 1 1 1]\n");
+    assert_eq!(
+        folder.cpu("argmin ones.npy --select-last-index"),
+        "[1000]\n"
+    );
+    folder.write("empty.npy", &floats("(0, 3)", &[]));
+    assert_eq!(
+        folder.cpu("reduce-max empty.npy --axes 0"),
+        "[[-inf -inf -inf]]\n"
+    );
+    assert_eq!(
+        folder.cpu("reduce-max empty.npy --axes 1"),
+        "[] shape=[0, 1]\n"
+    );
+}
+
+#[test]
+fn elementwise_operators_broadcast_all_their_inputs() {
+    let folder = Folder::new();
+    folder.write("a.npy", &floats("(2, 1)", &[1.0, 4.0]));
+    folder.write("b.npy", &floats("(3,)", &[2.0, 3.0, 5.0]));
+    folder.write("c.npy", &floats("()", &[2.5]));
+    let min = "[[1.0 1.0 1.0]\n [2.0 2.5 2.5]]\n";
+    assert_eq!(folder.cpu("min a.npy b.npy c.npy"), min);
+    let max = "[[2.5 3.0 5.0]\n [4.0 4.0 5.0]]\n";
+    assert_eq!(folder.cpu("max a.npy b.npy c.npy"), max);
+}
+
+#[test]
+fn indices_have_the_type_that_was_asked_for() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
+    for (options, descr, bytes) in [
+        ("", "<i8", &1i64.to_le_bytes()[..]),
+        (" --index-type int64", "<i8", &1i64.to_le_bytes()),
+        (" --index-type int32", "<i4", &1i32.to_le_bytes()),
+        (" --index-type uint32", "<u4", &1u32.to_le_bytes()),
+    ] {
+        folder.cpu(&format!(
+            "argmin in.npy -o out.npy --values values.npy{options}"
+        ));
+        let (header, data) = parts(&folder.read("out.npy"));
+        assert!(header.contains(&format!("'descr': '{descr}'")), "{header}");
+        assert_eq!(data, bytes);
+        assert_eq!(parts(&folder.read("values.npy")).1, 1f32.to_le_bytes());
+    }
+}
+
+#[test]
+fn stderr_holds_the_report_and_nothing_when_quiet() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
+    let output = folder.run("argmin in.npy --device cpu");
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().next(), Some("device: cpu reference"));
+    assert!(stderr.contains("\ntime: "), "{stderr}");
+    let output = folder.run("argmin in.npy --device cpu --quiet -o out.npy");
+    assert_eq!(
+        (text(&output.stdout), text(&output.stderr)),
+        Default::default()
+    );
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn malformed_files_are_refused_by_name() {
+    let folder = Folder::new();
+    let huge = "(4294967296, 4294967296)";
+    let claim = [&b"\x93NUMPY\x02\x00"[..], &u32::MAX.to_le_bytes()].concat();
+    let nested = format!("{}{}", "[".repeat(50), "]".repeat(50));
+    for (why, file) in [
+        ("truncated", npy("'<f4'", false, "(2,)", &[0; 7])),
+        ("longer", npy("'<f4'", false, "(2,)", &[0; 9])),
+        (
+            "truncated",
+            npy("'<f4'", false, "(1099511627776,)", &[0; 64]),
+        ),
+        ("impossible", npy("'<f4'", false, huge, &[])),
+        ("header", npy("'<f4'", false, "(-2,)", &[])),
+        ("header", npy("'<f4'", false, &nested, &[])),
+        ("header", npy("'f", false, "(2,)", &[])),
+        ("header", npy("'<f4'", false, "(2,)", &[])[..60].to_vec()),
+        ("4294967295", claim),
+        ("structured", npy("[('a', '<f4')]", false, "(2,)", &[0; 8])),
+        ("<c8", npy("'<c8'", false, "(1,)", &[0; 8])),
+        ("|O", npy("'|O'", false, "(1,)", &[0; 8])),
+        ("--dtype bfloat16", npy("'<V2'", false, "(1,)", &[0; 2])),
+        ("not an .npy", b"PK\x03\x04 an archive, perhaps".to_vec()),
+        ("not an .npy", Vec::new()),
+    ] {
+        folder.write("in.npy", &file);
+        let error = folder.refused("min in.npy --device cpu");
+        assert!(error.starts_with("error: in.npy: "), "{error}");
+        assert!(error.contains(why), "{why}: {error}");
+    }
+    assert!(folder.refused("min none.npy").contains("none.npy"));
+    fs::create_dir(folder.path("sub")).unwrap();
+    assert!(folder.refused("min sub").contains("sub: is a folder"));
+}

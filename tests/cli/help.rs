@@ -1,0 +1,91 @@
+//! What the tool says of itself: help, examples, completions, manual, colours.
+
+use super::onnx::case;
+use super::{Folder, adapters, floats, text};
+
+/// The commands' names, as the help lists them.
+fn commands(folder: &Folder) -> Vec<String> {
+    let help = folder.cpu("--help");
+    let list = help.split("Commands:").nth(1).unwrap();
+    let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
+    let name = |line: &str| line.split_whitespace().next().unwrap().to_string();
+    // A long description goes on in a line that begins farther right.
+    let own = lines.filter(|line| !line.starts_with("   "));
+    own.map(name).filter(|name| name != "help").collect()
+}
+
+#[test]
+fn the_example_of_every_command_runs() {
+    let folder = Folder::new();
+    let scores = floats("(2, 3)", &[1.0, 9.0, 3.0, 7.0, 5.0, 8.0]);
+    folder.write("scores.npy", &scores);
+    folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
+    case(&folder, "cases/argmin", "ArgMin", 1);
+    let commands = commands(&folder);
+    assert_eq!(commands.len(), 14, "{commands:?}");
+    for command in commands {
+        let help = folder.cpu(&format!("{command} --help"));
+        let example = help.split("Example:\n  wgreduce ").nth(1).expect(&command);
+        let example = example.trim_end();
+        assert!(example.starts_with(&command), "{example}");
+        let output = folder.run(example);
+        let stderr = text(&output.stderr);
+        // Nothing to measure with, or to compare: said in so many words.
+        let needs_adapter = ["bench", "max"].contains(&command.as_str());
+        let expected = match needs_adapter && adapters(&folder).is_empty() {
+            true => 2,
+            false => 0,
+        };
+        assert_eq!(output.status.code(), Some(expected), "{example}: {stderr}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_no_color_turns_them_off() {
+    let folder = Folder::new();
+    let escapes = |line: &str, variables: &[(&str, &str)]| {
+        let mut command = folder.command(line);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        let output = command.envs(variables.iter().copied()).output().unwrap();
+        let both = [output.stdout, output.stderr].concat();
+        both.contains(&0x1b)
+    };
+    for line in ["--help", "argmin none.npy", "argmin --unheard"] {
+        assert!(!escapes(line, &[]), "{line}: in a pipe");
+        // As on a terminal.
+        let forced = ("CLICOLOR_FORCE", "1");
+        assert!(escapes(line, &[forced]), "{line}");
+        assert!(!escapes(line, &[forced, ("NO_COLOR", "1")]), "{line}");
+    }
+}
+
+#[test]
+fn shells_and_man_are_told_of_every_command() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = folder.cpu(&format!("completions {shell}"));
+        assert!(script.contains("reduce-min") && script.contains("index-type"));
+    }
+    assert!(folder.cpu("man").contains(".TH wgreduce 1"));
+    for command in commands(&folder) {
+        let page = folder.cpu(&format!("man {command}"));
+        assert!(
+            page.contains(&format!(".TH wgreduce-{command} 1")),
+            "{page}"
+        );
+    }
+    let refused = folder.refused("man unheard");
+    assert!(refused.contains("unheard") && refused.contains("reduce-min"));
+}
+
+#[test]
+fn help_and_version_succeed() {
+    let folder = Folder::new();
+    for line in ["--help", "argmin --help", "--version", "help plan"] {
+        let output = folder.run(line);
+        assert_eq!(output.status.code(), Some(0), "{line}");
+        assert!(text(&output.stdout).contains("wgreduce"), "{line}");
+    }
+}

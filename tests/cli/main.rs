@@ -1,0 +1,138 @@
+//! The command-line tool as its users see it: files, streams and exit codes.
+//!
+//! Keeps a folder to run the tool in, and .npy files without the code under test.
+
+mod devices;
+mod formats;
+mod help;
+mod interrupts;
+mod onnx;
+mod outputs;
+mod plans;
+mod requests;
+mod streams;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder to work in, gone at the end.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let name = |e: std::io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// The tool in this folder, its arguments divided by spaces.
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
+        command.current_dir(self.0.path()).args(line.split(' '));
+        command.env_remove("RUST_LOG").stdin(Stdio::null());
+        // As on a machine without a screen, where drivers like to complain on stderr.
+        command.env_remove("XDG_RUNTIME_DIR");
+        command
+    }
+
+    fn run(&self, line: &str) -> Output {
+        self.command(line).output().unwrap()
+    }
+
+    /// Runs on the CPU reference and expects success; what was printed.
+    fn cpu(&self, line: &str) -> String {
+        let output = self.run(&format!("{line} --device cpu"));
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{line}: {}",
+            text(&output.stderr)
+        );
+        text(&output.stdout)
+    }
+
+    /// Runs and expects exit code 2, nothing on stdout and an error first; that line.
+    fn refused(&self, line: &str) -> String {
+        let output = self.run(line);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));
+        let first = stderr.lines().next().unwrap_or_default();
+        assert!(first.starts_with("error: "), "{line}: {stderr}");
+        first.to_string()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// An .npy file, written without the code under test.
+fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let fortran = if fortran { "True" } else { "False" };
+    let dict = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+    let dict = format!("{dict:<117}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((dict.len() as u16).to_le_bytes());
+    file.extend(dict.as_bytes());
+    file.extend(data);
+    file
+}
+
+fn floats(shape: &str, values: &[f32]) -> Vec<u8> {
+    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    npy("'<f4'", false, shape, &data)
+}
+
+/// Header text and data of an .npy file, read without the code under test.
+fn parts(file: &[u8]) -> (String, Vec<u8>) {
+    assert_eq!(&file[..8], b"\x93NUMPY\x01\x00");
+    let (header, data) = file[10..].split_at(usize::from(u16::from_le_bytes([file[8], file[9]])));
+    (text(header), data.to_vec())
+}
+
+/// The indices in `devices`, or none where no adapter is.
+fn adapters(folder: &Folder) -> Vec<String> {
+    let list = folder.run("devices --json");
+    assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    let list = list.as_array().unwrap();
+    let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
+    assert!(!required || !list.is_empty(), "an adapter is required");
+    list.iter().map(|a| a["index"].to_string()).collect()
+}
+
+/// The tool in a shell that says something before: `ulimit -f 1; exec "$0" "$@"`.
+#[cfg(unix)]
+fn after(folder: &Folder, said: &str, line: &str) -> Command {
+    let tool = folder.command(line);
+    let mut command = Command::new("sh");
+    command.current_dir(folder.0.path());
+    command.args(["-c", &format!("{said}; exec \"$0\" \"$@\"")]);
+    command.arg(tool.get_program()).args(tool.get_args());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}

@@ -1,0 +1,46 @@
+//! `wgreduce plan`: drawn for people, written for programs, made without an adapter.
+
+use super::{Folder, text};
+
+#[test]
+fn a_plan_draws_who_reads_what() {
+    let folder = Folder::new();
+    let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1";
+    let plan = folder.cpu(line);
+    for words in [
+        "canonical: 4 kept, 16777216 reduced",
+        "tuned as integrated: workgroup ",
+        "[input 0]\n    |  pass 0: rows",
+        "[records: ",
+        "finish",
+        "    v\n  [output 0]\n",
+        "how they walk",
+    ] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    let fused = folder.cpu("plan argmax --shape 9,9 --dtype int8 --values");
+    assert!(fused.contains("[output 1]"), "{fused}");
+    let sum = folder.cpu("plan min --shape 9 --shape 1 --dtype int8");
+    assert!(sum.contains("[input 0] [input 1]"), "{sum}");
+    for text in [plan, fused, sum] {
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    }
+}
+
+#[test]
+fn plans_are_made_without_an_adapter() {
+    let folder = Folder::new();
+    let line = "plan argmin --shape 64,512,512 --dtype float32 --axis -1 --device cpu";
+    let plan = folder.run(line);
+    assert_eq!(plan.status.code(), Some(0), "{}", text(&plan.stderr));
+    assert!(text(&plan.stdout).contains("ArgMin float32 [64, 512, 512] axes [2]"));
+
+    let json = folder.run(&format!("{line} --json"));
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["outputs"][0]["shape"], serde_json::json!([64, 512, 1]));
+    assert!(!json["passes"].as_array().unwrap().is_empty());
+    assert!(
+        json["bytes_moved"].as_u64().unwrap() >= 64 * 512 * 512 * 4,
+        "{json}"
+    );
+}

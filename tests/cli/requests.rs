@@ -1,0 +1,103 @@
+//! Requests that cannot be met: each is refused in a line that names what is wrong.
+
+use super::{Folder, adapters, floats, npy};
+
+#[test]
+fn wrong_requests_name_what_is_wrong_with_them() {
+    let folder = Folder::new();
+    folder.write("f.npy", &floats("(2, 3)", &[0.0; 6]));
+    folder.write("four.npy", &floats("(4,)", &[0.0; 4]));
+    folder.write("i.npy", &npy("'<i4'", false, "(2, 3)", &[0; 24]));
+    folder.write("empty.npy", &floats("(2, 0)", &[]));
+    for (line, named) in [
+        ("argmin f.npy --axis 5", "f.npy: axis 5"),
+        ("argmin f.npy --axis -3", "axis -3"),
+        ("argmin f.npy --axis one", "'one'"),
+        ("argmin empty.npy --axis -1", "axis -1"),
+        ("reduce-min f.npy --axes 0,-2", "axis -2"),
+        ("reduce-min f.npy --axes 0,x", "'x'"),
+        ("reduce-min f.npy --keepdims maybe", "'maybe'"),
+        ("argmin f.npy --index-type int8", "'int8'"),
+        ("argmin f.npy --nan sometimes", "'sometimes'"),
+        ("argmin f.npy --dtype float99", "'float99'"),
+        (
+            "argmin f.npy --dtype float64",
+            "f.npy: holds float32, not float64",
+        ),
+        ("argmin f.npy --dtype bfloat16", "not bfloat16"),
+        ("argmin f.npy --axes 0", "'--axes'"),
+        ("argmin f.npy --check --device cpu", "--check"),
+        ("argmin f.npy --device 999", "999"),
+        (
+            "argmin f.npy --device 999999999999999999999",
+            "--device 999999999999999999999: no adapter of so large a number;",
+        ),
+        ("argmin f.npy --device NoSuchDevice", "NoSuchDevice"),
+        ("min f.npy four.npy", "four.npy: input 1 of shape [4]"),
+        (
+            "min f.npy i.npy",
+            "i.npy: holds int32, but f.npy holds float32",
+        ),
+        ("min f.npy --frobnicate", "--frobnicate"),
+        ("argmin f.npy -o out.npy --values out.npy", "out.npy"),
+        ("argmin f.npy -o ./out.npy --values out.npy", "out.npy"),
+        (
+            "min f.npy -o none/out.npy",
+            "none/out.npy: cannot be written",
+        ),
+        (
+            "min f.npy -o f.npy/out.npy",
+            "f.npy/out.npy: cannot be written",
+        ),
+        ("min f.npy -o .", ".: cannot be written"),
+        ("plan argmin --shape 2,3", "--dtype"),
+        ("plan argmin --shape 2,3 --dtype int8 --axis 2", "axis 2"),
+        ("plan argmin --shape 2,3 --dtype int8 --axes 0", "--axes"),
+        ("plan argmin --shape 2,-3 --dtype int8", "'-3'"),
+        ("plan sum --shape 2,3 --dtype int8", "'sum'"),
+        ("frobnicate f.npy", "'frobnicate'"),
+        ("--quiet", "subcommand"),
+    ] {
+        // Where a device is not the point, none is opened.
+        let line = match line.contains("--device") {
+            true => line.to_string(),
+            false => format!("--device cpu {line}"),
+        };
+        let error = folder.refused(&line);
+        assert!(error.contains(named), "{line}: {error}");
+    }
+    assert_eq!(folder.names(), ["empty.npy", "f.npy", "four.npy", "i.npy"]);
+}
+
+#[test]
+fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
+    let folder = Folder::new();
+    folder.write(
+        "a.npy",
+        &npy("'|u1'", false, "(16777216, 1)", &[0; 1 << 24]),
+    );
+    folder.write(
+        "b.npy",
+        &npy("'|u1'", false, "(1, 16777216)", &[0; 1 << 24]),
+    );
+    assert!(
+        folder
+            .refused("min a.npy b.npy --device cpu")
+            .contains("memory")
+    );
+}
+
+#[test]
+fn a_device_that_is_not_there_is_never_another_one() {
+    let folder = Folder::new();
+    let adapters = adapters(&folder);
+    // A backend that this platform cannot have, and a name that nobody has.
+    let backend = if cfg!(windows) { "metal" } else { "dx12" };
+    for device in [backend, "unheard", "4711"] {
+        let line = format!("plan argmin --shape 3 --dtype int8 --device {device}");
+        let refused = folder.refused(&line);
+        assert!(refused.contains(device), "{refused}");
+        // Those that exist are named.
+        assert_eq!(refused.contains("there are: none"), adapters.is_empty());
+    }
+}

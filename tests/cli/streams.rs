@@ -1,0 +1,165 @@
+//! Standard input and output, and files that are read piece by piece.
+
+use super::{Folder, adapters, floats, npy, parts, text};
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+/// An .npy file of 400 x 500 floats with ties in every row and column.
+fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
+    let value = |i: u32| (i.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 25) as f32 - 64.0;
+    let bytes = |i| match big_endian {
+        true => value(i).to_be_bytes(),
+        false => value(i).to_le_bytes(),
+    };
+    let data: Vec<u8> = (0..200_000).flat_map(bytes).collect();
+    let descr = if big_endian { "'>f4'" } else { "'<f4'" };
+    npy(descr, fortran, "(400, 500)", &data)
+}
+
+/// What is left by a run of a line: the result, the values beside it, and what was said.
+fn written(folder: &Folder, line: &str) -> (Vec<u8>, Option<Vec<u8>>, String) {
+    let output = folder.run(&format!("{line} -o out.npy"));
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+    let values = line.contains("values").then(|| folder.read("values.npy"));
+    (folder.read("out.npy"), values, stderr)
+}
+
+const SMALL: &str = "--memory 1";
+const WHOLE: &str = "--memory 100";
+
+/// That a line gives the same piece by piece and at once, as files and as text.
+fn same_by_pieces(folder: &Folder, line: &str, device: &str) {
+    let (expected, values, said) = written(folder, &format!("{line} {WHOLE} {device}"));
+    assert!(!said.contains("piece by piece"), "{said}");
+    let (ours, our_values, said) = written(folder, &format!("{line} {SMALL} {device}"));
+    assert!(said.contains("piece by piece"), "{said}");
+    assert_eq!(in_c_order(&ours), in_c_order(&expected), "{line} {device}");
+    let in_order = |values: Option<Vec<u8>>| values.map(|v| in_c_order(&v));
+    assert_eq!(in_order(our_values), in_order(values), "{line} {device}");
+    // What is elementwise is too large to print.
+    if !line.starts_with('m') {
+        let print = |memory| folder.run(&format!("{line} {memory} --quiet {device}"));
+        assert_eq!(print(SMALL).stdout, print(WHOLE).stdout, "{line}");
+    }
+}
+
+/// On the CPU and on every adapter, what is read piece by piece gives what is read at once.
+#[test]
+fn files_larger_than_memory_are_read_piece_by_piece() {
+    let folder = Folder::new();
+    let devices = adapters(&folder).into_iter();
+    let devices = devices.map(|i| format!("--device {i}"));
+    let devices: Vec<String> = devices.chain(["--device cpu".into()]).collect();
+    let lines = [
+        "argmin a.npy --axis 0",
+        "argmax a.npy --axis 1 --select-last-index --index-type int32 --keepdims false",
+        "argmax a.npy --axis -2 --values values.npy",
+        "reduce-min a.npy --axes 0",
+        "reduce-max a.npy",
+        "argmax-abs a.npy --axis 1",
+        "reduce-max-abs a.npy --axes 0",
+        "min a.npy b.npy",
+        "max b.npy a.npy",
+    ];
+    for (fortran, big_endian) in [(false, false), (true, false), (false, true), (true, true)] {
+        folder.write("a.npy", &many(fortran, big_endian, 1));
+        folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
+        for (line, device) in lines.into_iter().zip(devices.iter().cycle()) {
+            same_by_pieces(&folder, line, device);
+        }
+    }
+    for device in &devices[..devices.len() - 1] {
+        let line = format!("argmin a.npy --axis 1 {SMALL} --check {device}");
+        let output = folder.run(&line);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("check: equal"));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_piece_by_piece_is_refused_with_the_way_out() {
+    let folder = Folder::new();
+    folder.write("a.npy", &many(true, true, 1));
+    folder.write("c.npy", &many(false, false, 1));
+    let mixed = folder.refused(&format!("min a.npy c.npy {SMALL} --device cpu"));
+    let words = "a.npy: is in Fortran order and c.npy is not";
+    assert!(mixed.contains(words), "{mixed}");
+    let printed = folder.refused(&format!("min c.npy c.npy {SMALL} --device cpu"));
+    assert!(printed.contains("name a file with -o"), "{printed}");
+}
+
+/// Data of an .npy file of two dimensions of 4-byte or 8-byte elements, and its header but for
+/// the order.
+fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
+    let (header, data) = parts(file);
+    let size = if header.contains("f4") || header.contains("i4") {
+        4
+    } else {
+        8
+    };
+    let rows = data.len() / size / columns(&header);
+    let plain = header.replace("True", "False");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if header.contains("False") {
+        return (plain, data);
+    }
+    let at = |i: usize| i % columns(&header) * rows + i / columns(&header);
+    let elements = (0..data.len() / size).flat_map(|i| &data[at(i) * size..][..size]);
+    let elements = elements.copied().collect();
+    (plain, elements)
+}
+
+/// Elements along the last dimension that the header names.
+fn columns(header: &str) -> usize {
+    let shape = header.split(['(', ')']).nth(1).unwrap();
+    let mut dims = shape.split(',').filter_map(|d| d.trim().parse().ok());
+    dims.next_back().unwrap_or(1)
+}
+
+#[test]
+fn standard_input_is_read_and_checked_like_a_file() {
+    let folder = Folder::new();
+    let whole = floats("(3,)", &[3.0, 1.0, 2.0]);
+    for (length, code, printed) in [(whole.len(), 0, "[1]\n"), (whole.len() - 1, 2, "")] {
+        let mut command = folder.command("argmin - --device cpu");
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(&whole[..length])
+            .unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        assert_eq!(text(&output.stdout), printed);
+    }
+}
+
+#[test]
+fn a_reader_that_closes_the_pipe_is_no_failure() {
+    let folder = Folder::new();
+    let mut command = folder.command("argmin - --device cpu --quiet");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // The reader is gone before the input comes, and so before the result.
+    drop(child.stdout.take());
+    let input = floats("(3,)", &[3.0, 1.0, 2.0]);
+    child.stdin.take().unwrap().write_all(&input).unwrap();
+    let mut stderr = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
+    assert_eq!(stderr, "");
+}

@@ -1,0 +1,120 @@
+//! Min and Max of broadcast inputs, and of views of them.
+//!
+//! Every way that inputs may lie under an output; reductions are not looked at.
+
+use super::common::tensor;
+use super::views::{Viewed, materialised};
+use super::{data_for, same, slices, tiny};
+use libtest_mimic::Failed;
+use wgreduce::{Caps, DType, NanPolicy, Problem, Reducer};
+
+pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
+    let cases: &[&[&[u64]]] = &[
+        &[&[7], &[7]],
+        &[&[16], &[16]],
+        &[&[1000], &[1000], &[1000]],
+        &[&[33, 64], &[64]],
+        &[&[33, 64], &[33, 1]],
+        &[&[33, 64], &[1], &[]],
+        &[&[33, 63], &[63]],
+        &[&[3, 1, 5], &[4, 1]],
+        &[&[2, 3, 4, 16], &[1, 3, 1, 16], &[4, 1], &[2, 1, 1, 1]],
+        &[&[5, 1, 7, 1, 3], &[1, 6, 1, 2, 1]],
+        &[&[1], &[1]],
+        &[&[], &[]],
+        &[&[0, 3], &[1, 3]],
+        &[
+            &[2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2],
+            &[1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
+        ],
+    ];
+    for dtype in DType::ALL {
+        for shapes in cases {
+            let inputs = data_for(&Problem::min(dtype, shapes)?);
+            let inputs = slices(&inputs);
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                for offset in [0, dtype.size(), 48] {
+                    let min = Problem::min(dtype, shapes)?.nan(nan);
+                    same(reducer, &min, &inputs, offset)?;
+                    let max = Problem::max(dtype, shapes)?.nan(nan);
+                    same(reducer, &max, &inputs, offset)?;
+                }
+            }
+        }
+        many_inputs(reducer, dtype)?;
+    }
+    Ok(())
+}
+
+/// More inputs than one dispatch binds.
+fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
+    let shapes = (0..11).map(|i| [[40, 16], [1, 16], [40, 1]][i % 3]);
+    let problem = Problem::max(dtype, &shapes.collect::<Vec<_>>())?;
+    let inputs = data_for(&problem);
+    let caps = Caps {
+        storage_buffers: 4,
+        ..reducer.caps().clone()
+    };
+    for reducer in [reducer, &reducer.with_caps(caps)] {
+        same(reducer, &problem, &slices(&inputs), 0)?;
+    }
+    Ok(())
+}
+
+/// Inputs that are views: by whole vec4 where all lies in them, and every other way.
+pub const TOGETHER: &[&[Viewed]] = &[
+    &[
+        (&[6, 32], &[48, 1], 16, 400),
+        (&[6, 32], &[32, 1], 0, 192),
+        (&[32], &[0], 5, 6),
+    ],
+    &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
+    &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
+    &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
+    &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
+    &[
+        (&[300], &[1], 16, 330),
+        (&[300], &[1], 1, 301),
+        (&[1], &[5], 3, 4),
+    ],
+    &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
+    &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
+];
+
+/// Min and Max of views and their data, of which the reference gives what it gives on copies.
+pub fn together(dtype: DType, views: &[Viewed]) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
+    let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+    let data: Vec<Vec<u8>> = data.collect();
+    let copies = views.iter().zip(&data);
+    let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+    let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
+    let viewed = |plain: Problem| -> Result<Problem, Failed> {
+        let mut problem = plain.clone();
+        for (i, view) in views.iter().enumerate() {
+            problem = problem.strided(i, view.1, view.2)?;
+        }
+        let expected = wgreduce::reference::evaluate(&plain, &slices(&copies))?;
+        let viewed = wgreduce::reference::evaluate(&problem, &slices(&data))?;
+        assert_eq!(viewed, expected, "{problem}");
+        Ok(problem)
+    };
+    let [min, max] = [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?];
+    Ok(([viewed(min)?, viewed(max)?], data))
+}
+
+/// Min and Max of views.
+pub fn of_views(reducer: &Reducer) -> Result<(), Failed> {
+    let tiny = tiny(reducer);
+    for views in TOGETHER {
+        for dtype in DType::ALL {
+            let (problems, data) = together(dtype, views)?;
+            for problem in problems {
+                for offset in [0, dtype.size()] {
+                    same(reducer, &problem, &slices(&data), offset)?;
+                }
+                same(&tiny, &problem, &slices(&data), 0)?;
+            }
+        }
+    }
+    Ok(())
+}

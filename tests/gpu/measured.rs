@@ -1,0 +1,34 @@
+//! What `bench` measures, right before it is fast.
+
+#[path = "../../benches/catalogue.rs"]
+mod catalogue;
+
+use super::{same, slices};
+use catalogue::{Case, catalogue};
+use libtest_mimic::Failed;
+use wgreduce::{Plan, Reducer};
+
+/// What `bench` measures: planned as it is, run where every long dimension is cut.
+pub fn measured(reducer: &Reducer) -> Result<(), Failed> {
+    for case in catalogue() {
+        Plan::new(&case.problem()?, reducer.caps()).map_err(|e| format!("{case}: {e}"))?;
+        let case = shrunk(case);
+        let inputs = case.inputs();
+        same(reducer, &case.problem()?, &slices(&inputs), 0)?;
+    }
+    Ok(())
+}
+
+/// The case with its longest dimension halved, in all inputs, until it has at most 1 MiB.
+fn shrunk(mut case: Case) -> Case {
+    while case.shapes[0].iter().product::<u64>() * case.dtype.size() > 1 << 20 {
+        let longest = case.shapes[0].iter().max().copied();
+        for size in case.shapes.iter_mut().flatten() {
+            if Some(*size) == longest {
+                // What is odd stays odd.
+                *size = (*size / 2) | (*size % 2);
+            }
+        }
+    }
+    case
+}

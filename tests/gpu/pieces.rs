@@ -1,0 +1,399 @@
+//! Tensors in pieces: in several buffers, as parts that are merged, as streams.
+
+use super::common::{Bits, buffer, cuts, differs_in_pieces, part, tensor};
+use super::elementwise::{TOGETHER, together};
+use super::views::{VIEWS, view_problems, viewed};
+use super::{data_for, slices, variants};
+use libtest_mimic::Failed;
+use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
+use wgreduce::{
+    Buffers, Cuts, DType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer, Reduction,
+};
+
+/// Inputs and outputs in buffers that end anywhere, of any operator and type.
+pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(3);
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        for (i, problem) in problems_to_cut(dtype, t)?.into_iter().enumerate() {
+            let inputs = data_for(&problem);
+            in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
+        }
+        views_to_cut(reducer, dtype, t, &mut bits)?;
+    }
+    Ok(())
+}
+
+/// Checks a problem on tensors that are cut by chance, and from the host.
+fn in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    turn: usize,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    // Every third with whole vec4 only, which take other kernels.
+    let (vecs, offset) = match turn % 3 {
+        0 => (16, 48),
+        _ => (1, 8 * (turn as u64 % 5)),
+    };
+    let size = problem.dtype().size();
+    let read = (0..inputs.len()).map(|i| problem.input_bytes(i) / size);
+    let outputs = problem.outputs().into_iter();
+    let written = outputs.map(|o| o.shape.iter().product());
+    let cuts = Cuts {
+        inputs: read.map(|n| cut(n, vecs, bits)).collect(),
+        outputs: written.map(|n| cut(n, vecs, bits)).collect(),
+    };
+    let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
+    let reducer = [reducer, &small][turn % 2];
+    if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
+        return Err(e.into());
+    }
+    // From the host, with buffers no larger than this.
+    let mut caps = reducer.caps().clone();
+    caps.buffer_bytes = 272;
+    let reduction = reducer.with_caps(caps).prepare(problem)?;
+    let outputs = reduction.run_bytes_blocking(inputs);
+    let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
+    wgreduce::reference::verify(problem, inputs, &outputs)
+        .map_err(|e| format!("{problem} from the host: {e}").into())
+}
+
+/// Views of one input and of several; every type takes some ways to reduce them, and all together
+/// take them all.
+fn views_to_cut(
+    reducer: &Reducer,
+    dtype: DType,
+    turn: usize,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    for (v, view) in VIEWS.iter().filter(|view| view.3 <= 900).enumerate() {
+        let data = tensor(dtype, [1, view.3, 1], view.2);
+        let mut problems = view_problems(dtype, view.0)?;
+        let axes = 0..view.0.len() as i64;
+        problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
+        for (i, plain) in problems.iter().enumerate().skip(turn % 5).step_by(5) {
+            let problem = viewed(plain, view, &data)?;
+            in_pieces(reducer, &problem, &[&data], i + v, bits)?;
+        }
+    }
+    for views in TOGETHER {
+        let (problems, data) = together(dtype, views)?;
+        in_pieces(reducer, &problems[turn % 2], &slices(&data), turn, bits)?;
+    }
+    Ok(())
+}
+
+/// Problems of every kind, of two shapes that the turn picks.
+fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemError> {
+    let mut problems = Vec::new();
+    let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
+    for shape in [shapes[turn % 2], shapes[2 + turn / 2 % 2]] {
+        problems.extend(variants(dtype, &shape, 1)?);
+        let fused = Problem::arg_max(dtype, &shape, 1)?;
+        problems.push(
+            fused
+                .select_last_index(turn.is_multiple_of(2))?
+                .with_values(true)?,
+        );
+        problems.push(Problem::extremes(dtype, &shape, 1)?);
+    }
+    problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
+    problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
+    problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
+    problems.push(Problem::max(dtype, &[&[500u64][..]])?);
+    let wide: &[u64] = &[24, 32];
+    for with in [&[24, 32][..], &[32], &[24, 1], &[]] {
+        problems.push(Problem::min(dtype, &[wide, with, wide])?);
+    }
+    Ok(problems)
+}
+
+/// Up to four cuts of a tensor by chance, each a multiple of that many elements.
+fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
+    let mut cuts = cuts(n.max(1), 1 + bits.next() % 4, bits);
+    cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
+    cuts.dedup();
+    cuts.retain(|&c| c > 0 && c < n);
+    cuts
+}
+
+/// A tensor of 2^32 + 3 elements in many pieces, all but three of them the same small buffer:
+/// extremes and ties at both ends, so that only an index of 64 bits tells them apart.
+pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
+    let n = (1u64 << 32) + 3;
+    // As large as bindings and the driver allow, and some elements at either end.
+    let piece = reducer.caps().binding_bytes.min(1 << 27) - 1024;
+    let end = 64;
+    // Least at 2 and n - 1, greatest at 1 and n - 2.
+    let rest = (n - end) % piece;
+    let first = bytes_of(reducer, end, &[(1, 200), (2, 7)]);
+    let same = bytes_of(reducer, piece, &[]);
+    let last = bytes_of(
+        reducer,
+        rest.next_multiple_of(4),
+        &[(rest - 2, 200), (rest - 1, 7)],
+    );
+    let mut slices = vec![first.slice(..)];
+    slices.extend((0..(n - end) / piece).map(|_| same.slice(..)));
+    slices.push(last.slice(..rest));
+    for (least, last, winner, value) in [
+        (true, false, 2, 7),
+        (false, false, 1, 200),
+        (true, true, n - 1, 7),
+        (false, true, n - 2, 200),
+    ] {
+        let problem = match least {
+            true => Problem::arg_min(DType::U8, &[n], 0)?,
+            false => Problem::arg_max(DType::U8, &[n], 0)?,
+        };
+        let problem = problem.select_last_index(last)?.with_values(true)?;
+        let result = winner_of(reducer, &reducer.prepare(&problem)?, &slices)?;
+        if result != (winner, value) {
+            return Err(format!("{problem}: {result:?}, not {winner} and {value}").into());
+        }
+    }
+    Ok(())
+}
+
+/// A buffer of bytes of 100 but for those at some places.
+fn bytes_of(reducer: &Reducer, size: u64, changed: &[(u64, u8)]) -> Buffer {
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let buffer = buffer(reducer, size, usage);
+    let mut bytes = vec![100; size as usize];
+    for &(at, byte) in changed {
+        bytes[at as usize] = byte;
+    }
+    for (chunk, at) in bytes.chunks(1 << 24).zip((0..).step_by(1 << 24)) {
+        reducer.queue().write_buffer(&buffer, at, chunk);
+    }
+    buffer
+}
+
+/// The index and the value of a reduction of one output.
+fn winner_of(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    slices: &[BufferSlice<'_>],
+) -> Result<(u64, u8), Failed> {
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+    let [index, value] = [usage; 2].map(|usage| buffer(reducer, 16, usage));
+    let back = buffer(reducer, 16, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+    let bound = reduction.bind(Buffers {
+        inputs: &[slices.into()],
+        outputs: &[index.slice(..).into(), value.slice(..).into()],
+        scratch: None,
+    })?;
+    let (device, queue) = (reducer.device(), reducer.queue());
+    for part in 0..bound.parts() {
+        let mut encoder = device.create_command_encoder(&Default::default());
+        bound.encode_part(part, &mut encoder);
+        queue.submit([encoder.finish()]);
+    }
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(&index, 0, &back, 0, 8);
+    encoder.copy_buffer_to_buffer(&value, 0, &back, 8, 8);
+    encoder.map_buffer_on_submit(&back, MapMode::Read, .., |r| r.expect("mapped"));
+    queue.submit([encoder.finish()]);
+    device.poll(PollType::wait_indefinitely())?;
+    let bytes = back.slice(..).get_mapped_range()?;
+    Ok((bytemuck::pod_read_unaligned(&bytes[..8]), bytes[8]))
+}
+
+/// Parts cut by chance, reduced by the device or by the reference and merged in any order.
+pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(7);
+    let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
+            let input = tensor(dtype, shape, 23);
+            let mut wholes = variants(dtype, &shape, 1)?;
+            for i in 0..4 {
+                wholes.push(wholes[i].clone().with_values(true)?);
+            }
+            for (i, whole) in wholes.iter().enumerate() {
+                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i % 2];
+                let whole = whole.clone().nan(nan);
+                shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
+                    let why = e.message().unwrap_or_default();
+                    format!("{whole}: {why}")
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn shard(
+    reducer: &Reducer,
+    whole: &Problem,
+    shape: [u64; 3],
+    input: &[u8],
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    let dtype = whole.dtype();
+    let mut all: Option<Partial> = None;
+    let cuts = cuts(shape[1], 4, bits);
+    let mut ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
+    while !ranges.is_empty() {
+        let range = ranges.swap_remove(bits.next() as usize % ranges.len());
+        let data = part(dtype, shape, range.clone(), input);
+        let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
+        let memory = [20_000, 1 << 30][bits.next() as usize % 2];
+        let ours = reducer.shard(&problem, memory)?;
+        let ours = ours.run_bytes(range.start, &data)?;
+        let theirs = Partial::from_reference(&problem, range.start, &data)?;
+        if ours != theirs {
+            return Err(format!("elements {range:?} of dimension 1 differ").into());
+        }
+        let either = if bits.next() & 1 == 0 { ours } else { theirs };
+        match &mut all {
+            Some(all) => all.merge(&either)?,
+            None => all = Some(either),
+        }
+    }
+    let all = all.map(|all| all.finish()).transpose()?;
+    match all == Some(wgreduce::reference::evaluate(whole, &[input])?) {
+        true => Ok(()),
+        false => Err("the merged parts differ from the whole".into()),
+    }
+}
+
+/// The same problem over dimension 1 of another shape.
+fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> {
+    let (dtype, keepdims) = (problem.dtype(), problem.outputs()[0].shape.len() == 3);
+    let resized = match problem.op() {
+        Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
+        Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
+        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shape, 1),
+        Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
+        Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
+        _ => Problem::reduce_max_abs(dtype, &shape, &[1]),
+    }?;
+    let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
+    if !problem.op().is_index() {
+        return Ok(resized);
+    }
+    resized
+        .select_last_index(problem.selects_last_index())?
+        .with_values(problem.outputs().len() > 1)
+}
+
+/// Data that is read and written piece by piece, under bounds from the least to plenty.
+pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
+    let alignment = reducer.caps().offset_alignment;
+    for dtype in DType::ALL {
+        let mut problems = Vec::new();
+        for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
+            problems.extend(variants(dtype, &shape, 1)?);
+            problems.push(Problem::arg_max(dtype, &shape, 1)?.with_values(true)?);
+        }
+        let scattered = [12u64, 5, 9];
+        problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
+        problems.push(Problem::reduce_max(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &[40, 0], &[1])?);
+        problems.push(Problem::reduce_max_abs(dtype, &scattered, &[0, 2])?);
+        problems.push(Problem::max(dtype, &[&[900u64][..]])?);
+        problems.push(Problem::extremes(dtype, &[3, 200, 2], 1)?);
+        problems.push(Problem::extremes(dtype, &[70, 20], 1)?);
+        // Views: a transposed matrix, every third column from the last on, a repeated one.
+        problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7)?);
+        problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26)?);
+        problems.push(Problem::min(dtype, &[[8, 50], [8, 50]])?.strided(1, &[0, 1], 3)?);
+        let wide: &[u64] = &[30, 40];
+        for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
+            problems.push(Problem::min(dtype, &[wide, with, wide])?);
+        }
+        for (i, problem) in problems.into_iter().enumerate() {
+            let inputs = data_for(&problem);
+            let memory = [24 * (alignment + 16), 40_000, 1 << 30][i % 3];
+            streamed(reducer, &problem, &inputs, memory)
+                .map_err(|e| format!("{problem} in {memory} bytes: {e}"))?;
+        }
+    }
+    broken_streams(reducer)
+}
+
+/// What the caller's functions say ends the run, and the next one is as good as new.
+fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
+    use std::io::{Error as IoError, ErrorKind};
+    let input = tensor(DType::U8, [1, 50_000, 1], 1);
+    let problem = Problem::max(DType::U8, &[[50_000u64]])?;
+    let stream = reducer.stream(&problem, 30_000)?;
+    let fails = |failing: u64, at: u64| match at >= failing {
+        true => Err(IoError::new(ErrorKind::StorageFull, "no more")),
+        false => Ok(()),
+    };
+    let run = |source: u64, sink: u64| {
+        let read = |_, at: u64, into: &mut [u8]| {
+            into.copy_from_slice(&input[at as usize..][..into.len()]);
+            fails(source, at)
+        };
+        stream.run(read, |_, at, _| fails(sink, at))
+    };
+    for (source, sink, whose) in [(20_000, u64::MAX, "input 0"), (u64::MAX, 9_000, "output 0")] {
+        let error = run(source, sink)
+            .expect_err("a failing function")
+            .to_string();
+        assert!(
+            error.starts_with(whose) && error.ends_with("no more"),
+            "{error}"
+        );
+        run(u64::MAX, u64::MAX)?;
+    }
+    streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
+    let error = reducer
+        .stream(&problem, 100)
+        .expect_err("too little memory");
+    assert!(error.to_string().contains("memory of a stream"), "{error}");
+    // What lies between two steps must fit as well.
+    let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
+    let error = reducer
+        .stream(&scattered, 100_000)
+        .expect_err("too little memory");
+    assert!(
+        error.to_string().ends_with("the limit of 100000"),
+        "{error}"
+    );
+    Ok(())
+}
+
+pub fn streamed(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[Vec<u8>],
+    memory: u64,
+) -> Result<(), String> {
+    let data = slices(inputs);
+    let expected = wgreduce::reference::evaluate(problem, &data).map_err(|e| e.to_string())?;
+    let stream = reducer.stream(problem, memory).map_err(|e| e.to_string())?;
+    if stream.memory() > memory {
+        return Err(format!("takes {} bytes", stream.memory()));
+    }
+    // Twice: a stream can be run again.
+    for _ in 0..2 {
+        let mut outputs = vec![Vec::new(); expected.len()];
+        let mut read = 0;
+        let run = stream.run(
+            |input, at, into| {
+                read += into.len() as u64;
+                into.copy_from_slice(&data[input][at as usize..][..into.len()]);
+                Ok(())
+            },
+            |output, at, bytes| {
+                let output: &mut Vec<u8> = &mut outputs[output];
+                assert_eq!(output.len() as u64, at, "bytes come in order, each once");
+                output.extend_from_slice(bytes);
+                Ok(())
+            },
+        );
+        run.map_err(|e| e.to_string())?;
+        if outputs != expected {
+            return Err(format!("differs; plan {}", stream.plan()));
+        }
+        if read != stream.read_bytes() {
+            return Err(format!("{read} bytes read, not {}", stream.read_bytes()));
+        }
+    }
+    Ok(())
+}

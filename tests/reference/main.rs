@@ -1,0 +1,164 @@
+//! The oracle against the specification: what the ONNX reference implementation answered, then
+//! every rule of the operators by hand. Elements are written as bits throughout.
+//!
+//! Keeps the notable bits of every type and the shortest ways to ask the oracle.
+
+#[path = "../golden/mod.rs"]
+mod golden;
+mod magnitudes;
+mod nans;
+mod numpy;
+mod order;
+mod shapes;
+mod verify;
+
+use wgreduce::reference::evaluate;
+use wgreduce::{DType, NanPolicy, Op, Problem, ProblemError};
+
+type Made = Result<Problem, ProblemError>;
+
+/// A float type and its notable bits.
+struct Float {
+    dtype: DType,
+    sign: u64,
+    inf: u64,
+    one: u64,
+    /// The canonical NaN.
+    nan: u64,
+}
+
+static FLOATS: [Float; 4] = [
+    Float {
+        dtype: DType::BF16,
+        sign: 0x8000,
+        inf: 0x7f80,
+        one: 0x3f80,
+        nan: 0x7fc0,
+    },
+    Float {
+        dtype: DType::F16,
+        sign: 0x8000,
+        inf: 0x7c00,
+        one: 0x3c00,
+        nan: 0x7e00,
+    },
+    Float {
+        dtype: DType::F32,
+        sign: 0x8000_0000,
+        inf: 0x7f80_0000,
+        one: 0x3f80_0000,
+        nan: 0x7fc0_0000,
+    },
+    Float {
+        dtype: DType::F64,
+        sign: 1 << 63,
+        inf: 0x7ff0_0000_0000_0000,
+        one: 0x3ff0_0000_0000_0000,
+        nan: 0x7ff8_0000_0000_0000,
+    },
+];
+
+impl Float {
+    /// NaN of both signs, quiet and signalling, with and without payload.
+    fn nans(&self) -> [u64; 5] {
+        let Float { sign, inf, nan, .. } = *self;
+        [nan, sign | nan, nan | 5, inf | 1, sign | inf | 2]
+    }
+}
+
+const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
+const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
+
+/// The limits of a type, infinities for floats: what every other number lies between.
+fn limits(dtype: DType) -> (u64, u64) {
+    match dtype {
+        DType::BF16 => (0xff80, 0x7f80),
+        DType::F16 => (0xfc00, 0x7c00),
+        DType::F32 => (0xff80_0000, 0x7f80_0000),
+        DType::F64 => (0xfff0_0000_0000_0000, 0x7ff0_0000_0000_0000),
+        DType::I8 => (0x80, 0x7f),
+        DType::I16 => (0x8000, 0x7fff),
+        DType::I32 => (0x8000_0000, 0x7fff_ffff),
+        DType::I64 => (0x8000_0000_0000_0000, 0x7fff_ffff_ffff_ffff),
+        DType::U8 => (0, 0xff),
+        DType::U16 => (0, 0xffff),
+        DType::U32 => (0, 0xffff_ffff),
+        DType::U64 => (0, 0xffff_ffff_ffff_ffff),
+        DType::Bool => (0, 1),
+        other => panic!("no limits for {other}"),
+    }
+}
+
+fn to_bytes(dtype: DType, bits: &[u64]) -> Vec<u8> {
+    let size = dtype.size() as usize;
+    let elements = bits.iter().map(|b| b.to_le_bytes());
+    elements.flat_map(|b| b.into_iter().take(size)).collect()
+}
+
+fn to_bits(dtype: DType, bytes: &[u8]) -> Vec<u64> {
+    let elements = bytes.chunks_exact(dtype.size() as usize);
+    let bits = elements.map(|e| e.iter().rev().fold(0, |bits, &b| bits << 8 | u64::from(b)));
+    bits.collect()
+}
+
+/// All outputs of a problem, bits in and out.
+fn run(problem: Made, inputs: &[&[u64]]) -> Vec<Vec<u64>> {
+    let problem = problem.unwrap();
+    let inputs: Vec<_> = inputs
+        .iter()
+        .map(|i| to_bytes(problem.dtype(), i))
+        .collect();
+    let inputs: Vec<&[u8]> = inputs.iter().map(|i| &i[..]).collect();
+    let results = evaluate(&problem, &inputs).unwrap();
+    let outputs = problem.outputs();
+    assert_eq!(results.len(), outputs.len());
+    let pairs = outputs.iter().zip(&results);
+    pairs.map(|(o, r)| to_bits(o.dtype, r)).collect()
+}
+
+fn reduce(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Made {
+    match op.is_max() {
+        true => Problem::reduce_max(dtype, shape, axes),
+        false => Problem::reduce_min(dtype, shape, axes),
+    }
+}
+
+fn arg(op: Op, dtype: DType, shape: &[u64], axis: i64) -> Made {
+    match op.is_max() {
+        true => Problem::arg_max(dtype, shape, axis),
+        false => Problem::arg_min(dtype, shape, axis),
+    }
+}
+
+fn elementwise(op: Op, dtype: DType, shapes: &[Vec<u64>]) -> Made {
+    match op.is_max() {
+        true => Problem::max(dtype, shapes),
+        false => Problem::min(dtype, shapes),
+    }
+}
+
+/// The value of a set of elements; Min and Max take them as as many scalar inputs.
+fn value(op: Op, dtype: DType, nan: NanPolicy, set: &[u64]) -> u64 {
+    if op.is_elementwise() {
+        let problem = elementwise(op, dtype, &vec![vec![]; set.len()]).map(|p| p.nan(nan));
+        let inputs: Vec<&[u64]> = set.chunks(1).collect();
+        return run(problem, &inputs)[0][0];
+    }
+    let problem = reduce(op, dtype, &[set.len() as u64], &[0]).map(|p| p.nan(nan));
+    run(problem, &[set])[0][0]
+}
+
+/// The first and the last index of the extreme of a row.
+fn ends(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> [u64; 2] {
+    [false, true].map(|last| {
+        let problem = arg(op, dtype, &[row.len() as u64], 0);
+        let problem = problem.and_then(|p| p.nan(nan).select_last_index(last));
+        run(problem, &[row])[0][0]
+    })
+}
+
+fn each_float(ops: &[Op]) -> impl Iterator<Item = (&'static Float, Op)> {
+    FLOATS
+        .iter()
+        .flat_map(|float| ops.iter().map(move |&op| (float, op)))
+}

@@ -1,0 +1,249 @@
+//! Which element wins: zeros, ties, and every type over its full width.
+
+use super::{
+    FLOATS, Float, POLICIES, VALUE_OPS, arg, each_float, ends, limits, reduce, run, value,
+};
+use wgreduce::{DType, NanPolicy, Op, Problem};
+
+#[test]
+fn negative_zero_is_below_positive_zero_in_values() {
+    for (float, op) in each_float(&VALUE_OPS) {
+        let expected = if op.is_max() { 0 } else { float.sign };
+        for set in [&[0, float.sign][..], &[float.sign, 0], &[0, float.sign, 0]] {
+            for policy in POLICIES {
+                let value = value(op, float.dtype, policy, set);
+                assert_eq!(value, expected, "{op} {} {set:x?}", float.dtype);
+            }
+        }
+    }
+}
+
+#[test]
+fn zeros_of_both_signs_tie_for_the_index() {
+    for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
+        for row in [[0, float.sign, 0], [float.sign, 0, float.sign]] {
+            let ends = ends(op, float.dtype, NanPolicy::Propagate, &row);
+            assert_eq!(ends, [0, 2], "{op} {} {row:x?}", float.dtype);
+        }
+    }
+}
+
+#[test]
+fn ties_go_to_the_lowest_index_or_to_the_highest_on_request() {
+    for dtype in DType::ALL {
+        let (lo, hi) = limits(dtype);
+        for (op, best, worst) in [(Op::ArgMin, lo, hi), (Op::ArgMax, hi, lo)] {
+            let row = [worst, best, worst, best, best, worst];
+            assert_eq!(
+                ends(op, dtype, NanPolicy::Propagate, &row),
+                [1, 4],
+                "{op} {dtype}"
+            );
+            // The same down the columns of a matrix, whose second column is reversed.
+            let columns: Vec<u64> = (0..6).flat_map(|i| [row[i], row[5 - i]]).collect();
+            for (last, expected) in [(false, [1, 1]), (true, [4, 4])] {
+                let problem = arg(op, dtype, &[6, 2], -2);
+                let problem = problem.and_then(|p| p.select_last_index(last));
+                assert_eq!(run(problem, &[&columns]), [expected], "{op} {dtype}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
+    for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
+        let [_, _, nan, _, other] = float.nans();
+        let minus = float.sign;
+        let fused = |last| {
+            let problem = arg(op, float.dtype, &[3, 2], 1).and_then(|p| p.with_values(true));
+            let problem = problem.and_then(|p| p.select_last_index(last));
+            run(problem, &[&[nan, other, 0, minus, minus, 0]])
+        };
+        assert_eq!(
+            fused(false),
+            [[0, 0, 0], [nan, 0, minus]],
+            "{op} {}",
+            float.dtype
+        );
+        assert_eq!(
+            fused(true),
+            [[1, 1, 1], [other, minus, 0]],
+            "{op} {}",
+            float.dtype
+        );
+    }
+    for dtype in DType::ALL {
+        let (lo, hi) = limits(dtype);
+        let problem = Problem::arg_max(dtype, &[2, 3, 2], 1).and_then(|p| p.with_values(true));
+        let cube = [lo, hi, hi, lo, lo, lo, lo, lo, lo, hi, hi, lo];
+        let expected = [vec![1, 0, 2, 1], vec![hi, hi, hi, hi]];
+        assert_eq!(run(problem, &[&cube]), expected, "{dtype}");
+    }
+}
+
+#[test]
+fn the_fused_value_of_a_bool_is_its_byte() {
+    let problem = Problem::arg_max(DType::Bool, &[4], 0).and_then(|p| p.with_values(true));
+    assert_eq!(run(problem, &[&[0, 7, 1, 255]]), [[1], [7]]);
+}
+
+#[test]
+fn the_fused_value_of_only_ignored_nan_is_the_nan_at_the_index() {
+    for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
+        let [_, a, b, _, _] = float.nans();
+        for (last, expected) in [(false, [[0], [a]]), (true, [[1], [b]])] {
+            let problem = arg(op, float.dtype, &[2], 0).and_then(|p| p.with_values(true));
+            let problem = problem.and_then(|p| p.nan(NanPolicy::Ignore).select_last_index(last));
+            assert_eq!(run(problem, &[&[a, b]]), expected);
+        }
+    }
+}
+
+#[test]
+fn a_row_of_one_extreme_value_gives_a_real_index_and_that_value() {
+    for dtype in DType::ALL {
+        let (lo, hi) = limits(dtype);
+        for extreme in [lo, hi] {
+            for policy in POLICIES {
+                for op in [Op::ArgMin, Op::ArgMax] {
+                    let ends = ends(op, dtype, policy, &[extreme; 5]);
+                    assert_eq!(ends, [0, 4], "{op} {dtype} {extreme:x}");
+                }
+                for op in VALUE_OPS {
+                    let value = value(op, dtype, policy, &[extreme; 5]);
+                    assert_eq!(value, extreme, "{op} {dtype}");
+                }
+            }
+        }
+    }
+}
+
+/// Checks that every element of a list is below the next, for every operator.
+fn assert_ascending(dtype: DType, list: &[u64]) {
+    for (i, &low) in list.iter().enumerate() {
+        for &high in &list[i + 1..] {
+            for (op, winner) in [(Op::ReduceMin, low), (Op::Max, high)] {
+                for set in [[low, high], [high, low]] {
+                    let value = value(op, dtype, NanPolicy::Propagate, &set);
+                    assert_eq!(value, winner, "{op} {dtype} {low:x} {high:x}");
+                }
+            }
+            for (op, at) in [(Op::ArgMin, 0), (Op::ArgMax, 1)] {
+                let there = ends(op, dtype, NanPolicy::Propagate, &[low, high]);
+                let back = ends(op, dtype, NanPolicy::Propagate, &[high, low]);
+                let expected = ([at; 2], [1 - at; 2]);
+                assert_eq!((there, back), expected, "{op} {dtype} {low:x} {high:x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn floats_are_ordered_from_infinity_to_infinity_subnormals_included() {
+    for float in &FLOATS {
+        let Float { sign, inf, one, .. } = *float;
+        // The least subnormals, one in the middle of the range, the least normal number.
+        let normal = inf & (!inf + 1);
+        let positive = [
+            1,
+            2,
+            normal / 2,
+            normal - 1,
+            normal,
+            one,
+            one + 1,
+            inf - 1,
+            inf,
+        ];
+        let negative = positive.iter().rev().map(|p| sign | p);
+        let ascending: Vec<u64> = negative.chain([0]).chain(positive).collect();
+        assert_ascending(float.dtype, &ascending);
+    }
+}
+
+#[test]
+fn integers_are_ordered_over_their_full_width() {
+    assert_ascending(DType::I8, &[0x80, 0x81, 0xff, 0, 1, 0x7f]);
+    assert_ascending(DType::U8, &[0, 1, 0x7f, 0x80, 0xff]);
+    assert_ascending(
+        DType::I16,
+        &[0x8000, 0x80ff, 0xff00, 0xffff, 0, 0xff, 0x100, 0x7fff],
+    );
+    assert_ascending(DType::U16, &[0, 0xff, 0x100, 0x7fff, 0x8000, 0xffff]);
+    // Neighbours that are one float, or that differ only above or below bit 32.
+    let i32s = [
+        0x8000_0000,
+        0x8000_0001,
+        0xffff_ffff,
+        0,
+        0x100_0000,
+        0x100_0001,
+        0x7fff_ffff,
+    ];
+    assert_ascending(DType::I32, &i32s);
+    let u32s = [
+        0,
+        0x100_0000,
+        0x100_0001,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_fffe,
+        0xffff_ffff,
+    ];
+    assert_ascending(DType::U32, &u32s);
+    let low = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
+    let high = [
+        1 << 32,
+        1 << 53,
+        (1 << 53) + 1,
+        0x7fff_ffff_0000_0000,
+        i64::MAX as u64,
+    ];
+    let negative = [
+        1 << 63,
+        (1 << 63) + 1,
+        u64::MAX << 32,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    assert_ascending(DType::I64, &[&negative[..], &low, &high].concat());
+    assert_ascending(DType::U64, &[&low[..], &high, &negative].concat());
+}
+
+#[test]
+fn bytes_that_are_true_tie_for_the_index() {
+    let row = [0, 7, 1, 255, 0];
+    assert_eq!(
+        ends(Op::ArgMax, DType::Bool, NanPolicy::Propagate, &row),
+        [1, 3]
+    );
+    assert_eq!(
+        ends(Op::ArgMin, DType::Bool, NanPolicy::Propagate, &row),
+        [0, 4]
+    );
+}
+
+#[test]
+fn the_bits_of_a_value_do_not_depend_on_the_order_or_the_shape() {
+    for (float, op) in each_float(&[Op::ReduceMin, Op::ReduceMax]) {
+        let Float { sign, one, .. } = *float;
+        let [a, b, c, d, e] = float.nans();
+        for policy in POLICIES {
+            for mut set in [
+                [0, sign, 0, sign, sign, 0],
+                [a, b, c, d, e, b],
+                [e, sign, 0, one, one, d],
+            ] {
+                let expected = value(op, float.dtype, policy, &set);
+                for _ in 0..set.len() {
+                    set.rotate_left(1);
+                    for shape in [&[6][..], &[2, 3], &[3, 1, 2]] {
+                        let problem = reduce(op, float.dtype, shape, &[]).map(|p| p.nan(policy));
+                        assert_eq!(run(problem, &[&set]), [[expected]], "{op} {set:x?}");
+                    }
+                }
+            }
+        }
+    }
+}

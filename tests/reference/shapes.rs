@@ -1,0 +1,218 @@
+//! What a result looks like: sets without elements, dimensions of 0, scalars, views, scattered
+//! axes, broadcast inputs, the types of outputs; and inputs that do not fit.
+
+use super::{FLOATS, Float, POLICIES, VALUE_OPS, arg, limits, reduce, run, to_bytes, value};
+use wgreduce::reference::evaluate;
+use wgreduce::{DType, IndexType, NanPolicy, Op, Problem, ProblemError};
+
+#[test]
+fn extremes_are_the_values_and_the_indices_of_four_operators() {
+    for Float {
+        dtype,
+        sign,
+        inf,
+        one,
+        nan,
+    } in &FLOATS
+    {
+        let extremes = |last, policy, row: &[u64]| {
+            let problem = Problem::extremes(*dtype, &[row.len() as u64], 0);
+            let problem = problem.and_then(|p| p.select_last_index(last));
+            run(problem.map(|p| p.nan(policy)), &[row]).concat()
+        };
+        let propagate = |last, row: &[u64]| extremes(last, NanPolicy::Propagate, row);
+        // Zeros tie for the indices, not for the values.
+        let zeros = [0, *sign, 0, *sign];
+        assert_eq!(propagate(false, &zeros), [*sign, 0, 0, 0]);
+        assert_eq!(propagate(true, &zeros), [*sign, 0, 3, 3]);
+        let row = [*one, sign | one, *one, sign | inf, *inf, sign | inf];
+        assert_eq!(propagate(false, &row), [sign | inf, *inf, 3, 4]);
+        assert_eq!(propagate(true, &row), [sign | inf, *inf, 5, 4]);
+        // A NaN is both extremes, in its one form, or none.
+        let row = [*one, nan | sign | 1, 0, *nan];
+        assert_eq!(propagate(false, &row), [*nan, *nan, 1, 1]);
+        assert_eq!(propagate(true, &row), [*nan, *nan, 3, 3]);
+        assert_eq!(extremes(false, NanPolicy::Ignore, &row), [0, *one, 2, 0]);
+        let only = [*nan, nan | 1];
+        assert_eq!(extremes(true, NanPolicy::Ignore, &only), [*nan, *nan, 1, 1]);
+    }
+    let bytes = Problem::extremes(DType::Bool, &[2, 3], 1);
+    let expected = [vec![0, 1], vec![1, 1], vec![1, 0], vec![0, 0]];
+    assert_eq!(run(bytes, &[&[7, 0, 2, 5, 1, 255]]), expected);
+    let columns = Problem::extremes(DType::I8, &[2, 2], 0);
+    let expected = [vec![0x80, 3], vec![4, 3], vec![1, 0], vec![0, 0]];
+    assert_eq!(run(columns, &[&[4, 3, 0x80, 3]]), expected);
+}
+
+#[test]
+fn a_view_is_read_where_its_strides_lead() {
+    let data: Vec<u64> = vec![7, 1, 9, 3, 3, 8, 2, 6];
+    let arg = |shape: &[u64], axis, strides: &[i64], offset| {
+        let problem = Problem::arg_min(DType::U8, shape, axis).and_then(|p| p.with_values(true));
+        run(
+            problem.and_then(|p| p.strided(0, strides, offset)),
+            &[&data],
+        )
+    };
+    // Transposed: columns of [2, 4].
+    assert_eq!(arg(&[4, 2], 1, &[1, 4], 0), [[1, 0, 1, 0], [3, 1, 2, 3]]);
+    // Every second of a row, flipped, from inside.
+    assert_eq!(arg(&[2, 2], 1, &[4, -2], 3), [[1, 0], [1, 6]]);
+    // One element for all, and overlapping windows.
+    assert_eq!(arg(&[2, 3], 1, &[0, 0], 6), [[0, 0], [2, 2]]);
+    assert_eq!(arg(&[3, 3], 1, &[1, 1], 2), [[1, 0, 2], [3, 3, 2]]);
+    let strided = |p: Problem, strides: &[i64], offset| p.strided(0, strides, offset);
+    let max = Problem::reduce_max(DType::U8, &[2, 3], &[0]);
+    let max = max.and_then(|p| strided(p, &[3, 1], 1));
+    assert_eq!(run(max, &[&data]), [[3, 9, 3]]);
+    let copy = Problem::min(DType::U8, &[[2, 2]]).and_then(|p| strided(p, &[-1, 2], 1));
+    assert_eq!(run(copy, &[&data]), [[1, 3, 7, 9]]);
+    // A dimension of one stands still, whatever its stride.
+    let pair = Problem::min(DType::U8, &[&[2, 1][..], &[3]]);
+    let pair = pair.and_then(|p| p.strided(0, &[2, 99], 0)?.strided(1, &[-1], 2));
+    assert_eq!(run(pair, &[&data, &data]), [[7, 1, 7, 9, 1, 7]]);
+}
+
+#[test]
+fn an_empty_set_gives_the_identity_of_every_type() {
+    for dtype in DType::ALL {
+        let (lo, hi) = limits(dtype);
+        for (op, identity) in [(Op::ReduceMin, hi), (Op::ReduceMax, lo)] {
+            for policy in POLICIES {
+                let reduce = |shape, axes| reduce(op, dtype, shape, axes).map(|p| p.nan(policy));
+                assert_eq!(run(reduce(&[0], &[]), &[&[]]), [[identity]], "{op} {dtype}");
+                assert_eq!(run(reduce(&[2, 0, 3], &[1]), &[&[]]), [[identity; 6]]);
+                assert_eq!(run(reduce(&[2, 0, 3], &[-1, 1]), &[&[]]), [[identity; 2]]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_zero_sized_dimension_that_is_kept_gives_an_empty_output() {
+    let empty: [u64; 0] = [];
+    for dtype in DType::ALL {
+        assert_eq!(
+            run(reduce(Op::ReduceMin, dtype, &[0, 3], &[1]), &[&[]]),
+            [empty]
+        );
+        assert_eq!(
+            run(reduce(Op::ReduceMax, dtype, &[2, 0, 0], &[0, 1]), &[&[]]),
+            [empty]
+        );
+        let problem = arg(Op::ArgMax, dtype, &[3, 0], 0).and_then(|p| p.with_values(true));
+        assert_eq!(run(problem, &[&[]]), [empty, empty]);
+        let problem = Problem::min(dtype, &[&[0, 3][..], &[1], &[1, 1]]);
+        assert_eq!(run(problem, &[&[], &[1], &[1]]), [empty]);
+    }
+    // Nothing is computed from the other dimensions, whatever they are.
+    let shape = [0, u64::MAX, u64::MAX, 3];
+    assert_eq!(
+        run(Problem::reduce_min(DType::F64, &shape, &[3]), &[&[]]),
+        [empty]
+    );
+}
+
+#[test]
+fn a_scalar_reduces_to_itself_and_its_index_is_0() {
+    for dtype in DType::ALL {
+        let (_, hi) = limits(dtype);
+        for op in [Op::ReduceMin, Op::ReduceMax] {
+            assert_eq!(run(reduce(op, dtype, &[], &[]), &[&[hi]]), [[hi]]);
+        }
+        for axis in [0, -1] {
+            for op in [Op::ArgMin, Op::ArgMax] {
+                for last in [false, true] {
+                    let problem = arg(op, dtype, &[], axis).and_then(|p| p.with_values(true));
+                    let problem = problem.and_then(|p| p.select_last_index(last));
+                    assert_eq!(run(problem, &[&[hi]]), [[0], [hi]]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_byte_but_zero_is_true_and_true_is_written_as_1() {
+    for op in VALUE_OPS {
+        let set = |set: &[u64]| value(op, DType::Bool, NanPolicy::Propagate, set);
+        let mixed = u64::from(op.is_max());
+        assert_eq!(
+            [set(&[7, 0]), set(&[0, 255]), set(&[0, 0])],
+            [mixed, mixed, 0],
+            "{op}"
+        );
+        assert_eq!([set(&[7, 255]), set(&[128, 1])], [1, 1], "{op}");
+    }
+    // Over a length of 1 and at rank 0 as well.
+    assert_eq!(
+        run(Problem::reduce_min(DType::Bool, &[2, 1], &[1]), &[&[7, 0]]),
+        [[1, 0]]
+    );
+    assert_eq!(
+        run(Problem::reduce_max(DType::Bool, &[], &[]), &[&[7]]),
+        [[1]]
+    );
+}
+
+#[test]
+fn an_index_is_written_in_the_type_that_was_asked_for() {
+    let mut row = [0; 300];
+    row[299] = 1;
+    let problem = Problem::arg_max(DType::I8, &[300], 0).unwrap();
+    let row = to_bytes(DType::I8, &row);
+    for (index_type, bytes) in [
+        (IndexType::I64, &[43, 1, 0, 0, 0, 0, 0, 0][..]),
+        (IndexType::I32, &[43, 1, 0, 0]),
+        (IndexType::U32, &[43, 1, 0, 0]),
+    ] {
+        let problem = problem.clone().index_type(index_type).unwrap();
+        assert_eq!(evaluate(&problem, &[&row]).unwrap(), [bytes]);
+    }
+}
+
+#[test]
+fn scattered_axes_leave_the_dimension_between_them() {
+    let cube: Vec<u64> = (0..2 * 3 * 4).collect();
+    for axes in [[0, 2], [2, 0], [-3, -1]] {
+        let max = Problem::reduce_max(DType::I32, &[2, 3, 4], &axes);
+        assert_eq!(run(max, &[&cube]), [[15, 19, 23]]);
+        let min = Problem::reduce_min(DType::U64, &[2, 3, 4], &axes);
+        assert_eq!(run(min, &[&cube]), [[0, 4, 8]]);
+    }
+}
+
+#[test]
+fn inputs_broadcast_at_the_last_dimension() {
+    let problem = Problem::min(DType::U8, &[&[3, 1][..], &[2], &[]]);
+    assert_eq!(
+        run(problem, &[&[1, 5, 9], &[4, 7], &[6]]),
+        [[1, 1, 4, 5, 4, 6]]
+    );
+}
+
+#[test]
+fn inputs_that_are_not_the_problems_are_refused() {
+    let problem = Problem::max(DType::F32, &[[2], [1]]).unwrap();
+    let [eight, four] = [&[0; 8][..], &[0; 4]];
+    let refused = evaluate(&problem, &[eight]).unwrap_err();
+    let (op, expected, actual) = (Op::Max, 2, 1);
+    assert_eq!(
+        refused,
+        ProblemError::InputCount {
+            op,
+            expected,
+            actual
+        }
+    );
+    let refused = evaluate(&problem, &[eight, eight]).unwrap_err();
+    let expected = ProblemError::InputBytes {
+        input: 1,
+        dtype: DType::F32,
+        shape: vec![1],
+        expected: 4,
+        actual: 8,
+    };
+    assert_eq!(refused, expected);
+    assert!(evaluate(&problem, &[eight, four]).is_ok());
+}
