@@ -14,8 +14,19 @@ fn four_key(r: Rows) -> Key {
     return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
 }
 
-fn block_key(r: Rows) -> Key {
-    return four_key(r);
+// What is known of vec4 that are taken one after the other.
+alias Fold = Key;
+
+fn fold_of(v: vec4<u32>) -> Fold {
+    return vec_key(v);
+}
+
+fn fold(f: Fold, v: vec4<u32>) -> Fold {
+    return lesser(f, vec_key(v));
+}
+
+fn fold_key(f: Fold) -> Key {
+    return f;
 }
 
 // The place in the vec4 with that number of four of the preferred key that reach takes; else
@@ -36,6 +47,19 @@ fn four_find(r: Rows, reach: Key) -> u32 {
     }
     let cd = vec_reached(r.c, reach, 2u, vec_reached(r.d, reach, 3u, 0u));
     return vec_reached(r.a, reach, 0u, vec_reached(r.b, reach, 1u, cd));
+}
+
+// The same of eight vec4.
+fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
+    if LAST != 0u {
+        let ab = vec_reached(late.b, reach, 5u, vec_reached(late.a, reach, 4u, four_find(early, reach)));
+        return vec_reached(late.d, reach, 7u, vec_reached(late.c, reach, 6u, ab));
+    }
+    // TODO
+    let cd = vec_reached(late.c, reach, 6u, vec_reached(late.d, reach, 7u, 0u));
+    let ab = vec_reached(late.a, reach, 4u, vec_reached(late.b, reach, 5u, cd));
+    let gh = vec_reached(early.c, reach, 2u, vec_reached(early.d, reach, 3u, ab));
+    return vec_reached(early.a, reach, 0u, vec_reached(early.b, reach, 1u, gh));
 }
 
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {

@@ -1,17 +1,17 @@
 // Rows: a segment is contiguous. LANES neighbouring invocations take a slice of it together,
-// in blocks of four vec4. The first and the last vec4 of a slice, which may hold elements of
-// its neighbours, every lane reads for itself; the lanes share the whole vec4 in between.
+// in blocks of eight vec4. A first or a last vec4 that holds elements of its neighbours too every
+// lane reads for itself; the lanes share the whole vec4 in between.
 // A block is reduced first and only its place remembered; its element is found at the end.
 override WG: u32;
 override LANES: u32; // a power of two that divides WG
-const BLOCK: u32 = 4u; // vec4
+const BLOCK: u32 = 8u; // vec4
 override SEVERAL: u32; // 1: lanes take items one after the other; 0: one
 override CHUNKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
 
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;
 
-// The elements begin..end of the binding and the vec4 they lie in.
+// The elements begin..end of the binding; the vec4 first..last lie wholly among them.
 struct Span {
     begin: u32,
     end: u32,
@@ -19,11 +19,12 @@ struct Span {
     last: u32,
 }
 
-// A lane's part of the vec4 between first and last: a block is BLOCK of them from at, a
-// lane_step() apart, below end.
+// A lane's part of the whole vec4: a block is BLOCK of them from at, a lane_step() apart, and
+// `last` serves again for those behind it.
 struct Walk {
     at: u32,
     end: u32,
+    last: u32,
 }
 
 fn lane_step() -> u32 {
@@ -36,19 +37,23 @@ struct Found {
     block: u32,
 }
 
+// The block of a lane that has met nothing.
+const NOTHING: u32 = 0xffffffffu;
+
 fn span(begin: u32, len: u32) -> Span {
-    return Span(begin, begin + len, begin / E, (begin + len - 1u) / E);
+    let first = (begin + E - 1u) / E;
+    return Span(begin, begin + len, first, max(first, (begin + len) / E));
 }
 
 fn walk(s: Span, lane: u32) -> Walk {
-    let begin = s.first + 1u;
-    let end = max(s.last, begin);
     if CHUNKED == 0u {
-        return Walk(begin + lane, end);
+        let at = s.first + lane;
+        return Walk(at, s.last, s.last - 1u - (s.last - 1u - at) % LANES);
     }
-    let run = (end - begin + LANES - 1u) / LANES;
-    let at = min(begin + lane * run, end);
-    return Walk(at, min(at + run, end));
+    let run = (s.last - s.first + LANES - 1u) / LANES;
+    let at = min(s.first + lane * run, s.last);
+    let end = min(at + run, s.last);
+    return Walk(at, end, end - 1u);
 }
 
 fn low_in(s: Span, v: u32) -> u32 {
@@ -69,35 +74,58 @@ fn taken(found: Found, k: Key, block: u32) -> Found {
 }
 
 fn scan(s: Span, w: Walk) -> Found {
-    var found = Found(edge_key(s, s.first), s.first);
+    let more = s.last * E < s.end;
+    // Should nothing ever win, the first that is met counts.
+    var found = Found(PAD, select(NOTHING, s.last, more));
+    if w.at < w.end {
+        found.block = w.at;
+    }
+    if s.first * E > s.begin {
+        found = Found(edge_key(s, s.first - 1u), s.first - 1u);
+    }
     let step = lane_step();
-    var at = w.at;
-    for (; at + (BLOCK - 1u) * step < w.end; at += BLOCK * step) {
-        let k = block_key(Rows(src[at], src[at + step], src[at + 2u * step], src[at + 3u * step]));
-        found = taken(found, settle(k), at);
+    for (var at = w.at; at < w.end; at += BLOCK * step) {
+        var f = fold_of(src[at]);
+        f = fold(f, src[min(at + step, w.last)]);
+        f = fold(f, src[min(at + 2u * step, w.last)]);
+        f = fold(f, src[min(at + 3u * step, w.last)]);
+        f = fold(f, src[min(at + 4u * step, w.last)]);
+        f = fold(f, src[min(at + 5u * step, w.last)]);
+        f = fold(f, src[min(at + 6u * step, w.last)]);
+        f = fold(f, src[min(at + 7u * step, w.last)]);
+        found = taken(found, settle(fold_key(f)), at);
     }
-    for (; at < w.end; at += step) {
-        found = taken(found, settle(part_key(src[at], 0u, E)), at);
+    if more {
+        found = taken(found, edge_key(s, s.last), s.last);
     }
-    return taken(found, edge_key(s, s.last), s.last);
+    return found;
 }
 
 fn preferred(a: u32, b: u32) -> u32 {
     return select(min(a, b), max(a, b), LAST != 0u);
 }
 
-// The place in the binding of the element a lane found. Past the end the last vec4 serves again.
+fn four_from(v: u32, last: u32) -> Rows {
+    let step = lane_step();
+    let a = src[min(v, last)];
+    let b = src[min(v + step, last)];
+    let c = src[min(v + 2u * step, last)];
+    return Rows(a, b, c, src[min(v + 3u * step, last)]);
+}
+
+// The place in the binding of the element a lane found.
 fn find(s: Span, w: Walk, found: Found) -> u32 {
     let v = found.block;
-    if v == s.first || v == s.last {
+    if v == NOTHING {
+        return nowhere().x;
+    }
+    if v < s.first || v >= s.last {
         return v * E + part_find(edge(v), found.key, low_in(s, v), high_in(s, v));
     }
     let step = lane_step();
-    let last = w.end - 1u;
-    let b = min(v + step, last);
-    let c = min(v + 2u * step, last);
-    let place = four_find(Rows(src[v], src[b], src[c], src[min(v + 3u * step, last)]), reach(found.key));
-    return min(v + place / E * step, last) * E + place % E;
+    let late = four_from(v + 4u * step, w.last);
+    let place = eight_find(four_from(v, w.last), late, reach(found.key));
+    return min(v + place / E * step, w.last) * E + place % E;
 }
 
 // The least key of a group of lanes, for all of them.

@@ -40,6 +40,19 @@ pub(crate) fn inside(cuts: &[u64], range: &Range<u64>) -> impl Iterator<Item = u
     cuts[first..].iter().copied().take_while(move |&c| c < end)
 }
 
+/// How many of `count`, which do not all fit together, do: at least one.
+pub(crate) fn longest(count: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut most, mut beyond) = (1, count);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        match fits(middle) {
+            true => most = middle,
+            false => beyond = middle,
+        }
+    }
+    most
+}
+
 /// A range in parts, each without a cut inside.
 pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
     let mut begin = range.start;

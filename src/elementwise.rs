@@ -137,7 +137,7 @@ impl Planner<'_> {
         let tail = (0..dims.len()).find(|&d| room(d) && fits(&dims[d..]));
         let tail = tail.unwrap_or(dims.len());
         let Some(cut) = tail.checked_sub(1) else {
-            return self.part(&Part {
+            return self.part(Part {
                 dims: dims.to_vec(),
                 out,
                 starts: starts.to_vec(),
@@ -149,7 +149,6 @@ impl Planner<'_> {
             part[0].size = count;
             part
         };
-        let (mut most, mut beyond) = (1, dims[cut].size);
         if !fits(&with(1)) {
             return Err(Error::Limit {
                 what: "a storage binding",
@@ -157,13 +156,7 @@ impl Planner<'_> {
                 limit: self.caps.binding_bytes,
             });
         }
-        while beyond - most > 1 {
-            let middle = most + (beyond - most) / 2;
-            match fits(&with(middle)) {
-                true => most = middle,
-                false => beyond = middle,
-            }
-        }
+        let most = cuts::longest(dims[cut].size, |n| fits(&with(n)));
         let inner: u64 = dims[cut + 1..].iter().map(|d| d.size).product();
         let outer = dims[..cut]
             .iter()
@@ -185,7 +178,7 @@ impl Planner<'_> {
             while at < dims[cut].size {
                 let count = most.min(dims[cut].size - at);
                 let strides = begin.iter().zip(&dims[cut].strides);
-                self.part(&Part {
+                self.part(Part {
                     dims: with(count),
                     out: out + (o * dims[cut].size + at) * inner,
                     starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
@@ -211,14 +204,23 @@ impl Planner<'_> {
         (self.caps.storage_buffers as usize - 1).clamp(1, ZIP_INPUTS)
     }
 
-    /// The dispatches of a part: as many inputs at once as can be bound.
-    fn part(&mut self, part: &Part<'_>) -> Result<(), Error> {
-        if self.is_cut(part) {
-            dispatches(self.plan.passes.len() as u64)?;
-            return divided(part, |part| !self.is_cut(part))
-                .iter()
-                .try_for_each(|part| self.part(part));
+    /// The dispatches of a part, divided where buffers end.
+    fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let mut rest = vec![part];
+        while let Some(part) = rest.pop() {
+            if self.is_cut(&part) {
+                dispatches((self.plan.passes.len() + rest.len()) as u64)?;
+                let parts = divided(&part, |part| !self.is_cut(part));
+                rest.extend(parts.into_iter().rev());
+            } else {
+                self.chain(&part)?;
+            }
         }
+        Ok(())
+    }
+
+    /// As many inputs at once as can be bound.
+    fn chain(&mut self, part: &Part<'_>) -> Result<(), Error> {
         let inputs = self.problem.inputs().len();
         let most = self.most_inputs();
         let mut first = 0;
@@ -394,14 +396,7 @@ fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a
             dims,
         }
     };
-    let (mut most, mut beyond) = (1, dims[0].size);
-    while beyond - most > 1 {
-        let middle = most + (beyond - most) / 2;
-        match fits(&taken(0, middle)) {
-            true => most = middle,
-            false => beyond = middle,
-        }
-    }
+    let most = cuts::longest(dims[0].size, |n| fits(&taken(0, n)));
     vec![taken(0, most), taken(most, dims[0].size - most)]
 }
 

@@ -3,14 +3,15 @@
 //! A first pass leaves two records a part of a segment, of the least and of the greatest; each of
 //! the four results is finished from one of them, so that four storage buffers do. Views are cut
 //! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
-//! Of many short segments the records would cost more than they save, and tensors of several
-//! buffers are cut by the ordinary schedule only: there four steps read the input one by one.
+//! Of many short segments the records would cost more than they save: there four steps read the
+//! input one by one.
 
 use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::lie::{Axis, Groups, Lie, Window};
 use crate::passes::out_view;
 use crate::plan::{MAX_ITERATIONS, Slot};
 use crate::schedule::{Planner, Step};
-use crate::strided::{ABREAST, Axis, Lie, ROW_BLOCK, Share, Window, parts};
+use crate::strided::{ABREAST, ROW_BLOCK, Share};
 use crate::{DType, Error, Order};
 
 /// Least bytes of a contiguous segment that is taken so.
@@ -44,10 +45,10 @@ impl Planner<'_> {
         }
         let written = steps.map(|step| self.outputs_per_dispatch(step.out));
         let written = written.into_iter().min().unwrap_or(1);
-        let [kept, reduced] = self.windows(lie, Out::Record, written, true)?;
-        let boxes = parts(&lie.reduced, &reduced);
-        for kept in parts(&lie.kept, &kept) {
-            let windows = lie.windows(&kept, &boxes);
+        let sizes = self.windows(lie, Out::Record, written, true)?;
+        let mut groups = Groups::new(lie, sizes, self.cuts);
+        while let Some((kept, reduced)) = groups.next()? {
+            let windows = Window::all(lie, &kept, &reduced);
             self.extremes_group(&steps, &windows)?;
         }
         Ok(())
@@ -113,7 +114,7 @@ impl Planner<'_> {
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let (family, share) = if self.by_rows(first.lie, len) {
+        let (family, share) = if self.by_rows(windows) {
             (Family::ExtremeRows, self.share_rows(outputs, len))
         } else if self.by_columns(first) {
             (Family::ExtremeColumns, self.share_columns(first))
@@ -142,12 +143,19 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether segments are contiguous and long enough to be taken by vec4.
-    fn by_rows(&self, lie: &Lie, len: u64) -> bool {
+    /// Whether segments are contiguous and long enough to be taken by vec4, and every buffer has
+    /// one.
+    fn by_rows(&self, windows: &[Window<'_>]) -> bool {
+        let (lie, len) = (windows[0].lie, windows[0].reduced.elements());
         let contiguous = matches!(lie.reduced[..], [Axis { stride: 1, .. }]);
-        let bytes = len * self.problem.dtype().size();
+        let element = self.problem.dtype().size();
+        let seen = |window: &Window<'_>| window.place()[2] * element;
+        let vecs = match self.cuts.input(0) {
+            [] => self.problem.input_bytes(0) >= 16,
+            _ => windows.iter().all(|window| seen(window) >= 16),
+        };
         let forced = self.caps.tuning.force == Some(Family::Extremes);
-        contiguous && !forced && bytes >= LEAST_ROW && self.problem.input_bytes(0) >= 16
+        contiguous && vecs && !forced && len * element >= LEAST_ROW
     }
 
     /// Shares contiguous segments: slices, and lanes abreast in each.

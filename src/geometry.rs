@@ -10,8 +10,8 @@ use crate::schedule::{Planner, Step};
 
 /// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
 const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
-/// Elements a loop iteration of rows takes from memory, in bytes: four vec4.
-pub(crate) const BLOCK_BYTES: u64 = 64;
+/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;

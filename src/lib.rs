@@ -93,6 +93,7 @@ mod error;
 mod extremes;
 mod geometry;
 mod kernel;
+mod lie;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod params;

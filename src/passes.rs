@@ -115,8 +115,8 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        // Beside the blocks up to three single vec4, and two trees.
-        let each = blocks + 2 * u64::from(lanes.ilog2()) + 5;
+        // Beside the blocks two trees, and the item itself.
+        let each = blocks + 2 * u64::from(lanes.ilog2()) + 1;
         // Several items a lane, as long as the device is filled and no lane loops too long.
         let spare = items * lanes / self.caps.tuning.invocations.max(1);
         let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);

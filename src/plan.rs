@@ -143,8 +143,7 @@ impl Plan {
     /// multiple of 16 bytes, of its buffer and of its tensor; else anywhere.
     ///
     /// # Errors
-    /// [`Error::Limit`] as from [`Plan::new`], and for strided views that are no contiguous block
-    /// after all: they take one buffer.
+    /// [`Error::Limit`] as from [`Plan::new`].
     pub fn in_pieces(
         problem: &Problem,
         caps: &Caps,

@@ -9,11 +9,11 @@ use crate::boxes::{Box3, Group, dispatches};
 use crate::cuts::{self, Cuts};
 use crate::geometry::Geometry;
 use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::lie::Lie;
 use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{Plan, Slot};
 use crate::problem::elements;
-use crate::strided::Lie;
 use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
 
 /// One group of reduced dimensions between what comes before and after.
@@ -61,10 +61,9 @@ impl Planner<'_> {
         }
         if problem.op() == Op::Extremes {
             self.dims = problem.dims();
-            if problem.layout(0).is_none() && (!self.cuts.is_empty() || self.short_segments()) {
+            if problem.layout(0).is_none() && self.short_segments() {
                 return self.extremes_apart(outputs);
             }
-            self.one_buffer_each()?;
             return self.extremes(&Lie::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
@@ -74,7 +73,6 @@ impl Planner<'_> {
         self.dims = problem.dims();
         if let Some(view) = Lie::of(problem) {
             let Some(dims) = view.contiguous() else {
-                self.one_buffer_each()?;
                 return self.view(&view, outputs);
             };
             (self.dims, self.first) = (dims, view.first);
@@ -86,19 +84,6 @@ impl Planner<'_> {
         match problem.op().is_index() {
             true => self.index(outputs),
             false => self.values(outputs),
-        }
-    }
-
-    /// Refuses several buffers where windows are not cut by them.
-    fn one_buffer_each(&self) -> Result<(), Error> {
-        let cuts = self.cuts.inputs.iter().chain(&self.cuts.outputs);
-        match cuts.map(Vec::len).max() {
-            None | Some(0) => Ok(()),
-            Some(cuts) => Err(Error::Limit {
-                what: "buffers of a strided view",
-                needed: cuts as u64 + 1,
-                limit: 1,
-            }),
         }
     }
 

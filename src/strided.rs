@@ -3,243 +3,23 @@
 //! A view that is a contiguous block after all, possibly transposed, is left to the schedule: its
 //! order of the reduced dimensions means nothing, and its kept ones need only keep theirs.
 //! What is left goes through kernels that take element by element and find each by its strides,
-//! window by window: a window is what one binding can see. Strides are signed here and wrap in
-//! the shaders, so that a flipped dimension costs nothing.
+//! window by window: a window is what one binding of one buffer can see.
 
 use crate::boxes::{Box3, MAX_BOX, dispatches};
 use crate::kernel::{Family, Kernel, Keys, Out};
-use crate::params::{Params, ZIP_DIMS, Zip};
+use crate::lie::{Axis, Groups, Lie, Window, count, halve, span};
+use crate::params::Params;
 use crate::passes::{out_view, words};
 use crate::plan::{MAX_ITERATIONS, Slot, View};
 use crate::schedule::{Planner, Step};
-use crate::{DType, Dim, Error, Problem};
+use crate::{DType, Error};
 
 /// Least elements of a part of a segment that is shared.
 const LEAST_PART: u64 = 64;
 /// Invocations that read a run of neighbouring elements abreast.
 pub(crate) const ABREAST: u64 = 32;
-
 /// Bytes that an iteration over a contiguous segment takes: four vec4.
 pub(crate) const ROW_BLOCK: u64 = 64;
-/// A dimension of a view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Axis {
-    pub size: u64,
-    pub stride: i64,
-}
-
-/// The canonical form of a strided input: where its elements lie, by kept and reduced dimensions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lie {
-    /// The element with coordinates 0, from the input's start.
-    pub first: u64,
-    pub kept: Vec<Axis>,
-    pub reduced: Vec<Axis>,
-}
-
-impl Lie {
-    /// The windows of a part of the kept dimensions: their outputs are the same.
-    pub(crate) fn windows<'a>(&'a self, kept: &'a Part, reduced: &'a [Part]) -> Vec<Window<'a>> {
-        let window = |reduced| Window {
-            lie: self,
-            kept,
-            reduced,
-        };
-        reduced.iter().map(window).collect()
-    }
-
-    /// How input 0 lies; `None` for a tensor in C order.
-    pub(crate) fn of(problem: &Problem) -> Option<Lie> {
-        let layout = problem.layout(0)?;
-        let shape = &problem.inputs()[0];
-        let mut lie = Lie {
-            first: layout.offset,
-            kept: Vec::new(),
-            reduced: Vec::new(),
-        };
-        for (d, (&size, &stride)) in shape.iter().zip(&layout.strides).enumerate() {
-            let reduced = !problem.is_copy() && problem.reduced()[d];
-            match reduced {
-                _ if size == 1 => {}
-                true if problem.op().is_index() => lie.reduced.push(Axis { size, stride }),
-                true => lie.unordered(Axis { size, stride }),
-                false => push(&mut lie.kept, Axis { size, stride }),
-            }
-        }
-        if !problem.op().is_index() {
-            lie.reduced.sort_by_key(|a| std::cmp::Reverse(a.stride));
-            let sorted = std::mem::take(&mut lie.reduced);
-            sorted.into_iter().for_each(|a| push(&mut lie.reduced, a));
-        }
-        Some(lie)
-    }
-
-    /// Adds a reduced dimension whose order means nothing: a repeated one is met once, a flipped
-    /// one from its other end.
-    fn unordered(&mut self, axis: Axis) {
-        if axis.stride < 0 {
-            self.first -= (axis.size - 1) * axis.stride.unsigned_abs();
-        }
-        if axis.stride != 0 {
-            self.reduced.push(Axis {
-                size: axis.size,
-                stride: axis.stride.abs(),
-            });
-        }
-    }
-
-    /// The dimensions in the order of memory, if that is a contiguous block whose kept ones are in
-    /// the order of the output.
-    pub(crate) fn contiguous(&self) -> Option<Vec<Dim>> {
-        let kept = self.kept.iter().map(|a| (*a, false));
-        let mut all: Vec<_> = kept
-            .chain(self.reduced.iter().map(|a| (*a, true)))
-            .collect();
-        let falls = |pair: &[Axis]| pair[0].stride > pair[1].stride;
-        all.sort_by_key(|(a, _)| std::cmp::Reverse(a.stride));
-        let mut next = 1;
-        for (axis, _) in all.iter().rev() {
-            if axis.stride != next {
-                return None;
-            }
-            next *= axis.size as i64;
-        }
-        let dim = |(axis, reduced): (Axis, bool)| Dim {
-            size: axis.size,
-            reduced,
-        };
-        let ordered = self.kept.windows(2).all(falls);
-        ordered.then(|| all.into_iter().map(dim).collect())
-    }
-
-    /// Refuses more dimensions than kernels take.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let (needed, limit) = (self.kept.len() + self.reduced.len(), ZIP_DIMS);
-        match needed <= limit {
-            true => Ok(()),
-            false => Err(Error::Limit {
-                what: "merged dimensions of a strided view",
-                needed: needed as u64,
-                limit: limit as u64,
-            }),
-        }
-    }
-
-    /// How input 0 lies, also where it is a tensor in C order.
-    pub(crate) fn whole(problem: &Problem) -> Lie {
-        let plain = || {
-            let dims = problem.inputs()[0].iter().zip(problem.reduced());
-            let mut lie = Lie {
-                first: 0,
-                kept: Vec::new(),
-                reduced: Vec::new(),
-            };
-            let mut next = 1;
-            for (&size, &reduced) in dims.rev().filter(|(size, _)| **size > 1) {
-                let axes = if reduced {
-                    &mut lie.reduced
-                } else {
-                    &mut lie.kept
-                };
-                axes.insert(0, Axis { size, stride: next });
-                next *= size as i64;
-            }
-            let kept = std::mem::take(&mut lie.kept);
-            kept.into_iter().for_each(|a| push(&mut lie.kept, a));
-            lie
-        };
-        Lie::of(problem).unwrap_or_else(plain)
-    }
-
-    /// Whether the elements of a segment are one, however often it is repeated.
-    pub(crate) fn repeats(&self) -> bool {
-        self.reduced.iter().all(|axis| axis.stride == 0)
-    }
-
-    /// The elements of this view without its reduced dimensions.
-    pub(crate) fn without_reduced(&self) -> Lie {
-        Lie {
-            reduced: Vec::new(),
-            ..self.clone()
-        }
-    }
-}
-
-/// Adds a dimension, or makes the one before longer where both are walked as one.
-fn push(axes: &mut Vec<Axis>, axis: Axis) {
-    match axes.last_mut() {
-        Some(before) if axis.stride.checked_mul(axis.size as i64) == Some(before.stride) => {
-            before.size *= axis.size;
-            before.stride = axis.stride;
-        }
-        _ => axes.push(axis),
-    }
-}
-
-/// Elements from the first to the last of some dimensions, less one.
-fn span(axes: &[Axis], sizes: &[u64]) -> u64 {
-    let ways = axes.iter().zip(sizes);
-    ways.map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
-        .sum()
-}
-
-/// A part of some dimensions: contiguous in their C order.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    /// Its first coordinate's distance from the dimensions' first element.
-    pub at: i64,
-    /// Its place in the C order.
-    place: u64,
-    pub sizes: Vec<u64>,
-}
-
-impl Part {
-    pub(crate) fn elements(&self) -> u64 {
-        self.sizes.iter().product()
-    }
-}
-
-/// Cuts dimensions into parts of at most these sizes, of which all after the first above one
-/// are whole.
-pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
-    let mut all = vec![Part {
-        at: 0,
-        place: 0,
-        sizes: Vec::new(),
-    }];
-    for (axis, &most) in axes.iter().zip(sizes) {
-        let mut longer = Vec::new();
-        for part in &all {
-            let mut from = 0;
-            while from < axis.size {
-                let count = most.min(axis.size - from);
-                let mut sizes = part.sizes.clone();
-                sizes.push(count);
-                longer.push(Part {
-                    at: part.at + from as i64 * axis.stride,
-                    place: part.place * axis.size + from,
-                    sizes,
-                });
-                from += count;
-            }
-        }
-        all = longer;
-    }
-    all
-}
-
-/// Halves the first dimension that can be.
-fn halve(sizes: &mut [u64]) {
-    if let Some(size) = sizes.iter_mut().find(|s| **s > 1) {
-        *size = size.div_ceil(2);
-    }
-}
-
-/// How many parts the dimensions are cut into.
-fn count(axes: &[Axis], sizes: &[u64]) -> u64 {
-    let parts = axes.iter().zip(sizes).map(|(a, s)| a.size.div_ceil(*s));
-    parts.fold(1, u64::saturating_mul)
-}
 
 /// How the elements of a segment are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -252,31 +32,7 @@ pub(crate) struct Share {
     pub inner: u64,
 }
 
-/// What a window is and where its results go.
-pub(crate) struct Window<'a> {
-    pub lie: &'a Lie,
-    pub kept: &'a Part,
-    pub reduced: &'a Part,
-}
-
 impl Window<'_> {
-    /// Its lowest element from the input's start, the first one's distance from that, and how
-    /// many it spans.
-    fn place(&self) -> [u64; 3] {
-        let first = self.lie.first as i64 + self.kept.at + self.reduced.at;
-        let below = |axes: &[Axis], sizes: &[u64]| -> u64 {
-            let falling = axes.iter().zip(sizes).filter(|(a, _)| a.stride < 0);
-            falling
-                .map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
-                .sum()
-        };
-        let skip =
-            below(&self.lie.kept, &self.kept.sizes) + below(&self.lie.reduced, &self.reduced.sizes);
-        let all =
-            span(&self.lie.kept, &self.kept.sizes) + span(&self.lie.reduced, &self.reduced.sizes);
-        [first as u64 - skip, skip, all + 1]
-    }
-
     /// The box of its results, as records are finished.
     pub(crate) fn results(&self, share: Share) -> Box3 {
         Box3 {
@@ -287,25 +43,6 @@ impl Window<'_> {
             inner: share.inner,
             base: 0,
         }
-    }
-
-    /// The dimensions that are left, kept ones first, and how many of them are kept.
-    fn zip(&self, inputs: usize) -> (Zip, usize) {
-        let mut zip = Zip::default();
-        let mut add = |axes: &[Axis], sizes: &[u64]| {
-            for (axis, &size) in axes.iter().zip(sizes).filter(|(_, s)| **s > 1) {
-                let mut strides = vec![axis.stride as u32];
-                strides.resize(inputs, 0);
-                zip.shape.push(size as u32);
-                zip.strides.push(strides);
-            }
-            zip.shape.len()
-        };
-        let kept = add(&self.lie.kept, &self.kept.sizes);
-        add(&self.lie.reduced, &self.reduced.sizes);
-        zip.starts = vec![0; inputs];
-        zip.starts[0] = self.place()[1] as u32;
-        (zip, kept)
     }
 }
 
@@ -386,7 +123,8 @@ impl Planner<'_> {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&lie.kept, &kept), span(&lie.reduced, &reduced)];
             let least = self.least_parts(lie, out, len);
-            let recorded = both || least > 1 || count(&lie.reduced, &reduced) > 1;
+            let several = count(&lie.reduced, &reduced) > 1 || !self.cuts.input(0).is_empty();
+            let recorded = both || least > 1 || several;
             // Of a view that repeats elements more are read than it spans.
             let long = outputs.saturating_mul(len) > budget;
             let crowded = long || recorded && outputs * least > room;
@@ -458,10 +196,10 @@ impl Planner<'_> {
             let near = indices.min(self.caps.budget(true) / bytes);
             written = written.min(self.outputs_per_dispatch(value.out)).min(near);
         }
-        let [kept, reduced] = self.windows(lie, step.out, written, false)?;
-        let boxes = parts(&lie.reduced, &reduced);
-        for kept in parts(&lie.kept, &kept) {
-            let windows = lie.windows(&kept, &boxes);
+        let sizes = self.windows(lie, step.out, written, false)?;
+        let mut groups = Groups::new(lie, sizes, self.cuts);
+        while let Some((kept, reduced)) = groups.next()? {
+            let windows = Window::all(lie, &kept, &reduced);
             self.search_group(step, &windows, raw)?;
             if let Some(value) = picked {
                 for window in &windows {

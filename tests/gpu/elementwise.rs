@@ -61,48 +61,58 @@ fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Min and Max of views: by whole vec4 where all lies in them, and every other way.
+/// Inputs that are views: by whole vec4 where all lies in them, and every other way.
+pub const TOGETHER: &[&[Viewed]] = &[
+    &[
+        (&[6, 32], &[48, 1], 16, 400),
+        (&[6, 32], &[32, 1], 0, 192),
+        (&[32], &[0], 5, 6),
+    ],
+    &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
+    &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
+    &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
+    &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
+    &[
+        (&[300], &[1], 16, 330),
+        (&[300], &[1], 1, 301),
+        (&[1], &[5], 3, 4),
+    ],
+    &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
+    &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
+];
+
+/// Min and Max of views and their data, of which the reference gives what it gives on copies.
+pub fn together(dtype: DType, views: &[Viewed]) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
+    let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+    let data: Vec<Vec<u8>> = data.collect();
+    let copies = views.iter().zip(&data);
+    let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+    let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
+    let viewed = |plain: Problem| -> Result<Problem, Failed> {
+        let mut problem = plain.clone();
+        for (i, view) in views.iter().enumerate() {
+            problem = problem.strided(i, view.1, view.2)?;
+        }
+        let expected = wgreduce::reference::evaluate(&plain, &slices(&copies))?;
+        let viewed = wgreduce::reference::evaluate(&problem, &slices(&data))?;
+        assert_eq!(viewed, expected, "{problem}");
+        Ok(problem)
+    };
+    let [min, max] = [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?];
+    Ok(([viewed(min)?, viewed(max)?], data))
+}
+
+/// Min and Max of views.
 pub fn of_views(reducer: &Reducer) -> Result<(), Failed> {
-    let cases: &[&[Viewed]] = &[
-        &[
-            (&[6, 32], &[48, 1], 16, 400),
-            (&[6, 32], &[32, 1], 0, 192),
-            (&[32], &[0], 5, 6),
-        ],
-        &[(&[6, 32], &[-48, 1], 240, 400), (&[6, 1], &[-1, 0], 9, 10)],
-        &[(&[37], &[-1], 36, 37), (&[37], &[2], 1, 74)],
-        &[(&[5, 7], &[1, 5], 0, 35), (&[5, 7], &[7, 1], 3, 38)],
-        &[(&[3, 1, 5], &[1, 9, 3], 2, 17), (&[4, 1], &[2, 0], 0, 7)],
-        &[
-            (&[300], &[1], 16, 330),
-            (&[300], &[1], 1, 301),
-            (&[1], &[5], 3, 4),
-        ],
-        &[(&[20, 20], &[1, 1], 0, 39), (&[20], &[0], 0, 1)],
-        &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
-    ];
     let tiny = tiny(reducer);
-    for views in cases {
+    for views in TOGETHER {
         for dtype in DType::ALL {
-            let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
-            let data: Vec<Vec<u8>> = data.collect();
-            let data = slices(&data);
-            let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
-            let copies = views.iter().zip(&data);
-            let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
-            let copies = slices(&copies);
-            for plain in [Problem::min(dtype, &shapes)?, Problem::max(dtype, &shapes)?] {
-                let mut problem = plain.clone();
-                for (i, view) in views.iter().enumerate() {
-                    problem = problem.strided(i, view.1, view.2)?;
-                }
-                let expected = wgreduce::reference::evaluate(&plain, &copies)?;
-                let viewed = wgreduce::reference::evaluate(&problem, &data)?;
-                assert_eq!(viewed, expected, "{problem}");
+            let (problems, data) = together(dtype, views)?;
+            for problem in problems {
                 for offset in [0, dtype.size()] {
-                    same(reducer, &problem, &data, offset)?;
+                    same(reducer, &problem, &slices(&data), offset)?;
                 }
-                same(&tiny, &problem, &data, 0)?;
+                same(&tiny, &problem, &slices(&data), 0)?;
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Tensors in pieces: in several buffers, as parts that are merged, as streams.
 
 use super::common::{Bits, buffer, cuts, differs_in_pieces, part, tensor};
+use super::elementwise::{TOGETHER, together};
+use super::views::{VIEWS, view_problems, viewed};
 use super::{data_for, slices, variants};
 use libtest_mimic::Failed;
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
@@ -11,34 +13,73 @@ use wgreduce::{
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
 pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
     let mut bits = Bits::new(3);
-    let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
     for (t, dtype) in DType::ALL.into_iter().enumerate() {
         for (i, problem) in problems_to_cut(dtype, t)?.into_iter().enumerate() {
             let inputs = data_for(&problem);
-            let inputs = slices(&inputs);
-            // Every third with whole vec4 only, which take other kernels.
-            let (vecs, offset) = match i % 3 {
-                0 => (16, 48),
-                _ => (1, 8 * (i as u64 % 5)),
-            };
-            let mut cut = |shape: &[u64]| cut(shape.iter().product(), vecs, &mut bits);
-            let cuts = Cuts {
-                inputs: problem.inputs().iter().map(|s| cut(s)).collect(),
-                outputs: problem.outputs().iter().map(|o| cut(&o.shape)).collect(),
-            };
-            let reducer = [reducer, &small][i % 2];
-            if let Some(e) = differs_in_pieces(reducer, &problem, &inputs, &cuts, offset) {
-                return Err(e.into());
-            }
-            // From the host, with buffers no larger than this.
-            let mut caps = reducer.caps().clone();
-            caps.buffer_bytes = 272;
-            let reduction = reducer.with_caps(caps).prepare(&problem)?;
-            let outputs = reduction.run_bytes_blocking(&inputs);
-            let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
-            wgreduce::reference::verify(&problem, &inputs, &outputs)
-                .map_err(|e| format!("{problem} from the host: {e}"))?;
+            in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
         }
+        views_to_cut(reducer, dtype, t, &mut bits)?;
+    }
+    Ok(())
+}
+
+/// Checks a problem on tensors that are cut by chance, and from the host.
+fn in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    turn: usize,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    // Every third with whole vec4 only, which take other kernels.
+    let (vecs, offset) = match turn % 3 {
+        0 => (16, 48),
+        _ => (1, 8 * (turn as u64 % 5)),
+    };
+    let size = problem.dtype().size();
+    let read = (0..inputs.len()).map(|i| problem.input_bytes(i) / size);
+    let outputs = problem.outputs().into_iter();
+    let written = outputs.map(|o| o.shape.iter().product());
+    let cuts = Cuts {
+        inputs: read.map(|n| cut(n, vecs, bits)).collect(),
+        outputs: written.map(|n| cut(n, vecs, bits)).collect(),
+    };
+    let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
+    let reducer = [reducer, &small][turn % 2];
+    if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
+        return Err(e.into());
+    }
+    // From the host, with buffers no larger than this.
+    let mut caps = reducer.caps().clone();
+    caps.buffer_bytes = 272;
+    let reduction = reducer.with_caps(caps).prepare(problem)?;
+    let outputs = reduction.run_bytes_blocking(inputs);
+    let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
+    wgreduce::reference::verify(problem, inputs, &outputs)
+        .map_err(|e| format!("{problem} from the host: {e}").into())
+}
+
+/// Views of one input and of several; every type takes some ways to reduce them, and all together
+/// take them all.
+fn views_to_cut(
+    reducer: &Reducer,
+    dtype: DType,
+    turn: usize,
+    bits: &mut Bits,
+) -> Result<(), Failed> {
+    for (v, view) in VIEWS.iter().filter(|view| view.3 <= 900).enumerate() {
+        let data = tensor(dtype, [1, view.3, 1], view.2);
+        let mut problems = view_problems(dtype, view.0)?;
+        let axes = 0..view.0.len() as i64;
+        problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
+        for (i, plain) in problems.iter().enumerate().skip(turn % 5).step_by(5) {
+            let problem = viewed(plain, view, &data)?;
+            in_pieces(reducer, &problem, &[&data], i + v, bits)?;
+        }
+    }
+    for views in TOGETHER {
+        let (problems, data) = together(dtype, views)?;
+        in_pieces(reducer, &problems[turn % 2], &slices(&data), turn, bits)?;
     }
     Ok(())
 }
@@ -57,6 +98,7 @@ fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemErr
         );
         problems.push(Problem::extremes(dtype, &shape, 1)?);
     }
+    problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
     problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
     problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
     problems.push(Problem::max(dtype, &[&[500u64][..]])?);

@@ -58,7 +58,17 @@ pub fn materialised(dtype: DType, &(shape, strides, offset, _): &Viewed, data: &
     copy
 }
 
-/// Checks a problem over a view against the same problem over a copy of the view's elements.
+/// A problem over a view, of which the reference gives what it gives on a copy of the elements.
+pub fn viewed(plain: &Problem, view: &Viewed, data: &[u8]) -> Result<Problem, Failed> {
+    let &(_, strides, first, _) = view;
+    let problem = plain.clone().strided(0, strides, first)?;
+    let copy = materialised(problem.dtype(), view, data);
+    let expected = wgreduce::reference::evaluate(plain, &[&copy])?;
+    let actual = wgreduce::reference::evaluate(&problem, &[data])?;
+    assert_eq!(actual, expected, "{problem}");
+    Ok(problem)
+}
+
 fn check_view(
     reducer: &Reducer,
     plain: &Problem,
@@ -66,20 +76,11 @@ fn check_view(
     data: &[u8],
     offset: u64,
 ) -> Result<(), Failed> {
-    let &(_, strides, first, _) = view;
-    let problem = plain.clone().strided(0, strides, first)?;
-    let copy = materialised(problem.dtype(), view, data);
-    let expected = wgreduce::reference::evaluate(plain, &[&copy])?;
-    assert_eq!(
-        wgreduce::reference::evaluate(&problem, &[data])?,
-        expected,
-        "{problem}"
-    );
-    same(reducer, &problem, &[data], offset)
+    same(reducer, &viewed(plain, view, data)?, &[data], offset)
 }
 
 /// All ways to reduce each axis and sets of axes, and no axis.
-fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemError> {
+pub fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemError> {
     let mut all = vec![
         Problem::reduce_min(dtype, shape, &[])?,
         Problem::reduce_max(dtype, shape, &[])?.nan(NanPolicy::Ignore),

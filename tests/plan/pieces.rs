@@ -3,6 +3,7 @@
 use super::SIZES;
 use super::grid::{any_limits, any_problem, any_zip};
 use super::interpret::{Check, Truth, limits, run_in_pieces};
+use super::views::{any_pair, any_view, problems as view_problems};
 use super::{eager, variants};
 use proptest::prelude::*;
 use wgreduce::{Caps, Cuts, DType, Error, Plan, Problem};
@@ -51,7 +52,9 @@ fn by_chance(
     } else {
         1
     };
-    let read = problem.inputs().iter().map(|shape| shape.iter().product());
+    // Of a view the tensor that it lies in.
+    let read = 0..problem.inputs().len();
+    let read = read.map(|i| problem.input_bytes(i) / problem.dtype().size());
     let written = outputs.iter().map(|o| o.shape.iter().product());
     let (first, second) = chance.split_at(chance.len() - 2);
     let cuts = Cuts {
@@ -75,11 +78,17 @@ fn any_extremes() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn every_element_reaches_its_output_once_from_any_buffer_to_any(
-        problem in prop_oneof![3 => any_problem(), 1 => any_zip(), 1 => any_extremes()],
+        problem in prop_oneof![
+            3 => any_problem(),
+            1 => any_zip(),
+            1 => any_extremes(),
+            3 => any_view(),
+            1 => any_pair(),
+        ],
         caps in any_limits(),
         chance in any_cuts(),
         aligned in any::<bool>(),
@@ -135,16 +144,71 @@ fn only_what_a_buffer_ends_in_is_cut() {
     );
 }
 
+/// A cut at every element of a view's tensor in turn, and one more.
 #[test]
-fn strided_views_of_several_buffers_are_refused() {
-    let problem = Problem::reduce_min(DType::F32, &[4, 5], &[0]).expect("a problem");
-    let view = problem.strided(0, &[7, 1], 0).expect("a view");
-    let cuts = Cuts {
-        inputs: vec![vec![9]],
+fn a_buffer_may_end_at_any_element_of_a_view() {
+    let caps = eager(|_| ());
+    for dtype in SIZES {
+        for view in [
+            (&[3, 11][..], &[13, 1][..], 2),
+            (&[11, 3], &[2, 30], 0),
+            (&[11, 3], &[5, -2], 9),
+            (&[5, 4], &[1, 1], 0),
+            (&[2, 9, 3], &[40, 4, 1], 1),
+            (&[2, 6, 3], &[0, 3, -1], 5),
+            (&[3, 40], &[60, 1], 0),
+        ] {
+            for problem in view_problems(dtype, &view) {
+                let n = problem.input_bytes(0) / dtype.size();
+                let outputs: u64 = problem.outputs()[0].shape.iter().product();
+                for at in 1..n {
+                    let cuts = Cuts {
+                        inputs: vec![vec![at, at + 4].into_iter().filter(|&c| c < n).collect()],
+                        outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
+                    };
+                    let done = check(&problem, &caps, &cuts, false, at % 3);
+                    done.unwrap_or_else(|e| panic!("{problem}: {e}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_view_is_divided_only_where_a_buffer_ends_in_it() {
+    let caps = Caps::webgpu_default();
+    let cut_at = |at: u64| Cuts {
+        inputs: vec![vec![at]],
         outputs: Vec::new(),
     };
-    let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, false);
-    let what = "buffers of a strided view of 2 exceeds the limit of 1";
+    let planned = |problem: &Problem, strides: &[i64], at: u64| {
+        let view = problem.clone().strided(0, strides, 0).expect("a view");
+        check(&view, &caps, &cut_at(at), true, 0).expect("a run that ends well")
+    };
+    // Rows before the end of a buffer, the row that it is in, in two windows and their winners,
+    // and the rows behind it.
+    let rows = Problem::arg_min(DType::F32, &[40, 50], 1).expect("a problem");
+    assert_eq!(planned(&rows, &[64, 1], 64 * 7 + 20).passes().len(), 5);
+    // Between two rows nothing else is divided.
+    assert_eq!(planned(&rows, &[64, 1], 64 * 7).passes().len(), 2);
+    // A row of columns: those before the end and those behind it, two windows each.
+    let columns = Problem::arg_min(DType::F32, &[40, 50], 0).expect("a problem");
+    assert_eq!(planned(&columns, &[64, 1], 64 * 7 + 20).passes().len(), 6);
+    assert_eq!(planned(&columns, &[64, 1], 64 * 7).passes().len(), 3);
+}
+
+#[test]
+fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
+    // Windows that slide by one element: each of 100,000 would be in two buffers.
+    let n = 100_000;
+    let problem = Problem::reduce_min(DType::U8, &[n, n], &[1]).expect("a problem");
+    let view = problem.strided(0, &[1, 1], 0).expect("a view");
+    let cuts = Cuts {
+        inputs: vec![vec![n]],
+        outputs: Vec::new(),
+    };
+    let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, true);
+    let what = "dispatches of a plan of 65537 exceeds the limit of 65536";
     let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
     assert!(refused, "{plan:?}");
 }

@@ -11,7 +11,7 @@ use wgreduce::Family::{
 use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
 
 /// Shape, strides and offset.
-type View = (&'static [u64], &'static [i64], u64);
+pub type View = (&'static [u64], &'static [i64], u64);
 
 const VIEWS: &[View] = &[
     (&[6, 5], &[5, 1], 3),
@@ -36,7 +36,7 @@ const VIEWS: &[View] = &[
 ];
 
 /// The ways to reduce each axis of a view, all of them, or none.
-fn problems(dtype: DType, &(shape, strides, offset): &View) -> Vec<Problem> {
+pub fn problems(dtype: DType, &(shape, strides, offset): &View) -> Vec<Problem> {
     let mut all = vec![
         Problem::reduce_min(dtype, shape, &[]).expect("a problem"),
         Problem::max(dtype, &[shape]).expect("a copy"),
@@ -67,7 +67,7 @@ fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {
 }
 
 /// Views of up to six dimensions with any small strides, and the ways to reduce them.
-fn any_view() -> impl Strategy<Value = Problem> {
+pub fn any_view() -> impl Strategy<Value = Problem> {
     let dim = (prop_oneof![3 => 1u64..6, 1 => 1u64..40], -12i64..40);
     let dims = prop::collection::vec(dim, 0..6);
     let few = |dims: &Vec<(u64, i64)>| dims.iter().map(|d| d.0).product::<u64>() <= 1500;
@@ -99,7 +99,7 @@ fn any_view() -> impl Strategy<Value = Problem> {
 }
 
 /// Min of a view and a tensor, or of two views.
-fn any_pair() -> impl Strategy<Value = Problem> {
+pub fn any_pair() -> impl Strategy<Value = Problem> {
     let dim = (1u64..12, any::<bool>(), -9i64..20, -2i64..3);
     let dims = prop::collection::vec(dim, 0..5);
     let few = |dims: &Vec<(u64, bool, i64, i64)>| dims.iter().map(|d| d.0).product::<u64>() <= 1500;

@@ -158,7 +158,7 @@ fn told(kernel: &Kernel) -> String {
     let lanes = kernel.lanes;
     let words = match kernel.family {
         Family::Rows if lanes == 1 => {
-            "one lane takes a segment, or a slice of one, by blocks of four vec4. Of a block\n\
+            "one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
              only the least key is kept, and where the block was; the element is found at the end."
         }
         Family::Rows => {

@@ -38,7 +38,7 @@ impl Run<'_, '_> {
             // Both finds look at four vec4.
             let mut loops = 8;
             let start = self.segment(output, &mut loops)?;
-            let s = Span::new(start + skip, p.slice.min(p.len - skip), e);
+            let s = Span::of_ends(start + skip, p.slice.min(p.len - skip), e);
             let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
             let mut at = s.first + 1 + part - slice * p.width;
             while at < s.last {

@@ -14,8 +14,10 @@ mod views;
 use super::interpret::{Cell, Check, Run, ensure};
 use wgreduce::Family;
 
-/// Rows in a block of columns, vec4 in a block of rows.
+/// Rows in a block of columns.
 const BLOCK: u32 = 4;
+/// Vec4 in a block of rows.
+const ROW_BLOCK: u32 = 8;
 /// Whole rows that columns take without blocks.
 const FEW: u32 = 16;
 /// Neighbouring invocations of strips, and vec4 that each takes of a row.
@@ -95,7 +97,8 @@ impl Run<'_, '_> {
     }
 }
 
-/// `Span` of rows.wgsl.
+/// Elements begin..end; the vec4 first..last are wholly among them in rows.wgsl, and hold the
+/// first and the last in extreme_rows.wgsl.
 #[derive(Clone, Copy)]
 struct Span {
     begin: u32,
@@ -105,7 +108,17 @@ struct Span {
 }
 
 impl Span {
-    fn new(begin: u32, len: u32, e: u32) -> Span {
+    fn of_whole(begin: u32, len: u32, e: u32) -> Span {
+        let first = begin.div_ceil(e);
+        Span {
+            begin,
+            end: begin + len,
+            first,
+            last: first.max((begin + len) / e),
+        }
+    }
+
+    fn of_ends(begin: u32, len: u32, e: u32) -> Span {
         Span {
             begin,
             end: begin + len,

@@ -1,7 +1,8 @@
 //! `each.wgsl`, `rows.wgsl`, `short_rows.wgsl`: segments that lie one after another, or anywhere.
 
 use super::super::interpret::{Check, Found, Run, ensure};
-use super::{BLOCK, Span};
+use super::{ROW_BLOCK, Span};
+use std::collections::BTreeSet;
 
 impl Run<'_, '_> {
     pub(super) fn each(&mut self) -> Check {
@@ -65,7 +66,7 @@ impl Run<'_, '_> {
         let skip = (i - row * p.slices) * p.slice;
         ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
         let start = p.src_delta + row * p.len;
-        let s = Span::new(start + skip, p.slice.min(p.len - skip), self.e);
+        let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), self.e);
         let mut found = Vec::new();
         let mut most = 0;
         for lane in 0..lanes {
@@ -83,55 +84,45 @@ impl Run<'_, '_> {
     }
 
     /// Positions that a lane meets. Those of a block must all come after the blocks before, so
-    /// that which block wins a tie is also where the first or last of equals is; and `find`
-    /// must look at the same vec4 as the block it looks into.
+    /// that which block wins a tie is also where the first or last of equals is.
     fn scan(&self, s: Span, lane: u32, loops: &mut u64) -> Check<Vec<u32>> {
         let (lanes, e) = (self.pass.kernel.lanes, self.e);
-        let begin = s.first + 1;
-        let end = s.last.max(begin);
         let (mut at, end, step) = match self.pass.kernel.chunked {
-            false => (begin + lane, end, lanes),
+            false => (s.first + lane, s.last, lanes),
             true => {
-                let run = (end - begin).div_ceil(lanes);
-                let at = (begin + lane * run).min(end);
-                (at, (at + run).min(end), 1)
+                let run = (s.last - s.first).div_ceil(lanes);
+                let at = (s.first + lane * run).min(s.last);
+                (at, (at + run).min(s.last), 1)
             }
         };
-        let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
-        let mut met = found.last().copied().unwrap_or(0);
+        let mut found = Vec::new();
+        if s.first * e > s.begin {
+            let v = s.first - 1;
+            found = self.edge(v, s.low(v, e), s.high(v, e))?;
+        }
+        let mut met = found.last().copied();
         while at < end {
             *loops += 1;
-            let (block, next) = match at + (BLOCK - 1) * step < end {
-                true => (
-                    (0..BLOCK).map(|j| at + j * step).collect(),
-                    at + BLOCK * step,
-                ),
-                false => (vec![at], at + step),
-            };
-            // Where `find` looks if this block wins: in all of it, and else only where the
-            // slice goes on, so that any equal it meets there is as good.
-            ensure!(at != s.first && at != s.last, "a block like an edge");
-            let mut looked = (0..BLOCK).map(|j| (at + j * step).min(end - 1));
-            let within = looked.clone().all(|v| v > s.first && v < s.last && v >= at);
-            ensure!(
-                within && block.iter().all(|v| looked.any(|l| l == *v)),
-                "a block of {block:?} is not found"
-            );
+            let last = at + (end - 1 - at) / step * step;
+            let block = (0..ROW_BLOCK).map(|j| (at + j * step).min(last));
             let from = found.len();
-            for v in block {
+            for v in block.collect::<BTreeSet<_>>() {
                 found.extend(self.vec4(v)?);
             }
             let positions = &found[from..];
             ensure!(
-                positions.iter().all(|&p| p > met),
+                positions.iter().all(|&p| Some(p) > met),
                 "a block before one that was met"
             );
-            met = positions.iter().max().copied().unwrap_or(met);
-            at = next;
+            met = positions.iter().max().copied();
+            at += ROW_BLOCK * step;
         }
-        let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
-        if s.last != s.first {
-            ensure!(last.iter().all(|&p| p > met), "the edge is met too early");
+        if s.last * e < s.end {
+            let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
+            ensure!(
+                last.iter().all(|&p| Some(p) > met),
+                "the edge is met too early"
+            );
             found.extend(last);
         }
         Ok(found)
