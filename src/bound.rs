@@ -5,7 +5,7 @@
 use crate::context::Context;
 use crate::cuts::Cuts;
 use crate::params;
-use crate::plan::{Pass, Slot, View};
+use crate::plan::{Pass, Scratch, Slot, View};
 use crate::{Error, Plan, Problem};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -258,7 +258,7 @@ pub(crate) fn bind(
     context: &Context,
     plan: &Plan,
     compiled: &[Arc<Compiled>],
-    scratch: &[(Slot, u64)],
+    scratch: &[Scratch],
     tensors: Tensors,
     given: Option<&[wgpu::BufferSlice<'_>]>,
 ) -> Result<Bound, Error> {
@@ -444,13 +444,13 @@ impl Range<'_> {
 pub(crate) struct Places {
     pub inputs: Vec<Vec<Piece>>,
     pub outputs: Vec<Vec<Piece>>,
-    scratch: HashMap<Slot, Piece>,
+    scratch: HashMap<Slot, Vec<Piece>>,
 }
 
 impl Places {
     fn new(
         context: &Context,
-        scratch: &[(Slot, u64)],
+        scratch: &[Scratch],
         alignment: u64,
         Tensors { inputs, outputs }: Tensors,
         given: Option<&[wgpu::BufferSlice<'_>]>,
@@ -460,7 +460,8 @@ impl Places {
             Some(given) => {
                 let tensors = inputs.iter().chain(&outputs).flatten();
                 let taken = tensors.filter(|p| p.bytes > 0).map(|p| &p.buffer).collect();
-                Places::of_scratch(placed_scratch(scratch, given, alignment, taken)?)
+                let pieces = placed_scratch(scratch, given, alignment, taken)?;
+                Places::of_scratch(scratch, pieces)
             }
         };
         Ok(Places {
@@ -471,21 +472,26 @@ impl Places {
     }
 
     /// Scratch of the library's own, and no inputs and outputs yet.
-    pub(crate) fn scratch(context: &Context, needed: &[(Slot, u64)]) -> Result<Places, Error> {
-        let allocated = |&(slot, bytes): &(Slot, u64)| -> Result<_, Error> {
-            let piece = Piece {
-                buffer: context.buffer("scratch", bytes, wgpu::BufferUsages::STORAGE)?,
-                start: 0,
+    pub(crate) fn scratch(context: &Context, needed: &[Scratch]) -> Result<Places, Error> {
+        let allocated = |scratch: &Scratch| -> Result<Piece, Error> {
+            let usage = wgpu::BufferUsages::STORAGE;
+            Ok(Piece {
+                buffer: context.buffer("scratch", scratch.bytes, usage)?,
+                start: scratch.start,
                 offset: 0,
-                bytes,
-            };
-            Ok((slot, piece))
+                bytes: scratch.bytes,
+            })
         };
-        let scratch = needed.iter().map(allocated).collect::<Result<_, _>>()?;
-        Ok(Places::of_scratch(scratch))
+        let pieces = needed.iter().map(allocated).collect::<Result<_, _>>()?;
+        Ok(Places::of_scratch(needed, pieces))
     }
 
-    fn of_scratch(scratch: HashMap<Slot, Piece>) -> Places {
+    /// A piece for each buffer of scratch, and no inputs and outputs yet.
+    fn of_scratch(needed: &[Scratch], pieces: Vec<Piece>) -> Places {
+        let mut scratch: HashMap<Slot, Vec<Piece>> = HashMap::new();
+        for (needed, piece) in needed.iter().zip(pieces) {
+            scratch.entry(needed.slot).or_default().push(piece);
+        }
         Places {
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -499,7 +505,7 @@ impl Places {
             Slot::Input(i) => of(&self.inputs[i], byte),
             Slot::Output(i) => of(&self.outputs[i], byte),
             // A plan's scratch is what its passes name.
-            scratch => &self.scratch[&scratch],
+            scratch => of(&self.scratch[&scratch], byte),
         }
     }
 
@@ -531,13 +537,13 @@ fn of(pieces: &[Piece], byte: u64) -> &Piece {
 
 /// The caller's scratch, if it is fit for use beside the buffers that are taken.
 fn placed_scratch<'a>(
-    needed: &[(Slot, u64)],
+    needed: &[Scratch],
     given: &'a [wgpu::BufferSlice<'a>],
     alignment: u64,
     mut taken: Vec<&'a wgpu::Buffer>,
-) -> Result<HashMap<Slot, Piece>, Error> {
+) -> Result<Vec<Piece>, Error> {
     let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
-    let wanted: Vec<_> = needed.iter().map(|&(_, b)| (b, alignment)).collect();
+    let wanted: Vec<_> = needed.iter().map(|s| (s.bytes, alignment)).collect();
     let found = pieces("scratch", &tensors, &wanted)?.into_iter().flatten();
     for (index, slice) in given.iter().enumerate() {
         if taken.contains(&slice.buffer()) {
@@ -545,7 +551,11 @@ fn placed_scratch<'a>(
         }
         taken.push(slice.buffer());
     }
-    Ok(needed.iter().map(|&(slot, _)| slot).zip(found).collect())
+    let placed = |(piece, needed): (Piece, &Scratch)| Piece {
+        start: needed.start,
+        ..piece
+    };
+    Ok(found.zip(needed).map(placed).collect())
 }
 
 /// Checks tensors against what the problem has: (bytes, bytes of an element) each.

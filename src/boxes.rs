@@ -64,22 +64,32 @@ impl Planner<'_> {
     /// limits and buffers end.
     pub(crate) fn groups(&self, step: &Step, written: u64) -> Result<Vec<Group>, Error> {
         let groups = self.boxes(step, written)?;
-        if self.cuts.is_empty() {
+        let results = step.outer * step.inner;
+        let input = self.ends(step.src, results * step.len)?;
+        let outputs = self.ends(step.dst, results)?;
+        if input.is_empty() && outputs.is_empty() {
             return Ok(groups);
         }
-        let input = match step.src {
-            Slot::Input(i) => self.cuts.input(i),
-            _ => &[],
-        };
-        let from = |&cut: &u64| cut.checked_sub(step.at);
-        let input: Vec<u64> = input.iter().filter_map(from).collect();
-        let outputs = match step.dst {
-            Slot::Output(_) => self.cuts.outputs(),
-            _ => Vec::new(),
-        };
+        let from = |cut: u64| cut.checked_sub(step.at);
+        let input: Vec<u64> = input.into_iter().filter_map(from).collect();
         let groups = cuts::cut(groups, &input, &outputs, self.caps.records());
         dispatches(groups.iter().map(|g| g.boxes.len() as u64).sum())?;
         Ok(groups)
+    }
+
+    /// Where a tensor goes on in another buffer.
+    fn ends(&self, slot: Slot, elements: u64) -> Result<Vec<u64>, Error> {
+        match slot {
+            Slot::Input(i) => Ok(self.cuts.input(i).to_vec()),
+            Slot::Output(_) => Ok(self.cuts.outputs()),
+            Slot::Records => Ok(Vec::new()),
+            Slot::Temp(_) => {
+                let most = self.caps.piece_bytes() / self.problem.dtype().size();
+                let buffers = elements.div_ceil(most);
+                dispatches(buffers)?;
+                Ok((1..buffers).map(|i| i * most).collect())
+            }
+        }
     }
 
     /// Cuts a step into boxes that bindings and dispatches can take: between its matrices or, where

@@ -35,6 +35,31 @@ impl Slot {
     pub(crate) const SCRATCH: [Slot; 3] = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
 }
 
+/// A buffer of scratch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scratch {
+    pub slot: Slot,
+    /// Its first byte, from the slot's start.
+    pub start: u64,
+    pub bytes: u64,
+}
+
+impl Scratch {
+    /// The buffers of a slot. Records fit one binding; a tensor between two steps may be several.
+    pub(crate) fn of(slot: Slot, bytes: u64, caps: &Caps) -> impl Iterator<Item = Scratch> {
+        let most = match slot {
+            Slot::Temp(_) => caps.piece_bytes(),
+            _ => bytes.max(1),
+        };
+        let scratch = move |i| Scratch {
+            slot,
+            start: i * most,
+            bytes: most.min(bytes - i * most),
+        };
+        (0..bytes.div_ceil(most)).map(scratch)
+    }
+}
+
 /// A range of a slot, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct View {
@@ -218,10 +243,11 @@ impl Plan {
         i.map_or(0, |i| self.scratch[i])
     }
 
-    /// The scratch slots that passes use, and their bytes.
-    pub(crate) fn scratch(&self) -> Vec<(Slot, u64)> {
+    /// The buffers of scratch that passes use, under the caps of the plan.
+    pub(crate) fn scratch(&self, caps: &Caps) -> Vec<Scratch> {
         let all = Slot::SCRATCH.into_iter().zip(self.scratch);
-        all.filter(|&(_, bytes)| bytes > 0).collect()
+        let buffers = all.flat_map(|(slot, bytes)| Scratch::of(slot, bytes, caps));
+        buffers.collect()
     }
 
     /// Bytes of a slot that passes read or write, in whole vec4.

@@ -7,6 +7,7 @@
 use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Buffers, Compiled, Tensor, Tensors};
 use crate::context::{Context, Deadline, Drive, lock};
+use crate::plan::Scratch;
 use crate::staging::{Ring, Sent, Upload};
 use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
@@ -528,7 +529,7 @@ impl Reduction {
         };
         let scratch = match buffers.scratch {
             Some(_) if cuts.is_empty() => self.scratch(),
-            _ => ready.plan.scratch(),
+            _ => ready.plan.scratch(&self.reducer.caps),
         };
         let Ready { plan, compiled } = ready;
         let context = &self.reducer.shared.context;
@@ -537,22 +538,23 @@ impl Reduction {
 
     /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
     /// none for a reduction of one pass, one for partial results, up to three for scattered
-    /// axes. A dispatch reads one and writes another, so that each needs a buffer of its own.
+    /// axes, more where one would exceed the largest buffer. A dispatch reads one and writes
+    /// another, so that each needs a buffer of its own.
     pub fn scratch_sizes(&self) -> Vec<u64> {
-        self.scratch().into_iter().map(|(_, bytes)| bytes).collect()
+        self.scratch().iter().map(|scratch| scratch.bytes).collect()
     }
 
     /// What scratch any binding needs.
-    fn scratch(&self) -> Vec<(Slot, u64)> {
+    fn scratch(&self) -> Vec<Scratch> {
+        let caps = &self.reducer.caps;
         // What cannot be planned is not bound either.
-        let anywhere = Plan::for_buffers(&self.prepared.problem, &self.reducer.caps, false);
+        let anywhere = Plan::for_buffers(&self.prepared.problem, caps, false);
         let plan = &self.prepared.ready.plan;
         let needed = |slot| {
             let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
-            (slot, other.max(plan.slot_bytes(slot)))
+            Scratch::of(slot, other.max(plan.slot_bytes(slot)), caps)
         };
-        let all = Slot::SCRATCH.map(needed).into_iter();
-        all.filter(|&(_, bytes)| bytes > 0).collect()
+        Slot::SCRATCH.into_iter().flat_map(needed).collect()
     }
 
     fn anywhere(&self) -> Result<&Ready, Error> {

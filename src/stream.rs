@@ -293,7 +293,8 @@ impl<'a> Windows<'a> {
             layout.back(),
             U::MAP_READ | U::COPY_DST,
         )?;
-        let mut places = Places::scratch(context, &stream.ready.plan.scratch())?;
+        let scratch = stream.ready.plan.scratch(stream.reducer.caps());
+        let mut places = Places::scratch(context, &scratch)?;
         places.inputs = vec![Vec::new(); layout.inputs.len()];
         places.outputs = vec![Vec::new(); layout.outputs.len()];
         Ok(Windows {

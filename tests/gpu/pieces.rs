@@ -3,11 +3,11 @@
 use super::common::{Bits, buffer, cuts, differs_in_pieces, part, tensor};
 use super::elementwise::{TOGETHER, together};
 use super::views::{VIEWS, view_problems, viewed};
-use super::{data_for, slices, variants};
+use super::{data_for, same, slices, variants};
 use libtest_mimic::Failed;
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
-    Buffers, Cuts, DType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer, Reduction,
+    Buffers, Caps, Cuts, DType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer, Reduction,
 };
 
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
@@ -19,8 +19,20 @@ pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
             in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
         }
         views_to_cut(reducer, dtype, t, &mut bits)?;
+        // Scratch of the caller's, in several buffers.
+        let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
+        let inputs = data_for(&between);
+        same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
     }
     Ok(())
+}
+
+/// The same device with buffers of 17 vec4.
+fn small_buffers(reducer: &Reducer) -> Reducer {
+    reducer.with_caps(Caps {
+        buffer_bytes: 272,
+        ..reducer.caps().clone()
+    })
 }
 
 /// Checks a problem on tensors that are cut by chance, and from the host.
@@ -49,10 +61,8 @@ fn in_pieces(
     if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
         return Err(e.into());
     }
-    // From the host, with buffers no larger than this.
-    let mut caps = reducer.caps().clone();
-    caps.buffer_bytes = 272;
-    let reduction = reducer.with_caps(caps).prepare(problem)?;
+    // From the host.
+    let reduction = small_buffers(reducer).prepare(problem)?;
     let outputs = reduction.run_bytes_blocking(inputs);
     let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
     wgreduce::reference::verify(problem, inputs, &outputs)
@@ -99,7 +109,7 @@ fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemErr
         problems.push(Problem::extremes(dtype, &shape, 1)?);
     }
     problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
-    problems.push(Problem::reduce_min(dtype, &[6, 7, 8], &[0, 2])?);
+    problems.push(Problem::reduce_min(dtype, &[6, 70, 8], &[0, 2])?);
     problems.push(Problem::reduce_min(dtype, &[90, 0], &[1])?);
     problems.push(Problem::max(dtype, &[&[500u64][..]])?);
     let wide: &[u64] = &[24, 32];

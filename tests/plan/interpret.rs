@@ -354,8 +354,15 @@ impl Machine<'_> {
                 let (size, whole) = (outputs[i].dtype.size(), outputs[i].bytes());
                 piece(&self.cuts.outputs, i, size, whole, self.shift[1])
             }
-            scratch => {
-                let whole = self.plan.slot_bytes(scratch);
+            Slot::Temp(_) => {
+                // In buffers as large as the device has.
+                let (most, whole) = (self.caps.buffer_bytes, self.plan.slot_bytes(slot));
+                let start = offset / most * most;
+                let end = whole.min(start + most);
+                (0, start, end, end - start)
+            }
+            Slot::Records => {
+                let whole = self.plan.slot_bytes(slot);
                 (0, 0, whole, whole.next_multiple_of(16).max(16))
             }
         };

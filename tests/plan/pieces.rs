@@ -91,9 +91,12 @@ proptest! {
         ],
         caps in any_limits(),
         chance in any_cuts(),
+        buffer in prop_oneof![Just(1u64 << 28), 2u64..20],
         aligned in any::<bool>(),
         step in 0u64..9,
     ) {
+        // What lies between two steps takes buffers of that many vec4.
+        let caps = Caps { buffer_bytes: 16 * buffer, ..caps };
         let done = by_chance(&problem, &caps, &chance, aligned, step);
         prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
     }
