@@ -1,6 +1,4 @@
 //! What a device allows and how it likes to be used: limits and tuning, as plain data.
-//!
-//! Knows no problem: what a dispatch can take of one is the matter of `boxes.rs`.
 
 /// What kind of machine an adapter is, as far as tuning goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
