@@ -9,7 +9,7 @@ pub mod failure {
     pub struct Failure;
 
     impl Failure {
-        pub fn file(_: &std::path::Path, _: impl std::fmt::Display) -> Failure {
+        pub fn input(_: &std::path::Path, _: impl std::fmt::Display) -> Failure {
             Failure
         }
     }

@@ -1,6 +1,6 @@
 //! Requests that cannot be met: each is refused in a line that names what is wrong.
 
-use super::{Folder, adapters, floats, npy};
+use super::{Folder, adapters, floats, npy, text};
 
 #[test]
 fn wrong_requests_name_what_is_wrong_with_them() {
@@ -12,10 +12,13 @@ fn wrong_requests_name_what_is_wrong_with_them() {
     for (line, named) in [
         ("argmin f.npy --axis 5", "f.npy: axis 5"),
         ("argmin f.npy --axis -3", "axis -3"),
-        ("argmin f.npy --axis one", "'one'"),
+        ("argmin f.npy --axis one", "an axis is a whole number"),
+        ("argmin f.npy --axs 1", "'--axs'"),
+        ("argmin f.npy --memory 1G", "a whole number of MiB"),
         ("argmin empty.npy --axis -1", "axis -1"),
         ("reduce-min f.npy --axes 0,-2", "axis -2"),
-        ("reduce-min f.npy --axes 0,x", "'x'"),
+        ("reduce-min f.npy --axes 0,x", "'x' is not an axis"),
+        ("reduce-min f.npy --axes [0,1]", "is written like 0,-1"),
         ("reduce-min f.npy --keepdims maybe", "'maybe'"),
         ("argmin f.npy --index-type int8", "'int8'"),
         ("argmin f.npy --nan sometimes", "'sometimes'"),
@@ -43,17 +46,23 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("argmin f.npy -o ./out.npy --values out.npy", "out.npy"),
         (
             "min f.npy -o none/out.npy",
-            "none/out.npy: cannot be written",
+            "none/out.npy: cannot be written: there is no folder none",
         ),
         (
             "min f.npy -o f.npy/out.npy",
             "f.npy/out.npy: cannot be written",
         ),
-        ("min f.npy -o .", ".: cannot be written"),
+        ("min f.npy -o .", ".: cannot be written: is a directory"),
+        ("onnx f.npy", "f.npy: is a file, no test case"),
+        ("bench --compare none.json", "none.json: cannot be read"),
         ("plan argmin --shape 2,3", "--dtype"),
         ("plan argmin --shape 2,3 --dtype int8 --axis 2", "axis 2"),
         ("plan argmin --shape 2,3 --dtype int8 --axes 0", "--axes"),
         ("plan argmin --shape 2,-3 --dtype int8", "'-3'"),
+        (
+            "plan argmin --shape 2x3 --dtype int8",
+            "is written like 64,512",
+        ),
         ("plan sum --shape 2,3 --dtype int8", "'sum'"),
         ("frobnicate f.npy", "'frobnicate'"),
         ("--quiet", "subcommand"),
@@ -99,5 +108,29 @@ fn a_device_that_is_not_there_is_never_another_one() {
         assert!(refused.contains(device), "{refused}");
         // Those that exist are named.
         assert_eq!(refused.contains("there are: none"), adapters.is_empty());
+    }
+}
+
+#[test]
+fn a_misspelt_name_is_answered_with_the_one_that_was_meant() {
+    let folder = Folder::new();
+    for (line, meant) in [
+        ("argmx f.npy", "'argmax'"),
+        ("argmax f.npy --axs 1", "'--axis'"),
+        ("reduce-max f.npy --axis 1", "'--axes'"),
+        ("argmax f.npy --dtype flot32", "'float32'"),
+        ("argmax f.npy --dtype float17", "'float1"),
+        ("plan argmin --shape 3 --dtype uint", "'uint"),
+        ("plan argmx --shape 3 --dtype int8", "'argmax'"),
+        ("completions bsh", "'bash'"),
+    ] {
+        let output = folder.run(line);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        let tip = stderr.lines().find(|line| line.contains("tip: "));
+        assert!(
+            tip.is_some_and(|tip| tip.contains(meant)),
+            "{line}: {stderr}"
+        );
     }
 }

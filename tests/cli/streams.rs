@@ -135,8 +135,11 @@ fn standard_input_is_read_and_checked_like_a_file() {
             .write_all(&whole[..length])
             .unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert_eq!(text(&output.stdout), printed);
+        let named = stderr.starts_with("error: standard input: is truncated");
+        assert_eq!(named, code == 2, "{stderr}");
     }
 }
 

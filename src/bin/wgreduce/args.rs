@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use wgreduce::{DType, IndexType, NanPolicy, Op};
 
@@ -42,11 +42,10 @@ pub struct Common {
     )]
     pub nan: Nan,
     /// The element type; reads raw `<V2` files as bfloat16
-    #[arg(long, global = true, value_name = "NAME", value_parser = dtype)]
+    #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece
-    #[arg(long, global = true, value_name = "MIB", default_value_t = 512,
-          value_parser = clap::value_parser!(u64).range(1..1 << 40))]
+    #[arg(long, global = true, value_name = "MIB", default_value_t = 512, value_parser = mib)]
     pub memory: u64,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
@@ -111,7 +110,7 @@ pub struct Index {
     #[arg(value_name = "IN.npy")]
     pub input: PathBuf,
     /// The axis, counted from the end when negative
-    #[arg(long, default_value_t = 0, allow_hyphen_values = true)]
+    #[arg(long, default_value_t = 0, allow_hyphen_values = true, value_parser = axis)]
     pub axis: i64,
     #[command(flatten)]
     pub keepdims: Keepdims,
@@ -199,7 +198,7 @@ pub struct Plan {
     #[arg(long = "shape", value_name = "SHAPE", required = true)]
     pub shapes: Vec<Shape>,
     /// The axis of argmin and argmax
-    #[arg(long, allow_hyphen_values = true, conflicts_with = "axes")]
+    #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
     pub axis: Option<i64>,
     /// The axes of reduce-min and reduce-max
     #[arg(long, allow_hyphen_values = true)]
@@ -322,7 +321,7 @@ pub struct Axes(pub Vec<i64>);
 impl FromStr for Axes {
     type Err = String;
     fn from_str(text: &str) -> Result<Axes, String> {
-        list(text, "an axis").map(Axes)
+        list(text, "an axis", "0,-1").map(Axes)
     }
 }
 
@@ -333,7 +332,7 @@ pub struct Shape(pub Vec<u64>);
 impl FromStr for Shape {
     type Err = String;
     fn from_str(text: &str) -> Result<Shape, String> {
-        list(text, "a dimension").map(Shape)
+        list(text, "a dimension", "64,512").map(Shape)
     }
 }
 
@@ -343,22 +342,57 @@ impl AsRef<[u64]> for Shape {
     }
 }
 
-fn list<T: FromStr>(text: &str, what: &str) -> Result<Vec<T>, String> {
+/// Numbers between commas; `what` and an `example` are for who wrote something else.
+fn list<T: FromStr>(text: &str, what: &str, example: &str) -> Result<Vec<T>, String> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let item = |item: &str| item.trim().parse();
+    let wrong = |item| format!("'{item}' is not {what}; a list is written like {example}");
     let items = text.split(',');
     items
-        .map(|i| item(i).map_err(|_| format!("'{i}' is not {what}")))
+        .map(|item| item.trim().parse().map_err(|_| wrong(item)))
         .collect()
 }
 
-fn dtype(name: &str) -> Result<DType, String> {
-    DType::from_name(name).ok_or_else(|| {
-        let names = DType::ALL.map(DType::name).join(", ");
-        format!("no such element type; there are {names}")
-    })
+fn axis(text: &str) -> Result<i64, String> {
+    let wrong = |_| "an axis is a whole number, counted from the end when negative".into();
+    text.trim().parse().map_err(wrong)
+}
+
+fn mib(text: &str) -> Result<u64, String> {
+    let mib = text.parse().ok().filter(|mib| (1..1 << 40).contains(mib));
+    mib.ok_or_else(|| "a whole number of MiB, 1 or more".into())
+}
+
+/// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one
+/// that was meant.
+fn dtypes() -> impl TypedValueParser<Value = DType> {
+    let names = |t: DType| [t.name(), t.onnx_name(), in_rust(t)];
+    let value = move |t| PossibleValue::new(names(t)[0]).aliases(names(t));
+    let meant = move |name: String| {
+        let mut all = DType::ALL.into_iter();
+        let named = all.find(|&t| names(t).contains(&name.as_str()));
+        named.ok_or("no such type")
+    };
+    PossibleValuesParser::new(DType::ALL.map(value)).try_map(meant)
+}
+
+fn in_rust(dtype: DType) -> &'static str {
+    match dtype {
+        DType::BF16 => "bf16",
+        DType::F16 => "f16",
+        DType::F32 => "f32",
+        DType::F64 => "f64",
+        DType::I8 => "i8",
+        DType::I16 => "i16",
+        DType::I32 => "i32",
+        DType::I64 => "i64",
+        DType::U8 => "u8",
+        DType::U16 => "u16",
+        DType::U32 => "u32",
+        DType::U64 => "u64",
+        other => other.name(),
+    }
 }
 
 #[cfg(test)]
@@ -375,11 +409,10 @@ mod tests {
     fn lists_take_negative_numbers_and_spaces_and_name_what_is_wrong() {
         assert_eq!("-1, 0".parse(), Ok(Axes(vec![-1, 0])));
         assert_eq!("".parse(), Ok(Shape(vec![])));
-        assert_eq!(Axes::from_str("0,x"), Err("'x' is not an axis".into()));
-        assert_eq!(
-            Shape::from_str("2,-1"),
-            Err("'-1' is not a dimension".into())
-        );
+        let wrong = "'x' is not an axis; a list is written like 0,-1";
+        assert_eq!(Axes::from_str("0,x"), Err(wrong.into()));
+        let wrong = "'-1' is not a dimension; a list is written like 64,512";
+        assert_eq!(Shape::from_str("2,-1"), Err(wrong.into()));
     }
 
     #[test]

@@ -34,6 +34,14 @@ impl Failure {
         Failure::Request(format!("{}: {why}", path.display()))
     }
 
+    /// A wrong request because of an input, of which `-` is standard input.
+    pub fn input(path: &Path, why: impl fmt::Display) -> Failure {
+        match path == Path::new("-") {
+            true => Failure::Request(format!("standard input: {why}")),
+            false => Failure::file(path, why),
+        }
+    }
+
     /// Says what failed, in a first line `error: ...` on stderr.
     pub fn report(&self) -> ExitCode {
         let code = match self {

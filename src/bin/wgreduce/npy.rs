@@ -2,6 +2,7 @@
 //!
 //! Keeps the format, its orders and byte orders; operators and devices are unknown here.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic;
@@ -45,7 +46,7 @@ struct Header {
 
 /// Opens a file. `dtype` must be the file's; bfloat16, which NumPy lacks, reads raw `<V2`.
 pub fn open(path: &Path, dtype: Option<DType>) -> Result<Source, Failure> {
-    Source::open(path, dtype).map_err(|why| Failure::file(path, why))
+    Source::open(path, dtype).map_err(|why| Failure::input(path, why))
 }
 
 impl Source {
@@ -185,6 +186,9 @@ fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String
 fn read_header(file: &mut impl Read) -> Result<Vec<u8>, String> {
     let mut text = vec![0; 10];
     let begun = file.read_exact(&mut text);
+    if text.starts_with(b"PK\x03\x04") {
+        return Err("is an archive, as .npz files are: the .npy files in it can be read".into());
+    }
     if begun.is_err() || !text.starts_with(MAGIC) {
         return Err("is not an .npy file".into());
     }
@@ -241,7 +245,7 @@ fn nesting(text: &[u8]) -> usize {
 /// The element type, and whether its bytes are in big-endian order.
 fn element_type(found: &npyz::DType, wanted: Option<DType>) -> Result<(DType, bool), String> {
     let npyz::DType::Plain(found) = found else {
-        return Err("holds a structured type, not one of the thirteen".into());
+        return Err(foreign("a structured type"));
     };
     let dtype = match (found.type_char(), found.size_field()) {
         (TypeChar::Bool, 1) => DType::Bool,
@@ -262,7 +266,7 @@ fn element_type(found: &npyz::DType, wanted: Option<DType>) -> Result<(DType, bo
                 "holds raw {found}: with --dtype bfloat16 it reads as that"
             ));
         }
-        _ => return Err(format!("holds {found}, not one of the thirteen types")),
+        _ => return Err(foreign(found)),
     };
     match wanted {
         Some(wanted) if wanted != dtype => {
@@ -270,6 +274,11 @@ fn element_type(found: &npyz::DType, wanted: Option<DType>) -> Result<(DType, bo
         }
         _ => Ok((dtype, found.endianness() == Endianness::Big)),
     }
+}
+
+fn foreign(found: impl fmt::Display) -> String {
+    let names = DType::ALL.map(DType::name).join(", ");
+    format!("holds {found}; what can be read is {names}")
 }
 
 fn check_length(expected: u64, actual: u64) -> Result<(), String> {

@@ -15,6 +15,8 @@ use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
 use crate::run::compute;
 
+const NO_CASE: &str = "no test case, which is a folder with model.onnx and test_data_set_*";
+
 pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
     if common.dtype.is_some() {
         return Err(Failure::Request("onnx has no option --dtype".into()));
@@ -57,12 +59,14 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
 fn folders(args: &Onnx) -> Result<Vec<Folder>, Failure> {
     let mut folders = Vec::new();
     for path in &args.paths {
+        if path.is_file() {
+            return Err(Failure::file(path, format_args!("is a file, {NO_CASE}")));
+        }
         folders.extend(discover(path).map_err(not_found)?);
     }
     if !folders.iter().any(Folder::is_case) {
         let paths: Vec<_> = args.paths.iter().map(|p| p.display().to_string()).collect();
-        let why = "no test case, which is a folder with model.onnx and test_data_set_*";
-        return Err(Failure::file(Path::new(&paths.join(", ")), why));
+        return Err(Failure::file(Path::new(&paths.join(", ")), NO_CASE));
     }
     let mut names = HashSet::new();
     let cases = folders.iter().filter(|f| f.is_case());

@@ -42,10 +42,10 @@ impl Content<'_> {
 
 /// Writes all targets; none is changed unless all could be written.
 pub fn write(targets: &[Target]) -> Result<(), Failure> {
-    let stage = |target| stage(target).map_err(|e| not_writable(target, &e));
+    let stage = |target: &Target| stage(target).map_err(|e| not_writable(target.path, &e));
     let staged: Vec<Staged> = targets.iter().map(stage).collect::<Result<_, _>>()?;
     for (staged, target) in staged.into_iter().zip(targets) {
-        commit(staged, target).map_err(|e| not_writable(target, &e))?;
+        commit(staged, target).map_err(|e| not_writable(target.path, &e))?;
     }
     Ok(())
 }
@@ -59,7 +59,7 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
         Ok(about) if !about.is_file() => tempfile::tempfile(),
         _ => tempfile::tempfile_in(folder(&place)),
     };
-    file.map_err(|e| Failure::file(path, format_args!("cannot be written: {e}")))
+    file.map_err(|e| not_writable(path, &e))
 }
 
 /// Refuses a path that could not be written to, before work is done for it.
@@ -71,7 +71,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     // Dropped, what is staged leaves no trace.
     stage(&target)
         .map(drop)
-        .map_err(|e| not_writable(&target, &e))
+        .map_err(|e| not_writable(target.path, &e))
 }
 
 /// Whether two paths name one file: results must not overwrite each other.
@@ -146,6 +146,15 @@ fn folder(path: &Path) -> &Path {
     }
 }
 
-fn not_writable(target: &Target, error: &io::Error) -> Failure {
-    Failure::file(target.path, format_args!("cannot be written: {error}"))
+fn not_writable(path: &Path, error: &io::Error) -> Failure {
+    let folder = folder(path);
+    let why = match error.kind() {
+        io::ErrorKind::NotFound if !folder.is_dir() => {
+            format!("there is no folder {}", folder.display())
+        }
+        // Of a file beside its place, whose name means nothing to anybody.
+        kind if error.raw_os_error().is_none() => kind.to_string(),
+        _ => error.to_string(),
+    };
+    Failure::file(path, format_args!("cannot be written: {why}"))
 }

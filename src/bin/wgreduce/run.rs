@@ -40,7 +40,7 @@ pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .and_then(|p| with_options(p, options))
         .and_then(|p| p.with_values(args.values.is_some()))
-        .map_err(|e| Failure::file(&args.input, e))?;
+        .map_err(|e| Failure::input(&args.input, e))?;
     let paths = [&args.output.output, &args.values];
     run(problem, vec![(&args.input, input)], paths, common)
 }
@@ -63,7 +63,7 @@ pub fn reduce(op: Op, args: &Reduce, common: &Common) -> Result<(), Failure> {
     };
     let problem = new(input.dtype(), input.shape(), axes)
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
-        .map_err(|e| Failure::file(&args.input, e))?;
+        .map_err(|e| Failure::input(&args.input, e))?;
     let inputs = vec![(&args.input, input)];
     run(problem, inputs, [&args.output.output, &None], common)
 }
@@ -76,7 +76,7 @@ pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Fa
     if let Some(odd) = inputs.iter().position(|i| i.dtype() != dtype) {
         let first = args.inputs[0].display();
         let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype());
-        return Err(Failure::file(&args.inputs[odd], why));
+        return Err(Failure::input(&args.inputs[odd], why));
     }
     let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
     let problem = match op.is_max() {
@@ -84,7 +84,7 @@ pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Fa
         true => Problem::max(dtype, &shapes),
     };
     let problem = problem.map_err(|e| match e {
-        ProblemError::NotBroadcastable { input, .. } => Failure::file(&args.inputs[input], e),
+        ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
         e => Failure::from(Error::from(e)),
     })?;
     let inputs = args.inputs.iter().zip(inputs).collect();
@@ -104,7 +104,7 @@ fn run(
         return stream::run(&problem, inputs, paths, common);
     }
     let read =
-        |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::file(path, why));
+        |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));
     let inputs: Vec<Tensor> = inputs.into_iter().map(read).collect::<Result<_, _>>()?;
     let outputs = problem.outputs();
     let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();

@@ -25,7 +25,8 @@ struct Before {
 impl Earlier {
     /// Reads what `--json` wrote.
     pub fn read(path: &Path) -> Result<Earlier, Failure> {
-        let text = fs::read(path).map_err(|e| Failure::file(path, e))?;
+        let text =
+            fs::read(path).map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
         let rows: Vec<Value> = serde_json::from_slice(&text)
             .map_err(|e| Failure::file(path, format_args!("is no list of bench --json: {e}")))?;
         let mut earlier = HashMap::new();

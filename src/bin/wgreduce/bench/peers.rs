@@ -28,7 +28,8 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Figure>, Failure> {
 }
 
 fn read_one(path: &Path, figures: &mut Vec<Figure>) -> Result<(), Failure> {
-    let text = fs::read(path).map_err(|e| Failure::file(path, e))?;
+    let text =
+        fs::read(path).map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
     let rows: Vec<Value> = serde_json::from_slice(&text)
         .map_err(|e| Failure::file(path, format_args!("is no list of a peer's: {e}")))?;
     for (i, row) in rows.iter().enumerate() {
