@@ -83,6 +83,7 @@ fn a_case_is_verified_timed_and_written_down() {
 
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     assert!(html.contains("<svg") && html.contains("tiny argmin float32"));
+    assert!(html.contains("<td>[8, 1000], 1</td>"), "{html}");
     assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
     assert!(!html.contains("Beside others"));
 }

@@ -9,6 +9,7 @@ mod interrupts;
 mod onnx;
 mod outputs;
 mod plans;
+mod readme;
 mod requests;
 mod streams;
 

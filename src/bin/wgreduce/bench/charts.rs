@@ -44,7 +44,8 @@ fn svg(height: u32, draw: impl FnOnce(&Area) -> Result<(), Error>) -> Result<Str
         draw(&root)?;
         root.present()?;
     }
-    Ok(svg)
+    // What is too wide for the page scrolls.
+    Ok(format!("<figure>{svg}</figure>\n"))
 }
 
 /// A bar of a chart; none where there is no value.

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 
 use super::Part;
+use super::catalogue::Case;
 use super::charts::{self, Bar, COLOURS, Series, bars, lines, matrix};
 use super::peers::Figure;
 use super::report::{HEADER, Report, Row, cells, digits, or_dash, time};
@@ -15,7 +16,8 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
   color: var(--ink); background: var(--paper); }
 h1, h2 { line-height: 1.2; }
 h2 { margin: 2.5rem 0 .5rem; font-size: 1.25rem; }
-svg { max-width: 100%; height: auto; }
+svg { max-width: 100%; min-width: 40rem; height: auto; }
+figure { margin: 0; overflow-x: auto; }
 svg text { fill: var(--ink); }
 svg line, svg polyline[stroke='#000000'] { stroke: var(--faint); }
 .scroll { overflow-x: auto; }
@@ -43,8 +45,9 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 <style>{STYLE}</style>
 <h1>{title}</h1>
 <p>Driver: {driver}. Every result was compared with the CPU reference, byte for byte, before it was
-timed. Bandwidth counts inputs and outputs once. The ceiling is what plain kernels reach on the same
-device at the same time: kernels that only read, or for Min only copy.</p>
+timed. Bandwidth counts inputs and outputs once. The ceiling is what the fastest of several plain
+kernels reaches in turns with each case, over 64 MiB that it only reads, or for Min only copies. What
+a name stands for is at the end, with all cases.</p>
 "
     );
     page += &share_section(report)?;
@@ -52,6 +55,7 @@ device at the same time: kernels that only read, or for Min only copy.</p>
     page += &peers_section(report, peers)?;
     page += "<h2>Notes</h2>\n<ul>\n";
     for note in report.notes() {
+        let note = note.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         page += &format!("<li>{}</li>\n", escaped(&note));
     }
     page += "</ul>\n<h2>All cases</h2>\n<div class=\"scroll\">\n";
@@ -132,7 +136,7 @@ fn growth_section(report: &Report) -> Result<String, Error> {
     let first = sizes[0].case.command();
     let ceiling = of_command(&sizes, first).map(|row| (row.bytes as f64, row.ceiling_gbps));
     bandwidth.push(Series {
-        name: "read ceiling, of 64 MiB".into(),
+        name: "read ceiling, over 64 MiB".into(),
         points: ceiling.collect(),
         colour: charts::CEILING,
         dots: false,
@@ -214,15 +218,38 @@ fn figures(row: &Row) -> String {
 
 fn table(rows: &[Row]) -> String {
     let mut text = "<table>\n<tr>".to_string();
-    push_cells(&mut text, "th", HEADER);
+    let with = |cells: &[String], input: String| {
+        let (names, figures) = cells.split_at(3);
+        [names, &[input], figures].concat()
+    };
+    let header = HEADER.map(str::to_owned);
+    push_cells(
+        &mut text,
+        "th",
+        with(&header, "inputs, reduced axes".into()),
+    );
     for row in rows {
         text += "<tr>";
         let mut cells = cells(row);
         // Without the bar of characters.
         cells[6] = or_dash(row.ratio().map(|share| format!("{:.0}%", 100.0 * share)));
-        push_cells(&mut text, "td", cells);
+        push_cells(&mut text, "td", with(&cells, inputs(&row.case)));
     }
     text + "</table>\n"
+}
+
+/// `[64, 512, 512], 1`.
+fn inputs(case: &Case) -> String {
+    let shapes: Vec<String> = case
+        .shapes
+        .iter()
+        .map(|shape| format!("{shape:?}"))
+        .collect();
+    let axes: Vec<String> = case.axes.iter().map(i64::to_string).collect();
+    match axes.is_empty() {
+        true => shapes.join(" "),
+        false => format!("{}, {}", shapes.join(" "), axes.join(" ")),
+    }
 }
 
 fn push_cells(text: &mut String, tag: &str, cells: impl IntoIterator<Item = impl Display>) {

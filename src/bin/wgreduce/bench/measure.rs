@@ -1,5 +1,5 @@
-//! Measures cases: verifies each, times it, and measures the device's ceilings between them. Knows
-//! nothing of how results are shown.
+//! Measures cases: verifies each, times it in turns with the device's ceiling, and looks between
+//! cases for the kernel that is the ceiling. Knows nothing of how results are shown.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,0 +1,59 @@
+//! The README's commands print what it shows, as far as that does not depend on the machine.
+
+use super::{Folder, adapters, text};
+use std::fs;
+use std::path::Path;
+
+/// Commands and what is shown under each, in order.
+fn shown(readme: &str) -> Vec<(String, Vec<String>)> {
+    let blocks = readme.split("```console\n").skip(1);
+    let blocks = blocks.filter_map(|block| block.split("```").next());
+    let mut all: Vec<(String, Vec<String>)> = Vec::new();
+    for line in blocks.flat_map(str::lines) {
+        match (line.strip_prefix("$ wgreduce "), all.last_mut()) {
+            (Some(command), _) => all.push((command.into(), Vec::new())),
+            (None, Some((_, output))) => output.push(known(line)),
+            (None, None) => panic!("no command before {line}"),
+        }
+    }
+    all
+}
+
+/// A line without what depends on the machine: adapters, their plans, times.
+fn known(line: &str) -> String {
+    let cuts = [
+        ("device: ", "device: cpu"),
+        ("plan: ", "]: "),
+        ("time: ", "time: "),
+        ("error: --device", "there are: "),
+    ];
+    let machine = cuts.into_iter().find(|(begin, _)| line.starts_with(begin));
+    let Some((begin, last)) = machine else {
+        return line.into();
+    };
+    let end = line.rfind(last).map_or(begin.len(), |at| at + last.len());
+    line[..end].into()
+}
+
+#[test]
+fn the_commands_of_the_readme_print_what_it_shows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("examples/data")).unwrap();
+    let digits = "examples/data/digits_logits.npy";
+    fs::copy(root.join(digits), folder.path(digits)).unwrap();
+    let commands = shown(&fs::read_to_string(root.join("README.md")).unwrap());
+    assert!(commands.len() >= 5, "{commands:?}");
+    let adapters = adapters(&folder);
+    for (line, expected) in commands {
+        // Without an adapter nothing is planned, and nothing can be checked.
+        let needs_one = !line.contains("--device cpu") && !line.contains("--axis 5");
+        if needs_one && adapters.is_empty() {
+            continue;
+        }
+        let output = folder.run(&line);
+        let lines = [text(&output.stderr), text(&output.stdout)].concat();
+        let lines: Vec<String> = lines.lines().map(known).collect();
+        assert_eq!(lines, expected, "{line}");
+    }
+}
