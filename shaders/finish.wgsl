@@ -6,10 +6,9 @@ var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_index: array<vec2<u32>, WG>;
 
 fn source_record(r: u32) -> Best {
-    let w = 4u * (P.src_delta + r);
+    let w = src[P.src_delta + r];
     // Settled, unless both ends of an order were searched at once.
-    let key = settle(unpack(vec2<u32>(words[w], words[w + 1u])));
-    return Best(key, vec2<u32>(words[w + 2u], words[w + 3u]));
+    return Best(settle(unpack(w.xy)), w.zw);
 }
 
 fn shared_best(lid: u32) -> Best {

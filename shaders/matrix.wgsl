@@ -81,21 +81,26 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
 // The wide row of column i of vec4 v, of which perhaps only the block is known.
 fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     let block = acc_at(acc, i);
-    if block < s.low || block >= s.blocks {
-        return block;
-    }
-    let want = settle(acc_key(acc, i));
-    let column = s.first * E + v * E + i;
     var row = block;
-    var found = false;
-    for (var t = block; t < block + BLOCK; t++) {
-        let here = same(settle(key(raw(column + t * P.width * E))), want);
-        if here && (!found || LAST != 0u) {
-            row = t;
-        }
-        found = found || here;
+    // At most once: software rasterisers skip a loop, but not a branch.
+    for (var found = block < s.low || block >= s.blocks; !found; found = true) {
+        let want = settle(acc_key(acc, i));
+        let pitch = P.width * E;
+        let at = s.first * E + v * E + i + block * pitch;
+        // One of them has it.
+        let a = is_key(at, want);
+        let b = is_key(at + pitch, want);
+        let c = is_key(at + 2u * pitch, want);
+        let d = is_key(at + 3u * pitch, want);
+        let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
+        let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);
+        row = block + select(first, last, LAST != 0u);
     }
     return row;
+}
+
+fn is_key(e: u32, want: Key) -> bool {
+    return same(settle(key(raw(e))), want);
 }
 
 // Where column i of a vec4 lies: among the columns of a wide row, counted from the matrix' start,
@@ -110,7 +115,7 @@ fn column_at(s: Slice, v: u32) -> Column {
     let wide = P.width * E;
     let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
     var c = Column(at, 0u, at);
-    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    // At most once, as above; and they divide slowly.
     for (; c.inner >= P.inner; c.inner -= c.fold * P.inner) {
         c.fold = at / P.inner;
     }

@@ -4,6 +4,7 @@
 // P.lanes: invocations a row; P.width: vec4 in a row; P.total: rows in a matrix, P.inner: parts
 // they are taken in, of P.slice rows.
 override WG: u32;
+override CHAINED: u32; // 1: combine with the results that are there
 
 const TEAM: u32 = 8u;
 const RUNS: u32 = 8u;
@@ -22,7 +23,7 @@ fn put(column: u32, row: u32, k: Keys) {
     }
     let at = row + column;
     var keys = k;
-    if P.merge != 0u {
+    if CHAINED != 0u {
         keys = keys_min(k, keys_of(dst[at]));
     }
     dst[at] = words_of(keys);

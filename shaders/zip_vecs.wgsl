@@ -1,6 +1,7 @@
 // Elementwise, by whole vec4 of outputs: everything aligned to 16 bytes, the last dimension in
 // whole vec4.
 override WG: u32;
+override CHAINED: u32; // 1: combine with the results that are there
 
 @group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
 
@@ -10,7 +11,7 @@ fn zip_vecs(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
     if v < P.items {
         var k = combined(offsets(v));
         let at = P.dst_delta + v;
-        if P.merge != 0u {
+        if CHAINED != 0u {
             k = keys_min(k, keys_of(dst[at]));
         }
         dst[at] = words_of(k);

@@ -1,5 +1,6 @@
 // Elementwise, by output words: any shapes, any alignment.
 override WG: u32;
+override CHAINED: u32; // 1: combine with the results that are there
 
 fn dst_raw(e: u32) -> Raw {
     let w = word_of(e);
@@ -8,7 +9,7 @@ fn dst_raw(e: u32) -> Raw {
 
 fn result(o: u32) -> Raw {
     var k = combined(offsets(o));
-    if P.merge != 0u {
+    if CHAINED != 0u {
         k = lesser(k, key(dst_raw(P.dst_delta + o)));
     }
     return element(settle(k));

@@ -98,7 +98,11 @@ impl Tuning {
             //   ahead of time did not help.
             // - Rows that it takes whole, [64, 512, 512] axis 1: sixteen runs in the order of
             //   memory 0.77; eight runs of half a row 0.47, whatever the order.
-            // - Blocks of rows: four vec4 0.86 over [4096, 4096] axis 1, eight 0.83, sixteen 0.77.
+            // - Slices of 256 such rows 0.69, of 1024 0.54, of 128 0.60: what the CPU fetches ahead
+            //   of a part of a row is still there when the neighbouring lanes come to it.
+            // - Blocks of rows: eight vec4 joined one by one 0.98 over [4096, 4096] axis 1, four 0.94,
+            //   sixteen 0.95; loaded first and joined then 0.93, 0.94 and 0.85. Where rows begin and
+            //   end with whole vec4, no edges: 0.04 more.
             // - A loop in a loop costs 8 to 15%, one short row a lane half of everything
             //   (a subgroup takes about 2000 cycles to begin), an integer division 200 cycles.
             // - Lanes of a row abreast 0.56 to 0.78 where lanes apart reach 0.86.

@@ -3,11 +3,13 @@
 //! Knows boxes and where buffers end; which boxes there are, and how each is mapped, others
 //! decide.
 
+use crate::Problem;
 use crate::boxes::{Box3, Group};
 use std::ops::Range;
 
 /// Where tensors go on in another buffer: for each input and each output the elements, counted
-/// from the tensor's start, that are the first of a buffer; 0 is none of them.
+/// from the tensor's start and in any order, that are the first of a buffer. That 0 is one, and
+/// what is beyond the tensor, need not be said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cuts {
     /// By input; inputs that are missing here have one buffer.
@@ -20,6 +22,27 @@ impl Cuts {
     /// Whether every tensor has one buffer.
     pub(crate) fn is_empty(&self) -> bool {
         self.inputs.iter().chain(&self.outputs).all(Vec::is_empty)
+    }
+
+    /// The same cuts, of every tensor in order.
+    pub(crate) fn in_order(&self) -> Cuts {
+        let ordered = |tensors: &[Vec<u64>]| {
+            let cuts = tensors.iter().map(|cuts| sorted(cuts.iter().copied()));
+            cuts.collect()
+        };
+        Cuts {
+            inputs: ordered(&self.inputs),
+            outputs: ordered(&self.outputs),
+        }
+    }
+
+    /// Whether every buffer holds a tensor from a multiple of 16 bytes on.
+    pub(crate) fn are_aligned(&self, problem: &Problem) -> bool {
+        let whole = |cuts: &[u64], size: u64| cuts.iter().all(|c| c.is_multiple_of(16 / size));
+        let mut inputs = self.inputs.iter();
+        let mut outputs = self.outputs.iter().zip(problem.outputs());
+        inputs.all(|cuts| whole(cuts, problem.dtype().size()))
+            && outputs.all(|(cuts, output)| whole(cuts, output.dtype.size()))
     }
 
     /// Where an input goes on.

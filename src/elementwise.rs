@@ -269,6 +269,7 @@ impl Planner<'_> {
             inputs: count as u32,
             splat: mask(&|i| unit.splat[i]),
             still: mask(&|i| strips.is_some() && row(i) == 0),
+            chained: first > 0,
             ..self.kernel(self.caps.workgroup())
         };
         let view = |i: usize| {
@@ -292,7 +293,6 @@ impl Planner<'_> {
         let mut dims = part.dims.clone();
         let mut params = Params {
             items: outputs as u32,
-            merge: (first > 0).into(),
             ..Params::default()
         };
         let mut behind = Vec::new();

@@ -15,11 +15,14 @@ pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
+/// Rows of a slice of strips, and bytes of a column of it, that what a CPU fetches ahead outlives.
+const NEAR_ROWS: u64 = 256;
+const NEAR_BYTES: u64 = 1024;
 /// Invocations of strips and bands that read neighbouring vec4, and vec4 that each takes of a
 /// wide row: of strips, and of bands twice as many.
 pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
-/// Most vec4 of a wide row of bands.
+/// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
 
 /// How a box is mapped.
@@ -126,16 +129,17 @@ impl Planner<'_> {
         let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
         // Records of rows side by side must not cost more than an eighth of what is read.
         let worth = (len * element / (8 * Out::Record.bytes()) / least).max(1);
+        let widest = if element < 4 { BAND } else { 2 * BAND };
         let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
             _ if !self.caps.long_kernels => Family::Columns,
-            Some(Family::Bands) if vecs > BAND => Family::Strips,
+            Some(Family::Bands) if vecs > widest => Family::Strips,
             // A row an iteration: the longest segments would fall into too many slices.
             Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
             Some(family) => family,
             None if !self.caps.long_strips() => Family::Columns,
-            None if vecs > BAND => Family::Strips,
+            None if vecs > widest => Family::Strips,
             None if band * vecs * 2 < BAND => Family::Columns,
             None => Family::Bands,
         };
@@ -165,8 +169,16 @@ impl Planner<'_> {
         let worth = rows * element / 64;
         let lanes = column_lanes(family, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
-        let filled = self.slices(b.outer * lanes * lane_vecs(family), most);
-        let longest = column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, element));
+        // Parts of a row that neighbours take are near in time only where slices are short.
+        let near = match family {
+            Family::Strips => most.min(rows / NEAR_ROWS.max(NEAR_BYTES / element)),
+            _ => 1,
+        };
+        let filled = self
+            .slices(b.outer * lanes * lane_vecs(family, width), most)
+            .max(near);
+        let longest =
+            column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
         let slices = filled.max(rows.div_ceil(longest));
         let slice = rows.div_ceil(slices);
         let slices = rows.div_ceil(slice);
@@ -217,10 +229,16 @@ impl Planner<'_> {
     }
 }
 
+/// Whether the lanes of bands take four strips.
+pub(crate) fn is_wide(width: u64) -> bool {
+    width > BAND
+}
+
 /// Vec4 of a wide row that a lane takes.
-fn lane_vecs(family: Family) -> u64 {
+fn lane_vecs(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => RUNS,
+        Family::Bands if is_wide(width) => 4 * RUNS,
         Family::Bands => 2 * RUNS,
         _ => 1,
     }
@@ -245,8 +263,8 @@ pub(crate) fn column_rows(family: Family) -> u64 {
 
 /// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
 /// of which is looked for in its block of rows.
-pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
-    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+pub(crate) fn column_ends(family: Family, width: u64, element: u64) -> u64 {
+    lane_vecs(family, width) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -395,6 +395,8 @@ pub struct Kernel {
     pub chunked: bool,
     /// Whether lanes take several items, one after the other (rows).
     pub several: bool,
+    /// Whether lanes take four strips of a wide row, instead of two (bands).
+    pub wide: bool,
     /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
@@ -411,6 +413,8 @@ pub struct Kernel {
     pub splat: u32,
     /// A bit for each input that is the same in every row (elementwise strips).
     pub still: u32,
+    /// Whether what the output holds is an input, too (elementwise).
+    pub chained: bool,
 }
 
 macro_rules! fragment {
@@ -463,7 +467,8 @@ impl Kernel {
             family if family.is_columns() => &[0, 1, 2, 3],
             Family::Rows | Family::Gather => &[0, 1, 2, 3],
             Family::ShortRows => &[0, 1, 2],
-            Family::Each | Family::Finish => &[0, 2, 3],
+            Family::Finish => &[0, 1, 2],
+            Family::Each => &[0, 2, 3],
             Family::Fill => &[0, 2],
             // Binding 1 holds more parameters, 3 and up the inputs.
             Family::Strided | Family::Extremes => &[0, 1, 2, 3],
@@ -488,7 +493,7 @@ impl Kernel {
     pub fn wgsl(&self) -> String {
         let mut parts = vec![fragment!("params").to_owned(), fragment!("out").to_owned()];
         let mut add = |fragments: &[&str]| parts.extend(fragments.iter().map(|&f| f.to_owned()));
-        if !matches!(self.family, Family::ZipVecs | Family::ZipStrips) {
+        if !matches!(self.family, Family::ZipVecs | Family::ZipStrips) && !self.emits_records() {
             add(&[fragment!("dst"), fragment!("write")]);
         }
         if self.family == Family::Fill {
@@ -507,9 +512,15 @@ impl Kernel {
         parts.join("\n")
     }
 
+    /// Whether all it writes are records, a vec4 each.
+    fn emits_records(&self) -> bool {
+        self.out == Out::Record && (self.family == Family::Rows || self.family.is_columns())
+    }
+
     /// How the source is bound.
     fn reading(&self) -> Vec<&'static str> {
-        let by_vec = matches!(self.family, Family::Rows | Family::ShortRows);
+        use Family::{Finish, Rows, ShortRows};
+        let by_vec = matches!(self.family, Rows | ShortRows | Finish);
         match self.family.is_columns() || by_vec {
             true => vec![fragment!("source"), fragment!("source4")],
             false => vec![fragment!("source")],
@@ -529,7 +540,10 @@ impl Kernel {
             32 => fragment!("load32"),
             _ => fragment!("load64"),
         });
-        all.push(fragment!("emit"));
+        all.push(match self.emits_records() {
+            true => fragment!("emit_record"),
+            false => fragment!("emit"),
+        });
         all
     }
 
@@ -740,7 +754,9 @@ impl Kernel {
         if self.family != Family::Fill {
             all.extend(self.keys.constants());
         }
-        if self.family != Family::Fill && !self.is_elementwise() {
+        if self.is_elementwise() {
+            all.push(("CHAINED", self.chained as u32));
+        } else if self.family != Family::Fill {
             all.push(("LAST", self.last as u32));
             all.push(("INDEX", self.index as u32));
         }
@@ -750,6 +766,7 @@ impl Kernel {
                 all.push(("CHUNKED", self.chunked as u32));
                 all.push(("SEVERAL", self.several as u32));
             }
+            Family::Bands => all.push(("WIDE", self.wide as u32)),
             Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
             _ if self.is_extremes() => all.extend(self.turn()),

@@ -4,7 +4,9 @@
 
 use crate::Error;
 use crate::boxes::Box3;
-use crate::geometry::{BLOCK_BYTES, Geometry, Wide, column_ends, column_lanes, column_rows};
+use crate::geometry::{
+    BLOCK_BYTES, Geometry, Wide, column_ends, column_lanes, column_rows, is_wide,
+};
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
 use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
@@ -167,6 +169,7 @@ impl Planner<'_> {
             family,
             keys: step.keys,
             out,
+            wide: family == Family::Bands && is_wide(width),
             index: step.index,
             ..self.kernel(self.caps.workgroup())
         };
@@ -180,7 +183,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..box_params(b)
         };
-        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, element);
+        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, width, element);
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),

@@ -164,8 +164,8 @@ impl Plan {
         Plan::of(problem, caps, true, false, &Cuts::default())
     }
 
-    /// Plans a problem whose tensors are cut into several buffers. `aligned`: each begins at a
-    /// multiple of 16 bytes, of its buffer and of its tensor; else anywhere.
+    /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at
+    /// a multiple of 16 bytes of each; else anywhere.
     ///
     /// # Errors
     /// [`Error::Limit`] as from [`Plan::new`].
@@ -175,7 +175,9 @@ impl Plan {
         cuts: &Cuts,
         aligned: bool,
     ) -> Result<Plan, Error> {
-        Plan::of(problem, caps, aligned, false, cuts)
+        let cuts = cuts.in_order();
+        let aligned = aligned && cuts.are_aligned(problem);
+        Plan::of(problem, caps, aligned, false, &cuts)
     }
 
     /// Plans for records instead of a result: 16 bytes an output, of a key and an index.

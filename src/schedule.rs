@@ -311,6 +311,7 @@ impl Planner<'_> {
             lanes: 1,
             chunked: false,
             several: false,
+            wide: false,
             index,
             last: problem.selects_last_index(),
             raw: false,
@@ -319,6 +320,7 @@ impl Planner<'_> {
             inputs: 1,
             splat: 0,
             still: 0,
+            chained: false,
         }
     }
 

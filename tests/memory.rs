@@ -68,6 +68,45 @@ fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
 }
 
 #[test]
+fn out_of_memory_lets_go_of_the_chunks_of_uploads() {
+    let _alone = alone();
+    let reducer = reducer();
+    let n = 40 * MIB as u64;
+    let problem = Problem::reduce_min(DType::U8, &[n], &[0]).expect("a problem");
+    let large = reducer.prepare(&problem).expect("a reduction");
+    let input = vec![0; n as usize];
+    assert!(large.run_bytes_blocking(&[&input]).is_ok());
+    drop(large);
+    // Two chunks of 16 MiB are left.
+    let reduction = reducer.prepare(&fill(13)).expect("a reduction");
+    let outputs = with_mib(12, || reduction.run_bytes_blocking(&[&[]]));
+    assert_eq!(outputs.expect("room was made")[0].len(), 13 * MIB);
+}
+
+#[test]
+fn out_of_memory_waits_for_what_was_dropped_and_is_still_in_use() {
+    let _alone = alone();
+    let reducer = reducer();
+    let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+    let before = MEMORY.allocated();
+    let device = reducer.device();
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 64 * MIB as u64,
+        usage,
+        mapped_at_creation: false,
+    });
+    // Until somebody waits, its mapping is not done.
+    buffer.map_async(wgpu::MapMode::Read, .., |_| ());
+    drop(buffer);
+    let held = MEMORY.allocated() - before;
+    assert!(held >= 64 * MIB, "{held} bytes held");
+    let reduction = reducer.prepare(&fill(13)).expect("a reduction");
+    let outputs = with_mib(12, || reduction.run_bytes_blocking(&[&[]]));
+    assert_eq!(outputs.expect("room was made")[0].len(), 13 * MIB);
+}
+
+#[test]
 fn a_stream_makes_room_for_its_windows() {
     let _alone = alone();
     let reducer = reducer();

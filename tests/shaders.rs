@@ -30,6 +30,7 @@ fn kernels() -> Vec<Kernel> {
                             lanes,
                             chunked: bit(0),
                             several: bit(1),
+                            wide: bit(0),
                             index: bit(1),
                             last: bit(2),
                             truth: dtype == DType::Bool && bit(0),
@@ -38,6 +39,7 @@ fn kernels() -> Vec<Kernel> {
                             inputs: [1, 2, 3, 8][variant % 4],
                             splat: [0, 2, 1, 0x55][variant % 4],
                             still: [0, 1, 4, 0xaa][variant % 4],
+                            chained: bit(2),
                         });
                     }
                 }

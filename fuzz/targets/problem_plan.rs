@@ -1,9 +1,10 @@
-//! Problems and plans of any numbers: refused, or within every limit of the device.
+//! Problems, views and plans of any numbers, in buffers that end anywhere: refused, or within every
+//! limit of the device.
 
 use arbitrary::{Arbitrary, Unstructured};
 use wgreduce::{
-    Caps, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError, Slot, View,
-    reference,
+    Caps, Cuts, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError, Slot,
+    View, reference,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -19,6 +20,10 @@ struct Asked {
     index_type: u8,
     binding_bytes: Size,
     workgroups: u16,
+    strides: Option<[i32; 4]>,
+    offset: Size,
+    cuts: [Vec<Size>; 2],
+    aligned: bool,
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -78,7 +83,24 @@ impl Asked {
         } else {
             NanPolicy::Propagate
         };
-        Ok(problem.nan(nan))
+        let problem = problem.nan(nan);
+        match self.strides {
+            Some(strides) => {
+                let strides = strides.iter().map(|&stride| stride.into());
+                let strides: Vec<i64> = strides.take(problem.inputs()[0].len()).collect();
+                problem.strided(0, &strides, self.offset.value())
+            }
+            None => Ok(problem),
+        }
+    }
+
+    /// Where the first input and the first output go on in another buffer.
+    fn cuts(&self) -> Cuts {
+        let cuts = |sizes: &[Size]| vec![sizes.iter().take(9).map(|s| s.value()).collect()];
+        Cuts {
+            inputs: cuts(&self.cuts[0]),
+            outputs: cuts(&self.cuts[1]),
+        }
     }
 }
 
@@ -89,10 +111,7 @@ pub fn survive(data: &[u8]) {
     let Ok(problem) = asked.problem() else {
         return;
     };
-    let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
-    let outputs = problem.outputs().into_iter().map(|o| o.bytes());
-    let bytes = inputs.chain(outputs).try_fold(0, u64::checked_add);
-    if bytes.is_some_and(|bytes| bytes < 1 << 14) {
+    if few(&problem) {
         computed(&problem);
     }
     let caps = Caps::webgpu_default();
@@ -101,7 +120,22 @@ pub fn survive(data: &[u8]) {
         if let Ok(plan) = Plan::new(&problem, &caps) {
             within(&problem, &plan, &caps);
         }
+        let cuts = asked.cuts();
+        if let Ok(plan) = Plan::in_pieces(&problem, &caps, &cuts, asked.aligned) {
+            within(&problem, &plan, &caps);
+            whole(&problem, &plan, &cuts);
+        }
     }
+}
+
+/// Whether it has few elements, also in the tensors of its views.
+fn few(problem: &Problem) -> bool {
+    let elements = |shape: &Vec<u64>| shape.iter().copied().fold(1, u64::saturating_mul);
+    let read = problem.inputs().iter().map(elements);
+    let tensors = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    let written = problem.outputs().into_iter().map(|o| o.bytes());
+    let all = read.chain(tensors).chain(written);
+    all.fold(0, u64::saturating_add) < 1 << 14
 }
 
 /// The reference computes it, and its own results verify.
@@ -139,5 +173,28 @@ fn within(problem: &Problem, plan: &Plan, caps: &Caps) {
         let zipped = pass.zip.iter().flat_map(|(_, views)| views);
         let views = pass.src.iter().chain(&pass.indices).chain(zipped);
         views.chain([&pass.dst]).for_each(fits);
+    }
+}
+
+/// No view reaches across the end of a buffer.
+fn whole(problem: &Problem, plan: &Plan, cuts: &Cuts) {
+    let uncut = |view: &View| {
+        let (cuts, dtype) = match view.slot {
+            Slot::Input(0) => (&cuts.inputs[0], problem.dtype()),
+            Slot::Output(0) => (&cuts.outputs[0], problem.outputs()[0].dtype),
+            _ => return,
+        };
+        let (first, end) = (view.offset, view.offset + view.bytes);
+        let bytes = |cut: &u64| cut.checked_mul(dtype.size());
+        let inside = cuts
+            .iter()
+            .filter_map(bytes)
+            .find(|at| (first + 1..end).contains(at));
+        assert_eq!(inside, None, "{view:?}");
+    };
+    for pass in plan.passes() {
+        let zipped = pass.zip.iter().flat_map(|(_, views)| views);
+        let views = pass.src.iter().chain(&pass.indices).chain(zipped);
+        views.chain([&pass.dst]).for_each(uncut);
     }
 }

@@ -158,6 +158,11 @@ fn the_callers_error_handler_stays_and_gets_only_the_callers_errors() {
     assert!(reduction.run_bytes_blocking(&[&[0; 2]]).is_err());
     let buffer = buffer(&reducer, 64);
     assert!(bind(&reduction, &[buffer.slice(..)], &[buffer.slice(..)]).is_err());
+    // What wgpu refuses, and not the library beforehand.
+    let (gone, output) = (buffer_for(&reducer, 64, BufferUsages::STORAGE), buffer);
+    gone.destroy();
+    let bound = bind(&reduction, &[gone.slice(..)], &[output.slice(..)]);
+    assert!(matches!(bound, Err(Error::Device { .. })), "{bound:?}");
     assert_eq!(count.load(Ordering::Relaxed), 0);
     // An error of the caller's own.
     let usage = BufferUsages::MAP_READ | BufferUsages::MAP_WRITE | BufferUsages::STORAGE;

@@ -66,6 +66,12 @@ impl Noop {
         self.calls().split_off(before)
     }
 
+    /// Buffers of a label that have been made.
+    pub fn made(&self, label: &str) -> usize {
+        let text = std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace");
+        text.matches(&format!("Some(\"{label}\")")).count()
+    }
+
     /// Buffers that are alive.
     pub fn buffers(&self) -> usize {
         let polled = self

@@ -70,6 +70,7 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     let input = vec![0u8; 4 * n as usize];
     let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
     run();
+    assert_eq!(noop.made("an upload"), 2);
     // 44 MiB: two full chunks go ahead of the work, the rest with it.
     only_submits(&noop.calls_of(run), 3);
     let smaller = noop
@@ -81,6 +82,7 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     assert!(chunks.is_empty(), "{chunks:?}");
     // Input, output, its way back, and perhaps parameters, scratch and timestamps: no upload.
     assert!(count(&made, "CreateBuffer") <= 7, "{made:?}");
+    assert_eq!(noop.made("an upload"), 2);
 }
 
 #[test]

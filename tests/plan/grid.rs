@@ -270,7 +270,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 family == Family::Strips && p.lanes > 8,
             ),
             ("inputs that stand still", kernel.still > 0),
-            ("chained inputs", pass.zip.is_some() && p.merge == 1),
+            ("chained inputs", kernel.chained),
             ("repeated elements", kernel.splat > 0),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
             ("columns direct", columns && kernel.out != Out::Record),
@@ -570,8 +570,10 @@ fn broken_elementwise_plans_are_refused() {
         ("a pass less", |passes| passes.truncate(passes.len() - 1)),
         ("a pass twice", |passes| passes.push(passes[0].clone())),
         ("passes reversed", |passes| passes.reverse()),
-        ("no merge", |passes| passes[1].params.merge = 0),
-        ("too much merge", |passes| passes[0].params.merge = 1),
+        ("not chained", |passes| passes[1].kernel.chained = false),
+        ("chained to nothing", |passes| {
+            passes[0].kernel.chained = true
+        }),
         ("an item less", |passes| passes[0].params.items -= 1),
         ("a dimension less", |passes| passes[0].params.len -= 1),
         ("repeated elements", |passes| passes[0].kernel.splat ^= 1),

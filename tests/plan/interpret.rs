@@ -652,10 +652,15 @@ impl<'m, 'a> Run<'m, 'a> {
     /// without.
     pub fn merged(&self, output: u32, mut from: Vec<u32>) -> Check<Cell> {
         ensure!(self.dst.slot == Slot::Output(0), "not to the output");
-        match (&self.machine.results[0][output as usize], self.p.merge) {
-            (Some(Cell::Of(before)), 1) => from.extend(before),
-            (None, 0) => {}
-            (cell, merge) => return Err(format!("output {output} is {cell:?}, merge {merge}")),
+        match (
+            &self.machine.results[0][output as usize],
+            self.pass.kernel.chained,
+        ) {
+            (Some(Cell::Of(before)), true) => from.extend(before),
+            (None, false) => {}
+            (cell, chained) => {
+                return Err(format!("output {output} is {cell:?}, chained: {chained}"));
+            }
         }
         Ok(Cell::Of(from))
     }
@@ -667,7 +672,7 @@ impl<'m, 'a> Run<'m, 'a> {
     }
 
     fn put(&mut self, element: usize, cell: Cell) -> Check {
-        let chained = self.pass.zip.is_some() && self.p.merge == 1;
+        let chained = self.pass.kernel.chained;
         let machine = &mut *self.machine;
         let beside = self.dst.slot == Slot::Output(1) && !fused(machine.problem);
         if let (true, Cell::Of(from)) = (beside, &cell) {

@@ -49,18 +49,25 @@ impl Run<'_, '_> {
     pub(super) fn bands(&mut self) -> Check {
         let p = self.p;
         self.matrix()?;
-        ensure!(p.width <= 2 * TEAM * RUNS, "a band of {} vec4", p.width);
+        let strips = if self.pass.kernel.wide { 4 } else { 2 };
+        ensure!(
+            p.width <= strips * TEAM * RUNS,
+            "a band of {} vec4",
+            p.width
+        );
         for item in self.items() {
             let mut s = self.slice_of(item / TEAM);
             s.blocks = s.low;
             let first = item % TEAM;
             let mut loops = 0;
             self.strip(s, first, &mut loops)?;
-            let mut others = 0;
-            self.strip(s, first + TEAM * RUNS, &mut others)?;
-            // They share the loop over rows.
-            let shared = u64::from(s.high - s.low).min(others);
-            self.iterated(loops + others - shared)?;
+            for strip in 1..strips {
+                let mut others = 0;
+                self.strip(s, first + strip * TEAM * RUNS, &mut others)?;
+                // They share the loop over rows.
+                loops += others - u64::from(s.high - s.low).min(others);
+            }
+            self.iterated(loops)?;
         }
         Ok(())
     }
