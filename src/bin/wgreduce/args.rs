@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use wgreduce::{DType, IndexType, NanPolicy, Op};
+use wgreduce::{DType, IndexType, NanPolicy};
+
+use crate::operator::Operator;
 
 /// ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max of .npy files on the GPU.
 ///
@@ -252,34 +254,6 @@ pub struct Man {
     /// The command; the tool when left out
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-}
-
-/// The operators by their subcommands' names.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Operator {
-    Argmin,
-    Argmax,
-    ReduceMin,
-    ReduceMax,
-    Min,
-    Max,
-    ArgmaxAbs,
-    ReduceMaxAbs,
-}
-
-impl Operator {
-    pub fn op(self) -> Op {
-        match self {
-            Operator::Argmin => Op::ArgMin,
-            Operator::Argmax => Op::ArgMax,
-            Operator::ReduceMin => Op::ReduceMin,
-            Operator::ReduceMax => Op::ReduceMax,
-            Operator::Min => Op::Min,
-            Operator::Max => Op::Max,
-            Operator::ArgmaxAbs => Op::ArgMaxAbs,
-            Operator::ReduceMaxAbs => Op::ReduceMaxAbs,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -13,6 +13,7 @@ mod interrupt;
 mod manual;
 mod npy;
 mod onnx;
+mod operator;
 mod output;
 mod plan;
 mod print;
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
-use wgreduce::Op;
+use operator::Operator;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -75,14 +76,14 @@ fn with_runtime_dir() {
 fn command(cli: &Cli) -> Result<(), Failure> {
     let common = &cli.common;
     match &cli.command {
-        Command::Argmin(args) => run::index(Op::ArgMin, args, common),
-        Command::Argmax(args) => run::index(Op::ArgMax, args, common),
-        Command::ReduceMin(args) => run::reduce(Op::ReduceMin, args, common),
-        Command::ReduceMax(args) => run::reduce(Op::ReduceMax, args, common),
-        Command::Min(args) => run::elementwise(Op::Min, args, common),
-        Command::Max(args) => run::elementwise(Op::Max, args, common),
-        Command::ArgmaxAbs(args) => run::index(Op::ArgMaxAbs, args, common),
-        Command::ReduceMaxAbs(args) => run::reduce(Op::ReduceMaxAbs, args, common),
+        Command::Argmin(args) => run::index(Operator::Argmin, args, common),
+        Command::Argmax(args) => run::index(Operator::Argmax, args, common),
+        Command::ReduceMin(args) => run::reduce(Operator::ReduceMin, args, common),
+        Command::ReduceMax(args) => run::reduce(Operator::ReduceMax, args, common),
+        Command::Min(args) => run::elementwise(Operator::Min, args, common),
+        Command::Max(args) => run::elementwise(Operator::Max, args, common),
+        Command::ArgmaxAbs(args) => run::index(Operator::ArgmaxAbs, args, common),
+        Command::ReduceMaxAbs(args) => run::reduce(Operator::ReduceMaxAbs, args, common),
         Command::Onnx(args) => onnx::run(args, common),
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),

@@ -6,7 +6,7 @@ use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
 
-use crate::args::{self, Common, Shape};
+use crate::args::{self, Common};
 use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
@@ -39,28 +39,17 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
 
 fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
     let op = args.op.op();
-    let shape = match (op.is_elementwise(), args.shapes.as_slice()) {
-        (true, _) => &[][..],
-        (_, [Shape(shape)]) => shape,
-        _ => {
-            return Err(Failure::Request(
-                "only min and max take several --shape".into(),
-            ));
-        }
-    };
+    if args.shapes.len() > 1 && !op.is_elementwise() {
+        let why = "only min and max take several --shape";
+        return Err(Failure::Request(why.into()));
+    }
     refuse_foreign_options(args, op)?;
-    let axis = args.axis.unwrap_or(0);
-    let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
-    let problem = match op {
-        Op::ArgMin => Problem::arg_min(dtype, shape, axis),
-        Op::ArgMax => Problem::arg_max(dtype, shape, axis),
-        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, axis),
-        Op::ReduceMin => Problem::reduce_min(dtype, shape, axes),
-        Op::ReduceMax => Problem::reduce_max(dtype, shape, axes),
-        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
-        Op::Min => Problem::min(dtype, &args.shapes),
-        _ => Problem::max(dtype, &args.shapes),
+    let axes = match (&args.axis, &args.axes) {
+        (Some(axis), _) => std::slice::from_ref(axis),
+        (None, Some(axes)) => &axes.0,
+        (None, None) => &[],
     };
+    let problem = args.op.problem(dtype, &args.shapes, axes);
     let problem = problem.and_then(|problem| with_choices(problem, args));
     Ok(problem.map_err(Error::from)?)
 }

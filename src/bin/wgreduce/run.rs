@@ -7,19 +7,20 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use wgreduce::reference::{self, VerifyError};
-use wgreduce::{Error, Op, Problem, ProblemError, Reducer, Times};
+use wgreduce::{Error, Problem, ProblemError, Reducer, Times};
 
 use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy::{self, Source};
+use crate::operator::Operator;
 use crate::output::{self, Content, Target};
 use crate::print::render;
 use crate::stream;
 use crate::tensor::{Tensor, fits_memory};
 
 /// `argmin`, `argmax` and `argmax-abs`.
-pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
+pub fn index(operator: Operator, args: &Index, common: &Common) -> Result<(), Failure> {
     if let (Some(values), Some(output)) = (&args.values, &args.output.output)
         && output::is_same(values, output)
     {
@@ -29,20 +30,16 @@ pub fn index(op: Op, args: &Index, common: &Common) -> Result<(), Failure> {
         ));
     }
     let input = npy::open(&args.input, common.dtype)?;
-    let new = match op {
-        Op::ArgMin => Problem::arg_min,
-        Op::ArgMax => Problem::arg_max,
-        _ => Problem::arg_max_abs,
-    };
-    let problem = new(input.dtype(), input.shape(), args.axis);
     let options = &args.options;
-    let problem = problem
+    let problem = operator
+        .problem(input.dtype(), &[input.shape()], &[args.axis])
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .and_then(|p| with_options(p, options))
         .and_then(|p| p.with_values(args.values.is_some()))
         .map_err(|e| Failure::input(&args.input, e))?;
     let paths = [&args.output.output, &args.values];
-    run(problem, vec![(&args.input, input)], paths, common)
+    let inputs = vec![(&args.input, input)];
+    run(operator, problem, inputs, paths, common)
 }
 
 /// What `plan` shares with the commands that run.
@@ -53,23 +50,20 @@ pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem,
 }
 
 /// `reduce-min`, `reduce-max` and `reduce-max-abs`.
-pub fn reduce(op: Op, args: &Reduce, common: &Common) -> Result<(), Failure> {
+pub fn reduce(operator: Operator, args: &Reduce, common: &Common) -> Result<(), Failure> {
     let input = npy::open(&args.input, common.dtype)?;
     let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
-    let new = match op {
-        Op::ReduceMin => Problem::reduce_min,
-        Op::ReduceMax => Problem::reduce_max,
-        _ => Problem::reduce_max_abs,
-    };
-    let problem = new(input.dtype(), input.shape(), axes)
+    let problem = operator
+        .problem(input.dtype(), &[input.shape()], axes)
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .map_err(|e| Failure::input(&args.input, e))?;
     let inputs = vec![(&args.input, input)];
-    run(problem, inputs, [&args.output.output, &None], common)
+    let paths = [&args.output.output, &None];
+    run(operator, problem, inputs, paths, common)
 }
 
 /// `min` and `max`.
-pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Failure> {
+pub fn elementwise(operator: Operator, args: &Elementwise, common: &Common) -> Result<(), Failure> {
     let inputs = args.inputs.iter().map(|path| npy::open(path, common.dtype));
     let inputs: Vec<Source> = inputs.collect::<Result<_, _>>()?;
     let dtype = inputs[0].dtype();
@@ -79,21 +73,19 @@ pub fn elementwise(op: Op, args: &Elementwise, common: &Common) -> Result<(), Fa
         return Err(Failure::input(&args.inputs[odd], why));
     }
     let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
-    let problem = match op.is_max() {
-        false => Problem::min(dtype, &shapes),
-        true => Problem::max(dtype, &shapes),
-    };
-    let problem = problem.map_err(|e| match e {
+    let problem = operator.problem(dtype, &shapes, &[]).map_err(|e| match e {
         ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
         e => Failure::from(Error::from(e)),
     })?;
     let inputs = args.inputs.iter().zip(inputs).collect();
-    run(problem, inputs, [&args.output.output, &None], common)
+    let paths = [&args.output.output, &None];
+    run(operator, problem, inputs, paths, common)
 }
 
 /// Computes, checks, and writes every output to its path; the first one, if it has none, to
 /// stdout.
 fn run(
+    operator: Operator,
     problem: Problem,
     inputs: Vec<(&PathBuf, Source)>,
     paths: [&Option<PathBuf>; 2],
@@ -101,7 +93,7 @@ fn run(
 ) -> Result<(), Failure> {
     let problem = problem.nan(common.nan.into());
     if stream::is_wanted(&problem, &inputs, common) {
-        return stream::run(&problem, inputs, paths, common);
+        return stream::run(operator, &problem, inputs, paths, common);
     }
     let read =
         |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-use wgreduce::{DType, Error, IndexType, Op, Output, Problem, ProblemError, reference};
+use wgreduce::{DType, Error, IndexType, Output, Problem, ProblemError, reference};
 
 use crate::args::Common;
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy::Source;
+use crate::operator::Operator;
 use crate::output::{self, Content, Target};
 use crate::print::render;
 use crate::run::milliseconds;
@@ -36,6 +37,7 @@ fn memory(common: &Common) -> u64 {
 /// Computes, checks, and writes every output to its path; the first one, if it has none, to
 /// stdout.
 pub fn run(
+    operator: Operator,
     problem: &Problem,
     mut inputs: Inputs<'_>,
     paths: [&Option<PathBuf>; 2],
@@ -45,7 +47,7 @@ pub fn run(
     let fortran = in_fortran_order(&inputs)?;
     // A tensor in Fortran order is that of the reversed shape in C order.
     let problem = &match fortran {
-        true => reversed(problem).map_err(Error::from)?,
+        true => reversed(operator, problem).map_err(Error::from)?,
         false => problem.clone(),
     };
     let places = outputs.iter().zip(paths);
@@ -275,7 +277,7 @@ fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
 }
 
 /// The same problem on reversed shapes.
-fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
+fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, ProblemError> {
     let (op, dtype) = (problem.op(), problem.dtype());
     let rank = problem.outputs()[0].shape.len();
     let shape = |shape: &Vec<u64>| -> Vec<u64> {
@@ -290,18 +292,8 @@ fn reversed(problem: &Problem) -> Result<Problem, ProblemError> {
     let shapes: Vec<Vec<u64>> = problem.inputs().iter().map(shape).collect();
     let axes = problem.reduced().iter().rev().enumerate();
     let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
-    let axis = axes.first().copied().unwrap_or(0);
-    let reversed = match op {
-        Op::ArgMin => Problem::arg_min(dtype, &shapes[0], axis),
-        Op::ArgMax => Problem::arg_max(dtype, &shapes[0], axis),
-        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shapes[0], axis),
-        Op::ReduceMin => Problem::reduce_min(dtype, &shapes[0], &axes),
-        Op::ReduceMax => Problem::reduce_max(dtype, &shapes[0], &axes),
-        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shapes[0], &axes),
-        Op::Max => Problem::max(dtype, &shapes),
-        _ => Problem::min(dtype, &shapes),
-    };
-    let reversed = reversed?.nan(problem.nan_policy());
+    let reversed = operator.problem(dtype, &shapes, &axes)?;
+    let reversed = reversed.nan(problem.nan_policy());
     if op.is_elementwise() {
         return Ok(reversed);
     }
