@@ -96,10 +96,13 @@ impl Tuning {
             //   eight neighbouring vec4 and four rows at a time 0.75; two vec4 a lane 0.45, one
             //   0.21; four rows and sixteen runs 0.65; eight rows 0.63. Touching the rows to come
             //   ahead of time did not help.
+            // - Slices of 256 of these rows 0.69, of 1024 0.54, of 128 0.60: what the CPU fetches
+            //   ahead of a part of a row is still there when the neighbouring lanes come to it.
+            // - Results go out word by word, about 8 cycles each: [4, 3000000] axis 0 has 0.61 with
+            //   them and 0.95 without.
             // - Rows that it takes whole, [64, 512, 512] axis 1: sixteen runs in the order of
-            //   memory 0.77; eight runs of half a row 0.47, whatever the order.
-            // - Slices of 256 such rows 0.69, of 1024 0.54, of 128 0.60: what the CPU fetches ahead
-            //   of a part of a row is still there when the neighbouring lanes come to it.
+            //   memory 0.77; eight runs of half a row 0.47, whatever the order. Of rows of 4 KiB
+            //   thirty-two runs 0.70, eight 0.57.
             // - Blocks of rows: eight vec4 joined one by one 0.98 over [4096, 4096] axis 1, four 0.94,
             //   sixteen 0.95; loaded first and joined then 0.93, 0.94 and 0.85. Where rows begin and
             //   end with whole vec4, no edges: 0.04 more.
