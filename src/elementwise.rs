@@ -16,6 +16,7 @@ use crate::plan::{Slot, View};
 use crate::problem::elements;
 use crate::schedule::Planner;
 use crate::{Error, Problem};
+use std::ops::Range;
 
 /// A dimension of the output, and how far each input moves along it. In units: elements, or
 /// vec4 for an input (or the output) that is taken by vec4.
@@ -55,6 +56,19 @@ impl Unit {
     }
 }
 
+impl Part<'_> {
+    /// What is read of an input, of elements of that size.
+    fn input(&self, i: usize, size: u64) -> View {
+        let element = size * self.unit.input(i);
+        View {
+            slot: Slot::Input(i),
+            offset: (self.starts[i] - back(&self.dims, i)) as u64 * element,
+            bytes: extent(&self.dims, i) * element,
+            element,
+        }
+    }
+}
+
 /// Vec4 that a team of lanes takes of a row at once.
 const STRIP: u64 = TEAM * RUNS;
 /// Most rows it takes one after the other.
@@ -66,6 +80,28 @@ struct Strips {
     rows: u64,
     parts: u64,
     lanes: u64,
+}
+
+impl Strips {
+    /// Takes out of the dimensions what lanes walk themselves: a row's elements, and the rows of a
+    /// part, in whose place the parts stay.
+    fn laid(&self, dims: &mut Vec<Dim>, params: &mut Params) -> Vec<Dim> {
+        let mut behind: Vec<Dim> = dims.pop().into_iter().collect();
+        if let Some(rows) = dims.last_mut() {
+            behind.push(rows.clone());
+            params.total = rows.size as u32;
+            rows.size = self.parts;
+            let strides = rows.strides.iter_mut();
+            strides.for_each(|s| *s *= self.rows as i64);
+        }
+        let matrices: u64 = dims.iter().map(|d| d.size).product();
+        params.items = (matrices * self.lanes) as u32;
+        params.width = behind[0].size as u32;
+        params.lanes = self.lanes as u32;
+        params.inner = self.parts as u32;
+        params.slice = self.rows as u32;
+        behind
+    }
 }
 
 impl Planner<'_> {
@@ -116,25 +152,9 @@ impl Planner<'_> {
 
     /// Cuts a box into parts that bindings and dispatches can take, and plans each.
     fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[i64]) -> Result<(), Error> {
-        let size = self.problem.dtype().size();
-        let element = size * unit.elements;
-        let written = match unit.vecs {
-            // A lane writes a whole vec4 there.
-            true => self.outputs_per_dispatch(Out::Value32),
-            false => self.outputs_per_dispatch(Out::value(self.problem.dtype())),
-        };
-        let written = written.min(self.caps.elements(element));
-        let budget = self.caps.budget(false);
-        let fits = |dims: &[Dim]| {
-            let outputs: u64 = dims.iter().map(|d| d.size).product();
-            let seen =
-                |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_BOX);
-            let within = outputs * element <= budget && self.most_read(unit, dims) <= budget;
-            within && outputs <= written && (0..starts.len()).all(seen) && dims.len() <= ZIP_DIMS
-        };
         // The longest tail of dimensions that fits, and as much of the one before it.
         let room = |d: usize| d == 0 || dims.len() - d < ZIP_DIMS;
-        let tail = (0..dims.len()).find(|&d| room(d) && fits(&dims[d..]));
+        let tail = (0..dims.len()).find(|&d| room(d) && self.fits(unit, &dims[d..]));
         let tail = tail.unwrap_or(dims.len());
         let Some(cut) = tail.checked_sub(1) else {
             return self.part(Part {
@@ -144,50 +164,65 @@ impl Planner<'_> {
                 unit,
             });
         };
-        let with = |count| {
-            let mut part = dims[cut..].to_vec();
-            part[0].size = count;
-            part
+        let (outside, inside) = dims.split_at(cut);
+        let most = self.most_fitting(unit, inside)?;
+        let length = inside[0].size;
+        let inner: u64 = inside[1..].iter().map(|d| d.size).product();
+        let outer = outside.iter().fold(1u64, |n, d| n.saturating_mul(d.size));
+        dispatches(outer.saturating_mul(length.div_ceil(most)))?;
+        for o in 0..outer {
+            let begin = moved(starts, outside, o);
+            for at in (0..length.div_ceil(most)).map(|i| i * most) {
+                let strides = begin.iter().zip(&inside[0].strides);
+                self.part(Part {
+                    dims: shortened(inside, most.min(length - at)),
+                    out: out + (o * length + at) * inner,
+                    starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
+                    unit,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one dispatch can take some dimensions whole.
+    fn fits(&self, unit: &Unit, dims: &[Dim]) -> bool {
+        let size = self.problem.dtype().size();
+        let element = size * unit.elements;
+        let written = match unit.vecs {
+            // A lane writes a whole vec4 there.
+            true => self.outputs_per_dispatch(Out::Value32),
+            false => self.outputs_per_dispatch(Out::value(self.problem.dtype())),
         };
-        if !fits(&with(1)) {
+        let written = written.min(self.caps.elements(element));
+        let budget = self.caps.budget(false);
+        let outputs: u64 = dims.iter().map(|d| d.size).product();
+        let seen =
+            |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_BOX);
+        let within = outputs * element <= budget && self.most_read(unit, dims) <= budget;
+        let seen = (0..unit.splat.len()).all(seen);
+        within && outputs <= written && seen && dims.len() <= ZIP_DIMS
+    }
+
+    /// How much of the first of some dimensions one dispatch can take, with the others whole.
+    fn most_fitting(&self, unit: &Unit, dims: &[Dim]) -> Result<u64, Error> {
+        let fits = |count| self.fits(unit, &shortened(dims, count));
+        if !fits(1) {
             return Err(Error::Limit {
                 what: "a storage binding",
                 needed: self.caps.offset_alignment + 16,
                 limit: self.caps.binding_bytes,
             });
         }
-        let most = cuts::longest(dims[cut].size, |n| fits(&with(n)));
-        let inner: u64 = dims[cut + 1..].iter().map(|d| d.size).product();
-        let outer = dims[..cut]
-            .iter()
-            .fold(1u64, |n, d| n.saturating_mul(d.size));
-        dispatches(outer.saturating_mul(dims[cut].size.div_ceil(most)))?;
-        for o in 0..outer {
-            // Where this run of outer coordinates begins in each input.
-            let mut begin = starts.to_vec();
-            let mut rest = o;
-            for dim in dims[..cut].iter().rev() {
-                let i = rest % dim.size;
-                rest /= dim.size;
-                begin
-                    .iter_mut()
-                    .zip(&dim.strides)
-                    .for_each(|(b, s)| *b += i as i64 * s);
-            }
-            let mut at = 0;
-            while at < dims[cut].size {
-                let count = most.min(dims[cut].size - at);
-                let strides = begin.iter().zip(&dims[cut].strides);
-                self.part(Part {
-                    dims: with(count),
-                    out: out + (o * dims[cut].size + at) * inner,
-                    starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
-                    unit,
-                })?;
-                at += count;
+        let (mut most, mut beyond) = (1, dims[0].size);
+        while beyond - most > 1 {
+            let middle = most + (beyond - most) / 2;
+            match fits(middle) {
+                true => most = middle,
+                false => beyond = middle,
             }
         }
-        Ok(())
+        Ok(most)
     }
 
     /// Most bytes that a dispatch over some dimensions reads.
@@ -250,92 +285,72 @@ impl Planner<'_> {
 
     /// One dispatch over inputs `first..first + count`.
     fn chained(&mut self, part: &Part<'_>, first: usize, count: usize) -> Result<(), Error> {
-        let dtype = self.problem.dtype();
-        let (size, unit) = (dtype.size(), part.unit);
         let inputs = first..first + count;
         let strips = self.strips(part);
-        let mask = |yes: &dyn Fn(usize) -> bool| {
-            let bits = inputs.clone().map(|i| u32::from(yes(i)) << (i - first));
-            bits.sum::<u32>()
-        };
-        let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
-        let kernel = Kernel {
-            family: match (&strips, unit.vecs) {
-                (Some(_), _) => Family::ZipStrips,
-                (_, true) => Family::ZipVecs,
-                (_, false) => Family::ZipWords,
-            },
-            out: Out::value(dtype),
-            inputs: count as u32,
-            splat: mask(&|i| unit.splat[i]),
-            still: mask(&|i| strips.is_some() && row(i) == 0),
-            chained: first > 0,
-            ..self.kernel(self.caps.workgroup())
-        };
-        let view = |i: usize| {
-            let element = size * unit.input(i);
-            View {
-                slot: Slot::Input(i),
-                offset: (part.starts[i] - back(&part.dims, i)) as u64 * element,
-                bytes: extent(&part.dims, i) * element,
-                element,
-            }
-        };
+        let kernel = self.zip_kernel(part, strips.is_some(), &inputs);
         let outputs: u64 = part.dims.iter().map(|d| d.size).product();
-        let element = size * unit.elements;
-        let dst = View {
-            slot: Slot::Output(0),
-            offset: part.out * element,
-            bytes: outputs * element,
-            element,
-        };
-        let starts = inputs.clone().map(|i| back(&part.dims, i) as u32).collect();
         let mut dims = part.dims.clone();
         let mut params = Params {
             items: outputs as u32,
             ..Params::default()
         };
         let mut behind = Vec::new();
-        let mut iterations = 4 * (ZIP_DIMS as u64 + 1);
-        let lanes = match (&strips, unit.vecs) {
-            (Some(strips), _) => {
-                // A row's elements and the rows of a part are not dimensions of what lanes take.
-                behind.extend(dims.pop());
-                if let Some(rows) = dims.last_mut() {
-                    behind.push(rows.clone());
-                    params.total = rows.size as u32;
-                    rows.size = strips.parts;
-                    rows.strides
-                        .iter_mut()
-                        .for_each(|s| *s *= strips.rows as i64);
-                }
-                let matrices: u64 = dims.iter().map(|d| d.size).product();
-                params.items = (matrices * strips.lanes) as u32;
-                params.width = behind[0].size as u32;
-                params.lanes = strips.lanes as u32;
-                params.inner = strips.parts as u32;
-                params.slice = strips.rows as u32;
-                iterations += strips.rows;
-                params.items.into()
-            }
-            (None, true) => outputs,
-            (None, false) => words(kernel.out, outputs),
+        if let Some(strips) = &strips {
+            behind = strips.laid(&mut dims, &mut params);
+        }
+        let lanes = match kernel.family {
+            Family::ZipStrips => params.items.into(),
+            Family::ZipVecs => outputs,
+            _ => words(kernel.out, outputs),
         };
+        let iterations = 4 * (ZIP_DIMS as u64 + 1) + strips.map_or(0, |strips| strips.rows);
         // There is no reciprocal that divides by 1.
         dims.retain(|d| d.size > 1);
         params.len = dims.len() as u32;
         let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
+        let starts = inputs.clone().map(|i| back(&part.dims, i) as u32);
         let zip = Zip {
             shape: dims.iter().map(|d| d.size as u32).collect(),
             strides: dims.iter().chain(&behind).map(strides).collect(),
-            starts,
+            starts: starts.collect(),
         };
-        let views = inputs.clone().map(view).collect();
+        let size = self.problem.dtype().size();
+        let element = size * part.unit.elements;
+        let dst = View {
+            slot: Slot::Output(0),
+            offset: part.out * element,
+            bytes: outputs * element,
+            element,
+        };
+        let views = inputs.map(|i| part.input(i, size)).collect();
         self.push(kernel, None, dst, params, lanes, iterations)?;
         if let Some(pass) = self.plan.passes.last_mut() {
             pass.zip = Some((zip, views));
         }
         Ok(())
+    }
+
+    fn zip_kernel(&self, part: &Part<'_>, in_strips: bool, inputs: &Range<usize>) -> Kernel {
+        let mask = |yes: &dyn Fn(usize) -> bool| {
+            let bits = inputs
+                .clone()
+                .map(|i| u32::from(yes(i)) << (i - inputs.start));
+            bits.sum::<u32>()
+        };
+        let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
+        Kernel {
+            family: match (in_strips, part.unit.vecs) {
+                (true, _) => Family::ZipStrips,
+                (_, true) => Family::ZipVecs,
+                (_, false) => Family::ZipWords,
+            },
+            out: Out::value(self.problem.dtype()),
+            inputs: inputs.len() as u32,
+            splat: mask(&|i| part.unit.splat[i]),
+            still: mask(&|i| in_strips && row(i) == 0),
+            chained: inputs.start > 0,
+            ..self.kernel(self.caps.workgroup())
+        }
     }
 
     /// How strips take a part, if they do: rows long enough, and rows of more than one.
@@ -364,6 +379,25 @@ impl Planner<'_> {
             lanes,
         })
     }
+}
+
+/// Dimensions with so much of the first.
+fn shortened(dims: &[Dim], count: u64) -> Vec<Dim> {
+    let mut dims = dims.to_vec();
+    dims[0].size = count;
+    dims
+}
+
+/// Where each input begins at a place of some dimensions, the last of which runs fastest.
+fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
+    let (mut begin, mut rest) = (starts.to_vec(), place);
+    for dim in dims.iter().rev() {
+        let i = (rest % dim.size) as i64;
+        rest /= dim.size;
+        let moves = begin.iter_mut().zip(&dim.strides);
+        moves.for_each(|(at, stride)| *at += i * stride);
+    }
+    begin
 }
 
 /// A flat tensor of vec4 as rows that strips take at once; what is left of it is dropped.
