@@ -5,8 +5,9 @@
 //! bound, `bound.rs`.
 
 use crate::adapter::{self, Adapter, AdapterChoice};
-use crate::bound::{self, Bound, Buffers, Compiled, Tensor, Tensors};
+use crate::bound::{self, Bound, Compiled};
 use crate::context::{Context, Deadline, Drive, lock};
+use crate::places::{Buffers, Tensor, Tensors};
 use crate::plan::Scratch;
 use crate::staging::{Ring, Sent, Upload};
 use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
