@@ -228,4 +228,11 @@ mod tests {
         assert!(matches!(none, Err(Error::NoBackend)));
         assert!(matches!(instance(all, wgpu::Backends::empty()), Ok(None)));
     }
+    #[test]
+    fn adapters_are_found_once_a_process() {
+        let noop = || pollster::block_on(list(wgpu::Backends::NOOP)).expect("a backend");
+        let (first, again) = (noop(), noop());
+        assert_eq!(first.len(), 1);
+        assert_eq!(first[0].inner, again[0].inner);
+    }
 }

@@ -3,6 +3,7 @@
 //! Keeps the order of candidates and how they are written to bytes. Devices and the CPU reference
 //! give the same partial results, so that parts may be reduced wherever they are.
 
+use crate::context::Drive;
 use crate::kernel::Keys;
 use crate::problem::elements;
 use crate::stream::Stream;
@@ -251,6 +252,20 @@ impl Partial {
             records.for_each(|(record, i)| record.index = offset + i);
         }
         Ok(partial)
+    }
+
+    /// Takes records that a device wrote, from that byte of all of them on.
+    fn take(&mut self, offset: u64, at: u64, bytes: &[u8]) {
+        let Kind { dtype, index, .. } = self.kind;
+        let places = self.records[at as usize / 16..].iter_mut();
+        for (record, bytes) in places.zip(bytes.chunks_exact(16)) {
+            let key = word(&bytes[..8]);
+            // Below 64 bits a key is the first of two words.
+            record.key = if dtype.size() < 8 { key << 32 } else { key };
+            if index.is_some() {
+                record.index = word(&bytes[8..]) + offset;
+            }
+        }
     }
 
     /// A partial result whose records are to be filled in.
@@ -581,42 +596,51 @@ impl Shard {
         self.stream.read_bytes()
     }
 
-    /// Runs, in the calling thread. `offset` is where the part begins along the reduced axis of
-    /// the whole, which value operators do not need; `read` fills a slice with the part's bytes
-    /// from an offset on. Values are read one by one at the end.
+    /// Runs. `offset` is where the part begins along the reduced axis of the whole, which value
+    /// operators do not need; `read` fills a slice with the part's bytes from an offset on. Values
+    /// are read one by one at the end.
     ///
     /// # Errors
     /// [`PartialError::Offset`]; what [`Stream::run`] gives.
-    pub fn run(
+    pub async fn run(
+        &self,
+        offset: u64,
+        read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<Partial, Error> {
+        self.run_on(offset, read, self.stream.reducer.there()).await
+    }
+
+    /// [`Shard::run`], in the calling thread.
+    ///
+    /// # Errors
+    /// As [`Shard::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    pub fn run_blocking(
+        &self,
+        offset: u64,
+        read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<Partial, Error> {
+        pollster::block_on(self.run_on(offset, read, self.stream.reducer.here()))
+    }
+
+    async fn run_on(
         &self,
         offset: u64,
         mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+        drive: Drive,
     ) -> Result<Partial, Error> {
         let mut partial = Partial::none(&self.problem, offset)?;
         if partial.empty {
             return Ok(partial);
         }
-        let Kind {
-            dtype,
-            index,
-            values,
-            ..
-        } = partial.kind;
-        let records = &mut partial.records;
         let take = |_, at: u64, bytes: &[u8]| {
-            let places = records[at as usize / 16..].iter_mut();
-            for (record, bytes) in places.zip(bytes.chunks_exact(16)) {
-                let key = word(&bytes[..8]);
-                // Below 64 bits a key is the first of two words.
-                record.key = if dtype.size() < 8 { key << 32 } else { key };
-                if index.is_some() {
-                    record.index = word(&bytes[8..]) + offset;
-                }
-            }
+            partial.take(offset, at, bytes);
             Ok(())
         };
-        self.stream.run(|_, at, into| read(at, into), take)?;
-        if values {
+        let run = self
+            .stream
+            .run_on(|_, at, into| read(at, into), take, drive);
+        run.await?;
+        if partial.kind.values {
             self.read_values(&mut partial, offset, &mut read)?;
         }
         Ok(partial)
@@ -626,12 +650,18 @@ impl Shard {
     ///
     /// # Errors
     /// [`crate::ProblemError`] when the input is not the problem's; what [`Shard::run`] gives.
-    pub fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+    pub async fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         self.problem.check_inputs(&[input.len() as u64])?;
-        self.run(offset, |at, into| {
-            into.copy_from_slice(&input[at as usize..][..into.len()]);
-            Ok(())
-        })
+        self.run(offset, part_of(input)).await
+    }
+
+    /// [`Shard::run_blocking`] on data in memory.
+    ///
+    /// # Errors
+    /// As [`Shard::run_bytes`].
+    pub fn run_bytes_blocking(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+        self.problem.check_inputs(&[input.len() as u64])?;
+        self.run_blocking(offset, part_of(input))
     }
 
     fn read_values(
@@ -658,6 +688,14 @@ impl Shard {
             })?;
             record.element = word(&bytes);
         }
+        Ok(())
+    }
+}
+
+/// Reads data that is in memory.
+fn part_of(input: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<()> {
+    |at, into| {
+        into.copy_from_slice(&input[at as usize..][..into.len()]);
         Ok(())
     }
 }

@@ -250,6 +250,19 @@ impl Reducer {
         self.shared.with_room(allocate)
     }
 
+    /// Somebody else waits.
+    pub(crate) fn there(&self) -> Drive {
+        match self.polling {
+            Polling::Thread => Drive::Thread,
+            Polling::Caller => Drive::Caller,
+        }
+    }
+
+    /// This thread waits, as long as the timeout allows.
+    pub(crate) fn here(&self) -> Drive {
+        Drive::Here(self.timeout.map(Deadline::after))
+    }
+
     pub(crate) fn context(&self) -> &Context {
         &self.shared.context
     }
@@ -595,7 +608,7 @@ impl Reduction {
     /// exceeds the device's largest buffer; [`Error::OutOfMemory`], [`Error::DeviceLost`],
     /// [`Error::Device`].
     pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(self.run_on(inputs, self.there(), false).await?.0)
+        Ok(self.run_on(inputs, self.reducer.there(), false).await?.0)
     }
 
     /// [`Reduction::run_bytes`], waiting for the result.
@@ -603,7 +616,7 @@ impl Reduction {
     /// # Errors
     /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
     pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(pollster::block_on(self.run_on(inputs, self.here(), false))?.0)
+        Ok(pollster::block_on(self.run_on(inputs, self.reducer.here(), false))?.0)
     }
 
     /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
@@ -611,7 +624,7 @@ impl Reduction {
     /// # Errors
     /// As [`Reduction::run_bytes`].
     pub async fn run_timed(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        self.run_on(inputs, self.there(), true).await
+        self.run_on(inputs, self.reducer.there(), true).await
     }
 
     /// [`Reduction::run_timed`], waiting for the result.
@@ -619,20 +632,7 @@ impl Reduction {
     /// # Errors
     /// As [`Reduction::run_bytes`].
     pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        pollster::block_on(self.run_on(inputs, self.here(), true))
-    }
-
-    /// Somebody else waits.
-    fn there(&self) -> Drive {
-        match self.reducer.polling {
-            Polling::Thread => Drive::Thread,
-            Polling::Caller => Drive::Caller,
-        }
-    }
-
-    /// This thread waits, as long as the reducer's timeout allows.
-    fn here(&self) -> Drive {
-        Drive::Here(self.reducer.timeout.map(Deadline::after))
+        pollster::block_on(self.run_on(inputs, self.reducer.here(), true))
     }
 
     fn check_types(&self, input: crate::DType, output: crate::DType) -> Result<(), Error> {

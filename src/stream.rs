@@ -19,8 +19,6 @@ const READ_BYTES: u64 = 256 << 10;
 /// Upload chunks, and buffers for results on their way back: one is filled while the device
 /// works on another.
 const RING: u64 = 2;
-/// Streams wait where they run.
-const HERE: Drive = Drive::Here(None);
 
 /// A problem prepared for data that need not fit memory, neither the host's nor the device's.
 ///
@@ -37,7 +35,7 @@ const HERE: Drive = Drive::Here(None);
 /// let problem = Problem::arg_max(DType::U8, &[4, 1_000_000], 1)?;
 /// let stream = reducer.stream(&problem, 1_000_000)?;
 /// let mut winners = vec![0; 32];
-/// stream.run(
+/// stream.run_blocking(
 ///     |_input, at, into| Ok(into.iter_mut().enumerate().for_each(|(i, b)| *b = (at + i as u64) as u8)),
 ///     |_output, at, bytes| Ok(winners[at as usize..][..bytes.len()].copy_from_slice(bytes)),
 /// )?;
@@ -46,7 +44,7 @@ const HERE: Drive = Drive::Here(None);
 /// # }
 /// ```
 pub struct Stream {
-    reducer: Reducer,
+    pub(crate) reducer: Reducer,
     ready: Ready,
     layout: Layout,
 }
@@ -125,28 +123,50 @@ impl Stream {
         views.filter(|v| held.take(v)).map(|v| v.bytes).sum()
     }
 
-    /// Runs, in the calling thread.
+    /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
     /// `read` fills a slice with the bytes of an input from an offset on; `write` takes bytes of
     /// an output and their offset. Bytes are little endian, in C order. An output's bytes come in
-    /// order, each once; reading goes forward but for some parts that are read again.
+    /// order, each once; reading goes forward but for some parts that are read again. Both are
+    /// called by whoever polls the future.
     ///
     /// # Errors
     /// [`Error::Source`], [`Error::Sink`] with what the functions said; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Device`].
-    pub fn run(
+    pub async fn run(
+        &self,
+        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.run_on(read, write, self.reducer.there()).await
+    }
+
+    /// [`Stream::run`], in the calling thread.
+    ///
+    /// # Errors
+    /// As [`Stream::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    pub fn run_blocking(
+        &self,
+        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        pollster::block_on(self.run_on(read, write, self.reducer.here()))
+    }
+
+    pub(crate) async fn run_on(
         &self,
         mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+        drive: Drive,
     ) -> Result<(), Error> {
         let passes = self.ready.plan.passes();
         if passes.is_empty() {
             return Ok(());
         }
-        let mut windows = self.reducer.with_room(|| Windows::new(self))?;
+        let mut windows = self.reducer.with_room(|| Windows::new(self, drive))?;
         for (i, pass) in passes.iter().enumerate() {
             for view in inputs(pass) {
-                windows.upload(view, &mut read)?;
+                windows.upload(view, &mut read).await?;
             }
             let result = match pass.dst.slot {
                 Slot::Output(_) => {
@@ -157,9 +177,9 @@ impl Stream {
                 _ => None,
             };
             let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
-            windows.dispatch(ready, result, &mut write)?;
+            windows.dispatch(ready, result, &mut write).await?;
         }
-        windows.finish(&mut write)
+        windows.finish(&mut write).await
     }
 }
 
@@ -260,6 +280,7 @@ struct Back {
 /// The buffers of a run.
 struct Windows<'a> {
     context: &'a Context,
+    drive: Drive,
     layout: &'a Layout,
     places: Places,
     held: Held,
@@ -272,7 +293,7 @@ struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    fn new(stream: &'a Stream) -> Result<Windows<'a>, Error> {
+    fn new(stream: &'a Stream, drive: Drive) -> Result<Windows<'a>, Error> {
         use wgpu::BufferUsages as U;
         let (context, layout) = (stream.reducer.context(), &stream.layout);
         let windows = |what, sizes: &[u64], usage| {
@@ -299,6 +320,7 @@ impl<'a> Windows<'a> {
         places.outputs = vec![Vec::new(); layout.outputs.len()];
         Ok(Windows {
             context,
+            drive,
             layout,
             places,
             held: Held::default(),
@@ -315,7 +337,7 @@ impl<'a> Windows<'a> {
     }
 
     /// Brings a part of an input to its window, unless it is there.
-    fn upload(
+    async fn upload(
         &mut self,
         view: &View,
         read: &mut impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
@@ -328,7 +350,7 @@ impl<'a> Windows<'a> {
         }
         let turn = self.turn[0];
         self.turn[0] = (turn + 1) % self.uploads.len();
-        self.mapped(turn)?;
+        self.mapped(turn).await?;
         let chunk = &self.uploads[turn];
         let (start, size) = self.layout.window(view);
         {
@@ -362,16 +384,17 @@ impl<'a> Windows<'a> {
     }
 
     /// Waits until an upload chunk can be written.
-    fn mapped(&mut self, turn: usize) -> Result<(), Error> {
+    async fn mapped(&mut self, turn: usize) -> Result<(), Error> {
         let chunk = &mut self.uploads[turn];
         match chunk.mapping.take() {
             Some((mapping, after)) => {
-                let mapped = self.context.wait_mapped(mapping, Some(after), HERE);
-                pollster::block_on(mapped)
+                let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
+                mapped.await
             }
             None => {
                 let slice = chunk.buffer.slice(..);
-                pollster::block_on(self.context.map(slice, wgpu::MapMode::Write, HERE))
+                let mapped = self.context.map(slice, wgpu::MapMode::Write, self.drive);
+                mapped.await
             }
         }
     }
@@ -385,7 +408,7 @@ impl<'a> Windows<'a> {
     }
 
     /// Submits a pass, and the way back of the result that it makes whole.
-    fn dispatch(
+    async fn dispatch(
         &mut self,
         (passes, compiled): (&[Pass], &[Arc<bound::Compiled>]),
         result: Option<&View>,
@@ -399,7 +422,7 @@ impl<'a> Windows<'a> {
         };
         let turn = self.turn[1];
         self.turn[1] = (turn + 1) % self.backs.len();
-        self.deliver(turn, write)?;
+        self.deliver(turn, write).await?;
         let Slot::Output(i) = view.slot else {
             return Ok(());
         };
@@ -416,7 +439,7 @@ impl<'a> Windows<'a> {
     }
 
     /// Hands a result over, if one is on its way.
-    fn deliver(
+    async fn deliver(
         &mut self,
         turn: usize,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
@@ -429,7 +452,8 @@ impl<'a> Windows<'a> {
         let Slot::Output(output) = view.slot else {
             return Ok(());
         };
-        pollster::block_on(self.context.wait_mapped(mapping, Some(after), HERE))?;
+        let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
+        mapped.await?;
         let begin = (view.offset - self.layout.window(&view).0) as usize;
         let buffer = &back.chunk.buffer;
         {
@@ -448,13 +472,16 @@ impl<'a> Windows<'a> {
     }
 
     /// Hands over what is still on its way, the oldest first.
-    fn finish(
+    async fn finish(
         &mut self,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
         let first = self.turn[1];
         let count = self.backs.len();
-        (0..count).try_for_each(|i| self.deliver((first + i) % count, write))
+        for i in 0..count {
+            self.deliver((first + i) % count, write).await?;
+        }
+        Ok(())
     }
 }
 

@@ -121,7 +121,7 @@ fn a_stream_makes_room_for_its_windows() {
         Ok(())
     };
     let read = |_, _, _: &mut [u8]| Ok(());
-    with_mib(24, || stream.run(read, write)).expect("room was made");
+    with_mib(24, || stream.run_blocking(read, write)).expect("room was made");
     assert_eq!(written, 256 * MIB);
 }
 

@@ -151,7 +151,7 @@ fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
         outputs[output][at as usize..][..part.len()].copy_from_slice(part);
         Ok(())
     };
-    stream.run(read, write).map_err(text)?;
+    stream.run_blocking(read, write).map_err(text)?;
     task.compare(&outputs)
 }
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wgreduce::{DType, Polling, Problem, Reducer, Reduction, wgpu};
+use wgreduce::{DType, Error, Polling, Problem, Reducer, Reduction, wgpu};
 
 fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
     let problem = Problem::arg_max(DType::U8, shape, 1).expect("a problem");
@@ -114,6 +114,68 @@ fn with_the_callers_polling_there_is_no_thread_and_futures_follow_the_polls() {
     // Blocking calls poll by themselves.
     assert!(reduction.run_bytes_blocking(&[&[0; 2100]]).is_ok());
     assert_eq!(waiters(), 0);
+}
+
+#[test]
+fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
+    let _alone = alone();
+    let noop = Noop::new();
+    let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
+    let (stream, shard) = (
+        noop.reducer.stream(&problem, 100_000).expect("a stream"),
+        noop.reducer.shard(&problem, 100_000).expect("a shard"),
+    );
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).build().expect("a runtime");
+    let run = runtime.spawn(async move {
+        let mut written = 0;
+        let write = |_, _, bytes: &[u8]| {
+            written += bytes.len();
+            Ok(())
+        };
+        stream.run(|_, _, _| Ok(()), write).await?;
+        let partial = shard.run(0, |_, _| Ok(())).await?;
+        Ok::<_, Error>((written, partial.outputs()[0].bytes()))
+    });
+    let done = runtime.block_on(run).expect("a task that ends well");
+    assert_eq!(done.expect("both runs"), (24, 24));
+    drop(runtime);
+
+    // Where the caller polls, nothing else makes it go on.
+    let reducer = noop.reducer.with_polling(Polling::Caller);
+    let stream = reducer.stream(&problem, 100_000).expect("a stream");
+    let mut future = Box::pin(stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
+    for _ in 0..100 {
+        assert!(poll_once(&mut future).is_pending());
+    }
+    let mut polls = 0;
+    let done = loop {
+        if let Poll::Ready(done) = poll_once(&mut future) {
+            break done;
+        }
+        polls += 1;
+        assert!(polls < 100);
+        let device = reducer.device();
+        device.poll(wgpu::PollType::Poll).expect("polled");
+    };
+    assert!(done.is_ok() && polls > 1, "{done:?} after {polls} polls");
+}
+
+#[test]
+fn a_stream_is_bounded_in_time_as_a_run_is() {
+    let _alone = alone();
+    let noop = Noop::new();
+    let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
+    let run = |reducer: &Reducer| {
+        let stream = reducer.stream(&problem, 100_000).expect("a stream");
+        stream.run_blocking(|_, _, _| Ok(()), |_, _, _| Ok(()))
+    };
+    match run(&noop.reducer.with_timeout(Duration::ZERO)) {
+        Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
+        other => panic!("{other:?}"),
+    }
+    assert!(run(&noop.reducer).is_ok());
+    assert!(run(&noop.reducer.with_timeout(Duration::MAX)).is_ok());
 }
 
 /// Drops a run after some polls; whether it was done by then.

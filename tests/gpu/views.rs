@@ -143,7 +143,9 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed) -> Result<(), Failed> {
         streamed(reducer, &problem, std::slice::from_ref(&data), 20_000)
             .map_err(|e| format!("{problem}: {e}"))?;
         if !problem.is_copy() {
-            let ours = reducer.shard(&problem, 1 << 20)?.run_bytes(7, &data)?;
+            let ours = reducer
+                .shard(&problem, 1 << 20)?
+                .run_bytes_blocking(7, &data)?;
             assert_eq!(
                 ours,
                 Partial::from_reference(&problem, 7, &data)?,

@@ -286,7 +286,12 @@ fn impossible_dimensions_are_refused_before_anything_is_allocated() {
         dims: dims.clone(),
     };
     assert_eq!(refused(empty(F32, &dims)), expected);
-    for dims in [&[i64::MAX][..], &[1 << 31, 1 << 31], &[1 << 62, 1 << 62, 4]] {
+    for dims in [
+        &[i64::MAX][..],
+        &[1 << 61],
+        &[1 << 31, 1 << 31],
+        &[1 << 62, 1 << 62, 4],
+    ] {
         let proto = TensorProto {
             raw_data: Some(vec![0; 4]),
             ..empty(F32, dims)

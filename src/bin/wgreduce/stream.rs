@@ -128,7 +128,7 @@ fn compute(
             report.push(format!("plan: {}", stream.plan()));
             let bar = bar(stream.read_bytes(), "reducing", common);
             let read = counted(&bar, inputs);
-            stream.run(read, write)
+            stream.run_blocking(read, write)
         }
     };
     done.map_err(|e| failure(e, inputs, results))?;
