@@ -2,6 +2,7 @@
 
 use crate::{Element, Error, Problem, ProblemError, Reducer};
 use ndarray::{ArrayD, ArrayView, Dimension};
+use std::borrow::Cow;
 
 impl Reducer {
     /// Solves a problem of one input and one output from an array of its input's shape. Arrays
@@ -31,11 +32,7 @@ impl Reducer {
         input: ArrayView<'_, T, D>,
     ) -> Result<ArrayD<O>, Error> {
         let lying = Lying::new(problem, input.view())?;
-        let outputs = match &lying {
-            Lying::As(problem, data) => self.run(problem, data).await?,
-            Lying::Copied(data) => self.run(problem, data).await?,
-        };
-        array(problem, outputs)
+        array(problem, self.run(&lying.problem, &lying.data).await?)
     }
 
     /// [`Reducer::run_array`], waiting for the result.
@@ -48,19 +45,15 @@ impl Reducer {
         input: ArrayView<'_, T, D>,
     ) -> Result<ArrayD<O>, Error> {
         let lying = Lying::new(problem, input.view())?;
-        let outputs = match &lying {
-            Lying::As(problem, data) => self.run_blocking(problem, data)?,
-            Lying::Copied(data) => self.run_blocking(problem, data)?,
-        };
-        array(problem, outputs)
+        array(problem, self.run_blocking(&lying.problem, &lying.data)?)
     }
 }
 
 /// The elements of an array, and the problem that reads them where they are.
-enum Lying<'a, T> {
-    As(Box<Problem>, &'a [T]),
-    /// In C order.
-    Copied(Vec<T>),
+struct Lying<'a, T: Clone> {
+    problem: Problem,
+    /// Copied, in C order, only where they do not lie close together.
+    data: Cow<'a, [T]>,
 }
 
 impl<'a, T: Element> Lying<'a, T> {
@@ -79,8 +72,10 @@ impl<'a, T: Element> Lying<'a, T> {
             }
             _ => {}
         }
+        let problem = problem.clone();
         if let Some(data) = input.to_slice() {
-            return Ok(Lying::As(Box::new(problem.clone()), data));
+            let data = Cow::Borrowed(data);
+            return Ok(Lying { problem, data });
         }
         // Where the first element lies, if others come before it.
         let back = |(&size, &stride): (&usize, &isize)| match stride {
@@ -89,13 +84,16 @@ impl<'a, T: Element> Lying<'a, T> {
         };
         let first = input.shape().iter().zip(input.strides()).map(back).sum();
         let strides: Vec<i64> = input.strides().iter().map(|&s| s as i64).collect();
-        match input.to_slice_memory_order() {
-            Some(data) => {
-                let problem = problem.clone().strided(0, &strides, first)?;
-                Ok(Lying::As(Box::new(problem), data))
-            }
-            None => Ok(Lying::Copied(input.iter().copied().collect())),
-        }
+        Ok(match input.to_slice_memory_order() {
+            Some(data) => Lying {
+                problem: problem.strided(0, &strides, first)?,
+                data: Cow::Borrowed(data),
+            },
+            None => Lying {
+                problem,
+                data: input.iter().copied().collect(),
+            },
+        })
     }
 }
 

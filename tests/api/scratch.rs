@@ -128,10 +128,11 @@ fn scratch_in_a_buffer_that_is_bound_elsewhere_is_refused() {
         }
     }
     let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 14], 0));
+    let behind = [large.slice(256..)];
     let buffers = Buffers {
         inputs: &[input.slice(..).into()],
         outputs: &[large.slice(..8).into()],
-        scratch: Some(&[large.slice(256..)]),
+        scratch: Some(&behind),
     };
     match one.bind(buffers) {
         Err(Error::AliasedScratch { index }) => assert_eq!(index, 0),

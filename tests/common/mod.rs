@@ -22,8 +22,7 @@ pub fn differs(
         Ok(reduction) => reduction,
         Err(e) => return Some(format!("{problem}: {e}")),
     };
-    let outputs = run_bound(reducer, &reduction, inputs, offset);
-    let outputs = match outputs.into_iter().collect::<Result<Vec<_>, _>>() {
+    let outputs = match run_bound(reducer, &reduction, inputs, offset) {
         Ok(outputs) => outputs,
         Err(e) => return Some(format!("{problem}: {e}")),
     };
@@ -151,17 +150,12 @@ fn run_in_pieces(
         scratch: None,
     });
     let bound = bound.map_err(|e| e.to_string())?;
-    let device = reducer.device();
-    let mut encoder = device.create_command_encoder(&Default::default());
-    bound.encode(&mut encoder);
-    // Again, with what the first run left in records.
-    bound.encode(&mut encoder);
-    let all = targets.iter().flatten();
-    all.for_each(|guarded| guarded.read_back(&mut encoder));
-    reducer.queue().submit([encoder.finish()]);
-    device
-        .poll(wgpu::PollType::wait_indefinitely())
-        .expect("polled");
+    submit(reducer, |encoder| {
+        bound.encode(encoder);
+        // Again, with what the first run left in records.
+        bound.encode(encoder);
+    });
+    read_back(reducer, targets.iter().flatten());
     let whole = |pieces: &Vec<Guarded>| {
         let contents = pieces.iter().map(Guarded::contents);
         Ok(contents.collect::<Result<Vec<_>, _>>()?.concat())
@@ -176,81 +170,78 @@ fn slices_of(tensors: &[Vec<Guarded>]) -> Vec<Vec<BufferSlice<'_>>> {
         .collect()
 }
 
+/// From data `offset` bytes into a buffer, three times: with scratch of the library's own, which the
+/// second run finds dirty, and then with the caller's, the parts submitted one by one.
 fn run_bound(
     reducer: &Reducer,
     reduction: &wgreduce::Reduction,
     inputs: &[&[u8]],
     offset: u64,
-) -> Vec<Result<Vec<u8>, String>> {
-    let (device, queue) = (reducer.device(), reducer.queue());
-    let outputs = reduction.problem().outputs();
-    let source = |data: &&[u8]| {
-        let mut bytes = vec![POISON; offset as usize];
-        bytes.extend_from_slice(data);
-        bytes.resize(bytes.len().next_multiple_of(4).max(4), POISON);
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let source = buffer(reducer, bytes.len() as u64, usage);
-        queue.write_buffer(&source, 0, &bytes);
-        source
-    };
+) -> Result<Vec<Vec<u8>>, String> {
+    let source = |data: &&[u8]| source(reducer, data, offset);
     let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
     // The slice begins a guard's length in, and a guard follows it.
     let guard = offset.next_multiple_of(8).max(8);
-    let target = |o: &wgreduce::Output| {
+    let target = |o: wgreduce::Output| {
         let begin = guard + offset / o.dtype.size() * o.dtype.size();
         Guarded::new(reducer, begin, o.bytes(), guard)
     };
-    let targets: Vec<Guarded> = outputs.iter().map(target).collect();
-    let alignment = device.limits().min_storage_buffer_offset_alignment;
-    let sizes = reduction.scratch_sizes();
-    let placed = sizes.iter();
-    let placed: Vec<Guarded> = placed
-        .map(|&bytes| Guarded::new(reducer, alignment.into(), bytes, 16))
-        .collect();
+    let outputs = reduction.problem().outputs().into_iter();
+    let targets: Vec<Guarded> = outputs.map(target).collect();
+    let alignment = reducer
+        .device()
+        .limits()
+        .min_storage_buffer_offset_alignment;
+    let place = |bytes| Guarded::new(reducer, alignment.into(), bytes, 16);
+    let placed: Vec<Guarded> = reduction.scratch_sizes().into_iter().map(place).collect();
     let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
-    let outs: Vec<_> = targets
-        .iter()
-        .map(|t| t.buffer.slice(t.begin..).into())
-        .collect();
+    let outs = targets.iter().map(|t| t.buffer.slice(t.begin..).into());
+    let outs: Vec<_> = outs.collect();
     let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
-    // Scratch of the library's own, which the second run finds dirty, and then the caller's, with
-    // the parts submitted one by one.
-    let mut runs = Vec::new();
-    for scratch in [None, Some(scratch.as_slice())] {
-        let bound = reduction.bind(Buffers {
+    let bound = |scratch| {
+        let buffers = Buffers {
             inputs: &ins,
             outputs: &outs,
             scratch,
-        });
-        match bound {
-            Ok(bound) => runs.push(bound),
-            Err(e) => return outputs.iter().map(|_| Err(e.to_string())).collect(),
-        }
+        };
+        reduction.bind(buffers).map_err(|e| e.to_string())
+    };
+    let (own, callers) = (bound(None)?, bound(Some(&scratch[..]))?);
+    for bound in [&own, &own] {
+        submit(reducer, |encoder| bound.encode(encoder));
     }
-    for bound in [&runs[0], &runs[0]] {
-        let mut encoder = device.create_command_encoder(&Default::default());
-        bound.encode(&mut encoder);
-        queue.submit([encoder.finish()]);
+    for part in 0..callers.parts() {
+        submit(reducer, |encoder| callers.encode_part(part, encoder));
     }
-    for part in 0..runs[1].parts() {
-        let mut encoder = device.create_command_encoder(&Default::default());
-        runs[1].encode_part(part, &mut encoder);
-        queue.submit([encoder.finish()]);
+    read_back(reducer, targets.iter().chain(&placed));
+    for scratch in &placed {
+        scratch.contents().map_err(|e| format!("scratch: {e}"))?;
     }
-    let mut encoder = device.create_command_encoder(&Default::default());
-    for guarded in targets.iter().chain(&placed) {
-        guarded.read_back(&mut encoder);
-    }
-    queue.submit([encoder.finish()]);
-    device
-        .poll(wgpu::PollType::wait_indefinitely())
-        .expect("polled");
-    let scratch = placed.iter().try_for_each(|p| p.contents().map(drop));
-    match scratch {
-        Ok(()) => targets.iter().map(Guarded::contents).collect(),
-        Err(e) => outputs
-            .iter()
-            .map(|_| Err(format!("scratch: {e}")))
-            .collect(),
-    }
+    targets.iter().map(Guarded::contents).collect()
+}
+
+/// A buffer that ends with the data, which begins `offset` bytes in.
+fn source(reducer: &Reducer, data: &[u8], offset: u64) -> wgpu::Buffer {
+    let mut bytes = vec![POISON; offset as usize];
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(4).max(4), POISON);
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let source = buffer(reducer, bytes.len() as u64, usage);
+    reducer.queue().write_buffer(&source, 0, &bytes);
+    source
+}
+
+fn submit(reducer: &Reducer, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    record(&mut encoder);
+    reducer.queue().submit([encoder.finish()]);
+}
+
+/// Copies buffers to where they can be read, and waits for all that was submitted.
+fn read_back<'a>(reducer: &Reducer, all: impl Iterator<Item = &'a Guarded>) {
+    submit(reducer, |encoder| {
+        all.for_each(|guarded| guarded.read_back(encoder))
+    });
+    let waited = reducer.device().poll(wgpu::PollType::wait_indefinitely());
+    waited.expect("polled");
 }

@@ -1,13 +1,13 @@
 //! Inside other people's programs: their encoders with their own dispatches in between, many
 //! threads on one reducer, futures under executors that do not poll.
 
-use super::common::{Bits, tensor};
+use super::common::{self, Bits, tensor};
 use libtest_mimic::Failed;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
-    Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction, reference,
+    Bound, Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction, reference,
 };
 
 /// A program's shader that changes every word of a buffer, and its inverse.
@@ -61,30 +61,67 @@ impl Flip {
 
 fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    reducer.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size,
-        usage: storage,
-        mapped_at_creation: false,
-    })
+    common::buffer(reducer, size, storage)
+}
+
+/// A program that has an input and three outputs of two reductions, and dispatches of its own.
+struct Program<'a> {
+    device: &'a wgpu::Device,
+    flip: Flip,
+    rows: Bound,
+    columns: Bound,
+    input: wgpu::Buffer,
+    first: wgpu::Buffer,
+    second: wgpu::Buffer,
+    third: wgpu::Buffer,
+}
+
+impl Program<'_> {
+    /// All in two passes, between which a result is copied.
+    fn in_two_passes(&self, encoder: &mut wgpu::CommandEncoder) {
+        let flip = |pass: &mut wgpu::ComputePass<'_>, buffer| {
+            self.flip.record(self.device, pass, buffer);
+        };
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        // Twice is as if never.
+        flip(&mut pass, &self.input);
+        flip(&mut pass, &self.input);
+        self.rows.record(&mut pass);
+        drop(pass);
+        encoder.copy_buffer_to_buffer(&self.first, 0, &self.third, 0, 28);
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        flip(&mut pass, &self.input);
+        self.columns.record(&mut pass);
+        self.rows.record(&mut pass);
+        flip(&mut pass, &self.first);
+    }
+
+    /// A pass for each.
+    fn one_by_one(&self, encoder: &mut wgpu::CommandEncoder) {
+        let flip = |encoder: &mut wgpu::CommandEncoder, buffer| {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.flip.record(self.device, &mut pass, buffer);
+        };
+        self.rows.encode(encoder);
+        encoder.copy_buffer_to_buffer(&self.first, 0, &self.third, 0, 28);
+        flip(encoder, &self.input);
+        self.columns.encode(encoder);
+        self.rows.encode(encoder);
+        flip(encoder, &self.first);
+    }
 }
 
 /// Two reductions of different shapes, and one of them again over what was changed in between,
 /// in one encoder and in one pass, with the program's own dispatches before, between and after.
 pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
     let device = reducer.device();
-    let flip = Flip::new(device);
     // The first over [7, 900] as rows, the second over the same bytes as columns.
     let rows = Problem::arg_max(DType::U32, &[7, 900], 1)?.index_type(IndexType::U32)?;
     let columns = Problem::reduce_min(DType::I16, &[450, 28], &[0])?;
     let data = tensor(DType::U32, [7, 900, 1], 3);
     let flipped: Vec<u8> = data.iter().map(|byte| !byte).collect();
-    let (input, first, second, third) = (
-        buffer(reducer, data.len() as u64),
-        buffer(reducer, 28),
-        buffer(reducer, 56),
-        buffer(reducer, 28),
-    );
+    let sizes = [data.len() as u64, 28, 56, 28];
+    let [input, first, second, third] = sizes.map(|size| buffer(reducer, size));
     let bind = |problem: &Problem, to: &wgpu::Buffer| {
         reducer.prepare(problem)?.bind(Buffers {
             inputs: &[input.slice(..).into()],
@@ -92,46 +129,37 @@ pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
             scratch: None,
         })
     };
-    let (rows_bound, columns_bound) = (bind(&rows, &first)?, bind(&columns, &second)?);
+    let program = Program {
+        device,
+        flip: Flip::new(device),
+        rows: bind(&rows, &first)?,
+        columns: bind(&columns, &second)?,
+        input: input.clone(),
+        first: first.clone(),
+        second,
+        third,
+    };
     let plain = reference::evaluate(&rows, &[&data])?.remove(0);
     let columns = reference::evaluate(&columns, &[&flipped])?.remove(0);
     let again = reference::evaluate(&rows, &[&flipped])?.remove(0);
     assert_ne!(plain, again);
     let last: Vec<u8> = again.iter().map(|byte| !byte).collect();
-    for one_pass in [true, false] {
+    for two_passes in [true, false] {
         reducer.queue().write_buffer(&input, 0, &data);
         let mut encoder = device.create_command_encoder(&Default::default());
-        if one_pass {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            // Twice is as if never.
-            flip.record(device, &mut pass, &input);
-            flip.record(device, &mut pass, &input);
-            rows_bound.record(&mut pass);
-            drop(pass);
-            encoder.copy_buffer_to_buffer(&first, 0, &third, 0, 28);
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            flip.record(device, &mut pass, &input);
-            columns_bound.record(&mut pass);
-            rows_bound.record(&mut pass);
-            flip.record(device, &mut pass, &first);
-        } else {
-            rows_bound.encode(&mut encoder);
-            encoder.copy_buffer_to_buffer(&first, 0, &third, 0, 28);
-            let mut own = |buffer| {
-                let mut pass = encoder.begin_compute_pass(&Default::default());
-                flip.record(device, &mut pass, buffer);
-            };
-            own(&input);
-            columns_bound.encode(&mut encoder);
-            rows_bound.encode(&mut encoder);
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            flip.record(device, &mut pass, &first);
+        match two_passes {
+            true => program.in_two_passes(&mut encoder),
+            false => program.one_by_one(&mut encoder),
         }
         reducer.queue().submit([encoder.finish()]);
-        for (buffer, expected) in [(&third, &plain), (&second, &columns), (&first, &last)] {
+        for (buffer, expected) in [
+            (&program.third, &plain),
+            (&program.second, &columns),
+            (&program.first, &last),
+        ] {
             let actual = download(reducer, buffer)?;
             if actual != *expected {
-                let what = format!("one pass {one_pass}: {actual:?} instead of {expected:?}");
+                let what = format!("two passes {two_passes}: {actual:?}, not {expected:?}");
                 return Err(what.into());
             }
         }

@@ -101,10 +101,20 @@ fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
 
 /// Devices and tunings that plans must do on, by name.
 pub fn devices() -> Vec<(String, Caps)> {
-    let mut all: Vec<_> = CLASSES
-        .map(|c| (format!("{c:?}"), class(c)))
-        .into_iter()
-        .collect();
+    let classes = CLASSES.map(|c| (format!("{c:?}"), class(c)));
+    let few = Caps {
+        storage_buffers: 4,
+        ..class(AdapterClass::Integrated)
+    };
+    let few = ("four storage buffers".into(), few);
+    let all = classes.into_iter().chain(tight_limits());
+    let all = all.chain(forced_families()).chain([few]);
+    all.chain(small_submits()).chain(odd_tunings()).collect()
+}
+
+/// Limits that no device has, with the tuning of a class and with one that cuts wherever it can.
+fn tight_limits() -> Vec<(String, Caps)> {
+    let mut all = Vec::new();
     for (binding, alignment, workgroups, wg) in [
         (64, 16, 3, 4),
         (64, 32, 3, 4),
@@ -123,23 +133,14 @@ pub fn devices() -> Vec<(String, Caps)> {
         };
         all.push((format!("{name}, eager"), caps));
     }
-    for lanes in [1, 8, 64] {
-        for chunked in [true, false] {
-            let caps = eager(|t| {
-                (t.workgroup, t.row_lanes, t.chunked) = (64, lanes, chunked);
-                t.force = Some(Family::Rows);
-            });
-            all.push((format!("rows by {lanes}, chunked {chunked}"), caps));
-        }
-    }
-    for family in [
-        Family::Each,
-        Family::Columns,
-        Family::Strips,
-        Family::Bands,
-        Family::Rows,
-        Family::ShortRows,
-    ] {
+    all
+}
+
+/// Every family wherever it is possible, and rows in every way.
+fn forced_families() -> Vec<(String, Caps)> {
+    use Family::{Bands, Columns, Each, Rows, ShortRows, Strips};
+    let mut all = Vec::new();
+    for family in [Each, Columns, Strips, Bands, Rows, ShortRows] {
         let caps = class(AdapterClass::Integrated);
         let tuning = Tuning {
             force: Some(family),
@@ -147,33 +148,22 @@ pub fn devices() -> Vec<(String, Caps)> {
         };
         all.push((format!("{family:?} forced"), caps.tuned(tuning)));
     }
-    let narrow = eager(|t| {
-        (t.workgroup, t.invocations, t.wide_bytes) = (4, 1 << 16, 16);
-    });
-    let wide = eager(|t| {
-        (t.workgroup, t.row_lanes) = (256, 256);
-        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
-    });
-    let few = Caps {
-        storage_buffers: 4,
-        ..class(AdapterClass::Integrated)
-    };
-    all.push(("four storage buffers".into(), few));
-    let short = eager(|t| {
-        (t.workgroup, t.invocations) = (4, 1);
-        t.force = Some(Family::ShortRows);
-    });
-    all.push(("short rows, three a lane".into(), short));
-    let strips = eager(|t| t.force = Some(Family::Strips));
-    all.push(("strips forced, eager".into(), strips));
-    let bands = eager(|t| t.force = Some(Family::Bands));
-    all.push(("bands forced, eager".into(), bands));
-    let few = eager(|t| {
-        (t.workgroup, t.row_lanes, t.invocations, t.short_rows) = (16, 4, 1, 3);
-    });
-    all.push(("rows, three a lane".into(), few));
-    let columns = eager(|t| t.force = Some(Family::Columns));
-    all.push(("columns forced, eager".into(), columns));
+    for family in [Columns, Strips, Bands] {
+        let caps = eager(|t| t.force = Some(family));
+        all.push((format!("{family:?} forced, eager"), caps));
+    }
+    for (lanes, chunked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+        let caps = eager(|t| {
+            (t.workgroup, t.row_lanes, t.chunked) = (64, lanes, chunked);
+            t.force = Some(Rows);
+        });
+        all.push((format!("rows by {lanes}, chunked {chunked}"), caps));
+    }
+    all
+}
+
+fn small_submits() -> Vec<(String, Caps)> {
+    let mut all = Vec::new();
     for budget in [0, 3000, 20_000] {
         let whole = class(AdapterClass::Integrated);
         let small = whole.tuned(Tuning {
@@ -184,9 +174,30 @@ pub fn devices() -> Vec<(String, Caps)> {
         let small = eager(|t| t.submit_bytes = budget);
         all.push((format!("submits of {budget} bytes, eager"), small));
     }
-    all.push(("narrow".into(), narrow));
-    all.push(("wide".into(), wide));
     all
+}
+
+fn odd_tunings() -> [(String, Caps); 4] {
+    let short = eager(|t| {
+        (t.workgroup, t.invocations) = (4, 1);
+        t.force = Some(Family::ShortRows);
+    });
+    let few = eager(|t| {
+        (t.workgroup, t.row_lanes, t.invocations, t.short_rows) = (16, 4, 1, 3);
+    });
+    let narrow = eager(|t| {
+        (t.workgroup, t.invocations, t.wide_bytes) = (4, 1 << 16, 16);
+    });
+    let wide = eager(|t| {
+        (t.workgroup, t.row_lanes) = (256, 256);
+        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
+    });
+    [
+        ("short rows, three a lane".into(), short),
+        ("rows, three a lane".into(), few),
+        ("narrow".into(), narrow),
+        ("wide".into(), wide),
+    ]
 }
 
 /// Plans a problem and runs the plan at some places in foreign buffers.

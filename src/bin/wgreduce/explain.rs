@@ -175,8 +175,10 @@ fn told(kernel: &Kernel) -> String {
         Family::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
         Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
-                Family::Strips => "eight vec4 of columns, each the eighth from the last",
-                Family::Bands => "sixteen vec4 of columns, each the eighth from the last",
+                Family::Strips => "eight vec4 of columns, every eighth one",
+                Family::Bands => {
+                    "sixteen vec4 of columns, of wide rows thirty-two, every eighth one"
+                }
                 _ => "a vec4 of columns",
             };
             return format!(
