@@ -4,7 +4,7 @@ use super::SIZES;
 use super::grid::{any_limits, any_problem, any_zip};
 use super::interpret::{Check, Truth, limits, run_in_pieces};
 use super::views::{any_pair, any_view, problems as view_problems};
-use super::{eager, variants};
+use super::{eager, fake, variants};
 use proptest::prelude::*;
 use wgreduce::{Caps, Cuts, DType, Error, Plan, Problem};
 
@@ -214,4 +214,34 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
     let what = "dispatches of a plan of 65537 exceeds the limit of 65536";
     let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
     assert!(refused, "{plan:?}");
+}
+
+#[test]
+fn a_view_that_is_cut_has_no_more_outputs_at_once_than_records() {
+    // Eight records a binding, and forty outputs, which one dispatch would write directly.
+    let caps = fake(128, 16, 100, 16);
+    let problem = Problem::reduce_min(DType::U8, &[2, 40], &[0]).expect("a problem");
+    let view = problem.strided(0, &[50, 1], 0).expect("a view");
+    assert_eq!(Plan::new(&view, &caps).expect("a plan").passes().len(), 1);
+    let cuts = Cuts {
+        inputs: vec![vec![45]],
+        outputs: Vec::new(),
+    };
+    let plan = check(&view, &caps, &cuts, true, 0).expect("a run that ends well");
+    assert!(plan.passes().len() > 10, "{plan}");
+}
+
+#[test]
+fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
+    let caps = Caps::webgpu_default();
+    let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
+    let planned = |at, aligned| {
+        let cuts = Cuts {
+            inputs: vec![vec![at]],
+            outputs: Vec::new(),
+        };
+        Plan::in_pieces(&problem, &caps, &cuts, aligned).expect("a plan")
+    };
+    assert_eq!(planned(13, true), planned(13, false));
+    assert_ne!(planned(16, true), planned(16, false));
 }
