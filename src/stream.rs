@@ -7,7 +7,8 @@
 use crate::bound::{self, Piece, Places};
 use crate::context::{Context, Drive, Mapping};
 use crate::plan::{Pass, Slot, View};
-use crate::reducer::{Ready, unmapped};
+use crate::reducer::Ready;
+use crate::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::io;
 use std::sync::Arc;
