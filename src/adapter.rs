@@ -153,6 +153,12 @@ fn instance(
     Ok((!descriptor.backends.is_empty()).then_some(descriptor))
 }
 
+/// Some backends with their instance and its adapters.
+type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
+
+/// What this process has found.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
 /// The adapters of some backends, found once in a process and kept with their instance.
 ///
 /// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
@@ -160,8 +166,6 @@ fn instance(
 /// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
 /// of another one, panic.
 fn kept(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
-    type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
-    static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
     let mut kept = lock(&KEPT);
     let backends = descriptor.backends;
     if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
@@ -230,9 +234,14 @@ mod tests {
     }
     #[test]
     fn adapters_are_found_once_a_process() {
-        let noop = || pollster::block_on(list(wgpu::Backends::NOOP)).expect("a backend");
-        let (first, again) = (noop(), noop());
-        assert_eq!(first.len(), 1);
-        assert_eq!(first[0].inner, again[0].inner);
+        for _ in 0..3 {
+            let found = pollster::block_on(list(wgpu::Backends::NOOP));
+            assert_eq!(found.expect("a backend").len(), 1);
+        }
+        let instances = lock(&KEPT);
+        let noop = instances
+            .iter()
+            .filter(|kept| kept.0 == wgpu::Backends::NOOP);
+        assert_eq!(noop.count(), 1);
     }
 }

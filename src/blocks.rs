@@ -181,56 +181,79 @@ where
     R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
     W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
 {
-    let size = problem.dtype().size();
-    let mut shapes = Vec::new();
-    // Views, and where in what they span their first element is.
-    let mut views = Vec::new();
     let mut inputs = Vec::new();
-    for (i, shape) in problem.inputs().iter().enumerate() {
+    let mut parts = Vec::new();
+    for i in 0..problem.inputs().len() {
+        let part = Taken::of(problem, i, blocks, starts);
+        let size = problem.dtype().size();
+        let mut bytes = vec![0; (part.count * size) as usize];
+        host.read(i, part.first * size, &mut bytes)?;
+        inputs.push(bytes);
+        parts.push(part);
+    }
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let shapes = parts.iter().map(|part| part.shape.clone()).collect();
+    let mut part = problem.with_inputs(shapes);
+    for (i, taken) in parts.iter().enumerate() {
+        if let Some(layout) = problem.layout(i) {
+            part = part.strided(i, &layout.strides, taken.back)?;
+        }
+    }
+    let mut outputs = evaluate(&wide(part)?, &inputs)?;
+    if let Some(axis) = index_axis(problem) {
+        for index in outputs[0].chunks_exact_mut(8) {
+            let place = starts.get(axis).copied().unwrap_or(0) + number(index);
+            index.copy_from_slice(&place.to_le_bytes());
+        }
+    }
+    Ok(outputs)
+}
+
+/// What a block takes of an input: of a view all that it spans.
+struct Taken {
+    shape: Vec<u64>,
+    /// The first element that is read, and how many are.
+    first: u64,
+    count: u64,
+    /// Where in them a view's element with coordinates 0 is.
+    back: u64,
+}
+
+impl Taken {
+    fn of(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -> Taken {
+        let whole = &problem.inputs()[input];
         // Aligned at the last dimension; one of 1 stands still.
-        let missing = starts.len() - shape.len();
-        let mut part = Vec::new();
+        let missing = starts.len() - whole.len();
+        let mut shape = Vec::new();
         let mut flat = 0;
-        for (d, &whole) in shape.iter().enumerate() {
-            let start = if whole == 1 { 0 } else { starts[missing + d] };
-            flat = flat * whole + start;
-            part.push(match whole {
+        for (d, &size) in whole.iter().enumerate() {
+            let start = if size == 1 { 0 } else { starts[missing + d] };
+            flat = flat * size + start;
+            shape.push(match size {
                 1 => 1,
                 _ => blocks.size(missing + d, start),
             });
         }
-        let (first, count) = match problem.layout(i) {
-            None => (flat, elements(&part)),
-            Some(layout) => {
-                let first = problem.position(i, flat);
-                let ways = part.iter().zip(&layout.strides);
-                let ways: Vec<i64> = ways.map(|(&n, s)| (n as i64 - 1) * s).collect();
-                let back: u64 = ways.iter().map(|w| w.min(&0).unsigned_abs()).sum();
-                views.push((i, back));
-                let span: u64 = ways.iter().map(|w| w.unsigned_abs()).sum();
-                (first - back, span + 1)
-            }
+        let Some(layout) = problem.layout(input) else {
+            let count = elements(&shape);
+            return Taken {
+                shape,
+                first: flat,
+                count,
+                back: 0,
+            };
         };
-        let mut bytes = vec![0; (count * size) as usize];
-        host.read(i, first * size, &mut bytes)?;
-        inputs.push(bytes);
-        shapes.push(part);
+        let ways = shape.iter().zip(&layout.strides);
+        let ways: Vec<i64> = ways.map(|(&n, s)| (n as i64 - 1) * s).collect();
+        let back: u64 = ways.iter().map(|w| w.min(&0).unsigned_abs()).sum();
+        let span: u64 = ways.iter().map(|w| w.unsigned_abs()).sum();
+        Taken {
+            shape,
+            first: problem.position(input, flat) - back,
+            count: span + 1,
+            back,
+        }
     }
-    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut part = problem.with_inputs(shapes);
-    for (i, first) in views {
-        let strides = problem.layout(i).map_or(&[][..], |l| &l.strides);
-        part = part.strided(i, strides, first)?;
-    }
-    let Some(axis) = index_axis(problem) else {
-        return Ok(evaluate(&wide(part)?, &inputs)?);
-    };
-    let mut outputs = evaluate(&wide(part)?, &inputs)?;
-    for index in outputs[0].chunks_exact_mut(8) {
-        let place = starts.get(axis).copied().unwrap_or(0) + number(index);
-        index.copy_from_slice(&place.to_le_bytes());
-    }
-    Ok(outputs)
 }
 
 /// The reduced axis of an index operator; the rank for a scalar.

@@ -99,6 +99,7 @@ pub mod onnx;
 mod params;
 mod partial;
 mod passes;
+mod places;
 mod plan;
 mod problem;
 mod reducer;
@@ -111,13 +112,14 @@ mod strided;
 mod workspace;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
-pub use bound::{Bound, Buffers, Tensor};
+pub use bound::Bound;
 pub use caps::{AdapterClass, Caps, Tuning};
 pub use cuts::Cuts;
 pub use error::Error;
 pub use kernel::{Family, Kernel, Keys, Out};
 pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
+pub use places::{Buffers, Tensor};
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,

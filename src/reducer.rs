@@ -5,8 +5,9 @@
 //! and goes, `workspace.rs`.
 
 use crate::adapter::{self, Adapter, AdapterChoice};
-use crate::bound::{self, Bound, Buffers, Compiled, Tensors};
+use crate::bound::{self, Bound, Compiled};
 use crate::context::{Context, Deadline, Drive, lock};
+use crate::places::{Buffers, Tensors};
 use crate::plan::Scratch;
 use crate::staging::{Ring, Upload};
 use crate::workspace::{Times, Workspace};

@@ -250,6 +250,10 @@ mod tests {
             let packed = size < 4 && i.len() == 1;
             on(p, i, |e, at| if packed { first(at) } else { e })
         }),
+        ("drops the sign of 16-bit floats", |p, i| {
+            let half = is(p, Class::Float, 2);
+            on(p, i, |e, _| if half { e & 0x7fff } else { e })
+        }),
         ("does not walk along a broadcast input", |p, i| match i {
             [whole, row] => right(p, &[whole, &vec![row[0]; row.len()]]),
             _ => right(p, i),

@@ -4,8 +4,9 @@
 //! Keeps the windows and their memory. What a pass computes, and over which part of a tensor, is
 //! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
 
-use crate::bound::{self, Piece, Places};
+use crate::bound;
 use crate::context::{Context, Drive, Mapping};
+use crate::places::{Piece, Places, offset_alignment};
 use crate::plan::{Pass, Slot, View};
 use crate::reducer::Ready;
 use crate::workspace::unmapped;
@@ -73,7 +74,7 @@ impl Stream {
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
     ) -> Result<Stream, Error> {
-        let alignment = bound::offset_alignment(reducer.context());
+        let alignment = offset_alignment(reducer.context());
         let caps = reducer.caps();
         let least = alignment + 16;
         let refused = |needed| Error::Limit {

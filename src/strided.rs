@@ -275,22 +275,7 @@ impl Planner<'_> {
             base: window.reduced.place,
             ..Params::default()
         };
-        let iterations = match kernel.family {
-            // Blocks, up to three vec4, and as many of a block to find each extreme.
-            Family::ExtremeRows => {
-                let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
-                bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
-            }
-            // Blocks, up to three rows, and each column of two vec4 sought twice in four rows.
-            Family::ExtremeColumns => {
-                let columns = 2 * u64::from(128 / kernel.keys.bits());
-                share.slice / 4 + 4 + columns * 9 + dims
-            }
-            _ => {
-                let reduced = (dims - kept as u64).max(1);
-                u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
-            }
-        };
+        let iterations = iterations(&kernel, share, dims, kept as u64);
         let lanes = words(kernel.out, items);
         let src = self.window_view(window);
         self.push(kernel, None, dst, params, lanes, iterations)?;
@@ -340,6 +325,26 @@ impl Planner<'_> {
             offset: lowest * element,
             bytes: count * element,
             element,
+        }
+    }
+}
+
+/// Most loop iterations of an invocation that walks some dimensions, of which so many are kept.
+fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
+    match kernel.family {
+        // Blocks, up to three vec4, and as many of a block to find each extreme.
+        Family::ExtremeRows => {
+            let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
+            bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
+        }
+        // Blocks, up to three rows, and each column of two vec4 sought twice in four rows.
+        Family::ExtremeColumns => {
+            let columns = 2 * u64::from(128 / kernel.keys.bits());
+            share.slice / 4 + 4 + columns * 9 + dims
+        }
+        _ => {
+            let reduced = (dims - kept).max(1);
+            u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
         }
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
 
-use crate::bound::{Bound, Buffers, Tensor};
+use crate::bound::Bound;
 use crate::context::{Context, Drive};
+use crate::places::{Buffers, Tensor};
 use crate::staging::{Sent, Upload};
 use crate::{Element, Error, Problem};
 use std::time::{Duration, Instant};

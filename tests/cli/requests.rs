@@ -89,11 +89,11 @@ fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
         "b.npy",
         &npy("'|u1'", false, "(1, 16777216)", &[0; 1 << 24]),
     );
-    assert!(
-        folder
-            .refused("min a.npy b.npy --device cpu")
-            .contains("memory")
-    );
+    let line = "min a.npy b.npy --device cpu";
+    assert!(folder.refused(line).contains("exceeds --memory"));
+    // More than there can be: then it would not be streamed.
+    let line = format!("{line} --memory 9999999999");
+    assert!(folder.refused(&line).contains("does not fit in memory"));
 }
 
 #[test]

@@ -1,0 +1,194 @@
+//! Partial results as bytes, as [`Partial`] documents them: from anywhere, and so believed in
+//! nothing.
+
+use super::{Kind, Partial, PartialError, Record, word};
+use crate::{DType, IndexType, NanPolicy, Op};
+
+const MAGIC: [u8; 4] = *b"WGRP";
+/// Operators by their number in the layout.
+const OPS: [Op; 6] = [
+    Op::ArgMin,
+    Op::ArgMax,
+    Op::ReduceMin,
+    Op::ReduceMax,
+    Op::ArgMaxAbs,
+    Op::ReduceMaxAbs,
+];
+pub(super) const VERSION: u8 = 1;
+/// Bytes before the shape.
+const HEADER: usize = 16;
+
+impl Partial {
+    /// The bytes to send or to store; [`Partial`] tells their layout.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let Kind {
+            op,
+            dtype,
+            nan,
+            last,
+            index,
+            values,
+        } = self.kind;
+        let flags = [nan == NanPolicy::Ignore, last, values, self.empty];
+        let flags = flags
+            .iter()
+            .rev()
+            .fold(0, |all, &flag| 2 * all + u8::from(flag));
+        let mut to = MAGIC.to_vec();
+        to.extend([
+            VERSION,
+            OPS.iter()
+                .position(|&o| o == op)
+                .map_or(u8::MAX, |i| i as u8),
+            dtype.code(),
+            index.map_or(0, |i| i.dtype().code()),
+            flags,
+        ]);
+        to.resize(HEADER - 4, 0);
+        to.extend((self.shape.len() as u32).to_le_bytes());
+        to.extend(self.shape.iter().flat_map(|d| d.to_le_bytes()));
+        for record in &self.records {
+            to.extend(record.key.to_le_bytes());
+            to.extend(record.index.to_le_bytes());
+            if values {
+                to.extend(record.element.to_le_bytes());
+            }
+        }
+        to
+    }
+
+    /// Reads what [`Partial::to_bytes`] wrote. The bytes may come from anywhere: nothing is
+    /// allocated beyond their size, and only what a reduction can have is accepted.
+    ///
+    /// # Errors
+    /// [`PartialError::Magic`], [`PartialError::Version`], [`PartialError::Length`],
+    /// [`PartialError::Invalid`].
+    pub fn from_bytes(from: &[u8]) -> Result<Partial, PartialError> {
+        if !from.starts_with(&MAGIC) {
+            let found = from.iter().take(4).copied().collect();
+            return Err(PartialError::Magic { found });
+        }
+        let length = |expected: u64| PartialError::Length {
+            expected,
+            actual: from.len() as u64,
+        };
+        let header = from.first_chunk::<HEADER>();
+        let header = header.ok_or(length(HEADER as u64))?;
+        if header[4] != VERSION {
+            return Err(PartialError::Version { found: header[4] });
+        }
+        let (kind, empty) = read_kind(header)?;
+        let start = HEADER as u64 + 8 * word(&header[HEADER - 4..]);
+        let dims = usize::try_from(start)
+            .ok()
+            .and_then(|end| from.get(HEADER..end));
+        let dims = dims.ok_or(length(start))?;
+        let shape: Vec<u64> = dims.chunks_exact(8).map(word).collect();
+        let start = HEADER + dims.len();
+        let records = match shape.contains(&0) {
+            true => Some(0),
+            false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
+        };
+        let expected = records
+            .and_then(|n| n.checked_mul(kind.stride() as u64))
+            .and_then(|n| n.checked_add(start as u64));
+        if expected != Some(from.len() as u64) {
+            return Err(length(expected.unwrap_or(u64::MAX)));
+        }
+        let mut partial = Partial {
+            kind,
+            shape,
+            empty,
+            records: Vec::new(),
+        };
+        for (i, bytes) in from[start..].chunks_exact(kind.stride()).enumerate() {
+            let record = Record {
+                key: word(&bytes[..8]),
+                index: word(&bytes[8..16]),
+                element: word(&bytes[16..]),
+            };
+            let at = (start + i * kind.stride()) as u64;
+            partial.check_record(&record, at)?;
+            partial.records.push(record);
+        }
+        Ok(partial)
+    }
+
+    /// Refuses a record that no reduction gives.
+    fn check_record(&self, record: &Record, at: u64) -> Result<(), PartialError> {
+        let invalid = |what, at, value| Err(PartialError::Invalid { what, at, value });
+        let (kind, keys) = (&self.kind, self.kind.keys());
+        let &Record {
+            key,
+            index,
+            element,
+        } = record;
+        if self.empty {
+            return match [key, index, element].iter().find(|&&x| x != 0) {
+                Some(&value) => invalid("record of no elements", at, value),
+                None => Ok(()),
+            };
+        }
+        let most = if kind.index.is_some() {
+            i64::MAX as u64
+        } else {
+            0
+        };
+        let bits = 8 * kind.dtype.size();
+        match () {
+            () if keys.key(keys.element(key)) != key => invalid("key", at, key),
+            () if index > most => invalid("index", at + 8, index),
+            () if kind.values
+                && (bits < 64 && element >> bits != 0 || keys.key(element) != key) =>
+            {
+                invalid("element", at + 16, element)
+            }
+            () => Ok(()),
+        }
+    }
+}
+
+fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
+    let invalid = |what, at: usize| PartialError::Invalid {
+        what,
+        at: at as u64,
+        value: header[at].into(),
+    };
+    let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
+    let op = OPS.get(usize::from(header[5])).copied();
+    let op = op.ok_or_else(|| invalid("operator", 5))?;
+    let types = [IndexType::I64, IndexType::I32, IndexType::U32];
+    let index = match (op.is_index(), header[7]) {
+        (false, 0) => None,
+        (true, n) => types.into_iter().find(|t| t.dtype().code() == n),
+        _ => return Err(invalid("index type", 7)),
+    };
+    if index.is_some() != op.is_index() {
+        return Err(invalid("index type", 7));
+    }
+    let flags = header[8];
+    let [ignore, last, values, empty] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
+    let legal = match op.is_index() {
+        true => !empty,
+        false => !last && !values,
+    };
+    if flags >= 16 || !legal {
+        return Err(invalid("flag", 8));
+    }
+    if let Some(at) = (9..HEADER - 4).find(|&at| header[at] != 0) {
+        return Err(invalid("reserved byte", at));
+    }
+    let kind = Kind {
+        op,
+        dtype: dtype(header[6]).ok_or_else(|| invalid("element type", 6))?,
+        nan: if ignore {
+            NanPolicy::Ignore
+        } else {
+            NanPolicy::Propagate
+        },
+        last,
+        index,
+        values,
+    };
+    Ok((kind, empty))
+}

@@ -1,0 +1,80 @@
+//! What can be wrong with partial results.
+
+use super::bytes::VERSION;
+use crate::{IndexType, Op};
+
+/// Why partial results could not be made, merged, finished or read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartialError {
+    /// An operator, or an option of it, that combines nothing along an axis.
+    #[error("{op} of this problem reduces nothing: it has no partial results")]
+    ReducesNothing {
+        /// The operator.
+        op: Op,
+    },
+    /// An operator with results of several kinds.
+    #[error("{op} has several results: take the partial results of each of its operators")]
+    Fused {
+        /// The operator.
+        op: Op,
+    },
+    /// A part whose indices would not fit 63 bits.
+    #[error("a part of {len} elements at offset {offset} goes beyond 2^63 - 1")]
+    Offset {
+        /// Where the part begins in its segments.
+        offset: u64,
+        /// Elements of the part along the axis.
+        len: u64,
+    },
+    /// Partial results of problems that differ in more than the length of their segments.
+    #[error("partial results of another problem: {what} is {theirs}, not {ours}")]
+    Different {
+        /// In what they differ.
+        what: &'static str,
+        /// What the first has.
+        ours: String,
+        /// What the one to be merged has.
+        theirs: String,
+    },
+    /// An index that the problem's index type cannot hold.
+    #[error("index {index} of output {output} does not fit {}", .index_type.dtype())]
+    Index {
+        /// The index.
+        index: u64,
+        /// The output element that has it.
+        output: u64,
+        /// The type.
+        index_type: IndexType,
+    },
+    /// Bytes that do not begin like partial results.
+    #[error("no partial results: the bytes begin with {found:02x?}")]
+    Magic {
+        /// The first four bytes, or as many as there are.
+        found: Vec<u8>,
+    },
+    /// Bytes of a layout that this version does not know.
+    #[error("partial results of layout {found}; this version reads layout {VERSION}")]
+    Version {
+        /// The layout they claim.
+        found: u8,
+    },
+    /// More or fewer bytes than the header says.
+    #[error("partial results of {actual} bytes where their header says {expected}")]
+    Length {
+        /// What the header says, or its own size.
+        expected: u64,
+        /// Bytes that are there.
+        actual: u64,
+    },
+    /// Bytes that no partial result has.
+    #[error("partial results with an impossible {what} at byte {at}: {value:#x}")]
+    Invalid {
+        /// What is wrong.
+        what: &'static str,
+        /// Where.
+        at: u64,
+        /// What is there.
+        value: u64,
+    },
+}

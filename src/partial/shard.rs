@@ -1,0 +1,140 @@
+//! Partial results from a device: the records of a stream over a part of a tensor.
+
+use super::{Kind, Partial, word};
+use crate::context::Drive;
+use crate::problem::elements;
+use crate::stream::Stream;
+use crate::{Error, Plan, Problem, Reducer};
+use std::io;
+
+/// A part of a tensor, prepared: its reduction on the device gives a [`Partial`].
+#[derive(Debug)]
+pub struct Shard {
+    stream: Stream,
+    problem: Problem,
+}
+
+impl Reducer {
+    /// Prepares a part of a tensor, whose own problem is given. Its data is streamed as by
+    /// [`Reducer::stream`], in at most `memory` bytes; the partial result comes on top.
+    ///
+    /// # Errors
+    /// [`PartialError::ReducesNothing`]; what [`Reducer::stream`] gives.
+    pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
+        Kind::of(problem)?;
+        Ok(Shard {
+            stream: Stream::new(self, memory, |caps| Plan::partial(problem, caps))?,
+            problem: problem.clone(),
+        })
+    }
+}
+
+impl Shard {
+    /// Bytes that a run reads, but for those of values.
+    pub fn read_bytes(&self) -> u64 {
+        self.stream.read_bytes()
+    }
+
+    /// Runs. `offset` is where the part begins along the reduced axis of the whole, which value
+    /// operators do not need; `read` fills a slice with the part's bytes from an offset on. Values
+    /// are read one by one at the end.
+    ///
+    /// # Errors
+    /// [`PartialError::Offset`]; what [`Stream::run`] gives.
+    pub async fn run(
+        &self,
+        offset: u64,
+        read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<Partial, Error> {
+        self.run_on(offset, read, self.stream.reducer.there()).await
+    }
+
+    /// [`Shard::run`], in the calling thread.
+    ///
+    /// # Errors
+    /// As [`Shard::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    pub fn run_blocking(
+        &self,
+        offset: u64,
+        read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<Partial, Error> {
+        pollster::block_on(self.run_on(offset, read, self.stream.reducer.here()))
+    }
+
+    async fn run_on(
+        &self,
+        offset: u64,
+        mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+        drive: Drive,
+    ) -> Result<Partial, Error> {
+        let mut partial = Partial::none(&self.problem, offset)?;
+        if partial.empty {
+            return Ok(partial);
+        }
+        let take = |_, at: u64, bytes: &[u8]| {
+            partial.take(offset, at, bytes);
+            Ok(())
+        };
+        let run = self
+            .stream
+            .run_on(|_, at, into| read(at, into), take, drive);
+        run.await?;
+        if partial.kind.values {
+            self.read_values(&mut partial, offset, &mut read)?;
+        }
+        Ok(partial)
+    }
+
+    /// [`Shard::run`] on data in memory.
+    ///
+    /// # Errors
+    /// [`crate::ProblemError`] when the input is not the problem's; what [`Shard::run`] gives.
+    pub async fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+        self.problem.check_inputs(&[input.len() as u64])?;
+        self.run(offset, part_of(input)).await
+    }
+
+    /// [`Shard::run_blocking`] on data in memory.
+    ///
+    /// # Errors
+    /// As [`Shard::run_bytes`].
+    pub fn run_bytes_blocking(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+        self.problem.check_inputs(&[input.len() as u64])?;
+        self.run_blocking(offset, part_of(input))
+    }
+
+    fn read_values(
+        &self,
+        partial: &mut Partial,
+        offset: u64,
+        read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let size = self.problem.dtype().size();
+        let shape = &self.problem.inputs()[0];
+        let axis = self.problem.reduced().iter().position(|&r| r);
+        // A scalar is a row of one.
+        let (len, inner) = axis.map_or((1, 1), |a| (shape[a], elements(&shape[a + 1..])));
+        for (o, record) in (0u64..).zip(&mut partial.records) {
+            let (outer, column) = (o / inner, o % inner);
+            let flat = (outer * len + record.index - offset) * inner + column;
+            let at = self.problem.position(0, flat) * size;
+            let mut bytes = [0; 8];
+            read(at, &mut bytes[..size as usize]).map_err(|error| Error::Source {
+                input: 0,
+                offset: at,
+                bytes: size,
+                error: std::sync::Arc::new(error),
+            })?;
+            record.element = word(&bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Reads data that is in memory.
+fn part_of(input: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<()> {
+    |at, into| {
+        into.copy_from_slice(&input[at as usize..][..into.len()]);
+        Ok(())
+    }
+}
