@@ -171,9 +171,10 @@ impl Planner<'_> {
         let most = worth.min(room).min(MAX_PARTS / fold);
         // Parts of a row that neighbours take are near in time only where slices are short.
         let near = match family {
-            Family::Strips => most.min(rows / NEAR_ROWS.max(NEAR_BYTES / element)),
+            Family::Strips => rows / NEAR_ROWS.max(NEAR_BYTES / element),
             _ => 1,
         };
+        let near = near.min(most).min(self.caps.tuning.slices);
         let filled = self
             .slices(b.outer * lanes * lane_vecs(family, width), most)
             .max(near);

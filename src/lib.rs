@@ -109,6 +109,7 @@ mod selftest;
 mod staging;
 mod stream;
 mod strided;
+mod workspace;
 
 pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use bound::Bound;
@@ -124,9 +125,10 @@ pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
     ProblemError,
 };
-pub use reducer::{Polling, Reducer, Reduction, Times};
+pub use reducer::{Polling, Reducer, Reduction};
 pub use stream::Stream;
 pub use wgpu;
+pub use workspace::Times;
 
 /// The README's examples are tests.
 #[cfg(doctest)]

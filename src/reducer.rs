@@ -1,19 +1,20 @@
-//! Reducer and Reduction: from a device to results. Plans, compiles, keeps pipelines, moves host
-//! data in and out.
+//! Reducer and Reduction: from a device to results. Plans, compiles, keeps pipelines and what later
+//! runs can use again.
 //!
-//! Keeps the order of calls to a device; which dispatches there are the plan says, how buffers are
-//! bound, `bound.rs`.
+//! Which dispatches there are the plan says; how buffers are bound, `bound.rs`; how host data comes
+//! and goes, `workspace.rs`.
 
 use crate::adapter::{self, Adapter, AdapterChoice};
 use crate::bound::{self, Bound, Compiled};
 use crate::context::{Context, Deadline, Drive, lock};
-use crate::places::{Buffers, Tensor, Tensors};
+use crate::places::{Buffers, Tensors};
 use crate::plan::Scratch;
-use crate::staging::{Ring, Sent, Upload};
+use crate::staging::{Ring, Upload};
+use crate::workspace::{Times, Workspace};
 use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The least a device must offer: WebGPU's downlevel floor.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
@@ -443,20 +444,6 @@ fn layout_entry(binding: u32, zip: bool) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
-/// How long the parts of a run took.
-#[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct Times {
-    /// Host data to the device.
-    pub upload: Duration,
-    /// On the device, by its own clock, where it has one.
-    pub gpu: Option<Duration>,
-    /// From the submission of the work to its completion.
-    pub wall: Duration,
-    /// Results to the host.
-    pub readback: Duration,
-}
-
 /// A problem, planned and compiled; runs any number of times, from any thread.
 pub struct Reduction {
     reducer: Reducer,
@@ -482,23 +469,6 @@ impl std::fmt::Debug for Reduction {
 pub(crate) struct Ready {
     pub plan: Plan,
     pub compiled: Vec<Arc<Compiled>>,
-}
-
-/// The buffers of a run from host data.
-struct Workspace {
-    /// By tensor, as many as it takes.
-    inputs: Vec<Vec<wgpu::Buffer>>,
-    outputs: Vec<Vec<wgpu::Buffer>>,
-    readback: Vec<Vec<wgpu::Buffer>>,
-    bound: Bound,
-    timer: Option<Timer>,
-}
-
-/// A pair of timestamps and the way to read them.
-struct Timer {
-    queries: wgpu::QuerySet,
-    resolved: wgpu::Buffer,
-    readback: wgpu::Buffer,
 }
 
 impl Reduction {
@@ -656,198 +626,30 @@ impl Reduction {
         drive: Drive,
         timed: bool,
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        let problem = &self.prepared.problem;
         let lens: Vec<u64> = inputs.iter().map(|i| i.len() as u64).collect();
-        self.prepared.problem.check_inputs(&lens)?;
+        problem.check_inputs(&lens)?;
         if self.prepared.ready.plan.passes().is_empty() {
-            let outputs = self
-                .prepared
-                .problem
-                .outputs()
-                .iter()
-                .map(|_| Vec::new())
-                .collect();
+            let outputs = problem.outputs().iter().map(|_| Vec::new()).collect();
             return Ok((outputs, Times::default()));
         }
         let idle = lock(&self.prepared.idle).pop();
+        let shared = &*self.reducer.shared;
+        let context = &shared.context;
+        let most = self.reducer.caps.piece_bytes();
+        let new = || Workspace::new(context, problem, most, |buffers| self.try_bind(buffers));
         let workspace = match idle {
             Some(workspace) => workspace,
-            None => self.reducer.shared.with_room(|| self.workspace())?,
+            None => shared.with_room(new)?,
         };
+        let upload =
+            |bytes| shared.with_room(|| Upload::new(&shared.uploads, context, drive, bytes));
         // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
-        let result = self.run_in(&workspace, inputs, drive, timed).await?;
+        let run = workspace.run(context, problem, inputs, drive, timed, upload);
+        let result = run.await?;
         lock(&self.prepared.idle).push(workspace);
         Ok(result)
     }
-
-    fn workspace(&self) -> Result<Workspace, Error> {
-        use wgpu::BufferUsages as U;
-        let context = &self.reducer.shared.context;
-        let problem = &self.prepared.problem;
-        let most = self.reducer.caps.piece_bytes();
-        let buffers = |what, bytes: u64, usage| {
-            let count = bytes.div_ceil(most).max(1);
-            let size = |i| most.min(bytes - i * most);
-            let make = |i| context.buffer(what, size(i), usage);
-            (0..count).map(make).collect::<Result<Vec<_>, _>>()
-        };
-        let input = |i| buffers("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
-        let inputs = (0..problem.inputs().len())
-            .map(input)
-            .collect::<Result<Vec<_>, _>>()?;
-        let results = |what, usage| {
-            let outputs = problem.outputs().into_iter();
-            let make = |o: crate::Output| buffers(what, o.bytes(), usage);
-            outputs.map(make).collect::<Result<Vec<_>, _>>()
-        };
-        let result = results("an output", U::STORAGE | U::COPY_SRC)?;
-        let readback = results("a result's way back", U::MAP_READ | U::COPY_DST)?;
-        let (from, to) = (slices(&inputs), slices(&result));
-        let from: Vec<Tensor<'_>> = from.iter().map(|s| s.as_slice().into()).collect();
-        let to: Vec<Tensor<'_>> = to.iter().map(|s| s.as_slice().into()).collect();
-        let bound = self.try_bind(Buffers {
-            inputs: &from,
-            outputs: &to,
-            scratch: None,
-        })?;
-        Ok(Workspace {
-            readback,
-            bound,
-            timer: Timer::new(context)?,
-            inputs,
-            outputs: result,
-        })
-    }
-
-    async fn run_in(
-        &self,
-        workspace: &Workspace,
-        inputs: &[&[u8]],
-        drive: Drive,
-        timed: bool,
-    ) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        let context = &self.reducer.shared.context;
-        let mut times = Times::default();
-        let start = Instant::now();
-        let (mut encoder, sent) = self.uploaded(workspace, inputs, drive).await?;
-        let mut sent = Some(sent);
-        if timed {
-            let copies = context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
-            if let Some(sent) = sent.take() {
-                sent.arrived(copies).await?;
-            }
-        }
-        times.upload = start.elapsed();
-
-        let start = Instant::now();
-        let timer = workspace.timer.as_ref().filter(|_| timed);
-        self.encode_parts(workspace, timer, &mut encoder)?;
-        if let Some(timer) = timer {
-            timer.resolve(&mut encoder);
-            context.submit(encoder)?;
-            times.gpu = timer.read(context, drive).await?;
-            times.wall = start.elapsed();
-            encoder = context.encoder();
-        }
-        let start = Instant::now();
-        let results = workspace.outputs.iter().flatten();
-        for (from, to) in results.zip(workspace.readback.iter().flatten()) {
-            encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
-        }
-        let done = context.submit(encoder)?;
-        if let Some(sent) = sent {
-            sent.submitted(done.clone())?;
-        }
-        let outputs = self.read_back(workspace, &done, drive).await?;
-        match timer {
-            Some(_) => times.readback = start.elapsed(),
-            None => times.wall = start.elapsed(),
-        }
-        Ok((outputs, times))
-    }
-
-    /// The inputs on their way to the device, in an encoder that has yet to be submitted.
-    async fn uploaded(
-        &self,
-        workspace: &Workspace,
-        inputs: &[&[u8]],
-        drive: Drive,
-    ) -> Result<(wgpu::CommandEncoder, Sent<'_>), Error> {
-        let shared = &*self.reducer.shared;
-        let buffers = workspace.inputs.iter().flatten();
-        let bytes = buffers.map(wgpu::Buffer::size).sum();
-        let upload = || Upload::new(&shared.uploads, &shared.context, drive, bytes);
-        let mut upload = shared.with_room(upload)?;
-        for (i, (data, buffers)) in inputs.iter().zip(&workspace.inputs).enumerate() {
-            // Of a view's tensor as much as it reaches.
-            let mut data = &data[..self.prepared.problem.input_bytes(i) as usize];
-            for buffer in buffers {
-                let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
-                upload.push(piece, buffer).await?;
-                data = rest;
-            }
-        }
-        Ok(upload.finish())
-    }
-
-    /// Records all parts and submits all but the last, which stays in the encoder.
-    fn encode_parts(
-        &self,
-        workspace: &Workspace,
-        timer: Option<&Timer>,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<(), Error> {
-        let context = &self.reducer.shared.context;
-        let parts = workspace.bound.parts();
-        for part in 0..parts {
-            if part > 0 {
-                context.submit(std::mem::replace(encoder, context.encoder()))?;
-            }
-            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
-            workspace.bound.encode_timed(part, encoder, times);
-        }
-        Ok(())
-    }
-
-    /// What is in the buffers for the results' way back, once the submission is done.
-    async fn read_back(
-        &self,
-        workspace: &Workspace,
-        done: &wgpu::SubmissionIndex,
-        drive: Drive,
-    ) -> Result<Vec<Vec<u8>>, Error> {
-        let context = &self.reducer.shared.context;
-        let mut outputs = Vec::new();
-        let tensors = self.prepared.problem.outputs().into_iter();
-        for (buffers, output) in workspace.readback.iter().zip(tensors) {
-            let mut bytes = Vec::new();
-            for buffer in buffers {
-                let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
-                let after = Some(done.clone());
-                context.wait_mapped(mapping, after, drive).await?;
-                let left = output.bytes() - bytes.len() as u64;
-                let piece = read(context, buffer, left.min(buffer.size()))?;
-                buffer.unmap();
-                match bytes.is_empty() {
-                    true => bytes = piece,
-                    false => bytes.extend(piece),
-                }
-            }
-            outputs.push(bytes);
-        }
-        Ok(outputs)
-    }
-}
-
-/// The slices of each tensor.
-fn slices(tensors: &[Vec<wgpu::Buffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
-    let tensors = tensors.iter();
-    tensors
-        .map(|buffers| buffers.iter().map(|b| b.slice(..)).collect())
-        .collect()
-}
-
-pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
-    context.refused("a mapped range", error.to_string())
 }
 
 /// Bytes of all tensors.
@@ -855,58 +657,6 @@ fn bytes(problem: &Problem) -> u64 {
     let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
     let outputs = problem.outputs().into_iter().map(|o| o.bytes());
     inputs.chain(outputs).fold(0, u64::saturating_add)
-}
-
-fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
-    let view = buffer.slice(..).get_mapped_range();
-    let view = view.map_err(|e| unmapped(context, e))?;
-    Ok(view[..bytes as usize].to_vec())
-}
-
-impl Timer {
-    fn new(context: &Context) -> Result<Option<Timer>, Error> {
-        use wgpu::BufferUsages as U;
-        let features = context.device.features();
-        if !features.contains(wgpu::Features::TIMESTAMP_QUERY) {
-            return Ok(None);
-        }
-        let descriptor = wgpu::QuerySetDescriptor {
-            label: Some("wgreduce"),
-            ty: wgpu::QueryType::Timestamp,
-            count: 2,
-        };
-        let create = || context.device.create_query_set(&descriptor);
-        Ok(Some(Timer {
-            queries: context.scoped("timestamps", 16, create)?,
-            resolved: context.buffer("timestamps", 16, U::QUERY_RESOLVE | U::COPY_SRC)?,
-            readback: context.buffer("timestamps", 16, U::MAP_READ | U::COPY_DST)?,
-        }))
-    }
-
-    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
-    fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
-        (first || last).then_some(wgpu::ComputePassTimestampWrites {
-            query_set: &self.queries,
-            beginning_of_pass_write_index: first.then_some(0),
-            end_of_pass_write_index: last.then_some(1),
-        })
-    }
-
-    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
-        encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
-        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 16);
-    }
-
-    async fn read(&self, context: &Context, drive: Drive) -> Result<Option<Duration>, Error> {
-        let slice = self.readback.slice(..);
-        context.map(slice, wgpu::MapMode::Read, drive).await?;
-        let bytes = read(context, &self.readback, 16)?;
-        self.readback.unmap();
-        let ticks: Vec<u64> = Element::from_bytes(&bytes);
-        let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
-        let nanos = ticks * f64::from(context.queue.get_timestamp_period());
-        Ok(Some(Duration::from_nanos(nanos as u64)))
-    }
 }
 
 #[cfg(test)]

@@ -59,6 +59,50 @@ fn a_test_that_does_not_exist_is_missed() {
     assert!(!has_test(source, "helper") && !has_test(source, "gone"));
 }
 
+/// Paths in backticks that begin with a folder of this crate. Capitals stand for any name.
+fn paths(text: &str) -> Vec<&str> {
+    const FOLDERS: [&str; 8] = [
+        "src/",
+        "tests/",
+        "shaders/",
+        "docs/",
+        "benches/",
+        "examples/",
+        "scripts/",
+        "fuzz/",
+    ];
+    let quoted = text.split('`').skip(1).step_by(2);
+    let words = quoted.filter_map(|quoted| quoted.split([' ', ':']).next());
+    let ours = words.filter(|word| FOLDERS.iter().any(|folder| word.starts_with(folder)));
+    ours.filter(|word| !word.contains(|c: char| c.is_ascii_uppercase() || c == '*'))
+        .collect()
+}
+
+#[test]
+fn every_file_that_the_documents_name_exists() {
+    let mut found = 0;
+    let names = [
+        "ARCHITECTURE",
+        "kernels",
+        "extending",
+        "tuning",
+        "semantics",
+        "reliability",
+    ];
+    for name in names
+        .map(|name| format!("docs/{name}.md"))
+        .iter()
+        .chain([&"README.md".into()])
+    {
+        let text = read(name);
+        for path in paths(&text) {
+            assert!(root().join(path).exists(), "{name} names {path}");
+            found += 1;
+        }
+    }
+    assert!(found > 60, "{found} paths");
+}
+
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -19,7 +19,7 @@ impl Reducer {
     /// [`Reducer::stream`], in at most `memory` bytes; the partial result comes on top.
     ///
     /// # Errors
-    /// [`PartialError::ReducesNothing`]; what [`Reducer::stream`] gives.
+    /// [`PartialError::ReducesNothing`](crate::PartialError::ReducesNothing); what [`Reducer::stream`] gives.
     pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
         Kind::of(problem)?;
         Ok(Shard {
@@ -40,7 +40,7 @@ impl Shard {
     /// are read one by one at the end.
     ///
     /// # Errors
-    /// [`PartialError::Offset`]; what [`Stream::run`] gives.
+    /// [`PartialError::Offset`](crate::PartialError::Offset); what [`Stream::run`] gives.
     pub async fn run(
         &self,
         offset: u64,

@@ -329,15 +329,10 @@ impl Machine<'_> {
         }
     }
 
-    fn bind(&self, view: &View) -> Check<Bind> {
-        let &View {
-            slot,
-            offset,
-            bytes,
-            element,
-        } = view;
-        // Foreign buffers end with the tensor, in whole words; the library's own in whole vec4.
-        let outputs = self.problem.outputs();
+    /// The buffer that a byte of a slot is in: bytes before the tensor, the tensor's bytes that it
+    /// holds, from and to, and its size. Foreign buffers end with the tensor, in whole words; the
+    /// library's own in whole vec4.
+    fn buffer(&self, slot: Slot, offset: u64) -> (u64, u64, u64, u64) {
         let piece = |cuts: &[Vec<u64>], i: usize, size: u64, whole: u64, shift: u64| {
             let cuts = cuts.get(i).map_or(&[][..], Vec::as_slice);
             let at = cuts.partition_point(|&c| c * size <= offset);
@@ -345,13 +340,14 @@ impl Machine<'_> {
             let end = cuts.get(at).map_or(whole, |c| c * size);
             (shift, start, end, (shift + end - start).next_multiple_of(4))
         };
-        let (before, start, whole, size) = match slot {
+        match slot {
             Slot::Input(i) => {
                 let (size, whole) = (self.problem.dtype().size(), self.problem.input_bytes(i));
                 piece(&self.cuts.inputs, i, size, whole, self.shift[0])
             }
             Slot::Output(i) => {
-                let (size, whole) = (outputs[i].dtype.size(), outputs[i].bytes());
+                let output = &self.problem.outputs()[i];
+                let (size, whole) = (output.dtype.size(), output.bytes());
                 piece(&self.cuts.outputs, i, size, whole, self.shift[1])
             }
             Slot::Temp(_) => {
@@ -365,7 +361,17 @@ impl Machine<'_> {
                 let whole = self.plan.slot_bytes(slot);
                 (0, 0, whole, whole.next_multiple_of(16).max(16))
             }
-        };
+        }
+    }
+
+    fn bind(&self, view: &View) -> Check<Bind> {
+        let &View {
+            slot,
+            offset,
+            bytes,
+            element,
+        } = view;
+        let (before, start, whole, size) = self.buffer(slot, offset);
         ensure!(
             bytes > 0 && bytes.is_multiple_of(element),
             "{view:?} is no range"
