@@ -16,7 +16,7 @@ fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
 }
 
 /// Tests that count threads do so alone, once those of others have ended.
-fn alone() -> MutexGuard<'static, ()> {
+pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let start = Instant::now();
