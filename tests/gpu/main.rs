@@ -19,7 +19,6 @@ mod views;
 
 use common::{differs, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::sync::Mutex;
 use wgreduce::{AdapterChoice, DType, Problem, ProblemError, Reducer, Tuning, adapters_blocking};
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
@@ -76,7 +75,11 @@ fn main() {
             let index = adapter.index;
             let named = format!("{name}::{}_{}", adapter.info.backend, adapter.info.name);
             let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
-            trials.push(Trial::test(named, move || subject(&opened(index)?)));
+            trials.push(Trial::test(named, move || {
+                // A device of its own: what it has compiled, gigabytes in all, goes with it.
+                let adapter = AdapterChoice::Index(index);
+                subject(&Reducer::open_blocking(&adapter)?)
+            }));
         }
         if adapters.is_empty() {
             let skipped = Trial::test(format!("{name}::no_adapter"), || Ok(()));
@@ -94,18 +97,6 @@ fn required(found: &[String]) -> Result<(), Failed> {
         Some(name) => Err(format!("no {name} adapter; found: {found:?}").into()),
         None => Ok(()),
     }
-}
-
-/// The reducer of an adapter, opened once, so that trials share what is compiled.
-fn opened(index: usize) -> Result<Reducer, wgreduce::Error> {
-    static OPEN: Mutex<Vec<(usize, Reducer)>> = Mutex::new(Vec::new());
-    let mut open = OPEN.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some((_, reducer)) = open.iter().find(|(i, _)| *i == index) {
-        return Ok(reducer.clone());
-    }
-    let reducer = Reducer::open_blocking(&AdapterChoice::Index(index))?;
-    open.push((index, reducer.clone()));
-    Ok(reducer)
 }
 
 /// The ways to reduce a dimension.
