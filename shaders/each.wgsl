@@ -1,9 +1,14 @@
-// Each: an invocation for every output word walks its segments element by element, whatever
-// their stride: for segments too short to share.
+// Each: an invocation walks the segments of an output word, or of several, element by element,
+// whatever their stride: for segments too short to share.
 override WG: u32;
+override SEVERAL: u32; // 1: P.width words, one after the other; 0: one
 
 fn position(o: u32) -> u32 {
-    let outer = o / P.inner;
+    var outer = o;
+    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    for (var known = P.inner == 1u; !known; known = true) {
+        outer = o / P.inner;
+    }
     return P.src_delta + outer * P.len * P.inner + o - outer * P.inner;
 }
 
@@ -29,9 +34,7 @@ fn value(o: u32) -> u32 {
     return pack(element(search(o).key)).x;
 }
 
-@compute @workgroup_size(WG)
-fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let w = linear(group) * WG + lid;
+fn take(w: u32) {
     if OUT < 5u {
         if w < P.items {
             if RAW != 0u {
@@ -43,4 +46,16 @@ fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     write_values(w);
+}
+
+@compute @workgroup_size(WG)
+fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * WG + lid;
+    if SEVERAL == 0u {
+        take(item);
+        return;
+    }
+    for (var i = 0u; i < P.width; i++) {
+        take(item * P.width + i);
+    }
 }

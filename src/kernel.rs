@@ -393,7 +393,7 @@ pub struct Kernel {
     pub lanes: u32,
     /// Whether a lane walks a run of its own (rows).
     pub chunked: bool,
-    /// Whether lanes take several items, one after the other (rows).
+    /// Whether lanes take several items, one after the other (rows, each).
     pub several: bool,
     /// Whether lanes take four strips of a wide row, instead of two (bands).
     pub wide: bool,
@@ -767,7 +767,11 @@ impl Kernel {
                 all.push(("SEVERAL", self.several as u32));
             }
             Family::Bands => all.push(("WIDE", self.wide as u32)),
-            Family::Each | Family::Strided => all.push(("RAW", self.raw as u32)),
+            Family::Each => {
+                all.push(("RAW", self.raw as u32));
+                all.push(("SEVERAL", self.several as u32));
+            }
+            Family::Strided => all.push(("RAW", self.raw as u32)),
             Family::Finish => all.push(("LANES", self.lanes)),
             _ if self.is_extremes() => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),

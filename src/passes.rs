@@ -46,28 +46,34 @@ impl Planner<'_> {
         raw: bool,
     ) -> Result<(), Error> {
         let count = b.outer * b.inner;
+        let each = u64::from(out.per_word()) * (b.len + 1) + 1;
+        let taken = self.several(words(out, count), each);
         let kernel = Kernel {
             keys: step.keys,
             out,
+            several: taken > 1,
             index: step.index,
             raw,
             ..self.kernel(self.caps.workgroup())
         };
         let params = Params {
             items: count as u32,
+            width: taken as u32,
             merge: merge.into(),
             ..box_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        let iterations = u64::from(out.per_word()) * (b.len + 1);
-        self.push(
-            kernel,
-            Some(src),
-            dst,
-            params,
-            words(out, count),
-            iterations,
-        )
+        let lanes = words(out, count).div_ceil(taken);
+        self.push(kernel, Some(src), dst, params, lanes, taken * each)
+    }
+
+    /// How many of so many items a lane takes one after the other, of so many iterations each: as
+    /// long as the device is filled and no lane loops too long.
+    fn several(&self, items: u64, iterations: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let spare = items / tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / iterations).min(tuning.short_rows);
+        spare.min(most).max(1)
     }
 
     fn short_pass(
@@ -119,10 +125,7 @@ impl Planner<'_> {
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
         // Beside the blocks two trees, and the item itself.
         let each = blocks + 2 * u64::from(lanes.ilog2()) + 1;
-        // Several items a lane, as long as the device is filled and no lane loops too long.
-        let spare = items * lanes / self.caps.tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / each).min(self.caps.tuning.short_rows);
-        let taken = spare.min(most).max(1);
+        let taken = self.several(items * lanes, each);
         let kernel = Kernel {
             family: Family::Rows,
             keys: step.keys,

@@ -277,7 +277,7 @@ fn a_plan_reads_as_one_paragraph() {
     assert_eq!(
         short.to_string(),
         "ArgMin float32 [2, 3] axes [1]: reduce/each/32bit/index64/wg256x1 on 1x1 (read 24 B, \
-         write 16 B, 4 iterations); scratch 0 B"
+         write 16 B, 5 iterations); scratch 0 B"
     );
     let none = planned(Problem::reduce_min(DType::F32, &[0, 3], &[1]), &caps);
     assert_eq!(

@@ -8,13 +8,23 @@ impl Run<'_, '_> {
     pub(super) fn each(&mut self) -> Check {
         let raw = self.pass.kernel.raw;
         ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
-        for w in self.invocations() {
-            let mut loops = u64::from(self.per_word());
-            let mut results = Vec::new();
-            for (j, o) in self.outputs(w) {
-                results.push((j, self.cell(&self.search(o, &mut loops))?));
+        let several = self.pass.kernel.several;
+        ensure!(
+            several == (self.p.width > 1),
+            "{} words a lane",
+            self.p.width
+        );
+        for item in self.invocations() {
+            let mut loops = 0;
+            for w in item * self.p.width..(item + 1) * self.p.width {
+                // A word, its results, and a division for each.
+                loops += 1 + 2 * u64::from(self.per_word());
+                let mut results = Vec::new();
+                for (j, o) in self.outputs(w) {
+                    results.push((j, self.cell(&self.search(o, &mut loops))?));
+                }
+                self.write(w, results)?;
             }
-            self.write(w, results)?;
             self.iterated(loops)?;
         }
         Ok(())
