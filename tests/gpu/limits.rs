@@ -33,8 +33,10 @@ fn every_way(reducer: &Reducer) -> Vec<Reducer> {
 }
 
 pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
-    use DType::{F16, F32, I64, U8};
+    use DType::{F16, F32, I64, U8, U32};
     for reducer in &every_way(reducer) {
+        // Rows shorter than a vec4, one of them of nothing but the largest number.
+        check(reducer, U32, [9, 3, 1], 7)?;
         for dtype in [F16, F32, I64, U8] {
             for shape in [
                 [5, 3, 1],
