@@ -21,7 +21,8 @@ figure { margin: 0; overflow-x: auto; }
 svg text { fill: var(--ink); }
 svg line, svg polyline[stroke='#000000'] { stroke: var(--faint); }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap;
+  font-size: .9em; }
 th, td { text-align: left; padding: .15rem .6rem; border-bottom: 1px solid var(--faint); }
 ";
 
