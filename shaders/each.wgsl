@@ -1,6 +1,7 @@
 // Each: an invocation walks the segments of an output word, or of several, element by element,
 // whatever their stride: for segments too short to share.
 override WG: u32;
+override RAW: u32; // 1: the element's bits as they are
 override SEVERAL: u32; // 1: P.width words, one after the other; 0: one
 
 fn position(o: u32) -> u32 {

@@ -1,6 +1,7 @@
 // Strided: an invocation takes a part of a segment of a view, element by element, whatever the
 // strides; or a word of outputs, if their segments are whole.
 override WG: u32;
+override RAW: u32; // 1: the element's bits as they are
 
 fn search(o: u32, part: u32) -> Best {
     let start = segment(o);

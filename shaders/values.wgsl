@@ -1,5 +1,4 @@
 // Results that share words, of invocations that own the words: `value` gives a result.
-override RAW: u32; // 1: the element's bits as they are
 
 fn write_values(w: u32) {
     var bits = 0u;

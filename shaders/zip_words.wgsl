@@ -15,28 +15,19 @@ fn result(o: u32) -> Raw {
     return element(settle(k));
 }
 
+// At the top of the word.
+fn value(o: u32) -> u32 {
+    return pack(result(o)).x;
+}
+
 @compute @workgroup_size(WG)
 fn zip_words(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let w = linear(group) * WG + lid;
     if OUT < 5u {
         if w < P.items {
-            let bits = pack(result(w));
-            let at = (P.dst_delta + w) * (HIGH + 1u);
-            dst[at] = bits.x;
-            if HIGH == 1u {
-                dst[at + 1u] = bits.y;
-            }
+            write_bits(w, pack(result(w)));
         }
         return;
     }
-    var bits = 0u;
-    var mask = 0u;
-    for (var j = 0u; j < per_word(); j++) {
-        let o = output_at(w, j);
-        if o < P.items {
-            bits |= lane_bits(pack(result(o)).x, j);
-            mask |= lane_mask(j);
-        }
-    }
-    write_word(w, bits, mask);
+    write_values(w);
 }

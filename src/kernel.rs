@@ -697,7 +697,11 @@ impl Kernel {
         text.push_str(match self.family {
             Family::ZipStrips => fragment!("zip_strips"),
             Family::ZipVecs => fragment!("zip_vecs"),
-            _ => fragment!("zip_words"),
+            _ => concat!(
+                fragment!("bits"),
+                fragment!("values"),
+                fragment!("zip_words")
+            ),
         });
         text
     }
