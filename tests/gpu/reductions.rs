@@ -35,6 +35,9 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
         }
         check(reducer, dtype, [1, 3001, 3], 1)?;
         check(reducer, dtype, [1, 900, 160], 2)?;
+        // Rows of 225 and 275 vec4: bands of four strips, and strips in slices.
+        check(reducer, dtype, [1, 40, 3600 / dtype.size()], 3)?;
+        check(reducer, dtype, [1, 530, 4400 / dtype.size()], 4)?;
     }
     Ok(())
 }
