@@ -1,6 +1,4 @@
 // A record of its own: a vec4 each.
-@group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
-
 fn record(r: u32) -> Best {
     let w = dst[r];
     return Best(unpack(w.xy), w.zw);

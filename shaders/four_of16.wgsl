@@ -18,3 +18,11 @@ fn column_side(c: Column, i: u32) -> Side {
     }
     return four_side(c.odd, i >> 1u);
 }
+
+fn column_least(c: Column) -> Keys {
+    return Keys(c.even.least, c.odd.least);
+}
+
+fn column_places(c: Column) -> Keys {
+    return Keys(c.even.at, c.odd.at);
+}

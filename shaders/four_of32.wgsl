@@ -12,3 +12,11 @@ fn column_taken(c: Column, k: Keys, t: u32) -> Column {
 fn column_side(c: Column, i: u32) -> Side {
     return four_side(c, i);
 }
+
+fn column_least(c: Column) -> Keys {
+    return c.least;
+}
+
+fn column_places(c: Column) -> Keys {
+    return c.at;
+}

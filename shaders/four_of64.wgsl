@@ -18,3 +18,11 @@ fn column_side(c: Column, i: u32) -> Side {
     }
     return c.b;
 }
+
+fn column_least(c: Column) -> Keys {
+    return Keys(c.a.least, c.b.least);
+}
+
+fn column_places(c: Column) -> Keys {
+    return Keys(vec2<u32>(c.a.at, 0u), vec2<u32>(c.b.at, 0u));
+}

@@ -32,3 +32,11 @@ fn column_side(f: Column, i: u32) -> Side {
         }
     }
 }
+
+fn column_least(c: Column) -> Keys {
+    return Keys(c.a.least, c.b.least, c.c.least, c.d.least);
+}
+
+fn column_places(c: Column) -> Keys {
+    return Keys(c.a.at, c.b.at, c.c.at, c.d.at);
+}

@@ -55,7 +55,6 @@ fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
         let ab = vec_reached(late.b, reach, 5u, vec_reached(late.a, reach, 4u, four_find(early, reach)));
         return vec_reached(late.d, reach, 7u, vec_reached(late.c, reach, 6u, ab));
     }
-    // TODO
     let cd = vec_reached(late.c, reach, 6u, vec_reached(late.d, reach, 7u, 0u));
     let ab = vec_reached(late.a, reach, 4u, vec_reached(late.b, reach, 5u, cd));
     let gh = vec_reached(early.c, reach, 2u, vec_reached(early.d, reach, 3u, ab));

@@ -9,8 +9,6 @@ override CHAINED: u32; // 1: combine with the results that are there
 const TEAM: u32 = 8u;
 const RUNS: u32 = 8u;
 
-@group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
-
 // Further by n strides of entry d.
 fn along(at: Offsets, d: u32, n: u32) -> Offsets {
     return Offsets(at.a + n * Z.strides[2u * d], at.b + n * Z.strides[2u * d + 1u]);

@@ -3,8 +3,6 @@
 override WG: u32;
 override CHAINED: u32; // 1: combine with the results that are there
 
-@group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
-
 @compute @workgroup_size(WG)
 fn zip_vecs(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let v = linear(group) * WG + lid;

@@ -164,8 +164,9 @@ impl Planner<'_> {
             }
             most /= 2;
         }
-        // Whole words of small outputs, so that boxes share none.
+        // Whole vec4 of small outputs, so that boxes share no word.
         match most {
+            16.. if most < step.outer => most / 16 * 16,
             4.. if most < step.outer => most / 4 * 4,
             _ => most,
         }

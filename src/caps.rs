@@ -52,8 +52,16 @@ pub struct Tuning {
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,
-    /// Most such rows, or longer ones, that a lane takes one after another.
+    /// Most such rows, or longer ones, or vec4 of results that a lane takes one after another.
     pub short_rows: u64,
+    /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
+    pub tile_len: u64,
+    /// Elements along the reduced axis up to which columns are taken a vec4 at a time.
+    pub shallow_len: u64,
+    /// Bytes of a matrix up to which they are, if there are lines enough to fill the device.
+    pub shallow_bytes: u64,
+    /// Panels of columns from which on they are taken whole, where lanes take strips.
+    pub panels: u64,
     /// Bytes that a dispatch, and a submit of several, may read or write: no watchdog must fire.
     /// A dispatch takes at least 1 KiB. Bytes that are read across rows count four times.
     pub submit_bytes: u64,
@@ -78,6 +86,10 @@ impl Tuning {
             strips: false,
             short_row_bytes: 64,
             short_rows: 1,
+            tile_len: 12,
+            shallow_len: 21,
+            shallow_bytes: 0,
+            panels: 64,
             // About a quarter of a second, for each class.
             submit_bytes: 16 << 30,
             force: None,
@@ -106,6 +118,17 @@ impl Tuning {
             // - Blocks of rows: eight vec4 joined one by one 0.98 over [4096, 4096] axis 1, four 0.94,
             //   sixteen 0.95; loaded first and joined then 0.93, 0.94 and 0.85. Where rows begin and
             //   end with whole vec4, no edges: 0.04 more.
+            // - Lines, results by whole vec4: [5592400, 3] axis 1 argmin 0.98 where an element at a
+            //   time had 0.24, [1677712, 10] 0.87 (0.10 by unaligned rows), [4, 4194304] axis 0 0.78
+            //   (0.24 by strips). Tiles in a loop 0.71 to 0.78 of rows of 21 to 151 elements, no
+            //   better than rows from 512 on; 16-bit 0.50 to 0.56, 8-bit 0.33 to 0.38, which is less
+            //   than short rows have, 0.6 to 0.75. A lane takes neighbouring tiles: 0.73, abreast
+            //   0.60, of 21 elements; those written out abreast 0.78, neighbouring 0.68.
+            // - Shallow columns: of 21 rows 0.53, of 24 0.38, where strips have 0.41 and 0.44: the
+            //   CPU follows so many rows at once. Anywhere 0.37 to 0.48, by records 0.07 to 0.13.
+            // - Panels whose rows are whole: [2048, 64, 128] axis 1 0.73 (0.24 folded into bands),
+            //   [1500, 40, 200] 0.68 (0.20), float16 [64, 512, 512] 0.66 (0.53). Parts of rows, 100
+            //   of them, 0.53, strips 0.57; 50 of them 0.65 and 0.56.
             // - A loop in a loop costs 8 to 15%, one short row a lane half of everything
             //   (a subgroup takes about 2000 cycles to begin), an integer division 200 cycles.
             // - Lanes of a row abreast 0.56 to 0.78 where lanes apart reach 0.86.
@@ -120,6 +143,8 @@ impl Tuning {
                 strips: true,
                 short_row_bytes: 512,
                 short_rows: 256,
+                tile_len: 256,
+                shallow_bytes: 16 << 10,
                 submit_bytes: 512 << 20,
                 ..gpu
             },

@@ -6,7 +6,8 @@
 //! Of many short segments the records would cost more than they save: there four steps read the
 //! input one by one.
 
-use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::kernel::{Family, Kernel, Out};
+use crate::keys::Keys;
 use crate::lie::{Axis, Groups, Lie, Window};
 use crate::passes::out_view;
 use crate::plan::{MAX_ITERATIONS, Slot};

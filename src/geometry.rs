@@ -22,6 +22,12 @@ const NEAR_BYTES: u64 = 1024;
 /// wide row: of strips, and of bands twice as many.
 pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
+/// Invocations that take neighbouring lines.
+pub(crate) const LINE_TEAM: u64 = 8;
+/// Most rows of panels that are parts of rows.
+const FEW_PANEL_ROWS: u64 = 64;
+/// Most elements of a tile whose kernel is written out.
+const WRITTEN_OUT: u64 = 64;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
 
@@ -30,7 +36,13 @@ const BAND: u64 = 2 * RUNS * TEAM;
 pub(crate) enum Geometry {
     Each,
     Short,
-    Rows { lanes: u64, slices: u64, slice: u64 },
+    /// By tiles, or by columns of few rows.
+    Lines(Family),
+    Rows {
+        lanes: u64,
+        slices: u64,
+        slice: u64,
+    },
     Columns(Wide),
 }
 
@@ -47,7 +59,7 @@ impl Geometry {
     /// Records an output takes.
     pub(crate) fn parts(self) -> u64 {
         match self {
-            Geometry::Each | Geometry::Short => 1,
+            Geometry::Each | Geometry::Short | Geometry::Lines(_) => 1,
             Geometry::Rows { slices, .. } => slices,
             Geometry::Columns(wide) => wide.slices * wide.fold,
         }
@@ -68,6 +80,16 @@ impl Planner<'_> {
         let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
         let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
         let short = short.then_some(Geometry::Short);
+        if let Some(family) = self.line_family(step, b) {
+            let out = step.out.bytes();
+            let begins = (b.out * out).is_multiple_of(16);
+            let reads = family != Family::Tiles || vecs(b.at);
+            // Limits may cut a step so that some boxes begin inside a line.
+            return match begins && reads {
+                true => Geometry::Lines(family),
+                false => Geometry::Each,
+            };
+        }
         let rows = self.rows(b, element);
         let columns = self.columns(step, b);
         let chosen = match (tuning.force, b.inner) {
@@ -81,6 +103,67 @@ impl Planner<'_> {
             _ => None,
         };
         chosen.unwrap_or(Geometry::Each)
+    }
+
+    /// The family that writes what the segments of a step give by whole vec4, if there is one: the
+    /// same for all boxes of whole segments.
+    fn line_family(&self, step: &Step, b: &Box3) -> Option<Family> {
+        let element = u64::from(step.keys.bits() / 8);
+        let line = 16 / element * step.out.bytes();
+        let writes = step.out != Out::Record && line >= 16;
+        let whole = b.len == step.len && b.len < MAX_ITERATIONS / 8;
+        if !(self.aligned && writes && whole && step.outer * step.inner * element >= 16) {
+            return None;
+        }
+        let panels = (step.inner * element).is_multiple_of(16) && self.caps.long_kernels;
+        match (self.caps.tuning.force, step.inner) {
+            (Some(Family::Tiles), 1) | (Some(Family::Shallow), 2..) => {}
+            (Some(Family::Panels), 2..) if panels => return Some(Family::Panels),
+            (Some(_), _) => return None,
+            (None, 1) if self.prefers_tiles(step, element) => {}
+            (None, 2..) if self.prefers_shallow(step, element) => {}
+            (None, 2..) if panels && self.prefers_panels(step, element) => {
+                return Some(Family::Panels);
+            }
+            _ => return None,
+        }
+        match step.inner {
+            1 => Some(Family::Tiles),
+            _ => Some(Family::Shallow),
+        }
+    }
+
+    /// Whether rows are so short, and so many, that they are taken by tiles.
+    fn prefers_tiles(&self, step: &Step, element: u64) -> bool {
+        let whole = (step.len * element).is_multiple_of(16);
+        // Elements below 32 bits, each taken by itself, cost more than their bytes.
+        let worth = element >= 4 || !whole || self.written_out(step.len, element);
+        worth && step.len <= self.caps.tuning.tile_len && many_lines(step, element)
+    }
+
+    /// Whether a kernel of tiles is written out for that length, instead of one for all.
+    pub(crate) fn written_out(&self, len: u64, element: u64) -> bool {
+        self.caps.long_kernels && len * 16 / element <= WRITTEN_OUT
+    }
+
+    /// Whether columns are so short, or matrices so small, that a lane takes a line at a time.
+    fn prefers_shallow(&self, step: &Step, element: u64) -> bool {
+        let tuning = &self.caps.tuning;
+        let bytes = step.len * step.inner * element;
+        let lines = step.outer * step.inner * element / 16;
+        let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
+        (step.len <= tuning.shallow_len || near) && many_lines(step, element)
+    }
+
+    /// Whether there are so many panels that they fill the device, and they are worth it: of whole
+    /// rows, or of few rows whose results are many words.
+    fn prefers_panels(&self, step: &Step, element: u64) -> bool {
+        let width = step.inner * element / 16;
+        let (_, parts) = panels(width, element);
+        let banded = element >= 4 && (BAND..=2 * BAND).contains(&width);
+        let few = step.len <= FEW_PANEL_ROWS && (step.index || step.out.per_word() > 1);
+        let many = step.outer * parts >= self.caps.tuning.panels;
+        self.caps.long_strips() && many && !banded && (parts == 1 || few)
     }
 
     /// Slices that fill the device, of `most` that make sense.
@@ -199,6 +282,8 @@ impl Planner<'_> {
         let outputs = b.outer * b.inner;
         match self.geometry(step, b) {
             Geometry::Each | Geometry::Short => outputs,
+            // Some may be taken element by element.
+            Geometry::Lines(_) => outputs + LINE_TEAM,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
             Geometry::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);
@@ -215,6 +300,7 @@ impl Planner<'_> {
         match geometry {
             // Buffers may end anywhere; a vec4 may be more than there is.
             _ if b.len * b.inner * element < 16 => Geometry::Each,
+            Geometry::Lines(_) => Geometry::Each,
             Geometry::Short if !whole => Geometry::Each,
             Geometry::Each | Geometry::Short => geometry,
             Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
@@ -228,6 +314,26 @@ impl Planner<'_> {
             }),
         }
     }
+}
+
+/// Vec4 of a row of a panel that a lane takes, and panels of a matrix whose rows are that wide.
+pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
+    let most = if element == 1 { RUNS } else { 2 * RUNS };
+    let teams = width.div_ceil(LINE_TEAM);
+    let parts = teams.div_ceil(most);
+    (teams.div_ceil(parts), parts)
+}
+
+/// Whether a step has so many lines, or so even ones, that what is left over may take a dispatch.
+fn many_lines(step: &Step, element: u64) -> bool {
+    let (outputs, segments) = (step.outer * step.inner, 16 / element);
+    outputs.is_multiple_of(segments) || outputs >= 64 * segments
+}
+
+/// Whether every row of a box is whole vec4.
+pub(crate) fn in_vecs(b: &Box3, element: u64) -> bool {
+    let vecs = |n: u64| (n * element).is_multiple_of(16);
+    vecs(b.at) && vecs(b.inner)
 }
 
 /// Whether the lanes of bands take four strips.

@@ -1,9 +1,10 @@
 //! From a compile key to WGSL: which fragments make a kernel, and the numbers they are given.
 //!
-//! Nothing is decided in shader text: every number is an `override`, every shape a parameter.
-//! This module knows no shapes and no device.
+//! Shapes are parameters, numbers `override`s; the text itself tells how elements are read and
+//! written, and what a walk is written out for. This module knows no plans and no device.
 
-use crate::{Class, DType, NanPolicy, Order};
+use crate::DType;
+use crate::keys::Keys;
 
 /// How a kernel maps work to invocations; each is a file in `shaders/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,8 +14,14 @@ pub enum Family {
     Rows,
     /// Contiguous segments of a few whole vec4, a lane a segment.
     ShortRows,
+    /// Contiguous segments of a few elements: a lane takes as many as are whole vec4.
+    Tiles,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
+    /// Columns of a few elements: a lane takes some vec4 of them, one after the other.
+    Shallow,
+    /// Columns, a lane some vec4 of all rows of a matrix that some lanes take whole.
+    Panels,
     /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
     Strips,
     /// Columns, a lane sixteen vec4 of rows that some lanes take whole.
@@ -47,10 +54,13 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 17] = [
+    pub const ALL: [Family; 20] = [
         Family::Rows,
         Family::ShortRows,
+        Family::Tiles,
         Family::Columns,
+        Family::Shallow,
+        Family::Panels,
         Family::Strips,
         Family::Bands,
         Family::Each,
@@ -77,7 +87,10 @@ impl Family {
         match self {
             Family::Rows => "rows",
             Family::ShortRows => "short_rows",
+            Family::Tiles => "tiles",
             Family::Columns => "columns",
+            Family::Shallow => "shallow",
+            Family::Panels => "panels",
             Family::Strips => "strips",
             Family::Bands => "bands",
             Family::Each => "each",
@@ -159,225 +172,6 @@ impl Out {
     }
 }
 
-/// The constants that turn an element type's bits into keys of which the least wins.
-///
-/// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic
-/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/key32.wgsl` tells what each
-/// is for. Complementing before NaNs get their place gives the largest element with the same
-/// kernels; both ends of the order are free for NaNs because they lie together across the
-/// wrap of the sign-flipped bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Keys {
-    bits: u32,
-    sign: u64,
-    /// What a set sign flips on the way back.
-    unsign: u64,
-    flip: u64,
-    /// What a set sign takes off.
-    step: u64,
-    rot: u64,
-    keep: u64,
-    floor: u64,
-    ceil: u64,
-    zero: u64,
-    zero_to: u64,
-    /// Of floats: the NaNs' key, the NaN that is written, and infinity.
-    nan: Option<(u64, u64, u64)>,
-}
-
-impl Keys {
-    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
-    /// (for an index) -0 and +0 share a key.
-    pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
-        let largest = order != Order::Least;
-        let magnitude = order == Order::GreatestMagnitude;
-        let bits = 8 * dtype.size() as u32;
-        let shift = 64 - bits;
-        let keep = u64::MAX << shift;
-        let unit = 1u64 << shift;
-        let top = 1u64 << 63;
-        let flip = if largest { keep } else { 0 };
-        let plain = Keys {
-            bits,
-            sign: 0,
-            unsign: 0,
-            flip,
-            step: 0,
-            rot: 0,
-            keep,
-            floor: 0,
-            ceil: u64::MAX,
-            zero: 0,
-            zero_to: 0,
-            nan: None,
-        };
-        match dtype.class() {
-            Class::Unsigned => plain,
-            // A negative number is its magnitude's complement, but for one.
-            Class::Signed if magnitude => Keys {
-                sign: keep,
-                step: unit,
-                ..plain
-            },
-            Class::Signed => Keys {
-                flip: flip ^ top,
-                ..plain
-            },
-            // Any true is one key.
-            Class::Bool if largest => Keys {
-                floor: keep - unit,
-                ..plain
-            },
-            Class::Bool => Keys {
-                ceil: unit,
-                ..plain
-            },
-            Class::Float => {
-                let (infinity, nan_bits) = match dtype {
-                    DType::F16 => (0x7c00 << 48, 0x7e00 << 48),
-                    DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
-                    _ => (0x7f80 << 48, 0x7fc0 << 48),
-                };
-                match magnitude {
-                    true => plain.magnitudes(infinity, nan_bits, nan),
-                    false => plain.floats(infinity, nan_bits, nan, zeros_tie),
-                }
-            }
-        }
-    }
-
-    /// The keys of floats, by sign and magnitude.
-    fn floats(self, infinity: u64, nan_bits: u64, nan: NanPolicy, zeros_tie: bool) -> Keys {
-        let Keys { keep, .. } = self;
-        let (unit, top) = (1u64 << (64 - self.bits), 1 << 63);
-        // NaNs lie above +inf and, wrapping, below -inf, whose key is keep - infinity;
-        // complementing maps this range onto itself.
-        let below = keep - infinity;
-        let (rot, floor, ceil) = match nan {
-            NanPolicy::Propagate => {
-                let rot = infinity + unit;
-                (rot, (below - unit).wrapping_sub(rot), u64::MAX)
-            }
-            NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
-        };
-        let nan_key = match nan {
-            NanPolicy::Propagate => floor,
-            NanPolicy::Ignore => ceil,
-        };
-        // -0 and +0 are neighbours, around the wrap of the order.
-        let zeros = match zeros_tie {
-            true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
-            false => (0, 0),
-        };
-        Keys {
-            sign: keep & !top,
-            unsign: keep & !top,
-            rot,
-            floor,
-            ceil,
-            zero: zeros.0,
-            zero_to: zeros.1,
-            nan: Some((nan_key, nan_bits, infinity)),
-            ..self
-        }
-    }
-
-    /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
-    /// numbers', has the NaNs below; zero has the greatest key.
-    fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
-        let unit = 1u64 << (64 - self.bits);
-        let least = self.keep - infinity;
-        let (rot, floor, ceil) = match nan {
-            NanPolicy::Propagate => (0, least - unit, u64::MAX),
-            // Rotated, the NaNs lie beyond zero.
-            NanPolicy::Ignore => (least, 0, infinity + unit),
-        };
-        let nan_key = match nan {
-            NanPolicy::Propagate => floor,
-            NanPolicy::Ignore => ceil,
-        };
-        Keys {
-            sign: 1 << 63,
-            rot,
-            floor,
-            ceil,
-            nan: Some((nan_key, nan_bits, infinity)),
-            ..self
-        }
-    }
-
-    /// Bits of an element: 8, 16, 32 or 64.
-    pub fn bits(&self) -> u32 {
-        self.bits
-    }
-
-    /// The settled key of an element, as the shaders compute it; of an element below 64 bits
-    /// it sits at the top.
-    pub fn key(&self, element: u64) -> u64 {
-        let b = element << (64 - self.bits);
-        let (sign, step) = match b >> 63 {
-            1 => (self.sign, self.step),
-            _ => (0, 0),
-        };
-        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot + step) & self.keep;
-        let c = k.max(self.floor).min(self.ceil);
-        if c == self.zero { self.zero_to } else { c }
-    }
-
-    /// The element of a settled key.
-    pub fn element(&self, key: u64) -> u64 {
-        let b = key.wrapping_add(self.rot) ^ self.flip;
-        let sign = if b >> 63 == 1 { self.unsign } else { 0 };
-        let bits = match self.nan {
-            Some((nan_key, bits, _)) if key == nan_key => bits,
-            _ => (b ^ sign) & self.keep,
-        };
-        bits >> (64 - self.bits)
-    }
-
-    fn constants(&self) -> Vec<(&'static str, u32)> {
-        let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
-        let high = [
-            ("SIGN", self.sign),
-            ("UNSIGN", self.unsign),
-            ("FLIP", self.flip),
-            ("ROT", self.rot),
-            ("FLOOR", self.floor),
-            ("CEIL", self.ceil),
-            ("ZERO", self.zero),
-            ("ZERO_TO", self.zero_to),
-            ("NAN_KEY", nan_key),
-            ("NAN_BITS", nan_bits),
-        ];
-        let low = [
-            ("SIGN_LO", self.sign),
-            ("UNSIGN_LO", self.unsign),
-            ("FLIP_LO", self.flip),
-            ("STEP_LO", self.step),
-            ("ROT_LO", self.rot),
-            ("FLOOR_LO", self.floor),
-            ("CEIL_LO", self.ceil),
-            ("ZERO_LO", self.zero),
-            ("ZERO_TO_LO", self.zero_to),
-            ("NAN_KEY_LO", nan_key),
-        ];
-        let mut all = vec![("IS_FLOAT", self.nan.is_some() as u32)];
-        all.extend(high.map(|(name, x)| (name, (x >> 32) as u32)));
-        match self.bits {
-            64 => all.extend(low.map(|(name, x)| (name, x as u32))),
-            _ => {
-                // Skipped NaNs have the highest key, others the lowest.
-                let skips = self.nan.is_some() && nan_key == self.ceil;
-                all.push(("STEP", (self.step >> 32) as u32));
-                all.push(("KEEP", (self.keep >> 32) as u32));
-                all.push(("INFINITY", (infinity >> 32) as u32));
-                all.push(("ENDS", (!skips).into()));
-            }
-        }
-        all
-    }
-}
-
 /// The compile key: everything a pipeline depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
@@ -397,6 +191,11 @@ pub struct Kernel {
     pub several: bool,
     /// Whether lanes take four strips of a wide row, instead of two (bands).
     pub wide: bool,
+    /// What the kernel is written out for: elements of a segment, or 0 for any (tiles); vec4 of
+    /// columns that a lane takes at once (panels).
+    pub times: u32,
+    /// Whether columns lie anywhere, instead of in whole vec4 (shallow).
+    pub loose: bool,
     /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
@@ -428,7 +227,7 @@ impl Kernel {
     pub fn label(&self) -> String {
         let Kernel { family, out, .. } = self;
         let (family, out) = (family.name(), format!("{out:?}").to_lowercase());
-        let (bits, wg, lanes) = (self.keys.bits, self.workgroup, self.lanes);
+        let (bits, wg, lanes) = (self.keys.bits(), self.workgroup, self.lanes);
         format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
     }
 
@@ -466,7 +265,8 @@ impl Kernel {
         match self.family {
             family if family.is_columns() => &[0, 1, 2, 3],
             Family::Rows | Family::Gather => &[0, 1, 2, 3],
-            Family::ShortRows => &[0, 1, 2],
+            Family::Shallow if self.is_loose() => &[0, 2, 3],
+            Family::ShortRows | Family::Tiles | Family::Shallow | Family::Panels => &[0, 1, 2],
             Family::Finish => &[0, 1, 2],
             Family::Each => &[0, 2, 3],
             Family::Fill => &[0, 2],
@@ -481,7 +281,7 @@ impl Kernel {
 
     /// Bytes of workgroup memory.
     pub fn workgroup_bytes(&self) -> u32 {
-        let key = if self.keys.bits == 64 { 8 } else { 4 };
+        let key = if self.keys.bits() == 64 { 8 } else { 4 };
         match self.family {
             Family::Rows => self.workgroup * (key + 4),
             Family::Finish => self.workgroup * (key + 8),
@@ -493,8 +293,9 @@ impl Kernel {
     pub fn wgsl(&self) -> String {
         let mut parts = vec![fragment!("params").to_owned(), fragment!("out").to_owned()];
         let mut add = |fragments: &[&str]| parts.extend(fragments.iter().map(|&f| f.to_owned()));
-        if !matches!(self.family, Family::ZipVecs | Family::ZipStrips) && !self.emits_records() {
-            add(&[fragment!("dst"), fragment!("write")]);
+        match self.writes_by_vec() {
+            true => add(&[fragment!("dst4")]),
+            false => add(&[fragment!("dst"), fragment!("write")]),
         }
         if self.family == Family::Fill {
             add(&[fragment!("fill")]);
@@ -509,7 +310,31 @@ impl Kernel {
             add(&self.walking());
             add(&[self.entry()]);
         }
+        match self.family {
+            Family::Tiles => add(&[&self.tile()]),
+            Family::Panels => add(&[&self.panel()]),
+            _ => {}
+        }
         parts.join("\n")
+    }
+
+    /// Whether all it writes are whole vec4.
+    fn writes_by_vec(&self) -> bool {
+        let zips = matches!(self.family, Family::ZipVecs | Family::ZipStrips);
+        zips || self.writes_lines() || self.emits_records()
+    }
+
+    /// Whether it reads columns anywhere.
+    fn is_loose(&self) -> bool {
+        self.family == Family::Shallow && self.loose
+    }
+
+    /// Whether it writes what neighbouring segments give by whole vec4.
+    fn writes_lines(&self) -> bool {
+        matches!(
+            self.family,
+            Family::Tiles | Family::Shallow | Family::Panels
+        )
     }
 
     /// Whether all it writes are records, a vec4 each.
@@ -521,7 +346,8 @@ impl Kernel {
     fn reading(&self) -> Vec<&'static str> {
         use Family::{Finish, Rows, ShortRows};
         let by_vec = matches!(self.family, Rows | ShortRows | Finish);
-        match self.family.is_columns() || by_vec {
+        let lines = self.writes_lines() && !self.is_loose();
+        match self.family.is_columns() || by_vec || lines {
             true => vec![fragment!("source"), fragment!("source4")],
             false => vec![fragment!("source")],
         }
@@ -529,21 +355,22 @@ impl Kernel {
 
     /// Keys, their order, and how elements become keys and keys results.
     fn elements(&self) -> Vec<&'static str> {
-        let mut all = match self.keys.bits {
+        let mut all = match self.keys.bits() {
             64 => vec![fragment!("key64")],
             _ => vec![fragment!("key32"), fragment!("find32")],
         };
         all.push(fragment!("better"));
-        all.push(match self.keys.bits {
+        all.push(match self.keys.bits() {
             8 => fragment!("load8"),
             16 => fragment!("load16"),
             32 => fragment!("load32"),
             _ => fragment!("load64"),
         });
-        all.push(match self.emits_records() {
-            true => fragment!("emit_record"),
-            false => fragment!("emit"),
-        });
+        match self.emits_records() {
+            true => all.push(fragment!("emit_record")),
+            false if self.writes_lines() => {}
+            false => all.push(fragment!("emit")),
+        }
         all
     }
 
@@ -564,14 +391,17 @@ impl Kernel {
             all.push(fragment!("parts"));
         }
         if self.is_extremes() {
-            all.push(match self.keys.bits {
+            all.push(match self.keys.bits() {
                 64 => fragment!("turn64"),
                 _ => fragment!("turn32"),
             });
-            all.push(fragment!("sides"));
+            all.extend([fragment!("sides"), fragment!("leave")]);
+        }
+        if self.writes_lines() {
+            all.extend(self.lines());
         }
         if self.is_extremes_by_vec() {
-            all.push(match self.keys.bits {
+            all.push(match self.keys.bits() {
                 64 => fragment!("both64"),
                 _ => fragment!("both32"),
             });
@@ -580,6 +410,69 @@ impl Kernel {
             all.extend(self.column_parts());
         }
         all
+    }
+
+    /// What neighbouring segments give, as keys of a vec4.
+    fn lines(&self) -> Vec<&'static str> {
+        let mut all = match self.family {
+            Family::Tiles => vec![self.vec_keys()],
+            _ => self.column_parts(),
+        };
+        if self.family != Family::Tiles {
+            all.extend([fragment!("sides"), fragment!("column_line")]);
+        }
+        if self.family == Family::Shallow {
+            all.push(match self.is_loose() {
+                true => fragment!("shallow_loose"),
+                false => fragment!("shallow_whole"),
+            });
+        }
+        all.push(fragment!("line"));
+        all.extend(match self.keys.bits() {
+            8 => [fragment!("line32"), fragment!("line_of8")].as_slice(),
+            16 => &[fragment!("line32"), fragment!("line_of16")],
+            32 => &[fragment!("line32"), fragment!("line_of32")],
+            _ => &[fragment!("line64")],
+        });
+        if self.family == Family::Tiles {
+            all.push(match self.keys.bits() {
+                64 => fragment!("tile64"),
+                _ => fragment!("tile32"),
+            });
+        }
+        all
+    }
+
+    /// The walk through a tile: every vec4 of it by itself, or a loop where any length will do.
+    fn tile(&self) -> String {
+        let vecs = match self.times {
+            0 => "    for (var i = 0u; i < P.len; i++) {\n        \
+                  t = tile_taken(t, src[first + i]);\n    }\n"
+                .to_owned(),
+            len => {
+                let vec = |i| format!("    t = tile_taken(t, src[first + {i}u]);\n");
+                (0..len).map(vec).collect()
+            }
+        };
+        format!(
+            "fn tile_at(first: u32) -> Tile {{\n    var t = tile_none();\n{vecs}    return t;\n}}\n"
+        )
+    }
+
+    /// The walk down a panel, each of its runs by itself.
+    fn panel(&self) -> String {
+        let all = |f: fn(u32) -> String| (0..self.times).map(f).collect::<String>();
+        let begin =
+            all(|r| format!("    var c{r} = column(keys_of(src[at + {r}u * TEAM]), 0u);\n"));
+        let take = all(|r| {
+            format!("        c{r} = column_taken(c{r}, keys_of(src[at + {r}u * TEAM]), t);\n")
+        });
+        let write = all(|r| format!("    write_column(matrix, v + {r}u * TEAM, c{r});\n"));
+        format!(
+            "fn panel(matrix: u32, v: u32) {{\n    \
+             var at = P.src_delta / E + matrix * P.len * P.width + v;\n{begin}    \
+             for (var t = 1u; t < P.len; t++) {{\n        at += P.width;\n{take}    }}\n{write}}}\n"
+        )
     }
 
     /// What writes results by owned words, of searches and of gathers.
@@ -593,7 +486,7 @@ impl Kernel {
 
     /// The columns in a vec4, and a matrix of them.
     fn columns(&self) -> Vec<&'static str> {
-        let mut all = match self.keys.bits {
+        let mut all = match self.keys.bits() {
             8 => vec![fragment!("column32"), fragment!("column_of8")],
             16 => vec![fragment!("column32"), fragment!("column_of16")],
             32 => vec![fragment!("column32"), fragment!("column_of32")],
@@ -611,6 +504,9 @@ impl Kernel {
         match self.family {
             Family::Rows => fragment!("rows"),
             Family::ShortRows => fragment!("short_rows"),
+            Family::Tiles => fragment!("tiles"),
+            Family::Shallow => fragment!("shallow"),
+            Family::Panels => fragment!("panels"),
             Family::Columns => fragment!("columns"),
             Family::Strips => fragment!("strips"),
             Family::Bands => fragment!("bands"),
@@ -626,40 +522,35 @@ impl Kernel {
         }
     }
 
-    /// The keys of a vec4's elements, and of its columns in a search for both extremes.
-    fn column_parts(&self) -> Vec<&'static str> {
-        match self.keys.bits {
-            8 => vec![
-                fragment!("zip_of8"),
-                fragment!("four32"),
-                fragment!("four_of8"),
-            ],
-            16 => vec![
-                fragment!("zip_of16"),
-                fragment!("four32"),
-                fragment!("four_of16"),
-            ],
-            32 => vec![
-                fragment!("zip_of32"),
-                fragment!("four32"),
-                fragment!("four_of32"),
-            ],
-            _ => vec![fragment!("zip_of64"), fragment!("four_of64")],
-        }
-    }
-
-    /// The part of an elementwise shader that depends on its inputs.
-    fn zip(&self) -> String {
-        let mut text = String::from(match self.keys.bits {
-            64 => fragment!("key64"),
-            _ => fragment!("key32"),
-        });
-        text.push_str(match self.keys.bits {
+    /// The keys of a vec4's elements.
+    fn vec_keys(&self) -> &'static str {
+        match self.keys.bits() {
             8 => fragment!("zip_of8"),
             16 => fragment!("zip_of16"),
             32 => fragment!("zip_of32"),
             _ => fragment!("zip_of64"),
+        }
+    }
+
+    /// The same, and what is known of the columns in a vec4.
+    fn column_parts(&self) -> Vec<&'static str> {
+        let mut all = vec![self.vec_keys()];
+        all.extend(match self.keys.bits() {
+            8 => [fragment!("four32"), fragment!("four_of8")].as_slice(),
+            16 => &[fragment!("four32"), fragment!("four_of16")],
+            32 => &[fragment!("four32"), fragment!("four_of32")],
+            _ => &[fragment!("four_of64")],
         });
+        all
+    }
+
+    /// The part of an elementwise shader that depends on its inputs.
+    fn zip(&self) -> String {
+        let mut text = String::from(match self.keys.bits() {
+            64 => fragment!("key64"),
+            _ => fragment!("key32"),
+        });
+        text.push_str(self.vec_keys());
         text.push_str(fragment!("zip"));
         for i in 0..self.inputs {
             let input = match self.by_vec(i) {
@@ -741,12 +632,12 @@ impl Kernel {
     /// The bits to be flipped for the order of the largest element: the sign of floats,
     /// everything of others.
     fn turn(&self) -> Vec<(&'static str, u32)> {
-        let (high, low) = match (self.keys.nan, self.keys.bits) {
-            (None, _) => (u32::MAX, u32::MAX),
-            (Some(_), 16) => (0x8000_8000, 0),
-            (Some(_), _) => (0x8000_0000, 0),
+        let (high, low) = match (self.keys.are_floats(), self.keys.bits()) {
+            (false, _) => (u32::MAX, u32::MAX),
+            (true, 16) => (0x8000_8000, 0),
+            (true, _) => (0x8000_0000, 0),
         };
-        match self.keys.bits {
+        match self.keys.bits() {
             64 => vec![("TURN", high), ("TURN_LO", low)],
             _ => vec![("TURN", high), ("TRUTH", self.truth.into())],
         }
@@ -771,6 +662,8 @@ impl Kernel {
                 all.push(("SEVERAL", self.several as u32));
             }
             Family::Bands => all.push(("WIDE", self.wide as u32)),
+            Family::Tiles => all.push(("LEN", self.times)),
+            Family::Panels => all.push(("RUNS", self.times)),
             Family::Each => {
                 all.push(("RAW", self.raw as u32));
                 all.push(("SEVERAL", self.several as u32));

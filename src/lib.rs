@@ -93,6 +93,7 @@ mod error;
 mod extremes;
 mod geometry;
 mod kernel;
+mod keys;
 mod lie;
 #[cfg(feature = "onnx")]
 pub mod onnx;
@@ -116,7 +117,8 @@ pub use bound::Bound;
 pub use caps::{AdapterClass, Caps, Tuning};
 pub use cuts::Cuts;
 pub use error::Error;
-pub use kernel::{Family, Kernel, Keys, Out};
+pub use kernel::{Family, Kernel, Out};
+pub use keys::Keys;
 pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
 pub use places::{Buffers, Tensor};

@@ -5,7 +5,8 @@
 use crate::Error;
 use crate::boxes::Box3;
 use crate::geometry::{
-    BLOCK_BYTES, Geometry, Wide, column_ends, column_lanes, column_rows, is_wide,
+    BLOCK_BYTES, Geometry, LINE_TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs,
+    is_wide, panels,
 };
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
@@ -27,6 +28,8 @@ impl Planner<'_> {
         match geometry {
             Geometry::Each => self.each(step, b, dst, out, merge, false),
             Geometry::Short => self.short_pass(step, b, dst, out, merge),
+            Geometry::Lines(Family::Panels) => self.panels_pass(step, b, dst, out),
+            Geometry::Lines(family) => self.lines_pass(step, b, family, dst, out),
             Geometry::Rows {
                 lanes,
                 slices,
@@ -45,25 +48,43 @@ impl Planner<'_> {
         merge: bool,
         raw: bool,
     ) -> Result<(), Error> {
-        let count = b.outer * b.inner;
-        let each = u64::from(out.per_word()) * (b.len + 1) + 1;
-        let taken = self.several(words(out, count), each);
+        let (count, src) = (b.outer * b.inner, self.src_view(step, b));
         let kernel = Kernel {
-            keys: step.keys,
             out,
-            several: taken > 1,
-            index: step.index,
             raw,
             ..self.kernel(self.caps.workgroup())
         };
         let params = Params {
             items: count as u32,
-            width: taken as u32,
             merge: merge.into(),
             ..box_params(b)
         };
-        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        let lanes = words(out, count).div_ceil(taken);
+        self.each_of(step, kernel, src, record_view(dst, out, b, 1), params)
+    }
+
+    /// Some segments element by element, as `params` has them.
+    fn each_of(
+        &mut self,
+        step: &Step,
+        kernel: Kernel,
+        src: View,
+        dst: View,
+        params: Params,
+    ) -> Result<(), Error> {
+        let words = words(kernel.out, params.items.into());
+        let each = u64::from(kernel.out.per_word()) * (u64::from(params.len) + 1) + 1;
+        let taken = self.several(words, each);
+        let kernel = Kernel {
+            keys: step.keys,
+            several: taken > 1,
+            index: step.index,
+            ..kernel
+        };
+        let params = Params {
+            width: taken as u32,
+            ..params
+        };
+        let lanes = words.div_ceil(taken);
         self.push(kernel, Some(src), dst, params, lanes, taken * each)
     }
 
@@ -108,6 +129,112 @@ impl Planner<'_> {
         // Small results may begin inside a word.
         let lanes = (b.outer + per_word - 1).div_ceil(rows);
         self.push(kernel, Some(src), dst, params, lanes, rows * each)
+    }
+
+    fn lines_pass(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        family: Family,
+        dst: Slot,
+        out: Out,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let segments = 16 / element;
+        let lines = b.outer * b.inner / segments;
+        if lines == 0 {
+            return self.each(step, b, dst, out, false, false);
+        }
+        let loose = family == Family::Shallow && !in_vecs(b, element);
+        // A loose line looks for its elements first.
+        let each = b.len + 1 + if loose { segments } else { 0 };
+        let taken = self.several(lines, each);
+        let (times, team) = match family {
+            Family::Tiles if self.written_out(b.len, element) => (b.len, LINE_TEAM),
+            // Long tiles: a lane alone reads long stretches.
+            Family::Tiles => (0, 1),
+            _ => (0, LINE_TEAM),
+        };
+        let kernel = Kernel {
+            family,
+            keys: step.keys,
+            out,
+            loose,
+            times: times as u32,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: lines as u32,
+            slice: taken as u32,
+            width: (b.inner / segments) as u32,
+            lanes: team as u32,
+            ..box_params(b)
+        };
+        let written = lines * segments;
+        let (src, to) = (self.src_view(step, b), out_view(dst, out, b.out, written));
+        let invocations = lines.div_ceil(team * taken) * team;
+        self.push(kernel, Some(src), to, params, invocations, taken * each)?;
+        self.rest(step, b, written, dst, out)
+    }
+
+    fn panels_pass(&mut self, step: &Step, b: &Box3, dst: Slot, out: Out) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let width = b.inner * element / 16;
+        let (runs, parts) = panels(width, element);
+        let each = b.len + 1;
+        let taken = self.several(b.outer * parts * LINE_TEAM, each);
+        let kernel = Kernel {
+            family: Family::Panels,
+            keys: step.keys,
+            out,
+            times: runs as u32,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: (b.outer * parts) as u32,
+            slices: parts as u32,
+            slice: taken as u32,
+            width: width as u32,
+            ..box_params(b)
+        };
+        let (src, to) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let invocations = (b.outer * parts).div_ceil(taken) * LINE_TEAM;
+        self.push(kernel, Some(src), to, params, invocations, taken * each)
+    }
+
+    /// The outputs of a box from number `done` on: those of a matrix' last columns, and of whole
+    /// matrices.
+    fn rest(&mut self, step: &Step, b: &Box3, done: u64, dst: Slot, out: Out) -> Result<(), Error> {
+        let (matrix, column) = (done / b.inner, done % b.inner);
+        let from = |matrix: u64, outer: u64| Box3 {
+            at: b.at + matrix * b.len * b.inner,
+            out: b.out + matrix * b.inner,
+            outer,
+            ..*b
+        };
+        if column > 0 {
+            let (one, count) = (from(matrix, 1), b.inner - column);
+            let mut src = self.src_view(step, &one);
+            let skipped = column * src.element;
+            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
+            let params = Params {
+                items: count as u32,
+                ..box_params(&one)
+            };
+            let kernel = Kernel {
+                out,
+                ..self.kernel(self.caps.workgroup())
+            };
+            let to = out_view(dst, out, one.out + column, count);
+            self.each_of(step, kernel, src, to, params)?;
+        }
+        let next = matrix + u64::from(column > 0);
+        match next < b.outer {
+            true => self.each(step, &from(next, b.outer - next), dst, out, false, false),
+            false => Ok(()),
+        }
     }
 
     fn rows_pass(

@@ -8,7 +8,8 @@
 use crate::boxes::{Box3, Group, dispatches};
 use crate::cuts::{self, Cuts};
 use crate::geometry::Geometry;
-use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::kernel::{Family, Kernel, Out};
+use crate::keys::Keys;
 use crate::lie::Lie;
 use crate::params::Params;
 use crate::passes::{out_view, words};
@@ -312,6 +313,8 @@ impl Planner<'_> {
             chunked: false,
             several: false,
             wide: false,
+            times: 0,
+            loose: false,
             index,
             last: problem.selects_last_index(),
             raw: false,
@@ -335,7 +338,10 @@ impl Planner<'_> {
         let first = group.boxes[0];
         let whole = group.boxes.len() == 1 && group.runs.len() == 1;
         let geometry = self.geometry(step, &first);
-        let alone = matches!(geometry, Geometry::Each | Geometry::Short);
+        let alone = matches!(
+            geometry,
+            Geometry::Each | Geometry::Short | Geometry::Lines(_)
+        );
         let subword = step.out.per_word() > 1 && !alone;
         if whole && geometry.parts() == 1 && !subword {
             return self.pass(step, &first, geometry, step.dst, step.out, false);

@@ -172,9 +172,11 @@ impl Stream {
             }
             let result = match pass.dst.slot {
                 Slot::Output(_) => {
-                    windows.open(&pass.dst);
-                    let goes_on = passes.get(i + 1).is_some_and(|next| next.dst == pass.dst);
-                    (!goes_on).then_some(&pass.dst)
+                    let result = whole(&passes[i..]);
+                    windows.open(result);
+                    let next = &passes[i + 1..];
+                    let goes_on = !next.is_empty() && whole(next) == result;
+                    (!goes_on).then_some(result)
                 }
                 _ => None,
             };
@@ -185,6 +187,22 @@ impl Stream {
     }
 }
 
+/// Most passes that write the indices which one gather reads.
+const TOGETHER: usize = 3;
+
+/// What the first of some passes writes, or of what it is a part: indices that are read together.
+fn whole(passes: &[Pass]) -> &View {
+    let part = &passes[0].dst;
+    let holds = |v: &&View| {
+        v.slot == part.slot
+            && v.offset <= part.offset
+            && part.offset + part.bytes <= v.offset + v.bytes
+    };
+    let next = passes.iter().take(TOGETHER + 1);
+    let mut read = next.filter_map(|p| p.indices.as_ref());
+    read.find(holds).unwrap_or(part)
+}
+
 /// Views of inputs that a pass reads.
 fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
     let zipped = pass.zip.iter().flat_map(|(_, views)| views);
@@ -192,19 +210,20 @@ fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
     all.filter(|v| matches!(v.slot, Slot::Input(_)))
 }
 
-/// What lies in the inputs' windows.
+/// What lies in the inputs' windows: slot, begin and end.
 #[derive(Default)]
 struct Held(Vec<(Slot, u64, u64)>);
 
 impl Held {
     /// Whether a view must be uploaded; it is held from now on.
     fn take(&mut self, view: &View) -> bool {
-        let new = (view.slot, view.offset, view.bytes);
-        if self.0.contains(&new) {
+        let (begin, end) = (view.offset, view.offset + view.bytes);
+        let holds = |h: &(Slot, u64, u64)| h.0 == view.slot && h.1 <= begin && end <= h.2;
+        if self.0.iter().any(holds) {
             return false;
         }
         self.0.retain(|held| held.0 != view.slot);
-        self.0.push(new);
+        self.0.push((view.slot, begin, end));
         true
     }
 }
@@ -224,7 +243,7 @@ impl Layout {
             outputs: Vec::new(),
         };
         for pass in plan.passes() {
-            for view in inputs(pass).chain([&pass.dst]) {
+            for view in inputs(pass).chain(&pass.indices).chain([&pass.dst]) {
                 layout.widen(view);
             }
         }

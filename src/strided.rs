@@ -6,7 +6,8 @@
 //! window by window: a window is what one binding of one buffer can see.
 
 use crate::boxes::{Box3, MAX_BOX, dispatches};
-use crate::kernel::{Family, Kernel, Keys, Out};
+use crate::kernel::{Family, Kernel, Out};
+use crate::keys::Keys;
 use crate::lie::{Axis, Groups, Lie, Window, count, halve, span};
 use crate::params::Params;
 use crate::passes::{out_view, words};

@@ -31,6 +31,8 @@ fn kernels() -> Vec<Kernel> {
                             chunked: bit(0),
                             several: bit(1),
                             wide: bit(0),
+                            times: [0, 1, 3, 8][variant % 4],
+                            loose: bit(1),
                             index: bit(1),
                             last: bit(2),
                             truth: dtype == DType::Bool && bit(0),

@@ -10,7 +10,7 @@ mod shard;
 pub use error::PartialError;
 pub use shard::Shard;
 
-use crate::kernel::Keys;
+use crate::keys::Keys;
 use crate::problem::elements;
 use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, reference, schedule};
 

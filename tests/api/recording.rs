@@ -48,7 +48,10 @@ fn bound_and_run(reducer: &Reducer, reduction: &Reduction) {
         let to: Vec<_> = to.iter().map(|(b, begin)| b.slice(*begin..)).collect();
         let bound = bind(reduction, &[from.0.slice(from.1..)], &to);
         let bound = bound.unwrap_or_else(|e| panic!("{reduction:?}: {e}"));
-        assert_eq!(bound.dispatches(), reduction.plan().passes().len());
+        // Data that begins elsewhere may take another plan.
+        let planned = reduction.plan().passes().len();
+        assert!(step > 0 || bound.dispatches() == planned, "{reduction:?}");
+        assert!(bound.dispatches() > 0, "{reduction:?}");
         submit(reducer, |encoder| bound.encode(encoder));
     }
 }

@@ -9,7 +9,7 @@ use wgreduce::{DType, Family, Problem, Reducer, Tuning};
 
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
 fn every_way(reducer: &Reducer) -> Vec<Reducer> {
-    use Family::{Bands, Columns, Each, Rows, ShortRows, Strips};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, Strips, Tiles};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
     let rows = |(lanes, chunked)| {
         tuned(reducer, move |t| {
@@ -27,7 +27,10 @@ fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     });
     let lanes = [1, 8, 64].into_iter();
     let rows = lanes.flat_map(|lanes| [true, false].map(|chunked| rows((lanes, chunked))));
-    let families = [Each, Columns, Strips, Bands, ShortRows].map(force);
+    let families = [
+        Each, Columns, Strips, Bands, ShortRows, Tiles, Shallow, Panels,
+    ];
+    let families = families.map(force);
     let all = families.into_iter().chain(rows);
     all.chain([narrow, wide]).collect()
 }
@@ -44,6 +47,7 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
                 [2, 1030, 1],
                 [1, 300, 5],
                 [2, 67, 24],
+                [35, 6, 16],
             ] {
                 check(reducer, dtype, shape, 7)?;
             }

@@ -20,6 +20,10 @@ pub fn rows(reducer: &Reducer) -> Result<(), Failed> {
         check(reducer, dtype, [1, 70_003, 1], 1)?;
         check(reducer, dtype, [1500, 19, 1], 2)?;
         check(reducer, dtype, [301, 64, 1], 3)?;
+        // Rows that are no whole tile, written out and in a loop.
+        for len in [2, 3, 4, 5, 10, 16, 21, 150] {
+            check(reducer, dtype, [1030, len, 1], len)?;
+        }
     }
     Ok(())
 }
@@ -38,6 +42,29 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
         // Rows of 225 and 275 vec4: bands of four strips, and strips in slices.
         check(reducer, dtype, [1, 40, 3600 / dtype.size()], 3)?;
         check(reducer, dtype, [1, 530, 4400 / dtype.size()], 4)?;
+    }
+    Ok(())
+}
+
+/// Axes of few elements: in whole vec4 and not, of one matrix and many, and panels of them.
+pub fn short_axes(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in DType::ALL {
+        for shape in [
+            [1, 2, 4099],
+            [1, 21, 1536],
+            [3, 4, 1001],
+            [300, 10, 7],
+            [65, 20, 16],
+            [130, 100, 16],
+        ] {
+            check(reducer, dtype, shape, shape[1])?;
+        }
+    }
+    // What is written out differs by the size of an element alone.
+    for dtype in [DType::I8, DType::BF16, DType::F32, DType::F64] {
+        for shape in [[70, 25, 96], [66, 30, 208], [16, 23, 4800]] {
+            check(reducer, dtype, shape, shape[1])?;
+        }
     }
     Ok(())
 }

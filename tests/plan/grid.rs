@@ -35,6 +35,11 @@ const SHAPES: &[[u64; 3]] = &[
     [40, 3, 3],
     [5, 9, 13],
     [1, 7, 129],
+    [150, 5, 1],
+    [131, 21, 1],
+    [3, 30, 48],
+    [70, 25, 16],
+    [2, 23, 270],
 ];
 
 /// Shapes and reduced axes, one group and more.
@@ -138,9 +143,12 @@ fn tight_limits() -> Vec<(String, Caps)> {
 
 /// Every family wherever it is possible, and rows in every way.
 fn forced_families() -> Vec<(String, Caps)> {
-    use Family::{Bands, Columns, Each, Rows, ShortRows, Strips};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, Strips, Tiles};
     let mut all = Vec::new();
-    for family in [Each, Columns, Strips, Bands, Rows, ShortRows] {
+    let families = [
+        Each, Columns, Strips, Bands, Rows, ShortRows, Tiles, Shallow, Panels,
+    ];
+    for family in families {
         let caps = class(AdapterClass::Integrated);
         let tuning = Tuning {
             force: Some(family),
@@ -148,7 +156,7 @@ fn forced_families() -> Vec<(String, Caps)> {
         };
         all.push((format!("{family:?} forced"), caps.tuned(tuning)));
     }
-    for family in [Columns, Strips, Bands] {
+    for family in [Columns, Strips, Bands, Tiles, Shallow, Panels] {
         let caps = eager(|t| t.force = Some(family));
         all.push((format!("{family:?} forced, eager"), caps));
     }
@@ -214,10 +222,10 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     let vecs = |p: &wgreduce::Pass| {
-        use Family::{ExtremeColumns, ShortRows, ZipStrips, ZipVecs};
+        use Family::{ExtremeColumns, Panels, Shallow, ShortRows, Tiles, ZipStrips, ZipVecs};
         matches!(
             p.kernel.family,
-            ShortRows | ZipVecs | ZipStrips | ExtremeColumns
+            ShortRows | Tiles | Shallow | Panels | ZipVecs | ZipStrips | ExtremeColumns
         )
     };
     let aligned = plan.passes().iter().any(vecs);
@@ -277,6 +285,24 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ),
             ("rows in turn", rows && kernel.several),
             (
+                "tiles written out",
+                family == Family::Tiles && kernel.times > 0,
+            ),
+            (
+                "tiles in a loop",
+                family == Family::Tiles && kernel.times == 0,
+            ),
+            (
+                "lines in turn",
+                matches!(family, Family::Tiles | Family::Shallow) && p.slice > 1,
+            ),
+            ("loose columns", kernel.loose),
+            ("panels in turn", family == Family::Panels && p.slice > 1),
+            (
+                "panels of parts of rows",
+                family == Family::Panels && p.slices > 1,
+            ),
+            (
                 "strips of several teams",
                 family == Family::Strips && p.lanes > 8,
             ),
@@ -298,7 +324,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 32;
+const FEATURES: usize = 41;
 
 /// Halves of the grid, which run beside each other.
 #[test]
@@ -386,9 +412,12 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Strips),
             Some(Family::Bands),
             Some(Family::ShortRows),
+            Some(Family::Tiles),
+            Some(Family::Shallow),
+            Some(Family::Panels),
         ])
     };
-    let sizes = prop::array::uniform10(size());
+    let sizes = prop::array::uniform14(size());
     let flags = any::<(bool, bool)>();
     (small(), small(), flags, family(), sizes).prop_map(
         |(workgroup, row_lanes, (chunked, strips), force, s)| Tuning {
@@ -405,6 +434,10 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             short_row_bytes: s[7],
             short_rows: s[8],
             submit_bytes: s[9],
+            tile_len: s[10],
+            shallow_len: s[11],
+            shallow_bytes: s[12],
+            panels: s[13],
             strips,
             force,
         },
@@ -508,6 +541,7 @@ fn more_than_a_row_of_workgroups_folds() {
     let small = caps.tuned(Tuning {
         workgroup: 4,
         each_row_bytes: 1 << 20,
+        tile_len: 0,
         ..caps.tuning.clone()
     });
     let problem = Problem::arg_min(DType::U8, &[300_000, 2], 1).expect("a problem");

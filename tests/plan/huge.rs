@@ -78,6 +78,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     };
     let mut ranges = Vec::new();
     let mut outputs = Vec::new();
+    let mut lines = None;
     for pass in plan.passes() {
         limits(pass, caps).unwrap_or_else(|e| panic!("{plan}: {e}"));
         let p = &pass.params;
@@ -97,6 +98,12 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let Some((begin, end)) = range(pass) else {
             continue;
         };
+        match pass.kernel.family {
+            Family::Tiles | Family::Shallow => lines = Some((begin, end)),
+            // What lines left over of their box.
+            Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
+            _ => {}
+        }
         // The box is what its parameters say, and sits where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
         let matrix = u64::from(p.len) * u64::from(p.inner);

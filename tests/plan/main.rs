@@ -49,6 +49,7 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
         each_column_len: 2,
         wide_bytes: 32,
         short_rows: 3,
+        panels: 2,
         ..real.tuning.clone()
     };
     change(&mut tuning);

@@ -1,7 +1,9 @@
 //! Plans of named shapes, and of impossible ones.
 
 use super::{CLASSES, class, fake, families};
-use wgreduce::Family::{Bands, Columns, Each, Fill, Finish, Gather, Rows, ShortRows, Strips};
+use wgreduce::Family::{
+    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, Strips, Tiles,
+};
 use wgreduce::{
     AdapterClass, Caps, DType, Error, Family, Out, Plan, Problem, ProblemError, Tuning,
 };
@@ -108,7 +110,30 @@ fn short_rows_take_one_pass() {
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 17], 1), &caps);
     assert_eq!(families(&plan), [Rows], "{plan}");
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 3], 1), &caps);
-    assert_eq!(families(&plan), [Each], "{plan}");
+    assert_eq!(families(&plan), [Tiles], "{plan}");
+}
+
+#[test]
+fn short_axes_take_one_pass() {
+    let caps = class(AdapterClass::Software);
+    for (shape, family) in [
+        // Rows of an odd length, and columns, in whole vec4 and not.
+        ([1 << 20, 10, 1], Tiles),
+        ([40_000, 151, 1], Tiles),
+        ([1, 4, 3_000_000], Shallow),
+        ([4, 21, 513 * 513], Shallow),
+        // Columns of more rows.
+        ([2048, 64, 128], Panels),
+        ([4, 50, 80_000], Panels),
+    ] {
+        let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
+        assert_eq!(families(&plan), [family], "{plan}");
+    }
+    // What is left over: rows that are no whole tile, columns that are no whole line.
+    for shape in [[1_000_003, 10, 1], [1, 21, 513 * 513]] {
+        let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
+        assert_eq!(families(&plan)[1..], [Each], "{plan}");
+    }
 }
 
 /// Where bindings cut rows, or rows are no whole vec4, some parts would begin or end inside one.
@@ -202,7 +227,7 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn forced_families_are_taken() {
-    for family in [Rows, ShortRows, Columns, Strips, Bands, Each] {
+    for family in [Rows, ShortRows, Tiles, Columns, Strips, Bands, Each] {
         let caps = Caps::webgpu_default();
         let caps = caps.tuned(Tuning {
             force: Some(family),

@@ -173,6 +173,21 @@ fn told(kernel: &Kernel) -> String {
             );
         }
         Family::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
+        Family::Tiles => {
+            "a lane takes as many segments as are whole vec4, whatever their length,\n\
+             and writes what they give by whole vec4."
+        }
+        Family::Shallow => {
+            "a lane takes all rows of a vec4 of columns, then of another one, and writes\n\
+             what they give by whole vec4."
+        }
+        Family::Panels => {
+            return format!(
+                "eight lanes take all rows of {} vec4 of columns, in the order of memory,\n        \
+                 and write what they give by whole vec4.",
+                8 * kernel.times
+            );
+        }
         Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
                 Family::Strips => "eight vec4 of columns, every eighth one",
@@ -229,12 +244,16 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "memory |aaaa|bbbb|cccc|dddd|",
             "lane    0000 0000 1111 1111",
         ],
-        Family::Strips | Family::Bands => &[
+        Family::Tiles => &[
+            "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
+            "lane    0000 0000 0000 1111 1111 1111",
+        ],
+        Family::Strips | Family::Bands | Family::Panels => &[
             "row 0  |abcdefgh|ijklmnop|   a letter is a vec4",
             "row 1  |abcdefgh|ijklmnop|",
             "lane    01234567 01234567",
         ],
-        Family::Columns | Family::ExtremeColumns => &[
+        Family::Columns | Family::Shallow | Family::ExtremeColumns => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "lane    0 0 0 0 1 1 1 1",

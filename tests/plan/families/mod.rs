@@ -8,6 +8,7 @@ mod columns;
 mod elementwise;
 mod extremes;
 mod finish;
+mod lines;
 mod rows;
 mod views;
 
@@ -30,6 +31,9 @@ impl Run<'_, '_> {
             Family::Each => self.each(),
             Family::Rows => self.rows(),
             Family::ShortRows => self.short_rows(),
+            Family::Tiles => self.tiles(),
+            Family::Shallow => self.shallow(),
+            Family::Panels => self.panels(),
             Family::Columns => self.columns(),
             Family::Strips => self.strips(),
             Family::Bands => self.bands(),

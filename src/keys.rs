@@ -1,0 +1,230 @@
+//! Order-preserving keys: the constants that make one arithmetic serve every element type, order
+//! and rule for NaN.
+//!
+//! Keeps what a key is, in Rust; the shaders' part is `shaders/key32.wgsl` and `key64.wgsl`.
+
+use crate::{Class, DType, NanPolicy, Order};
+
+/// The constants that turn an element type's bits into keys of which the least wins.
+///
+/// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic
+/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/key32.wgsl` tells what each
+/// is for. Complementing before NaNs get their place gives the largest element with the same
+/// kernels; both ends of the order are free for NaNs because they lie together across the
+/// wrap of the sign-flipped bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Keys {
+    bits: u32,
+    sign: u64,
+    /// What a set sign flips on the way back.
+    unsign: u64,
+    flip: u64,
+    /// What a set sign takes off.
+    step: u64,
+    rot: u64,
+    keep: u64,
+    floor: u64,
+    ceil: u64,
+    zero: u64,
+    zero_to: u64,
+    /// Of floats: the NaNs' key, the NaN that is written, and infinity.
+    nan: Option<(u64, u64, u64)>,
+}
+
+impl Keys {
+    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
+    /// (for an index) -0 and +0 share a key.
+    pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let largest = order != Order::Least;
+        let magnitude = order == Order::GreatestMagnitude;
+        let bits = 8 * dtype.size() as u32;
+        let shift = 64 - bits;
+        let keep = u64::MAX << shift;
+        let unit = 1u64 << shift;
+        let top = 1u64 << 63;
+        let flip = if largest { keep } else { 0 };
+        let plain = Keys {
+            bits,
+            sign: 0,
+            unsign: 0,
+            flip,
+            step: 0,
+            rot: 0,
+            keep,
+            floor: 0,
+            ceil: u64::MAX,
+            zero: 0,
+            zero_to: 0,
+            nan: None,
+        };
+        match dtype.class() {
+            Class::Unsigned => plain,
+            // A negative number is its magnitude's complement, but for one.
+            Class::Signed if magnitude => Keys {
+                sign: keep,
+                step: unit,
+                ..plain
+            },
+            Class::Signed => Keys {
+                flip: flip ^ top,
+                ..plain
+            },
+            // Any true is one key.
+            Class::Bool if largest => Keys {
+                floor: keep - unit,
+                ..plain
+            },
+            Class::Bool => Keys {
+                ceil: unit,
+                ..plain
+            },
+            Class::Float => {
+                let (infinity, nan_bits) = match dtype {
+                    DType::F16 => (0x7c00 << 48, 0x7e00 << 48),
+                    DType::F64 => (0x7ff0 << 48, 0x7ff8 << 48),
+                    _ => (0x7f80 << 48, 0x7fc0 << 48),
+                };
+                match magnitude {
+                    true => plain.magnitudes(infinity, nan_bits, nan),
+                    false => plain.floats(infinity, nan_bits, nan, zeros_tie),
+                }
+            }
+        }
+    }
+
+    /// The keys of floats, by sign and magnitude.
+    fn floats(self, infinity: u64, nan_bits: u64, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let Keys { keep, .. } = self;
+        let (unit, top) = (1u64 << (64 - self.bits), 1 << 63);
+        // NaNs lie above +inf and, wrapping, below -inf, whose key is keep - infinity;
+        // complementing maps this range onto itself.
+        let below = keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => {
+                let rot = infinity + unit;
+                (rot, (below - unit).wrapping_sub(rot), u64::MAX)
+            }
+            NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        // -0 and +0 are neighbours, around the wrap of the order.
+        let zeros = match zeros_tie {
+            true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
+            false => (0, 0),
+        };
+        Keys {
+            sign: keep & !top,
+            unsign: keep & !top,
+            rot,
+            floor,
+            ceil,
+            zero: zeros.0,
+            zero_to: zeros.1,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
+        }
+    }
+
+    /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
+    /// numbers', has the NaNs below; zero has the greatest key.
+    fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
+        let unit = 1u64 << (64 - self.bits);
+        let least = self.keep - infinity;
+        let (rot, floor, ceil) = match nan {
+            NanPolicy::Propagate => (0, least - unit, u64::MAX),
+            // Rotated, the NaNs lie beyond zero.
+            NanPolicy::Ignore => (least, 0, infinity + unit),
+        };
+        let nan_key = match nan {
+            NanPolicy::Propagate => floor,
+            NanPolicy::Ignore => ceil,
+        };
+        Keys {
+            sign: 1 << 63,
+            rot,
+            floor,
+            ceil,
+            nan: Some((nan_key, nan_bits, infinity)),
+            ..self
+        }
+    }
+
+    /// Bits of an element: 8, 16, 32 or 64.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    pub(crate) fn are_floats(&self) -> bool {
+        self.nan.is_some()
+    }
+
+    /// The settled key of an element, as the shaders compute it; of an element below 64 bits
+    /// it sits at the top.
+    pub fn key(&self, element: u64) -> u64 {
+        let b = element << (64 - self.bits);
+        let (sign, step) = match b >> 63 {
+            1 => (self.sign, self.step),
+            _ => (0, 0),
+        };
+        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot + step) & self.keep;
+        let c = k.max(self.floor).min(self.ceil);
+        if c == self.zero { self.zero_to } else { c }
+    }
+
+    /// The element of a settled key.
+    pub fn element(&self, key: u64) -> u64 {
+        let b = key.wrapping_add(self.rot) ^ self.flip;
+        let sign = if b >> 63 == 1 { self.unsign } else { 0 };
+        let bits = match self.nan {
+            Some((nan_key, bits, _)) if key == nan_key => bits,
+            _ => (b ^ sign) & self.keep,
+        };
+        bits >> (64 - self.bits)
+    }
+
+    /// The values of the shaders' overrides.
+    pub(crate) fn constants(&self) -> Vec<(&'static str, u32)> {
+        let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
+        let high = [
+            ("SIGN", self.sign),
+            ("UNSIGN", self.unsign),
+            ("FLIP", self.flip),
+            ("ROT", self.rot),
+            ("FLOOR", self.floor),
+            ("CEIL", self.ceil),
+            ("ZERO", self.zero),
+            ("ZERO_TO", self.zero_to),
+            ("NAN_KEY", nan_key),
+            ("NAN_BITS", nan_bits),
+        ];
+        let low = [
+            ("SIGN_LO", self.sign),
+            ("UNSIGN_LO", self.unsign),
+            ("FLIP_LO", self.flip),
+            ("STEP_LO", self.step),
+            ("ROT_LO", self.rot),
+            ("FLOOR_LO", self.floor),
+            ("CEIL_LO", self.ceil),
+            ("ZERO_LO", self.zero),
+            ("ZERO_TO_LO", self.zero_to),
+            ("NAN_KEY_LO", nan_key),
+        ];
+        let mut all = vec![("IS_FLOAT", self.nan.is_some() as u32)];
+        all.extend(high.map(|(name, x)| (name, (x >> 32) as u32)));
+        match self.bits {
+            64 => all.extend(low.map(|(name, x)| (name, x as u32))),
+            _ => {
+                // Skipped NaNs have the highest key, others the lowest.
+                let skips = self.nan.is_some() && nan_key == self.ceil;
+                all.push(("STEP", (self.step >> 32) as u32));
+                all.push(("KEEP", (self.keep >> 32) as u32));
+                all.push(("INFINITY", (infinity >> 32) as u32));
+                all.push(("ENDS", (!skips).into()));
+            }
+        }
+        all
+    }
+}

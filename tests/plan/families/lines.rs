@@ -1,0 +1,147 @@
+//! `tiles.wgsl`, `shallow.wgsl`, `panels.wgsl` over `line.wgsl`: segments side by side whose results
+//! are whole vec4.
+
+use super::super::interpret::{Check, Found, Run, ensure};
+use super::TEAM;
+
+/// Where the first column of a line is.
+#[derive(Clone, Copy)]
+struct Start {
+    matrix: u32,
+    column: u32,
+}
+
+impl Start {
+    fn further(self, matrices: u32, columns: u32, width: u32) -> Start {
+        let column = self.column + columns;
+        let wraps = column >= width;
+        Start {
+            matrix: self.matrix + matrices + u32::from(wraps),
+            column: column - if wraps { width } else { 0 },
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    /// The lines of an invocation.
+    fn lines(&self, invocation: u32) -> impl Iterator<Item = u32> + use<> {
+        let p = self.p;
+        let team = invocation / p.lanes;
+        let first = team * p.lanes * p.slice + invocation - team * p.lanes;
+        let end = (first + p.lanes * p.slice).min(p.items);
+        (first..end).step_by(p.lanes as usize)
+    }
+
+    /// What the segments of a line give.
+    fn write_line(&mut self, v: u32, found: &[Found]) -> Check {
+        let (e, size) = (self.e, self.out().bytes());
+        let begins = u64::from(self.p.dst_delta) * size;
+        ensure!(begins.is_multiple_of(16), "results begin at byte {begins}");
+        let bytes = u64::from(e) * size;
+        ensure!(bytes.is_multiple_of(16), "lines of {bytes} bytes");
+        for (j, segment) in (0..e).zip(found) {
+            let cell = self.cell(segment)?;
+            self.emit(v * e + j, cell)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn tiles(&mut self) -> Check {
+        let (p, e, times) = (self.p, self.e, self.pass.kernel.times);
+        ensure!(times == 0 || times == p.len, "written out for {times}");
+        for invocation in self.invocations() {
+            let mut loops = 0;
+            for v in self.lines(invocation) {
+                loops += 1 + u64::from(if times == 0 { p.len } else { 0 });
+                let mut positions = Vec::new();
+                for i in 0..p.len {
+                    positions.extend(self.vec4(p.src_delta / e + v * p.len + i)?);
+                }
+                let rows = positions.chunks(p.len as usize);
+                let found = rows.map(|row| row.iter().copied().zip(0..).collect());
+                self.write_line(v, &found.collect::<Vec<_>>())?;
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn shallow(&mut self) -> Check {
+        let (p, e) = (self.p, self.e);
+        let loose = self.pass.kernel.loose;
+        let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
+        ensure!(loose || p.width * e == p.inner, "{} vec4 a row", p.width);
+        for invocation in self.invocations() {
+            let lines: Vec<u32> = self.lines(invocation).collect();
+            let Some(&first) = lines.first() else {
+                continue;
+            };
+            let matrix = first * size / width;
+            let column = first * size - matrix * width;
+            let mut start = Start { matrix, column };
+            let step = p.lanes * size;
+            let mut loops = 0;
+            for v in lines {
+                loops += u64::from(p.len) + u64::from(if loose { e } else { 0 });
+                let found = match loose {
+                    true => self.loose_line(start),
+                    false => self.whole_line(start)?,
+                };
+                self.write_line(v, &found)?;
+                start = start.further(step / width, step % width, width);
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    fn whole_line(&self, s: Start) -> Check<Vec<Found>> {
+        let p = self.p;
+        let first = p.src_delta / self.e + s.matrix * p.len * p.width + s.column;
+        self.column_vec(first)
+    }
+
+    /// All rows of a vec4 of columns.
+    fn column_vec(&self, first: u32) -> Check<Vec<Found>> {
+        let p = self.p;
+        let mut found = vec![Found::new(); self.e as usize];
+        for t in 0..p.len {
+            let row = self.vec4(first + t * p.width)?;
+            let columns = found.iter_mut().zip(row);
+            columns.for_each(|(column, position)| column.push((position, t)));
+        }
+        Ok(found)
+    }
+
+    fn loose_line(&self, s: Start) -> Vec<Found> {
+        let p = self.p;
+        let mut start = s;
+        let column = |_| {
+            let at = p.src_delta + start.matrix * p.len * p.inner + start.column;
+            start = start.further(0, 1, p.inner);
+            (0..p.len).map(|t| (at + t * p.inner, t)).collect()
+        };
+        (0..self.e).map(column).collect()
+    }
+
+    pub(super) fn panels(&mut self) -> Check {
+        let (p, runs) = (self.p, self.pass.kernel.times);
+        ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
+        for lane in self.invocations() {
+            let first = lane / TEAM * p.slice;
+            let mut loops = 0;
+            for i in first..(first + p.slice).min(p.items) {
+                loops += u64::from(p.len);
+                let matrix = i / p.slices;
+                let begin = (i - matrix * p.slices) * TEAM * runs + lane % TEAM;
+                for v in (0..runs).map(|r| begin + r * TEAM).filter(|&v| v < p.width) {
+                    let found =
+                        self.column_vec(p.src_delta / self.e + matrix * p.len * p.width + v)?;
+                    self.write_line(matrix * p.width + v, &found)?;
+                }
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+}
