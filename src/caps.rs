@@ -121,8 +121,8 @@ impl Tuning {
             // - Lines, results by whole vec4: [5592400, 3] axis 1 argmin 0.98 where an element at a
             //   time had 0.24, [1677712, 10] 0.87 (0.10 by unaligned rows), [4, 4194304] axis 0 0.78
             //   (0.24 by strips). Tiles in a loop 0.71 to 0.78 of rows of 21 to 151 elements, no
-            //   better than rows from 512 on; 16-bit 0.50 to 0.56, 8-bit 0.33 to 0.38, which is less
-            //   than short rows have, 0.6 to 0.75. A lane takes neighbouring tiles: 0.73, abreast
+            //   better than rows from 512 on; written out for rows of 21 and 64 elements 0.62 and 0.67.
+            //   Below 32 bits a loop has 0.50 and 0.35, short rows 0.6 to 0.75; written out 0.8. A lane takes neighbouring tiles: 0.73, abreast
             //   0.60, of 21 elements; those written out abreast 0.78, neighbouring 0.68.
             // - Shallow columns: of 21 rows 0.53, of 24 0.38, where strips have 0.41 and 0.44: the
             //   CPU follows so many rows at once. Anywhere 0.37 to 0.48, by records 0.07 to 0.13.

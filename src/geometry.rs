@@ -26,8 +26,8 @@ pub(crate) const RUNS: u64 = 8;
 pub(crate) const LINE_TEAM: u64 = 8;
 /// Most rows of panels that are parts of rows.
 const FEW_PANEL_ROWS: u64 = 64;
-/// Most elements of a tile whose kernel is written out.
-const WRITTEN_OUT: u64 = 64;
+/// Most elements of a row that tiles are written out for.
+const WRITTEN_OUT: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
 
@@ -137,13 +137,13 @@ impl Planner<'_> {
     fn prefers_tiles(&self, step: &Step, element: u64) -> bool {
         let whole = (step.len * element).is_multiple_of(16);
         // Elements below 32 bits, each taken by itself, cost more than their bytes.
-        let worth = element >= 4 || !whole || self.written_out(step.len, element);
+        let worth = element >= 4 || !whole || self.written_out(step.len);
         worth && step.len <= self.caps.tuning.tile_len && many_lines(step, element)
     }
 
     /// Whether a kernel of tiles is written out for that length, instead of one for all.
-    pub(crate) fn written_out(&self, len: u64, element: u64) -> bool {
-        self.caps.long_kernels && len * 16 / element <= WRITTEN_OUT
+    pub(crate) fn written_out(&self, len: u64) -> bool {
+        self.caps.long_kernels && len <= WRITTEN_OUT
     }
 
     /// Whether columns are so short, or matrices so small, that a lane takes a line at a time.

@@ -150,7 +150,7 @@ impl Planner<'_> {
         let each = b.len + 1 + if loose { segments } else { 0 };
         let taken = self.several(lines, each);
         let (times, team) = match family {
-            Family::Tiles if self.written_out(b.len, element) => (b.len, LINE_TEAM),
+            Family::Tiles if self.written_out(b.len) => (b.len, LINE_TEAM),
             // Long tiles: a lane alone reads long stretches.
             Family::Tiles => (0, 1),
             _ => (0, LINE_TEAM),

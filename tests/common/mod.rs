@@ -180,8 +180,12 @@ fn run_bound(
 ) -> Result<Vec<Vec<u8>>, String> {
     let source = |data: &&[u8]| source(reducer, data, offset);
     let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
-    // The slice begins a guard's length in, and a guard follows it.
-    let guard = offset.next_multiple_of(8).max(8);
+    // The slice begins a guard's length in, and a guard follows it; without an offset all data
+    // begins with a vec4, which plans may rely on.
+    let guard = match offset {
+        0 => 16,
+        _ => offset.next_multiple_of(8),
+    };
     let target = |o: wgreduce::Output| {
         let begin = guard + offset / o.dtype.size() * o.dtype.size();
         Guarded::new(reducer, begin, o.bytes(), guard)

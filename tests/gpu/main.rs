@@ -118,8 +118,10 @@ fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, Prob
 /// Checks all ways over a `[outer, len, inner]` tensor.
 fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], seed: u64) -> Result<(), Failed> {
     let input = tensor(dtype, shape, seed);
-    for problem in variants(dtype, &shape, 1)? {
-        same(reducer, &problem, &[&input], 0)?;
+    for (i, problem) in (0..).zip(variants(dtype, &shape, 1)?) {
+        // Most in whole vec4, some an element further.
+        let offset = if i % 3 == 2 { dtype.size() } else { 0 };
+        same(reducer, &problem, &[&input], offset)?;
     }
     Ok(())
 }
