@@ -33,7 +33,7 @@ const PEERS: [Shape; 6] = [
 ];
 
 /// More shapes, float32 only. Indices have one axis: of several only the minimum is taken.
-const SHAPES: [Shape; 22] = [
+const SHAPES: [Shape; 26] = [
     ("huge", &[1, 1 << 28], &[1]),
     ("vocab1", &[1, 129_280], &[1]),
     ("vocab8", &[8, 151_936], &[1]),
@@ -41,6 +41,11 @@ const SHAPES: [Shape; 22] = [
     ("rows8", &[1 << 20, 8], &[1]),
     ("columns8", &[300_000, 8], &[0]),
     ("rows3", &[1_000_000, 3], &[1]),
+    // Scores of ten classes; of 21 classes a pixel, and an odd number of pixels; channels.
+    ("rows10", &[1_600_000, 10], &[1]),
+    ("classes21", &[2, 21, 512, 512], &[1]),
+    ("classes21-odd", &[1, 21, 513, 513], &[1]),
+    ("channels64", &[1024, 64, 128], &[1]),
     ("middle50", &[50, 10_000, 50], &[1]),
     ("cube512-0", &[512, 512, 512], &[0]),
     ("cube512-1", &[512, 512, 512], &[1]),
