@@ -124,8 +124,9 @@ impl Tuning {
             //   better than rows from 512 on; written out for rows of 21 and 64 elements 0.62 and 0.67.
             //   Below 32 bits a loop has 0.50 and 0.35, short rows 0.6 to 0.75; written out 0.8. A lane takes neighbouring tiles: 0.73, abreast
             //   0.60, of 21 elements; those written out abreast 0.78, neighbouring 0.68.
-            // - Shallow columns: of 21 rows 0.53, of 24 0.38, where strips have 0.41 and 0.44: the
-            //   CPU follows so many rows at once. Anywhere 0.37 to 0.48, by records 0.07 to 0.13.
+            // - Shallow columns: of 4 to 12 rows 0.75, of 16 0.63 (panels 0.66), of 21 0.50 (panels 0.60,
+            //   strips 0.42), of 24 0.38: the CPU follows so many rows at once. Anywhere 0.37 to 0.48,
+            //   by records 0.07 to 0.13.
             // - Panels whose rows are whole: [2048, 64, 128] axis 1 0.73 (0.24 folded into bands),
             //   [1500, 40, 200] 0.68 (0.20), float16 [64, 512, 512] 0.66 (0.53). Parts of rows, 100
             //   of them, 0.53, strips 0.57; 50 of them 0.65 and 0.56.

@@ -24,7 +24,8 @@ pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
 /// Invocations that take neighbouring lines.
 pub(crate) const LINE_TEAM: u64 = 8;
-/// Most rows of panels that are parts of rows.
+/// Least rows of panels, and most of those that are parts of rows.
+const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
 /// Most elements of a row that tiles are written out for.
 const WRITTEN_OUT: u64 = 16;
@@ -121,10 +122,10 @@ impl Planner<'_> {
             (Some(Family::Panels), 2..) if panels => return Some(Family::Panels),
             (Some(_), _) => return None,
             (None, 1) if self.prefers_tiles(step, element) => {}
-            (None, 2..) if self.prefers_shallow(step, element) => {}
             (None, 2..) if panels && self.prefers_panels(step, element) => {
                 return Some(Family::Panels);
             }
+            (None, 2..) if self.prefers_shallow(step, element) => {}
             _ => return None,
         }
         match step.inner {
@@ -152,18 +153,30 @@ impl Planner<'_> {
         let bytes = step.len * step.inner * element;
         let lines = step.outer * step.inner * element / 16;
         let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
-        (step.len <= tuning.shallow_len || near) && many_lines(step, element)
+        // Of more rows panels, bands and strips take those in whole vec4.
+        let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
+        let most = if longer {
+            LEAST_PANEL_ROWS - 1
+        } else {
+            u64::MAX
+        };
+        (step.len <= tuning.shallow_len.min(most) || near) && many_lines(step, element)
     }
 
     /// Whether there are so many panels that they fill the device, and they are worth it: of whole
-    /// rows, or of few rows whose results are many words.
+    /// rows, or of few rows, but not very few, whose results are many words.
     fn prefers_panels(&self, step: &Step, element: u64) -> bool {
         let width = step.inner * element / 16;
         let (_, parts) = panels(width, element);
-        let banded = element >= 4 && (BAND..=2 * BAND).contains(&width);
-        let few = step.len <= FEW_PANEL_ROWS && (step.index || step.out.per_word() > 1);
+        let few = match step.index || step.out.per_word() > 1 {
+            true => step.len <= FEW_PANEL_ROWS,
+            false => step.len <= FEW_PANEL_ROWS / 2,
+        };
+        // What bands take as well.
+        let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
-        self.caps.long_strips() && many && !banded && (parts == 1 || few)
+        let worth = step.len >= LEAST_PANEL_ROWS && 2 * width > LINE_TEAM && (parts == 1 || few);
+        self.caps.long_strips() && many && !banded && worth
     }
 
     /// Slices that fill the device, of `most` that make sense.
