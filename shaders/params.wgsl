@@ -4,13 +4,13 @@
 // `len` is reduced. Element positions are u32 and count from the start of the binding.
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
-    items: u32, // work items: outputs, or slices of them
-    lanes: u32, // strips: invocations a wide row; strided: kept dimensions
+    items: u32, // work items: outputs, slices of them, lines, or panels
+    lanes: u32, // strips: invocations a wide row; lines: invocations a team; strided: kept dimensions
     len: u32,
     inner: u32,
-    slices: u32, // parts a segment is cut into
-    slice: u32, // rows, strided: elements in a part; columns: its wide rows; short rows: rows a lane
-    width: u32, // columns: vec4 in a wide row; rows: items a lane; strided: from one element of a part to the next
+    slices: u32, // parts a segment is cut into; panels: of a matrix
+    slice: u32, // rows, strided: elements in a part; columns: its wide rows; short rows, lines, panels: so many a lane
+    width: u32, // columns: vec4 in a wide row, or a row; rows: items a lane; strided: from one element of a part to the next
     total: u32, // columns: elements in a matrix, len * inner; strided: all dimensions
     src_delta: u32, // elements before the box in the source binding
     dst_delta: u32, // outputs before the box in the destination binding

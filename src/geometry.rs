@@ -112,7 +112,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let line = 16 / element * step.out.bytes();
         let writes = step.out != Out::Record && line >= 16;
-        let whole = b.len == step.len && b.len < MAX_ITERATIONS / 8;
+        let whole = b.len == step.len && b.inner == step.inner && b.len < MAX_ITERATIONS / 8;
         if !(self.aligned && writes && whole && step.outer * step.inner * element >= 16) {
             return None;
         }
