@@ -295,6 +295,11 @@ impl Planner<'_> {
         let outputs = b.outer * b.inner;
         match self.geometry(step, b) {
             Geometry::Each | Geometry::Short => outputs,
+            Geometry::Lines(Family::Panels) => {
+                let element = u64::from(step.keys.bits() / 8);
+                let (_, parts) = panels(b.inner * element / 16, element);
+                b.outer * parts * LINE_TEAM
+            }
             // Some may be taken element by element.
             Geometry::Lines(_) => outputs + LINE_TEAM,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,

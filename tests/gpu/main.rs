@@ -26,6 +26,7 @@ type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
 const SUBJECTS: &[Subject] = &[
     ("rows_of_every_length_and_type", reductions::rows),
     ("columns_of_every_width_and_type", reductions::columns),
+    ("short_rows_in_tiles", reductions::short_rows),
     ("axes_of_few_elements", reductions::short_axes),
     ("middle_axes", reductions::middle_axes),
     ("forced_families_and_tunings_agree", limits::forced),

@@ -136,6 +136,20 @@ fn short_axes_take_one_pass() {
     }
 }
 
+/// Narrow panels leave lanes idle, which must fit a dispatch as well.
+#[test]
+fn panels_fit_as_many_workgroups_as_there_are() {
+    for workgroups in [1, 2, 3, 5, 8] {
+        let caps = class(AdapterClass::Software).lowered(1 << 27, workgroups);
+        let caps = caps.tuned(Tuning {
+            force: Some(Panels),
+            ..caps.tuning.clone()
+        });
+        let plan = planned(Problem::arg_min(DType::I64, &[100, 30, 2], 1), &caps);
+        assert!(families(&plan).contains(&Panels), "{plan}");
+    }
+}
+
 /// Where bindings cut rows, or rows are no whole vec4, some parts would begin or end inside one.
 #[test]
 fn short_rows_that_are_cut_begin_and_end_with_a_vec4() {
