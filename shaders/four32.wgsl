@@ -1,4 +1,4 @@
-// Four columns of one side of a search for both extremes, as `Side`.
+// Four columns, each as `Side`.
 struct Four {
     least: vec4<u32>,
     key: vec4<u32>,

@@ -1,4 +1,4 @@
-// One side of a search for both extremes. The index goes by settled keys, in which zeros tie; the
+// The least of a segment, as a search for both extremes has it of each side, and lines of columns. The index goes by settled keys, in which zeros tie; the
 // value by keys as they come, in which they do not: what reads the records settles them.
 struct Side {
     least: Key,

@@ -164,9 +164,9 @@ impl Planner<'_> {
             }
             most /= 2;
         }
-        // Whole vec4 of small outputs, so that boxes share no word.
+        // Boxes begin with a line, and share no word of small outputs.
         match most {
-            16.. if most < step.outer => most / 16 * 16,
+            16.. if most < step.outer && self.line_family(step, one).is_some() => most / 16 * 16,
             4.. if most < step.outer => most / 4 * 4,
             _ => most,
         }

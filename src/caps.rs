@@ -55,6 +55,7 @@ pub struct Tuning {
     /// Most such rows, or longer ones, or vec4 of results that a lane takes one after another.
     pub short_rows: u64,
     /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
+    /// Of elements below 32 bits, rows of whole vec4 only where tiles are written out.
     pub tile_len: u64,
     /// Elements along the reduced axis up to which columns are taken a vec4 at a time.
     pub shallow_len: u64,
@@ -122,8 +123,9 @@ impl Tuning {
             //   time had 0.24, [1677712, 10] 0.87 (0.10 by unaligned rows), [4, 4194304] axis 0 0.78
             //   (0.24 by strips). Tiles in a loop 0.71 to 0.78 of rows of 21 to 151 elements, no
             //   better than rows from 512 on; written out for rows of 21 and 64 elements 0.62 and 0.67.
-            //   Below 32 bits a loop has 0.50 and 0.35, short rows 0.6 to 0.75; written out 0.8. A lane takes neighbouring tiles: 0.73, abreast
-            //   0.60, of 21 elements; those written out abreast 0.78, neighbouring 0.68.
+            //   Below 32 bits a loop has 0.50 and 0.35, short rows 0.6 to 0.75; written out 0.8. A lane
+            //   takes neighbouring tiles: 0.73, abreast 0.60, of 21 elements; those written out abreast
+            //   0.78, neighbouring 0.68.
             // - Shallow columns: of 4 to 12 rows 0.75, of 16 0.63 (panels 0.66), of 21 0.50 (panels 0.60,
             //   strips 0.42), of 24 0.38: the CPU follows so many rows at once. Anywhere 0.37 to 0.48,
             //   by records 0.07 to 0.13.
@@ -170,8 +172,8 @@ pub struct Caps {
     pub workgroup_bytes: u32,
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
-    /// Whether the driver compiles kernels of a thousand instructions: `strips`, `bands` and
-    /// `zip_strips` are planned for no other.
+    /// Whether the driver compiles kernels of some thousand instructions: `strips`, `bands`,
+    /// `panels`, `zip_strips` and tiles that are written out are planned for no other.
     pub long_kernels: bool,
     /// Kind of machine.
     pub class: AdapterClass,

@@ -18,7 +18,7 @@ const FEW_ROWS: u64 = 16;
 /// Rows of a slice of strips, and bytes of a column of it, that what a CPU fetches ahead outlives.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
-/// Invocations of strips and bands that read neighbouring vec4, and vec4 that each takes of a
+/// Invocations of strips, bands and panels that read neighbouring vec4, and vec4 that each takes of a
 /// wide row: of strips, and of bands twice as many.
 pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
@@ -37,7 +37,7 @@ const BAND: u64 = 2 * RUNS * TEAM;
 pub(crate) enum Geometry {
     Each,
     Short,
-    /// By tiles, or by columns of few rows.
+    /// By tiles, shallow columns or panels.
     Lines(Family),
     Rows {
         lanes: u64,
@@ -108,7 +108,7 @@ impl Planner<'_> {
 
     /// The family that writes what the segments of a step give by whole vec4, if there is one: the
     /// same for all boxes of whole segments.
-    fn line_family(&self, step: &Step, b: &Box3) -> Option<Family> {
+    pub(crate) fn line_family(&self, step: &Step, b: &Box3) -> Option<Family> {
         let element = u64::from(step.keys.bits() / 8);
         let line = 16 / element * step.out.bytes();
         let writes = step.out != Out::Record && line >= 16;
@@ -118,19 +118,15 @@ impl Planner<'_> {
         }
         let panels = (step.inner * element).is_multiple_of(16) && self.caps.long_kernels;
         match (self.caps.tuning.force, step.inner) {
-            (Some(Family::Tiles), 1) | (Some(Family::Shallow), 2..) => {}
-            (Some(Family::Panels), 2..) if panels => return Some(Family::Panels),
-            (Some(_), _) => return None,
-            (None, 1) if self.prefers_tiles(step, element) => {}
-            (None, 2..) if panels && self.prefers_panels(step, element) => {
-                return Some(Family::Panels);
-            }
-            (None, 2..) if self.prefers_shallow(step, element) => {}
-            _ => return None,
-        }
-        match step.inner {
-            1 => Some(Family::Tiles),
-            _ => Some(Family::Shallow),
+            (Some(Family::Tiles), 1) => Some(Family::Tiles),
+            (Some(Family::Shallow), 2..) => Some(Family::Shallow),
+            (Some(Family::Panels), 2..) if panels => Some(Family::Panels),
+            (Some(_), _) => None,
+            (_, 1) => self.prefers_tiles(step, element).then_some(Family::Tiles),
+            _ if panels && self.prefers_panels(step, element) => Some(Family::Panels),
+            _ => self
+                .prefers_shallow(step, element)
+                .then_some(Family::Shallow),
         }
     }
 
@@ -164,7 +160,7 @@ impl Planner<'_> {
     }
 
     /// Whether there are so many panels that they fill the device, and they are worth it: of whole
-    /// rows, or of few rows, but not very few, whose results are many words.
+    /// rows, or of few rows, but not very few; of fewer where a result is one word.
     fn prefers_panels(&self, step: &Step, element: u64) -> bool {
         let width = step.inner * element / 16;
         let (_, parts) = panels(width, element);
@@ -175,7 +171,7 @@ impl Planner<'_> {
         // What bands take as well.
         let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
-        let worth = step.len >= LEAST_PANEL_ROWS && 2 * width > LINE_TEAM && (parts == 1 || few);
+        let worth = step.len >= LEAST_PANEL_ROWS && 2 * width > TEAM && (parts == 1 || few);
         self.caps.long_strips() && many && !banded && worth
     }
 
@@ -298,7 +294,7 @@ impl Planner<'_> {
             Geometry::Lines(Family::Panels) => {
                 let element = u64::from(step.keys.bits() / 8);
                 let (_, parts) = panels(b.inner * element / 16, element);
-                b.outer * parts * LINE_TEAM
+                b.outer * parts * TEAM
             }
             // Some may be taken element by element.
             Geometry::Lines(_) => outputs + LINE_TEAM,
@@ -337,7 +333,7 @@ impl Planner<'_> {
 /// Vec4 of a row of a panel that a lane takes, and panels of a matrix whose rows are that wide.
 pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
     let most = if element == 1 { RUNS } else { 2 * RUNS };
-    let teams = width.div_ceil(LINE_TEAM);
+    let teams = width.div_ceil(TEAM);
     let parts = teams.div_ceil(most);
     (teams.div_ceil(parts), parts)
 }

@@ -20,7 +20,7 @@ pub enum Family {
     Columns,
     /// Columns of a few elements: a lane takes some vec4 of them, one after the other.
     Shallow,
-    /// Columns, a lane some vec4 of all rows of a matrix that some lanes take whole.
+    /// Columns, a lane some vec4 of all rows, or parts of them, that some lanes take together.
     Panels,
     /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
     Strips,
@@ -77,7 +77,7 @@ impl Family {
         Family::ExtremeColumns,
     ];
 
-    /// Whether neighbouring elements belong to neighbouring segments.
+    /// Whether columns are walked as wide rows, which leave records where they are folded or cut.
     pub const fn is_columns(self) -> bool {
         matches!(self, Family::Columns | Family::Strips | Family::Bands)
     }

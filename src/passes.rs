@@ -5,7 +5,7 @@
 use crate::Error;
 use crate::boxes::Box3;
 use crate::geometry::{
-    BLOCK_BYTES, Geometry, LINE_TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs,
+    BLOCK_BYTES, Geometry, LINE_TEAM, TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs,
     is_wide, panels,
 };
 use crate::kernel::{Family, Kernel, Out};
@@ -25,6 +25,8 @@ impl Planner<'_> {
         out: Out,
         merge: bool,
     ) -> Result<(), Error> {
+        let lines = matches!(geometry, Geometry::Lines(_));
+        debug_assert!(!lines || !merge && out != Out::Record, "lines are results");
         match geometry {
             Geometry::Each => self.each(step, b, dst, out, merge, false),
             Geometry::Short => self.short_pass(step, b, dst, out, merge),
@@ -183,7 +185,7 @@ impl Planner<'_> {
         let width = b.inner * element / 16;
         let (runs, parts) = panels(width, element);
         let each = b.len + 1;
-        let taken = self.several(b.outer * parts * LINE_TEAM, each);
+        let taken = self.several(b.outer * parts * TEAM, each);
         let kernel = Kernel {
             family: Family::Panels,
             keys: step.keys,
@@ -200,7 +202,7 @@ impl Planner<'_> {
             ..box_params(b)
         };
         let (src, to) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        let invocations = (b.outer * parts).div_ceil(taken) * LINE_TEAM;
+        let invocations = (b.outer * parts).div_ceil(taken) * TEAM;
         self.push(kernel, Some(src), to, params, invocations, taken * each)
     }
 

@@ -130,6 +130,11 @@ impl Pass {
             }
             // An element for each, wherever it is.
             Some(indices) => APART * indices.bytes.max(self.dst.bytes),
+            None if self.kernel.family == Family::Each => {
+                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                let apart = if rows { 1 } else { APART };
+                apart * u64::from(p.items) * u64::from(p.len) * element
+            }
             None if rows => self.src_bytes(),
             None => APART * self.src_bytes(),
         };

@@ -187,7 +187,8 @@ impl Stream {
     }
 }
 
-/// Most passes that write the indices which one gather reads.
+/// Most passes that write the indices which one gather reads: lines, and the two that take the
+/// rest of them (src/passes.rs).
 const TOGETHER: usize = 3;
 
 /// What the first of some passes writes, or of what it is a part: indices that are read together.

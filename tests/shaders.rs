@@ -31,7 +31,7 @@ fn kernels() -> Vec<Kernel> {
                             chunked: bit(0),
                             several: bit(1),
                             wide: bit(0),
-                            times: [0, 1, 3, 8][variant % 4],
+                            times: [0, 1, 3, 16][variant % 4],
                             loose: bit(1),
                             index: bit(1),
                             last: bit(2),

@@ -7,7 +7,8 @@ use super::{data_for, same, slices, variants};
 use libtest_mimic::Failed;
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
-    Buffers, Caps, Cuts, DType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer, Reduction,
+    Buffers, Caps, Cuts, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer,
+    Reduction,
 };
 
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
@@ -300,6 +301,11 @@ pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
         for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
             problems.extend(variants(dtype, &shape, 1)?);
             problems.push(Problem::arg_max(dtype, &shape, 1)?.with_values(true)?);
+        }
+        // Values beside indices that lines leave some of: to one dispatch more, and to two.
+        for shape in [[1, 3, 5003], [700, 5, 3], [1101, 3, 1]] {
+            let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
+            problems.extend([fused.clone(), fused.index_type(IndexType::I32)?]);
         }
         let scattered = [12u64, 5, 9];
         problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);

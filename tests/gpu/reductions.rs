@@ -154,7 +154,7 @@ pub fn options(reducer: &Reducer) -> Result<(), Failed> {
             [48, 40, 1],
             [32, 4, 16],
             [9, 5, 33],
-            [66, 30, 32],
+            [66, 30, 96],
         ] {
             let input = tensor(dtype, shape, 17);
             for problem in variants(dtype, &shape, 1)? {

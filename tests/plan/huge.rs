@@ -89,6 +89,23 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             family if family.is_columns() => {
                 (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass)
             }
+            // No device has larger workgroups.
+            Family::Tiles | Family::Shallow | Family::Panels
+                if pass.kernel.workgroup <= 1 << 16 =>
+            {
+                // Lines of the last invocations, by elements, and a row behind the last.
+                let [x, y, _] = pass.workgroups.map(u64::from);
+                let lanes = x * y * u64::from(pass.kernel.workgroup);
+                let lines = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
+                let line = 128 / u64::from(pass.kernel.keys.bits());
+                match pass.kernel.family {
+                    Family::Panels => {
+                        let rows = u64::from(p.items / p.slices) * u64::from(p.len);
+                        (rows * u64::from(p.width) + 128) * line
+                    }
+                    _ => lines * line,
+                }
+            }
             _ => 0,
         };
         assert!(beyond < 1 << 32, "{plan}");

@@ -250,6 +250,15 @@ fn forced_families_are_taken() {
         let plan = planned(Problem::arg_min(DType::F32, &[300, 200], 1), &caps);
         assert_eq!(plan.passes()[0].kernel.family, family, "{plan}");
     }
+    for family in [Shallow, Panels] {
+        let caps = class(AdapterClass::Software);
+        let caps = caps.tuned(Tuning {
+            force: Some(family),
+            ..caps.tuning.clone()
+        });
+        let plan = planned(Problem::arg_min(DType::F32, &[3, 200, 80], 1), &caps);
+        assert_eq!(families(&plan), [family], "{plan}");
+    }
 }
 
 #[test]
@@ -328,7 +337,7 @@ fn a_plan_reads_as_one_paragraph() {
 
 #[test]
 fn a_driver_that_takes_no_long_kernels_gets_none() {
-    for force in [None, Some(Strips), Some(Bands)] {
+    for force in [None, Some(Strips), Some(Bands), Some(Panels)] {
         let software = class(AdapterClass::Software);
         let caps = Caps {
             long_kernels: false,
@@ -337,10 +346,18 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
                 ..software.tuning.clone()
             })
         };
-        for (shape, axis) in [([1, 4096, 4096], 1), ([64, 512, 512], 1), ([1, 1000, 3], 1)] {
-            let plan = planned(Problem::arg_min(DType::F32, &shape, axis), &caps);
+        for shape in [
+            [1, 4096, 4096],
+            [64, 512, 512],
+            [1, 1000, 3],
+            [2048, 64, 128],
+        ] {
+            let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
             assert_eq!(families(&plan)[0], Columns, "{plan}");
         }
+        // Tiles are in a loop.
+        let plan = planned(Problem::arg_min(DType::F32, &[1000, 10], 1), &caps);
+        assert_eq!(plan.passes()[0].kernel.times, 0, "{plan}");
         let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
         assert_eq!(families(&plan), [Family::ZipVecs], "{plan}");
     }
