@@ -7,13 +7,10 @@ fn line_of(k: Keys) -> Line {
     );
 }
 
+// The same turn of rows and columns leads back.
 fn line_keys(l: Line) -> Keys {
-    return Keys(
-        vec4<u32>(l.a.x, l.b.x, l.c.x, l.d.x),
-        vec4<u32>(l.a.y, l.b.y, l.c.y, l.d.y),
-        vec4<u32>(l.a.z, l.b.z, l.c.z, l.d.z),
-        vec4<u32>(l.a.w, l.b.w, l.c.w, l.d.w),
-    );
+    let k = line_of(Keys(l.a, l.b, l.c, l.d));
+    return Keys(k.a, k.b, k.c, k.d);
 }
 
 // The keys of the elements at these places and `off`.

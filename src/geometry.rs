@@ -18,12 +18,10 @@ const FEW_ROWS: u64 = 16;
 /// Rows of a slice of strips, and bytes of a column of it, that what a CPU fetches ahead outlives.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
-/// Invocations of strips, bands and panels that read neighbouring vec4, and vec4 that each takes of a
-/// wide row: of strips, and of bands twice as many.
+/// Invocations of strips, bands, panels and lines that take neighbouring vec4, and vec4 that each takes
+/// of a wide row: of strips, and of bands twice as many.
 pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
-/// Invocations that take neighbouring lines.
-pub(crate) const LINE_TEAM: u64 = 8;
 /// Least rows of panels, and most of those that are parts of rows.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
@@ -297,7 +295,7 @@ impl Planner<'_> {
                 b.outer * parts * TEAM
             }
             // Some may be taken element by element.
-            Geometry::Lines(_) => outputs + LINE_TEAM,
+            Geometry::Lines(_) => outputs + TEAM,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
             Geometry::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);

@@ -5,8 +5,8 @@
 use crate::Error;
 use crate::boxes::Box3;
 use crate::geometry::{
-    BLOCK_BYTES, Geometry, LINE_TEAM, TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs,
-    is_wide, panels,
+    BLOCK_BYTES, Geometry, TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs, is_wide,
+    panels,
 };
 use crate::kernel::{Family, Kernel, Out};
 use crate::params::Params;
@@ -152,10 +152,10 @@ impl Planner<'_> {
         let each = b.len + 1 + if loose { segments } else { 0 };
         let taken = self.several(lines, each);
         let (times, team) = match family {
-            Family::Tiles if self.written_out(b.len) => (b.len, LINE_TEAM),
+            Family::Tiles if self.written_out(b.len) => (b.len, TEAM),
             // Long tiles: a lane alone reads long stretches.
             Family::Tiles => (0, 1),
-            _ => (0, LINE_TEAM),
+            _ => (0, TEAM),
         };
         let kernel = Kernel {
             family,
