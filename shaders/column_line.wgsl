@@ -5,3 +5,9 @@ fn column_line(c: Column) -> Line {
     }
     return line_of(column_least(c));
 }
+
+fn write_column(v: u32, end: u32, c: Column) {
+    if v < end {
+        write_line(v, column_line(c));
+    }
+}

@@ -1,10 +1,46 @@
-// Columns anywhere: they are counted by elements, each of which is read by itself.
+// Columns anywhere: they are counted by elements. Where a run is several lines, matrices are wider.
 fn line_width() -> u32 {
     return E;
 }
 
 fn matrix_width() -> u32 {
     return P.inner;
+}
+
+// The sixteen bytes that begin so many elements into the first of two vec4.
+fn shifted(a: vec4<u32>, b: vec4<u32>, elements: u32) -> vec4<u32> {
+    let bits = elements * (128u / E);
+    let odd = vec4<bool>((bits & 32u) != 0u);
+    let high = vec4<bool>((bits & 64u) != 0u);
+    let one = select(vec4<u32>(a.yzw, b.x), vec4<u32>(a.w, b.xyz), high);
+    let two = select(b, b.zwzw, high);
+    let words = select(select(a, vec4<u32>(a.zw, b.xy), high), one, odd);
+    if E <= 4u {
+        return words;
+    }
+    let rest = vec4<u32>(bits & 31u);
+    let next = vec4<u32>(words.yzw, select(two.x, two.y, odd.x));
+    return (words >> rest) | ((next << vec4<u32>(1u)) << (vec4<u32>(31u) - rest));
+}
+
+// Whether all lines of a run lie in one matrix, and what is read with them in the binding.
+fn fits(s: Start, at: u32) -> bool {
+    let last = (at + (P.len - 1u) * P.inner) / E + RUNS;
+    return RUNS != 0u && s.column + RUNS * E <= P.inner && last < arrayLength(&src);
+}
+
+fn take(v: u32, s: Start) {
+    let at = P.src_delta + s.matrix * P.len * P.inner + s.column;
+    if fits(s, at) {
+        run(at, v, v + RUNS);
+        return;
+    }
+    var start = s;
+    let end = min(v + abreast(), P.items);
+    for (var l = v; l < end; l++) {
+        write_line(l, column_line(best_columns(start)));
+        start = further(start, 0u, E);
+    }
 }
 
 // The places in the first row of a line's elements.
@@ -19,6 +55,7 @@ fn line_places(s: Start) -> Keys {
     return line_keys(l);
 }
 
+// Element by element.
 fn best_columns(s: Start) -> Column {
     let places = line_places(s);
     var best = column(keys_at(places, 0u), 0u);

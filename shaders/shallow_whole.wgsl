@@ -1,4 +1,4 @@
-// Columns in whole vec4: they are counted by these.
+// Columns in whole vec4: they are counted by these. A run of lines lies in one matrix.
 fn line_width() -> u32 {
     return 1u;
 }
@@ -7,12 +7,6 @@ fn matrix_width() -> u32 {
     return P.width;
 }
 
-fn best_columns(s: Start) -> Column {
-    var at = P.src_delta / E + s.matrix * P.len * P.width + s.column;
-    var best = column(keys_of(src[at]), 0u);
-    for (var t = 1u; t < P.len; t++) {
-        at += P.width;
-        best = column_taken(best, keys_of(src[at]), t);
-    }
-    return best;
+fn take(v: u32, s: Start) {
+    run(P.src_delta / E + s.matrix * P.len * P.width + s.column, v, v + RUNS);
 }

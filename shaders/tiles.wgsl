@@ -40,7 +40,7 @@ fn tile_one(t: Tile, k: Key) -> Tile {
 @compute @workgroup_size(WG)
 fn tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = first_line(linear(group) * WG + lid);
-    let end = end_line(first);
+    let end = end_line(first, P.items);
     for (var v = first; v < end; v += P.lanes) {
         write_line(v, tile_at(P.src_delta / E + v * row_len()).line);
     }

@@ -127,8 +127,12 @@ impl Tuning {
             //   takes neighbouring tiles: 0.73, abreast 0.60, of 21 elements; those written out abreast
             //   0.78, neighbouring 0.68.
             // - Shallow columns: of 4 to 12 rows 0.75, of 16 0.63 (panels 0.66), of 21 0.50 (panels 0.60,
-            //   strips 0.42), of 24 0.38: the CPU follows so many rows at once. Anywhere 0.37 to 0.48,
-            //   by records 0.07 to 0.13.
+            //   strips 0.42), of 24 0.38: the CPU follows so many rows at once. Two neighbouring vec4 a
+            //   lane: of 8 rows the same, of 16 0.68, [2000, 10, 512] axis 1 0.58 (one 0.42).
+            // - Anywhere, [21, 798913] axis 0: five vec4 for four lines 0.56, three for two 0.49, nine for
+            //   eight 0.56, two for one 0.33, words 0.35; by records 0.07 to 0.13. Plain kernels 0.54, in
+            //   whole vec4 0.65. Narrower matrices have more runs that lie in two: [2500, 10, 401] 0.42
+            //   (words 0.32), [10000, 10, 101] 0.33 (0.42).
             // - Panels whose rows are whole: [2048, 64, 128] axis 1 0.73 (0.24 folded into bands),
             //   [1500, 40, 200] 0.68 (0.20), float16 [64, 512, 512] 0.66 (0.53). Parts of rows, 100
             //   of them, 0.53, strips 0.57; 50 of them 0.65 and 0.56.

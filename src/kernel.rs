@@ -18,7 +18,7 @@ pub enum Family {
     Tiles,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
     Columns,
-    /// Columns of a few elements: a lane takes some vec4 of them, one after the other.
+    /// Columns of a few elements: a lane takes some neighbouring vec4 of them, and so on.
     Shallow,
     /// Columns, a lane some vec4 of all rows, or parts of them, that some lanes take together.
     Panels,
@@ -192,7 +192,7 @@ pub struct Kernel {
     /// Whether lanes take four strips of a wide row, instead of two (bands).
     pub wide: bool,
     /// What the kernel is written out for: elements of a segment, or 0 for any (tiles); vec4 of
-    /// columns that a lane takes at once (panels).
+    /// columns that a lane takes at once (shallow, panels).
     pub times: u32,
     /// Whether columns lie anywhere, instead of in whole vec4 (shallow).
     pub loose: bool,
@@ -265,7 +265,7 @@ impl Kernel {
         match self.family {
             family if family.is_columns() => &[0, 1, 2, 3],
             Family::Rows | Family::Gather => &[0, 1, 2, 3],
-            Family::Shallow if self.is_loose() => &[0, 2, 3],
+            Family::Shallow if self.is_loose() => &[0, 1, 2, 3],
             Family::ShortRows | Family::Tiles | Family::Shallow | Family::Panels => &[0, 1, 2],
             Family::Finish => &[0, 1, 2],
             Family::Each => &[0, 2, 3],
@@ -312,7 +312,7 @@ impl Kernel {
         }
         match self.family {
             Family::Tiles => add(&[&self.tile()]),
-            Family::Panels => add(&[&self.panel()]),
+            Family::Shallow | Family::Panels => add(&[&self.run()]),
             _ => {}
         }
         parts.join("\n")
@@ -346,8 +346,7 @@ impl Kernel {
     fn reading(&self) -> Vec<&'static str> {
         use Family::{Finish, Rows, ShortRows};
         let by_vec = matches!(self.family, Rows | ShortRows | Finish);
-        let lines = self.writes_lines() && !self.is_loose();
-        match self.family.is_columns() || by_vec || lines {
+        match self.family.is_columns() || by_vec || self.writes_lines() {
             true => vec![fragment!("source"), fragment!("source4")],
             false => vec![fragment!("source")],
         }
@@ -459,19 +458,30 @@ impl Kernel {
         )
     }
 
-    /// The walk down a panel, each of its runs by itself.
-    fn panel(&self) -> String {
-        let all = |f: fn(u32) -> String| (0..self.times).map(f).collect::<String>();
-        let begin =
-            all(|r| format!("    var c{r} = column(keys_of(src[at + {r}u * TEAM]), 0u);\n"));
-        let take = all(|r| {
-            format!("        c{r} = column_taken(c{r}, keys_of(src[at + {r}u * TEAM]), t);\n")
-        });
-        let write = all(|r| format!("    write_column(matrix, v + {r}u * TEAM, c{r});\n"));
+    /// The walk down neighbouring columns, each vec4 of them by itself; anywhere, by the two vec4
+    /// that it lies in.
+    fn run(&self) -> String {
+        let all = |runs: u32, f: &dyn Fn(u32) -> String| (0..runs).map(f).collect::<String>();
+        let read = |r| format!("    let w{r} = src[at / E + {r}u];\n");
+        let (row, step) = match self.is_loose() {
+            true => (all(self.times + 1, &read), "P.inner"),
+            false => (String::new(), "P.width"),
+        };
+        let keys = |r| match self.is_loose() {
+            true => format!("keys_of(shifted(w{r}, w{}, at % E))", r + 1),
+            false => format!("keys_of(src[at + {r}u * APART])"),
+        };
+        let begin = |r| format!("    var c{r} = column({}, 0u);\n", keys(r));
+        let take = |r| format!("    c{r} = column_taken(c{r}, {}, t);\n", keys(r));
+        let write = |r| format!("    write_column(v + {r}u * APART, end, c{r});\n");
+        let [begin, take, write] = [
+            all(self.times, &begin),
+            all(self.times, &take),
+            all(self.times, &write),
+        ];
         format!(
-            "fn panel(matrix: u32, v: u32) {{\n    \
-             var at = P.src_delta / E + matrix * P.len * P.width + v;\n{begin}    \
-             for (var t = 1u; t < P.len; t++) {{\n        at += P.width;\n{take}    }}\n{write}}}\n"
+            "fn run(first: u32, v: u32, end: u32) {{\n    var at = first;\n{row}{begin}    \
+             for (var t = 1u; t < P.len; t++) {{\n    at += {step};\n{row}{take}    }}\n{write}}}\n"
         )
     }
 
@@ -663,7 +673,7 @@ impl Kernel {
             }
             Family::Bands => all.push(("WIDE", self.wide as u32)),
             Family::Tiles => all.push(("LEN", self.times)),
-            Family::Panels => all.push(("RUNS", self.times)),
+            Family::Shallow | Family::Panels => all.push(("RUNS", self.times)),
             Family::Each => {
                 all.push(("RAW", self.raw as u32));
                 all.push(("SEVERAL", self.several as u32));

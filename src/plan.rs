@@ -93,6 +93,8 @@ pub struct Pass {
     pub workgroups: [u32; 3],
     /// Most loop iterations of an invocation.
     pub iterations: u64,
+    /// The results that a later pass reads at once, of which this one writes a part.
+    pub(crate) held: Option<View>,
 }
 
 impl Pass {
@@ -107,9 +109,19 @@ impl Pass {
         self.src.iter().chain(&self.indices).chain(zipped)
     }
 
+    /// The results that are whole, and may leave, only together with what is written.
+    pub(crate) fn result(&self) -> &View {
+        self.held.as_ref().unwrap_or(&self.dst)
+    }
+
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
-        self.read().map(|v| v.bytes).sum()
+        let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+        match self.kernel.family {
+            // Its view may span columns that others take.
+            Family::Each => u64::from(p.items) * u64::from(p.len) * element,
+            _ => self.read().map(|v| v.bytes).sum(),
+        }
     }
 
     /// Bytes written.
@@ -130,11 +142,6 @@ impl Pass {
             }
             // An element for each, wherever it is.
             Some(indices) => APART * indices.bytes.max(self.dst.bytes),
-            None if self.kernel.family == Family::Each => {
-                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
-                let apart = if rows { 1 } else { APART };
-                apart * u64::from(p.items) * u64::from(p.len) * element
-            }
             None if rows => self.src_bytes(),
             None => APART * self.src_bytes(),
         };

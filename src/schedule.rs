@@ -13,7 +13,7 @@ use crate::keys::Keys;
 use crate::lie::Lie;
 use crate::params::Params;
 use crate::passes::{out_view, words};
-use crate::plan::{Plan, Slot};
+use crate::plan::{Plan, Slot, View};
 use crate::problem::elements;
 use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
 
@@ -192,12 +192,14 @@ impl Planner<'_> {
         }
         for group in self.groups(&step, written)? {
             let (first, count) = (group.boxes[0].out, group.outputs());
+            let before = self.plan.passes.len();
             match shape[1] > 1 || self.partial {
                 true => self.reduce_group(&step, &group)?,
                 false => self.fill_range(0, out, 0, first, count)?,
             }
             if values {
                 self.gather(&step, value, &group)?;
+                self.hold(before);
             }
         }
         Ok(())
@@ -257,6 +259,21 @@ impl Planner<'_> {
         };
         let dst = out_view(Slot::Output(output), out, at, count);
         self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+
+    /// Passes from number `first` on: what they write waits for those of them that read it.
+    fn hold(&mut self, first: usize) {
+        let passes = &mut self.plan.passes[first..];
+        let read: Vec<View> = passes.iter().filter_map(|p| p.indices).collect();
+        for pass in passes {
+            let part = pass.dst;
+            let holds = |v: &&View| {
+                v.slot == part.slot
+                    && v.offset <= part.offset
+                    && part.offset + part.bytes <= v.offset + v.bytes
+            };
+            pass.held = read.iter().find(holds).copied();
+        }
     }
 
     /// The values of a group, by its indices.

@@ -172,10 +172,11 @@ impl Stream {
             }
             let result = match pass.dst.slot {
                 Slot::Output(_) => {
-                    let result = whole(&passes[i..]);
+                    let result = pass.result();
                     windows.open(result);
-                    let next = &passes[i + 1..];
-                    let goes_on = !next.is_empty() && whole(next) == result;
+                    let goes_on = passes
+                        .get(i + 1)
+                        .is_some_and(|next| next.result() == result);
                     (!goes_on).then_some(result)
                 }
                 _ => None,
@@ -185,23 +186,6 @@ impl Stream {
         }
         windows.finish(&mut write).await
     }
-}
-
-/// Most passes that write the indices which one gather reads: lines, and the two that take the
-/// rest of them (src/passes.rs).
-const TOGETHER: usize = 3;
-
-/// What the first of some passes writes, or of what it is a part: indices that are read together.
-fn whole(passes: &[Pass]) -> &View {
-    let part = &passes[0].dst;
-    let holds = |v: &&View| {
-        v.slot == part.slot
-            && v.offset <= part.offset
-            && part.offset + part.bytes <= v.offset + v.bytes
-    };
-    let next = passes.iter().take(TOGETHER + 1);
-    let mut read = next.filter_map(|p| p.indices.as_ref());
-    read.find(holds).unwrap_or(part)
 }
 
 /// Views of inputs that a pass reads.

@@ -296,7 +296,8 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "lines in turn",
                 matches!(family, Family::Tiles | Family::Shallow) && p.slice > 1,
             ),
-            ("loose columns", kernel.loose),
+            ("loose columns", kernel.loose && kernel.times == 0),
+            ("loose columns by vec4", kernel.loose && kernel.times > 0),
             ("panels in turn", family == Family::Panels && p.slice > 1),
             (
                 "panels of parts of rows",
@@ -324,7 +325,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 41;
+const FEATURES: usize = 42;
 
 /// Halves of the grid, which run beside each other.
 #[test]

@@ -24,11 +24,11 @@ impl Start {
 
 impl Run<'_, '_> {
     /// The lines of an invocation.
-    fn lines(&self, invocation: u32) -> impl Iterator<Item = u32> + use<> {
+    fn lines(&self, invocation: u32, lines: u32) -> impl Iterator<Item = u32> + use<> {
         let p = self.p;
         let team = invocation / p.lanes;
         let first = team * p.lanes * p.slice + invocation - team * p.lanes;
-        let end = (first + p.lanes * p.slice).min(p.items);
+        let end = (first + p.lanes * p.slice).min(lines);
         (first..end).step_by(p.lanes as usize)
     }
 
@@ -51,7 +51,7 @@ impl Run<'_, '_> {
         ensure!(times == 0 || times == p.len, "written out for {times}");
         for invocation in self.invocations() {
             let mut loops = 0;
-            for v in self.lines(invocation) {
+            for v in self.lines(invocation, p.items) {
                 loops += 1 + u64::from(if times == 0 { p.len } else { 0 });
                 let mut positions = Vec::new();
                 for i in 0..p.len {
@@ -67,32 +67,69 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn shallow(&mut self) -> Check {
-        let (p, e) = (self.p, self.e);
+        let (p, e, runs) = (self.p, self.e, self.pass.kernel.times);
         let loose = self.pass.kernel.loose;
         let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
-        ensure!(loose || p.width * e == p.inner, "{} vec4 a row", p.width);
+        let abreast = runs.max(1);
+        if !loose {
+            ensure!(p.width * e == p.inner, "{} vec4 a row", p.width);
+            ensure!(p.width.is_multiple_of(runs), "{runs} of {} vec4", p.width);
+        }
         for invocation in self.invocations() {
-            let lines: Vec<u32> = self.lines(invocation).collect();
-            let Some(&first) = lines.first() else {
+            let items: Vec<u32> = self.lines(invocation, p.items.div_ceil(abreast)).collect();
+            let Some(&first) = items.first() else {
                 continue;
             };
-            let matrix = first * size / width;
-            let column = first * size - matrix * width;
+            let at = first * abreast * size;
+            let (matrix, column) = (at / width, at % width);
             let mut start = Start { matrix, column };
-            let step = p.lanes * size;
+            let step = p.lanes * abreast * size;
             let mut loops = 0;
-            for v in lines {
-                loops += u64::from(p.len) + u64::from(if loose { e } else { 0 });
-                let found = match loose {
-                    true => self.loose_line(start),
-                    false => self.whole_line(start)?,
-                };
-                self.write_line(v, &found)?;
+            for i in items {
+                loops += u64::from(p.len);
+                let by_vec = !loose || self.fits(start)?;
+                let mut line = start;
+                for v in i * abreast..p.items.min((i + 1) * abreast) {
+                    let found = match (loose, by_vec) {
+                        (false, _) => self.whole_line(line)?,
+                        (_, true) => self.shifted_line(line)?,
+                        _ => self.loose_line(line),
+                    };
+                    loops += u64::from(if by_vec { 0 } else { p.len + e });
+                    self.write_line(v, &found)?;
+                    line = line.further(0, size, width);
+                }
                 start = start.further(step / width, step % width, width);
             }
             self.iterated(loops)?;
         }
         Ok(())
+    }
+
+    /// Where the first element of a line is.
+    fn place(&self, s: Start) -> u32 {
+        self.p.src_delta + s.matrix * self.p.len * self.p.inner + s.column
+    }
+
+    /// Whether a run of lines is read by vec4.
+    fn fits(&self, s: Start) -> Check<bool> {
+        let (p, e, runs) = (self.p, self.e, self.pass.kernel.times);
+        let last = (self.place(s) + (p.len - 1) * p.inner) / e + runs;
+        let inside = u64::from(last) < self.source()?.bytes / 16;
+        Ok(runs > 0 && s.column + runs * e <= p.inner && inside)
+    }
+
+    /// All rows of a line that lies in one matrix: of two vec4 each.
+    fn shifted_line(&self, s: Start) -> Check<Vec<Found>> {
+        let mut found = vec![Found::new(); self.e as usize];
+        for t in 0..self.p.len {
+            let at = self.place(s) + t * self.p.inner;
+            let mut pair = self.vec4(at / self.e)?;
+            pair.extend(self.vec4(at / self.e + 1)?);
+            let columns = found.iter_mut().zip(&pair[(at % self.e) as usize..]);
+            columns.for_each(|(column, &position)| column.push((position, t)));
+        }
+        Ok(found)
     }
 
     fn whole_line(&self, s: Start) -> Check<Vec<Found>> {
@@ -117,7 +154,7 @@ impl Run<'_, '_> {
         let p = self.p;
         let mut start = s;
         let column = |_| {
-            let at = p.src_delta + start.matrix * p.len * p.inner + start.column;
+            let at = self.place(start);
             start = start.further(0, 1, p.inner);
             (0..p.len).map(|t| (at + t * p.inner, t)).collect()
         };
