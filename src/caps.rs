@@ -47,8 +47,8 @@ pub struct Tuning {
     pub each_column_len: u64,
     /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
     pub wide_bytes: u64,
-    /// Whether a lane takes eight or sixteen vec4 of columns, or of the rows of an elementwise
-    /// result, instead of one.
+    /// Whether a lane takes eight or sixteen vec4 of columns, of shallow ones two or four, or of the
+    /// rows of an elementwise result, instead of one.
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,
@@ -57,7 +57,8 @@ pub struct Tuning {
     /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
     /// Of elements below 32 bits, rows of whole vec4 only where tiles are written out.
     pub tile_len: u64,
-    /// Elements along the reduced axis up to which columns are taken a vec4 at a time.
+    /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
+    /// with all rows of them.
     pub shallow_len: u64,
     /// Bytes of a matrix up to which they are, if there are lines enough to fill the device.
     pub shallow_bytes: u64,
@@ -177,7 +178,8 @@ pub struct Caps {
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
     /// Whether the driver compiles kernels of some thousand instructions: `strips`, `bands`,
-    /// `panels`, `zip_strips` and tiles that are written out are planned for no other.
+    /// `panels`, `zip_strips`, tiles that are written out and several shallow columns at once are
+    /// planned for no other.
     pub long_kernels: bool,
     /// Kind of machine.
     pub class: AdapterClass,

@@ -141,7 +141,7 @@ impl Planner<'_> {
         self.caps.long_kernels && len <= WRITTEN_OUT
     }
 
-    /// Whether columns are so short, or matrices so small, that a lane takes a line at a time.
+    /// Whether columns are so short, or matrices so small, that a lane takes some lines whole.
     fn prefers_shallow(&self, step: &Step, element: u64) -> bool {
         let tuning = &self.caps.tuning;
         let bytes = step.len * step.inner * element;

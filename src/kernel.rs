@@ -192,7 +192,7 @@ pub struct Kernel {
     /// Whether lanes take four strips of a wide row, instead of two (bands).
     pub wide: bool,
     /// What the kernel is written out for: elements of a segment, or 0 for any (tiles); vec4 of
-    /// columns that a lane takes at once (shallow, panels).
+    /// columns that a lane takes at once (shallow, panels), or 0 for one, element by element (shallow).
     pub times: u32,
     /// Whether columns lie anywhere, instead of in whole vec4 (shallow).
     pub loose: bool,
@@ -265,7 +265,7 @@ impl Kernel {
         match self.family {
             family if family.is_columns() => &[0, 1, 2, 3],
             Family::Rows | Family::Gather => &[0, 1, 2, 3],
-            Family::Shallow if self.is_loose() => &[0, 1, 2, 3],
+            _ if self.is_loose() => &[0, 1, 2, 3],
             Family::ShortRows | Family::Tiles | Family::Shallow | Family::Panels => &[0, 1, 2],
             Family::Finish => &[0, 1, 2],
             Family::Each => &[0, 2, 3],

@@ -144,28 +144,25 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
         let loose = family == Family::Shallow && !in_vecs(b, element);
-        let (times, runs, team) = match family {
+        let (times, abreast, team) = match family {
             Family::Tiles if self.written_out(b.len) => (b.len, 1, TEAM),
             // Long tiles: a lane alone reads long stretches.
             Family::Tiles => (0, 1, 1),
             _ => {
-                let runs = self.runs(b, element, loose);
-                (runs, runs.max(1), TEAM)
+                let times = self.abreast(b, element, loose);
+                (times, times.max(1), TEAM)
             }
         };
         let lines = b.outer * b.inner / segments;
         if lines == 0 {
             return self.each(step, b, dst, out, false, false);
         }
-        // A loose run may take its lines element by element, each of which is looked for first.
-        let each = b.len
-            + 1
-            + if loose {
-                runs * (b.len + segments + 1)
-            } else {
-                0
-            };
-        let taken = self.several(lines.div_ceil(runs), each);
+        // Loose lines may be taken element by element, each of which is looked for first.
+        let each = 1 + match loose {
+            true => abreast * (b.len + segments + 1),
+            false => b.len,
+        };
+        let taken = self.several(lines.div_ceil(abreast), each);
         let kernel = Kernel {
             family,
             keys: step.keys,
@@ -184,19 +181,21 @@ impl Planner<'_> {
         };
         let written = lines * segments;
         let (src, to) = (self.src_view(step, b), out_view(dst, out, b.out, written));
-        let invocations = lines.div_ceil(runs * team * taken) * team;
+        let invocations = lines.div_ceil(abreast * team * taken) * team;
         self.push(kernel, Some(src), to, params, invocations, taken * each)?;
         self.rest(step, b, written, dst, out)
     }
 
     /// Lines of shallow columns that a lane takes at once; 0: one, element by element.
-    fn runs(&self, b: &Box3, element: u64, loose: bool) -> u64 {
+    fn abreast(&self, b: &Box3, element: u64, loose: bool) -> u64 {
         let width = b.inner * element / 16;
-        match (loose, self.caps.long_strips()) {
-            // Most runs must lie in one matrix.
-            (true, _) if width < 4 * TEAM => 0,
-            (true, true) => 4,
-            (false, true) if width.is_multiple_of(2) => 2,
+        let several = self.caps.long_strips();
+        // Most must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
+        let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
+        match loose {
+            true if !by_vec => 0,
+            true if several => 4,
+            false if several && width.is_multiple_of(2) => 2,
             _ => 1,
         }
     }

@@ -75,6 +75,7 @@ pub struct View {
 
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pass {
     /// What runs.
     pub kernel: Kernel,

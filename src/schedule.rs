@@ -13,7 +13,7 @@ use crate::keys::Keys;
 use crate::lie::Lie;
 use crate::params::Params;
 use crate::passes::{out_view, words};
-use crate::plan::{Plan, Slot, View};
+use crate::plan::{Pass, Plan, Slot, View};
 use crate::problem::elements;
 use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
 
@@ -261,17 +261,16 @@ impl Planner<'_> {
         self.push(kernel, None, dst, params, words(out, count), 4)
     }
 
-    /// Passes from number `first` on: what they write waits for those of them that read it.
+    /// Results of the passes from number `first` on leave together where one of these reads them
+    /// together.
     fn hold(&mut self, first: usize) {
         let passes = &mut self.plan.passes[first..];
         let read: Vec<View> = passes.iter().filter_map(|p| p.indices).collect();
-        for pass in passes {
+        let results = |p: &&mut Pass| p.dst.slot == Slot::Output(0);
+        for pass in passes.iter_mut().filter(results) {
             let part = pass.dst;
-            let holds = |v: &&View| {
-                v.slot == part.slot
-                    && v.offset <= part.offset
-                    && part.offset + part.bytes <= v.offset + v.bytes
-            };
+            let end = |v: &View| v.offset + v.bytes;
+            let holds = |v: &&View| v.offset <= part.offset && end(&part) <= end(v);
             pass.held = read.iter().find(holds).copied();
         }
     }

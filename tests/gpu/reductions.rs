@@ -59,8 +59,9 @@ pub fn short_axes(reducer: &Reducer) -> Result<(), Failed> {
         for shape in [
             // Of the last vec4 that a line needs only a part is there.
             [1, 2, 1089],
-            [1, 21, 1536],
+            [1, 12, 1536],
             [3, 4, 1001],
+            [1, 17, 1089],
             [300, 10, 7],
             [65, 20, 16],
             [130, 100, 16],

@@ -40,6 +40,7 @@ const SHAPES: &[[u64; 3]] = &[
     [3, 30, 48],
     [70, 25, 16],
     [2, 23, 270],
+    [2, 3, 650],
 ];
 
 /// Shapes and reduced axes, one group and more.

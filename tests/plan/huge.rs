@@ -96,7 +96,12 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                 // Lines of the last invocations, by elements, and a row behind the last.
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
-                let lines = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
+                let runs = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
+                let abreast = match pass.kernel.family {
+                    Family::Shallow => pass.kernel.times.max(1),
+                    _ => 1,
+                };
+                let lines = runs * u64::from(abreast);
                 let line = 128 / u64::from(pass.kernel.keys.bits());
                 match pass.kernel.family {
                     Family::Panels => {
@@ -212,4 +217,17 @@ fn absurd_tensors_are_refused_and_not_planned_forever() {
             assert!(start.elapsed() < Duration::from_secs(1), "{problem}");
         }
     }
+}
+
+/// A stream of the longest row: the indices of every box are read for its values.
+#[test]
+fn as_many_boxes_as_a_plan_can_have_are_planned_at_once() {
+    let start = Instant::now();
+    let problem = Problem::arg_max(DType::F32, &[1, 1 << 39], 1).expect("a problem");
+    let problem = problem.with_values(true).expect("values");
+    let caps = class(CLASSES[0]).lowered(33 << 20, 65_535);
+    let plan = Plan::new(&problem, &caps).expect("a plan");
+    assert!(plan.passes().len() > 2 * 60_000, "{plan}");
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(2), "planning took {took:?}");
 }

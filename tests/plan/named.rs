@@ -136,6 +136,33 @@ fn short_axes_take_one_pass() {
     }
 }
 
+/// Columns of few rows: how many neighbouring lines a lane takes, and whether they lie anywhere.
+#[test]
+fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
+    let taken = |kind, shape: [u64; 3]| {
+        let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &class(kind));
+        let kernel = &plan.passes()[0].kernel;
+        assert_eq!(kernel.family, Shallow, "{plan}");
+        (kernel.times, kernel.loose)
+    };
+    let [software, discrete] = [AdapterClass::Software, AdapterClass::Discrete];
+    for (shape, on_software, on_discrete) in [
+        ([1, 4, 1 << 20], (2, false), (1, false)),
+        ([300, 4, 4 * 333], (1, false), (1, false)),
+        ([1, 21, 513 * 513], (4, true), (1, true)),
+        ([3000, 4, 161], (4, true), (1, true)),
+        ([3000, 4, 159], (0, true), (0, true)),
+    ] {
+        assert_eq!(taken(software, shape), on_software, "{shape:?}");
+        assert_eq!(taken(discrete, shape), on_discrete, "{shape:?}");
+    }
+    let mut swiftshader = class(software);
+    swiftshader.long_kernels = false;
+    let problem = Problem::arg_min(DType::F32, &[1, 21, 513 * 513], 1);
+    let kernel = planned(problem, &swiftshader).passes()[0].kernel;
+    assert_eq!((kernel.times, kernel.loose), (0, true));
+}
+
 /// Narrow panels leave lanes idle, which must fit a dispatch as well.
 #[test]
 fn panels_fit_as_many_workgroups_as_there_are() {

@@ -178,8 +178,13 @@ fn told(kernel: &Kernel) -> String {
              and writes what they give by whole vec4."
         }
         Family::Shallow => {
-            "a lane takes all rows of a vec4 of columns, then of another one, and writes\n\
-             what they give by whole vec4."
+            let vecs = match kernel.times {
+                0 | 1 => "a vec4 of columns, then of another one".to_owned(),
+                n => format!("{n} neighbouring vec4 of columns, then of others"),
+            };
+            return format!(
+                "a lane takes all rows of {vecs},\n        and writes what they give by whole vec4."
+            );
         }
         Family::Panels => {
             return format!(

@@ -86,10 +86,12 @@ impl Run<'_, '_> {
             let step = p.lanes * abreast * size;
             let mut loops = 0;
             for i in items {
-                loops += u64::from(p.len);
                 let by_vec = !loose || self.fits(start)?;
+                loops += 1 + u64::from(if by_vec { p.len } else { 0 });
                 let mut line = start;
-                for v in i * abreast..p.items.min((i + 1) * abreast) {
+                // What is read by vec4 is never more than there is.
+                let end = (i + 1) * abreast;
+                for v in i * abreast..if by_vec { end } else { end.min(p.items) } {
                     let found = match (loose, by_vec) {
                         (false, _) => self.whole_line(line)?,
                         (_, true) => self.shifted_line(line)?,
