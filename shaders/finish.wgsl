@@ -5,12 +5,6 @@ override LANES: u32; // a power of two; WG / LANES is a multiple of 4
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_index: array<vec2<u32>, WG>;
 
-fn source_record(r: u32) -> Best {
-    let w = src[P.src_delta + r];
-    // Settled, unless both ends of an order were searched at once.
-    return Best(settle(unpack(w.xy)), w.zw);
-}
-
 fn shared_best(lid: u32) -> Best {
     return Best(wg_key[lid], wg_index[lid]);
 }

@@ -38,7 +38,7 @@ fn take(v: u32, s: Start) {
     var start = s;
     let end = min(v + abreast(), P.items);
     for (var l = v; l < end; l++) {
-        write_line(l, column_line(best_columns(start)));
+        write_column(l, end, best_columns(start));
         start = further(start, 0u, E);
     }
 }

@@ -134,6 +134,11 @@ impl Tuning {
             //   eight 0.56, two for one 0.33, words 0.35; by records 0.07 to 0.13. Plain kernels 0.54, in
             //   whole vec4 0.65. Narrower matrices have more runs that lie in two: [2500, 10, 401] 0.42
             //   (words 0.32), [10000, 10, 101] 0.33 (0.42).
+            // - Records of a few long rows, where a binding holds no more, by shallow columns instead of strips:
+            //   7 rows, [80, 4194304] axis 0, 0.32 (0.19); 15 rows 0.39 (0.25); 31 rows 0.46 (0.33); 63 rows
+            //   no better. Each record costs a vec4, and its merge two.
+            // - Finish, of many outputs, several a lane: [256, 524288] axis 0 0.50 (0.45), [9, 4194304] 0.21
+            //   (0.13).
             // - Panels whose rows are whole: [2048, 64, 128] axis 1 0.73 (0.24 folded into bands),
             //   [1500, 40, 200] 0.68 (0.20), float16 [64, 512, 512] 0.66 (0.53). Parts of rows, 100
             //   of them, 0.53, strips 0.57; 50 of them 0.65 and 0.56.

@@ -37,6 +37,8 @@ pub(crate) enum Geometry {
     Short,
     /// By tiles, shallow columns or panels.
     Lines(Family),
+    /// By shallow columns, a record for each.
+    Thin,
     Rows {
         lanes: u64,
         slices: u64,
@@ -58,7 +60,7 @@ impl Geometry {
     /// Records an output takes.
     pub(crate) fn parts(self) -> u64 {
         match self {
-            Geometry::Each | Geometry::Short | Geometry::Lines(_) => 1,
+            Geometry::Each | Geometry::Short | Geometry::Lines(_) | Geometry::Thin => 1,
             Geometry::Rows { slices, .. } => slices,
             Geometry::Columns(wide) => wide.slices * wide.fold,
         }
@@ -71,7 +73,13 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
         // Below one vec4 there is nothing to bind as such.
-        if b.outer * b.len * b.inner * element < 16 || b.len == 1 {
+        if b.outer * b.len * b.inner * element < 16 {
+            return Geometry::Each;
+        }
+        if self.is_thin(step, b) {
+            return Geometry::Thin;
+        }
+        if b.len == 1 {
             return Geometry::Each;
         }
         // Rows of whole vec4, also where bindings cut them.
@@ -134,6 +142,20 @@ impl Planner<'_> {
         // Elements below 32 bits, each taken by itself, cost more than their bytes.
         let worth = element >= 4 || !whole || self.written_out(step.len);
         worth && step.len <= self.caps.tuning.tile_len && many_lines(step, element)
+    }
+
+    /// Whether a box is a part of a matrix, of so few and so long rows that what its records cost
+    /// decides.
+    fn is_thin(&self, step: &Step, b: &Box3) -> bool {
+        let tuning = &self.caps.tuning;
+        let part = b.len < step.len || step.out == Out::Record && b.len > 1;
+        let lines = b.inner * u64::from(step.keys.bits() / 8) / 16;
+        let thin = match tuning.force {
+            None => b.len <= tuning.shallow_len.saturating_mul(2) && lines >= tuning.invocations,
+            Some(family) => family == Family::Shallow,
+        };
+        let fits = b.outer == 1 && b.len < MAX_ITERATIONS / 128 && lines > 0;
+        self.aligned && part && fits && thin
     }
 
     /// Whether a kernel of tiles is written out for that length, instead of one for all.
@@ -295,7 +317,7 @@ impl Planner<'_> {
                 b.outer * parts * TEAM
             }
             // Some may be taken element by element.
-            Geometry::Lines(_) => outputs + TEAM,
+            Geometry::Lines(_) | Geometry::Thin => outputs + TEAM,
             Geometry::Rows { lanes, slices, .. } => outputs * slices * lanes,
             Geometry::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);
@@ -314,7 +336,7 @@ impl Planner<'_> {
             _ if b.len * b.inner * element < 16 => Geometry::Each,
             Geometry::Lines(_) => Geometry::Each,
             Geometry::Short if !whole => Geometry::Each,
-            Geometry::Each | Geometry::Short => geometry,
+            Geometry::Each | Geometry::Short | Geometry::Thin => geometry,
             Geometry::Rows { lanes, slice, .. } => Geometry::Rows {
                 lanes,
                 slices: b.len.div_ceil(slice),

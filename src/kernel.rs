@@ -187,7 +187,7 @@ pub struct Kernel {
     pub lanes: u32,
     /// Whether a lane walks a run of its own (rows).
     pub chunked: bool,
-    /// Whether lanes take several items, one after the other (rows, each).
+    /// Whether lanes take several items, one after the other (rows, each, finish).
     pub several: bool,
     /// Whether lanes take four strips of a wide row, instead of two (bands).
     pub wide: bool,
@@ -284,7 +284,7 @@ impl Kernel {
         let key = if self.keys.bits() == 64 { 8 } else { 4 };
         match self.family {
             Family::Rows => self.workgroup * (key + 4),
-            Family::Finish => self.workgroup * (key + 8),
+            Family::Finish if !self.several => self.workgroup * (key + 8),
             _ => 0,
         }
     }
@@ -339,7 +339,8 @@ impl Kernel {
 
     /// Whether all it writes are records, a vec4 each.
     fn emits_records(&self) -> bool {
-        self.out == Out::Record && (self.family == Family::Rows || self.family.is_columns())
+        let walks = matches!(self.family, Family::Rows | Family::Shallow);
+        self.out == Out::Record && (walks || self.family.is_columns())
     }
 
     /// How the source is bound.
@@ -386,6 +387,10 @@ impl Kernel {
             all.push(fragment!("bits"));
             all.extend(self.writing());
         }
+        if self.family == Family::Finish {
+            all.push(fragment!("records"));
+            all.extend(self.writing());
+        }
         if self.family == Family::Strided || self.is_extremes() {
             all.push(fragment!("parts"));
         }
@@ -418,7 +423,11 @@ impl Kernel {
             _ => self.column_parts(),
         };
         if self.family != Family::Tiles {
-            all.extend([fragment!("sides"), fragment!("column_line")]);
+            all.push(fragment!("sides"));
+            all.push(match self.emits_records() {
+                true => fragment!("column_record"),
+                false => fragment!("column_line"),
+            });
         }
         if self.family == Family::Shallow {
             all.push(match self.is_loose() {
@@ -489,6 +498,7 @@ impl Kernel {
     fn writing(&self) -> Option<&'static str> {
         match self.family {
             Family::Each | Family::Strided => Some(fragment!("values")),
+            Family::Finish if self.several => Some(fragment!("values")),
             Family::Gather | Family::StridedGather => Some(fragment!("picked")),
             _ => None,
         }
@@ -521,6 +531,7 @@ impl Kernel {
             Family::Strips => fragment!("strips"),
             Family::Bands => fragment!("bands"),
             Family::Each => fragment!("each"),
+            Family::Finish if self.several => fragment!("finish_several"),
             Family::Finish => fragment!("finish"),
             Family::Gather => fragment!("gather"),
             Family::Strided => fragment!("strided"),
@@ -679,7 +690,7 @@ impl Kernel {
                 all.push(("SEVERAL", self.several as u32));
             }
             Family::Strided => all.push(("RAW", self.raw as u32)),
-            Family::Finish => all.push(("LANES", self.lanes)),
+            Family::Finish if !self.several => all.push(("LANES", self.lanes)),
             _ if self.is_extremes() => all.extend(self.turn()),
             Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
             _ => {}

@@ -31,7 +31,8 @@ impl Planner<'_> {
             Geometry::Each => self.each(step, b, dst, out, merge, false),
             Geometry::Short => self.short_pass(step, b, dst, out, merge),
             Geometry::Lines(Family::Panels) => self.panels_pass(step, b, dst, out),
-            Geometry::Lines(family) => self.lines_pass(step, b, family, dst, out),
+            Geometry::Lines(family) => self.lines_pass(step, b, family, dst, out, merge),
+            Geometry::Thin => self.lines_pass(step, b, Family::Shallow, dst, out, merge),
             Geometry::Rows {
                 lanes,
                 slices,
@@ -140,6 +141,7 @@ impl Planner<'_> {
         family: Family,
         dst: Slot,
         out: Out,
+        merge: bool,
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
@@ -155,13 +157,15 @@ impl Planner<'_> {
         };
         let lines = b.outer * b.inner / segments;
         if lines == 0 {
-            return self.each(step, b, dst, out, false, false);
+            return self.each(step, b, dst, out, merge, false);
         }
         // Loose lines may be taken element by element, each of which is looked for first.
         let each = 1 + match loose {
             true => abreast * (b.len + segments + 1),
             false => b.len,
         };
+        let records = if out == Out::Record { segments } else { 0 };
+        let each = each + abreast * records;
         let taken = self.several(lines.div_ceil(abreast), each);
         let kernel = Kernel {
             family,
@@ -177,13 +181,14 @@ impl Planner<'_> {
             slice: taken as u32,
             width: (b.inner / segments) as u32,
             lanes: team as u32,
+            merge: merge.into(),
             ..box_params(b)
         };
         let written = lines * segments;
-        let (src, to) = (self.src_view(step, b), out_view(dst, out, b.out, written));
+        let (src, to) = (self.src_view(step, b), part_view(dst, out, b, 0..written));
         let invocations = lines.div_ceil(abreast * team * taken) * team;
         self.push(kernel, Some(src), to, params, invocations, taken * each)?;
-        self.rest(step, b, written, dst, out)
+        self.rest(step, b, written, dst, out, merge)
     }
 
     /// Lines of shallow columns that a lane takes at once; 0: one, element by element.
@@ -228,7 +233,15 @@ impl Planner<'_> {
 
     /// The outputs of a box from number `done` on: those of a matrix' last columns, and of whole
     /// matrices.
-    fn rest(&mut self, step: &Step, b: &Box3, done: u64, dst: Slot, out: Out) -> Result<(), Error> {
+    fn rest(
+        &mut self,
+        step: &Step,
+        b: &Box3,
+        done: u64,
+        dst: Slot,
+        out: Out,
+        merge: bool,
+    ) -> Result<(), Error> {
         let (matrix, column) = (done / b.inner, done % b.inner);
         let from = |matrix: u64, outer: u64| Box3 {
             at: b.at + matrix * b.len * b.inner,
@@ -243,18 +256,19 @@ impl Planner<'_> {
             (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
             let params = Params {
                 items: count as u32,
+                merge: merge.into(),
                 ..box_params(&one)
             };
             let kernel = Kernel {
                 out,
                 ..self.kernel(self.caps.workgroup())
             };
-            let to = out_view(dst, out, one.out + column, count);
+            let to = part_view(dst, out, &one, column..b.inner);
             self.each_of(step, kernel, src, to, params)?;
         }
         let next = matrix + u64::from(column > 0);
         match next < b.outer {
-            true => self.each(step, &from(next, b.outer - next), dst, out, false, false),
+            true => self.each(step, &from(next, b.outer - next), dst, out, merge, false),
             false => Ok(()),
         }
     }
@@ -364,11 +378,19 @@ impl Planner<'_> {
         {
             lanes *= 2;
         }
+        let words = words(step.out, count);
+        let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
+        let taken = if lanes == 1 {
+            self.several(words, each)
+        } else {
+            1
+        };
         let kernel = Kernel {
             family: Family::Finish,
             keys: step.keys,
             out: step.out,
             lanes: lanes as u32,
+            several: taken > 1,
             index: step.index,
             ..self.kernel(wg as u32)
         };
@@ -376,11 +398,16 @@ impl Planner<'_> {
             items: count as u32,
             len: parts as u32,
             inner: b.inner as u32,
+            width: taken as u32,
             ..Params::default()
         };
         let records = b.outer * b.inner * parts - run.start;
         let src = out_view(Slot::Records, Out::Record, from + run.start, records);
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
+        if taken > 1 {
+            let (invocations, iterations) = (words.div_ceil(taken), taken * each);
+            return self.push(kernel, Some(src), dst, params, invocations, iterations);
+        }
         let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
         // A result below a word may begin inside one.
         let outputs = count + u64::from(step.out.per_word()) - 1;
@@ -470,10 +497,15 @@ pub(crate) fn out_view(slot: Slot, out: Out, at: u64, count: u64) -> View {
 
 /// Where a box's results go: its place in a result, or the start of the records.
 fn record_view(slot: Slot, out: Out, b: &Box3, parts: u64) -> View {
-    let count = b.outer * b.inner * parts;
+    part_view(slot, out, b, 0..b.outer * b.inner * parts)
+}
+
+/// Where some of a box's results go.
+fn part_view(slot: Slot, out: Out, b: &Box3, part: Range<u64>) -> View {
+    let count = part.end - part.start;
     match slot {
-        Slot::Records => out_view(slot, out, 0, count),
-        _ => out_view(slot, out, b.out, count),
+        Slot::Records => out_view(slot, out, part.start, count),
+        _ => out_view(slot, out, b.out + part.start, count),
     }
 }
 

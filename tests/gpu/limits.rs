@@ -58,6 +58,21 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Rows of which a binding holds a few: records of shallow columns, in whole vec4 and anywhere. Those
+/// of many outputs, also several of each, become results in turn.
+pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
+    let turns = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));
+    let few = turns.with_caps(turns.caps().lowered(8192, 65_535));
+    for dtype in DType::ALL {
+        check(&few, dtype, [1, 23, 2048 / dtype.size()], 3)?;
+        check(&few, dtype, [2, 19, 1100 / dtype.size() + 1], 4)?;
+        check(&turns, dtype, [2, 300, 24], 5)?;
+        let extremes = Problem::extremes(dtype, &[2, 300, 24], 1)?;
+        same(&turns, &extremes, &[&tensor(dtype, [2, 300, 24], 6)], 0)?;
+    }
+    Ok(())
+}
+
 /// The same suite at WebGPU's default limits, on a device that has no more; with windows of the
 /// least size, three workgroups a dimension and buffers of some vec4; at the adapter's limits.
 pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {

@@ -31,6 +31,7 @@ const SUBJECTS: &[Subject] = &[
     ("middle_axes", reductions::middle_axes),
     ("forced_families_and_tunings_agree", limits::forced),
     ("limits_change_nothing", limits::least_and_most),
+    ("rows_of_which_a_binding_holds_few", limits::wide_rows),
     ("submits_of_any_size_change_nothing", limits::submits),
     ("scattered_axes", reductions::scattered),
     ("min_and_max_of_broadcast_inputs", elementwise::broadcast),

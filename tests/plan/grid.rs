@@ -286,6 +286,14 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ),
             ("rows in turn", rows && kernel.several),
             (
+                "finished in turn",
+                family == Family::Finish && kernel.several,
+            ),
+            (
+                "thin records",
+                family == Family::Shallow && kernel.out == Out::Record,
+            ),
+            (
                 "tiles written out",
                 family == Family::Tiles && kernel.times > 0,
             ),
@@ -326,7 +334,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 42;
+const FEATURES: usize = 44;
 
 /// Halves of the grid, which run beside each other.
 #[test]

@@ -163,6 +163,23 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     assert_eq!((kernel.times, kernel.loose), (0, true));
 }
 
+/// Boxes of few rows: each column has a record, so that these decide.
+#[test]
+fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_records() {
+    for kind in CLASSES {
+        let few = planned(
+            Problem::arg_min(DType::F32, &[10, 1 << 22], 0),
+            &class(kind),
+        );
+        assert_eq!(families(&few), [Shallow, Shallow, Finish], "{few}");
+        let more = planned(
+            Problem::arg_min(DType::F32, &[256, 1 << 19], 0),
+            &class(kind),
+        );
+        assert!(!families(&more).contains(&Shallow), "{more}");
+    }
+}
+
 /// Narrow panels leave lanes idle, which must fit a dispatch as well.
 #[test]
 fn panels_fit_as_many_workgroups_as_there_are() {

@@ -6,6 +6,54 @@ use wgreduce::Slot;
 
 impl Run<'_, '_> {
     pub(super) fn finish(&mut self) -> Check {
+        let p = self.p;
+        let read = match self.pass.kernel.several {
+            true => self.finish_several()?,
+            false => self.finish_by_teams()?,
+        };
+        // Some of the outputs leave records that lie between theirs.
+        let all = self.source()?.count == u64::from(p.items * p.len);
+        ensure!(
+            !all || read.len() as u64 == self.source()?.count,
+            "records are left out"
+        );
+        // The next step begins without them; of the extremes the indices are read after the values.
+        let fused = self.machine.reads_once();
+        let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
+        if !again {
+            read.iter()
+                .for_each(|&r| self.machine.records[r as usize] = None);
+        }
+        Ok(())
+    }
+
+    /// Words of outputs, some for each invocation: the records that are read.
+    fn finish_several(&mut self) -> Check<BTreeSet<u32>> {
+        let (p, wg) = (self.p, self.wg);
+        ensure!(
+            self.pass.kernel.lanes == 1 && p.width > 1,
+            "{} a lane",
+            p.width
+        );
+        let mut read = BTreeSet::new();
+        for invocation in self.invocations() {
+            let first = invocation / wg * wg * p.width + invocation % wg;
+            let mut loops = 0;
+            for w in (0..p.width).map(|i| first + i * wg) {
+                loops += 1 + u64::from(self.per_word()) * u64::from(p.len + 1);
+                let mut results = Vec::new();
+                for (j, o) in self.outputs(w) {
+                    results.push((j, self.team_best(o, &mut read)?));
+                }
+                self.write(w, results)?;
+            }
+            self.iterated(loops)?;
+        }
+        Ok(read)
+    }
+
+    /// Outputs whose records some invocations share: the records that are read.
+    fn finish_by_teams(&mut self) -> Check<BTreeSet<u32>> {
         let (p, lanes) = (self.p, self.pass.kernel.lanes);
         let teams = self.wg / lanes;
         ensure!(
@@ -33,20 +81,7 @@ impl Run<'_, '_> {
                 self.write_bests(first, &bests)?;
             }
         }
-        // Some of the outputs leave records that lie between theirs.
-        let all = self.source()?.count == u64::from(p.items * p.len);
-        ensure!(
-            !all || read.len() as u64 == self.source()?.count,
-            "records are left out"
-        );
-        // The next step begins without them; of the extremes the indices are read after the values.
-        let fused = self.machine.reads_once();
-        let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
-        if !again {
-            read.iter()
-                .for_each(|&r| self.machine.records[r as usize] = None);
-        }
-        Ok(())
+        Ok(read)
     }
 
     /// What becomes of the records of output `o`, which its lanes share.

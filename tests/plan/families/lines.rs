@@ -3,6 +3,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
+use wgreduce::Out;
 
 /// Where the first column of a line is.
 #[derive(Clone, Copy)]
@@ -42,6 +43,15 @@ impl Run<'_, '_> {
         for (j, segment) in (0..e).zip(found) {
             let cell = self.cell(segment)?;
             self.emit(v * e + j, cell)?;
+        }
+        Ok(())
+    }
+
+    /// What the columns of vec4 number `v` give, as records.
+    fn leave_records(&mut self, v: u32, found: &[Found]) -> Check {
+        for (j, column) in (0..self.e).zip(found) {
+            let cell = self.cell(column)?;
+            self.emit(v * self.e + j, cell)?;
         }
         Ok(())
     }
@@ -98,7 +108,12 @@ impl Run<'_, '_> {
                         _ => self.loose_line(line),
                     };
                     loops += u64::from(if by_vec { 0 } else { p.len + e });
-                    self.write_line(v, &found)?;
+                    if self.out() == Out::Record {
+                        loops += u64::from(e);
+                        self.leave_records(v, &found)?;
+                    } else {
+                        self.write_line(v, &found)?;
+                    }
                     line = line.further(0, size, width);
                 }
                 start = start.further(step / width, step % width, width);
