@@ -14,7 +14,7 @@ use crate::workspace::{Times, Workspace};
 use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The least a device must offer: WebGPU's downlevel floor.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
@@ -370,6 +370,7 @@ impl Shared {
     }
 
     fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+        log::debug!("{plan}");
         let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel);
         let compiled = plan
             .passes()
@@ -384,10 +385,12 @@ impl Shared {
             return Ok(compiled.clone());
         }
         // Compiled without the lock: two threads may do it twice, none waits for the other.
+        let start = Instant::now();
         let compiled = self
             .context
             .scoped("a pipeline", 0, || compile(&self.context.device, kernel))?;
         self.context.check()?;
+        log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
         let mut all = lock(&self.compiled);
         Ok(all.entry(*kernel).or_insert(Arc::new(compiled)).clone())
     }

@@ -142,7 +142,8 @@ fn growth_is_fitted_in_the_record() {
 fn requests_that_cannot_be_met_are_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     for (line, why) in [
-        ("bench --filter unheard", "--filter unheard"),
+        ("bench --filter unheard", "--filter unheard: no case"),
+        ("bench --quick --filter classes21", "--quick leaves out"),
         ("bench --json none/out.json", "none/out.json"),
         ("bench --html none/out.html", "none/out.html"),
         ("bench --compare none.json", "none.json"),

@@ -92,3 +92,20 @@ fn every_adapter_gives_what_the_cpu_gives() {
         }
     }
 }
+
+#[test]
+fn the_log_tells_what_is_planned_and_compiled() {
+    let folder = Folder::new();
+    if adapters(&folder).is_empty() {
+        return;
+    }
+    folder.write("in.npy", &floats("(3,)", &[3.0, 1.0, 2.0]));
+    let mut command = folder.command("argmin in.npy --quiet");
+    let output = command.env("RUST_LOG", "wgreduce=debug").output().unwrap();
+    let log = text(&output.stderr);
+    assert!(
+        log.contains("ArgMin float32 [3] axes [0]: reduce/"),
+        "{log}"
+    );
+    assert!(log.contains("compiled reduce/"), "{log}");
+}

@@ -43,7 +43,7 @@ pub struct Common {
         default_value = "propagate"
     )]
     pub nan: Nan,
-    /// The element type; reads raw `<V2` files as bfloat16
+    /// The element type, which `plan` is told; reads raw `<V2` files as bfloat16
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece
@@ -92,6 +92,7 @@ pub enum Command {
     Devices(Devices),
     /// Show what would be dispatched and how it works, without running it
     #[command(
+        override_usage = "wgreduce plan [OPTIONS] --shape <SHAPE> --dtype <NAME> <OP>",
         after_help = "Example:\n  wgreduce plan argmax --shape 64,512,512 --dtype float32 --axis 1"
     )]
     Plan(Plan),

@@ -18,7 +18,9 @@ const SHOWN: usize = 20;
 
 pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
     let Some(dtype) = common.dtype else {
-        return Err(Failure::Request("plan needs --dtype".into()));
+        return Err(Failure::Request(
+            "plan needs --dtype, as in --dtype float32".into(),
+        ));
     };
     let problem = problem(args, dtype)?.nan(common.nan.into());
     let (device, caps) = match Device::open(common)? {

@@ -106,8 +106,14 @@ fn chosen(args: &Bench) -> Result<Vec<Asked>, Failure> {
     if let Some(text) = &args.filter {
         asked.retain(|asked| asked.case.to_string().contains(text));
         if asked.is_empty() {
-            let why = format!("--filter {text}: no case has this in its name, operator and type");
-            return Err(Failure::Request(why));
+            let left_out = |case: &Case| args.quick && case.to_string().contains(text);
+            let why = match catalogue().iter().any(left_out) {
+                true => {
+                    "all cases that have this in their name, operator and type --quick leaves out"
+                }
+                false => "no case has this in its name, operator and type",
+            };
+            return Err(Failure::Request(format!("--filter {text}: {why}")));
         }
     }
     asked.sort_by_key(|asked| asked.case.op.is_elementwise());
