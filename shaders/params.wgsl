@@ -10,7 +10,7 @@ struct Params {
     inner: u32,
     slices: u32, // parts a segment is cut into; panels: of a matrix
     slice: u32, // rows, strided: elements in a part; columns: its wide rows; short rows, lines or runs of them, panels: so many a lane
-    width: u32, // columns: vec4 in a wide row, or a row; rows, finish: items a lane; strided: from one element of a part to the next
+    width: u32, // columns: vec4 in a wide row, or a row; rows, each, finish: items a lane; strided: from one element of a part to the next
     total: u32, // columns: elements in a matrix, len * inner; strided: all dimensions
     src_delta: u32, // elements before the box in the source binding
     dst_delta: u32, // outputs before the box in the destination binding

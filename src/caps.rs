@@ -52,13 +52,13 @@ pub struct Tuning {
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,
-    /// Most such rows, or longer ones, or vec4 of results that a lane takes one after another.
+    /// Most such rows, or longer ones, or words or vec4 of results that a lane takes one after another.
     pub short_rows: u64,
     /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
     /// Of elements below 32 bits, rows of whole vec4 only where tiles are written out.
     pub tile_len: u64,
     /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
-    /// with all rows of them.
+    /// with all rows of them. Where a binding holds only some of the rows, up to twice as many.
     pub shallow_len: u64,
     /// Bytes of a matrix up to which they are, if there are lines enough to fill the device.
     pub shallow_bytes: u64,

@@ -27,6 +27,8 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let lines = matches!(geometry, Geometry::Lines(_));
         debug_assert!(!lines || !merge && out != Out::Record, "lines are results");
+        // Leftover columns of a later matrix would begin with the first one's records.
+        debug_assert!(geometry != Geometry::Thin || b.outer == 1, "of one matrix");
         match geometry {
             Geometry::Each => self.each(step, b, dst, out, merge, false),
             Geometry::Short => self.short_pass(step, b, dst, out, merge),
@@ -380,11 +382,8 @@ impl Planner<'_> {
         }
         let words = words(step.out, count);
         let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
-        let taken = if lanes == 1 {
-            self.several(words, each)
-        } else {
-            1
-        };
+        // More than one only of so many outputs that none has several lanes.
+        let taken = self.several(words, each);
         let kernel = Kernel {
             family: Family::Finish,
             keys: step.keys,

@@ -368,7 +368,7 @@ impl Planner<'_> {
                 false => self.shortened(step, geometry, b),
             };
             self.pass(step, b, geometry, Slot::Records, Out::Record, i > 0)?;
-            // A part of a row has the records of its own columns.
+            // A part of a row, which is taken by one pass, has the records of its own columns.
             if let Some(pass) = self.plan.passes.last_mut() {
                 pass.dst.offset += (b.out - first.out) * Out::Record.bytes();
             }

@@ -5,7 +5,7 @@ use super::pieces::{shard, streamed};
 use super::{check, same, slices, tuned};
 use libtest_mimic::Failed;
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
-use wgreduce::{DType, Family, Problem, Reducer, Tuning};
+use wgreduce::{DType, Family, NanPolicy, Problem, Reducer, Tuning};
 
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
 fn every_way(reducer: &Reducer) -> Vec<Reducer> {
@@ -63,14 +63,30 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
 pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let turns = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));
     let few = turns.with_caps(turns.caps().lowered(8192, 65_535));
+    let mut bits = Bits::new(19);
     for dtype in DType::ALL {
-        check(&few, dtype, [1, 23, 2048 / dtype.size()], 3)?;
-        check(&few, dtype, [2, 19, 1100 / dtype.size() + 1], 4)?;
-        check(&turns, dtype, [2, 300, 24], 5)?;
-        let extremes = Problem::extremes(dtype, &[2, 300, 24], 1)?;
-        same(&turns, &extremes, &[&tensor(dtype, [2, 300, 24], 6)], 0)?;
+        check(&few, dtype, [1, 23, (2048 / dtype.size()).min(512)], 3)?;
+        check(&few, dtype, [2, 19, (1100 / dtype.size()).min(480) + 1], 4)?;
+        check(&turns, dtype, [2, 300, 96], 5)?;
+        let shape = [1, 9, 401];
+        let input = tensor(dtype, shape, 6);
+        let extremes = Problem::extremes(dtype, &shape, 1)?;
+        let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
+        same(&turns, &extremes, &[&input], 0)?;
+        same(&few, &fused, &[&input], 0)?;
+        same(&few, &fused.clone().nan(NanPolicy::Ignore), &[&input], 0)?;
+        // Records that are the result.
+        shard(&few, &fused, shape, &input, &mut bits)?;
+        shard(
+            &few,
+            &Problem::reduce_min(dtype, &shape, &[1])?,
+            shape,
+            &input,
+            &mut bits,
+        )?;
     }
-    Ok(())
+    // Of the rows a part: results begin inside a word.
+    check(&few, DType::U8, [1, 5, 1101], 7)
 }
 
 /// The same suite at WebGPU's default limits, on a device that has no more; with windows of the

@@ -111,6 +111,11 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                     _ => lines * line,
                 }
             }
+            Family::Finish if pass.kernel.several && pass.kernel.workgroup <= 1 << 16 => {
+                let [x, y, _] = pass.workgroups.map(u64::from);
+                let lanes = x * y * u64::from(pass.kernel.workgroup);
+                lanes * u64::from(p.width) * u64::from(pass.kernel.out.per_word())
+            }
             _ => 0,
         };
         assert!(beyond < 1 << 32, "{plan}");

@@ -1,4 +1,5 @@
-//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing, and by indices.
+//! `finish.wgsl`, `finish_several.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing,
+//! and by indices.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
 use std::collections::{BTreeSet, HashSet};
