@@ -33,8 +33,9 @@ const PEERS: [Shape; 6] = [
 ];
 
 /// More shapes, float32 only. Indices have one axis: of several only the minimum is taken.
-const SHAPES: [Shape; 26] = [
+const SHAPES: [Shape; 27] = [
     ("huge", &[1, 1 << 28], &[1]),
+    ("huge-rows", &[1 << 14, 1 << 14], &[1]),
     ("vocab1", &[1, 129_280], &[1]),
     ("vocab8", &[8, 151_936], &[1]),
     ("flat", &[1, 1_215_488], &[1]),

@@ -10,7 +10,8 @@ use std::process::{Command, Output};
 
 use catalogue::catalogue;
 use serde_json::Value;
-use wgreduce::{DType, Op, adapters_blocking};
+use wgreduce::wgpu::Features;
+use wgreduce::{AdapterClass, DType, Op, Tuning, adapters_blocking};
 
 fn run(folder: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
@@ -46,7 +47,10 @@ fn a_case_is_verified_timed_and_written_down() {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.starts_with("device: "), "{stderr}");
-    assert!(stdout.contains("tiny") && stdout.contains("read ceiling"));
+    assert!(stdout.contains("tiny") && stdout.contains("\nread ceiling"));
+    let int64 = |a: &wgreduce::Adapter| a.features.contains(Features::SHADER_INT64);
+    let wide = adapters_blocking().unwrap().first().is_some_and(int64);
+    assert_eq!(stdout.contains("\nvec4<u64> read ceiling"), wide);
     assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
 
     let json = fs::read(folder.path().join("out.json")).unwrap();
@@ -142,8 +146,6 @@ fn growth_is_fitted_in_the_record() {
 fn requests_that_cannot_be_met_are_refused_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     for (line, why) in [
-        ("bench --filter unheard", "--filter unheard: no case"),
-        ("bench --quick --filter classes21", "--quick leaves out"),
         ("bench --json none/out.json", "none/out.json"),
         ("bench --html none/out.html", "none/out.html"),
         ("bench --compare none.json", "none.json"),
@@ -158,6 +160,59 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
         assert!(output.stdout.is_empty());
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_filter_that_leaves_nothing_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, filter, why) in [
+        (
+            "bench --json x.json --filter",
+            "unheard",
+            "--filter unheard: no case",
+        ),
+        (
+            "bench --json x.json --quick --filter",
+            "classes21",
+            "--quick leaves out",
+        ),
+    ] {
+        let Some(output) = measured(folder.path(), line, filter) else {
+            return;
+        };
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with("error: ") && stderr.contains(why));
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn edges_are_those_of_the_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let adapters = adapters_blocking().unwrap_or_default();
+    let class = adapters
+        .first()
+        .map_or(AdapterClass::Software, |a| a.class());
+    // Longer rows than those that go by tiles.
+    let longest = Tuning::of(class).tile_len;
+    let edge = format!("rows{}", longest + 1);
+    let line = "bench --json out.json --filter";
+    let Some(output) = measured(folder.path(), line, &edge) else {
+        return;
+    };
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.contains("edges: time per byte"), "{stdout}");
+    let json = fs::read(folder.path().join("out.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let lengths: Vec<u64> = rows
+        .iter()
+        .filter_map(|row| row["shape"][1].as_u64())
+        .collect();
+    assert_eq!(lengths, [0, 1, 2, 0, 1, 2].map(|more| longest + more));
+    assert_ne!(rows[0]["plan"], rows[1]["plan"]);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 """What every peer shares: the cases, their data, NumPy's answers, the clock and the JSON.
 
-A peer is an object with `name`, `device` and `prepare(x, op, axes)`, which returns its result as a
-NumPy array and a function that times it. It raises what it likes where it has no kernel.
+A peer is an object with `name`, `device` and `prepare(inputs, op, axes)`, which returns its result
+as a NumPy array and a function that times it. It raises what it likes where it has no kernel.
 """
 
 import argparse
+import functools
 import json
 import signal
 import statistics
@@ -13,7 +14,9 @@ import time
 
 import numpy as np
 
+# What matters most comes first, here and below: time may run out.
 DTYPES = ["float32", "int32", "float16", "uint8", "int8", "bfloat16", "float64", "int64"]
+DTYPES += ["int16", "uint16", "uint32", "uint64", "bool"]
 try:
     from ml_dtypes import bfloat16  # NumPy has none of its own.
 except ImportError:
@@ -28,9 +31,10 @@ PEERS = [
     ("E", (64, 512, 512), (1,)),
     ("F", (1_000_000, 3), (0,)),
 ]
-# float32 only, for a real GPU.
-LARGE = [
+# The rest of the catalogue, float32 only.
+MORE = [
     ("huge", (1, 1 << 28), (1,)),
+    ("huge-rows", (1 << 14, 1 << 14), (1,)),
     ("cube512-0", (512, 512, 512), (0,)),
     ("cube512-1", (512, 512, 512), (1,)),
     ("cube512-2", (512, 512, 512), (2,)),
@@ -50,6 +54,20 @@ LARGE = [
     ("vocab1", (1, 129_280), (1,)),
     ("tiny", (8, 1000), (1,)),
     ("scattered02", (64, 128, 64, 32), (0, 2)),
+    ("scattered024", (8, 16, 8, 16, 64), (0, 2, 4)),
+    ("cube100-0", (100, 100, 100), (0,)),
+    ("cube100-1", (100, 100, 100), (1,)),
+    ("cube100-2", (100, 100, 100), (2,)),
+    ("over-binding-0", (4500, 8000), (0,)),
+    ("over-binding-1", (4500, 8000), (1,)),
+]
+FLAT, MATRIX = (1 << 24,), (4096, 4096)
+ELEMENTWISE = [
+    ("pair", [FLAT] * 2),
+    ("three", [FLAT] * 3),
+    ("eight", [FLAT] * 8),
+    ("matrix-row", [MATRIX, (4096,)]),
+    ("matrix-column", [MATRIX, (4096, 1)]),
 ]
 
 
@@ -57,27 +75,33 @@ def dtype_of(name):
     return np.dtype(bfloat16 if name == "bfloat16" else name)
 
 
-def cases(large):
-    """What matters most comes first: time may run out."""
+def cases(every):
+    """Name, operators, shapes of the inputs, axes and type."""
     for dtype in map(dtype_of, DTYPES):
         for name, shape, axes in PEERS:
             shape = list(shape)
             if dtype.itemsize == 8:  # The bytes stay.
                 shape[axes[0]] //= 2
-            yield name, tuple(shape), axes, dtype
-        if large and dtype == np.float32:
-            for case in LARGE:
-                yield *case, dtype
+            yield name, ["argmin", "reduce-min"], [tuple(shape)], axes, dtype
+        if every and dtype == np.float32:
+            for name, shape, axes in MORE:
+                ops = ["argmin", "reduce-min"] if len(axes) == 1 else ["reduce-min"]
+                yield name, ops, [shape], axes, dtype
+            for name, shapes in ELEMENTWISE:
+                yield name, ["min"], shapes, (), dtype
 
 
-def data(shape, axes, dtype):
+def data(shape, axes, dtype, seed):
     """Noise whose minimum lies late in its row, and twice.
 
     A peer that stops early or takes another of equal minima shall not pass by luck, and small
     integers would have their minimum among the first few hundred.
     """
-    rng = np.random.default_rng(1)
-    if dtype.kind in "iu":
+    rng = np.random.default_rng(seed)
+    if dtype == np.bool_:
+        lowest = False
+        x = np.ones(shape, dtype)
+    elif dtype.kind in "iu":
         info = np.iinfo(dtype)
         lowest = info.min
         x = rng.integers(lowest + 1, info.max, shape, dtype, endpoint=True)
@@ -95,11 +119,13 @@ def data(shape, axes, dtype):
     return x
 
 
-def numpy_answer(x, op, axes):
-    return x.argmin(axes[0]) if op == "argmin" else x.min(axes)
+def numpy_answer(inputs, op, axes):
+    if op == "min":
+        return functools.reduce(np.minimum, inputs)
+    return inputs[0].argmin(axes[0]) if op == "argmin" else inputs[0].min(axes)
 
 
-def difference(x, op, axes, expected, result):
+def difference(inputs, op, axes, expected, result):
     """What is wrong with a result; None if it is NumPy's."""
     if result.size != expected.size:
         return f"{result.size} elements, not {expected.size}"
@@ -111,11 +137,11 @@ def difference(x, op, axes, expected, result):
     text = f"{int(wrong.sum())} of {wrong.size} differ, at {list(where)} {result[where]}"
     text += f", not {expected[where]}"
     if op == "argmin":
-        rows = np.moveaxis(x, axes[0], -1)
+        rows = np.moveaxis(inputs[0], axes[0], -1)
         inside = (result >= 0) & (result < rows.shape[-1])
         if inside.all():
             chosen = np.take_along_axis(rows, result[..., None].astype(np.int64), -1)[..., 0]
-            if (chosen == x.min(axes)).all():
+            if (chosen == inputs[0].min(axes)).all():
                 text += " (minima all, but not the first)"
     return text
 
@@ -150,15 +176,19 @@ def main(make_peers, parser=None):
     """Verifies and times; `make_peers(args)` returns peers, and says on stderr what is missing."""
     parser = parser or argparse.ArgumentParser()
     parser.add_argument("--filter", default="", help="part of a case's line, as 'A argmin float32'")
-    parser.add_argument("--large", action="store_true", help="also the large float32 shapes")
+    parser.add_argument("--every", action="store_true", help="also the rest of the catalogue")
+    parser.add_argument("--list", action="store_true", help="the cases' lines, and nothing else")
     parser.add_argument("--json", default="-", help="a file in place of stdout")
     args = parser.parse_args()
+    if args.list:
+        print("\n".join(line for case in cases(args.every) for line in lines(case, args.filter)))
+        return
     # What `timeout` stops keeps what it has measured.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(124))
     rows = []
     try:
         peers = make_peers(args)
-        for case in cases(args.large) if peers else ():
+        for case in cases(args.every) if peers else ():
             run(case, peers, args.filter, rows)
     finally:
         text = json.dumps(rows, indent=1) + "\n"
@@ -169,30 +199,36 @@ def main(make_peers, parser=None):
                 file.write(text)
 
 
+def lines(case, part):
+    """What a case is called, an operator each, as by `wgreduce bench --filter`."""
+    name, ops, _, _, dtype = case
+    every = (f"{name} {op} {dtype}" for op in ops)
+    return [line for line in every if part in line]
+
+
 def run(case, peers, part, rows):
     """All peers on one shape and type, one operator after the other."""
-    name, shape, axes, dtype = case
-    ops = ["argmin", "reduce-min"] if len(axes) == 1 else ["reduce-min"]
-    ops = [op for op in ops if part in f"{name} {op} {dtype}"]
+    name, _, shapes, axes, dtype = case
+    ops = [line.split()[1] for line in lines(case, part)]
     if not ops:
         return
-    x = data(shape, axes, dtype)
+    inputs = [data(shape, axes, dtype, seed) for seed, shape in enumerate(shapes, 1)]
     for op in ops:
-        expected = numpy_answer(x, op, axes)
+        expected = numpy_answer(inputs, op, axes)
         for peer in peers:
             row = {"peer": peer.name, "case": name, "op": op, "dtype": str(dtype)}
-            row |= {"shape": shape, "axes": axes, "device": peer.device}
-            row |= measured(peer, x, op, axes, expected)
+            row |= {"inputs": shapes, "axes": axes, "device": peer.device}
+            row |= measured(peer, inputs, op, axes, expected)
             rows.append(row)
             say(line(row))
 
 
-def measured(peer, x, op, axes, expected):
+def measured(peer, inputs, op, axes, expected):
     """`verified` is null where the peer gave no answer at all."""
     row = {"gpu_ns": None, "wall_ns": None, "verified": None}
     try:
-        result, timing = peer.prepare(x, op, axes)
-        why = difference(x, op, axes, expected, np.asarray(result))
+        result, timing = peer.prepare(inputs, op, axes)
+        why = difference(inputs, op, axes, expected, np.asarray(result))
         row["verified"] = why is None
         return row | ({"error": why} if why else timing())
     except Exception as e:  # Peers raise anything.

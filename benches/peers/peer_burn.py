@@ -55,9 +55,10 @@ class Burn:
         compiler = (line.split("' ")[-1] for line in said if " error: " in line)
         return next(compiler, said[0] if said else None)
 
-    def prepare(self, x, op, axes):
-        if len(axes) > 1:
+    def prepare(self, inputs, op, axes):
+        if len(axes) != 1:
             raise NotImplementedError("one axis")
+        x = inputs[0]
 
         def result(reply, stdout):
             dtype, length = reply.split()

@@ -5,6 +5,7 @@ of calls enqueued together, by the wall, and means little below some 50 us. The 
 it is between the calls, and in the L2 cache if it fits, as in `wgreduce bench`.
 """
 
+import functools
 import importlib
 import os
 import statistics
@@ -53,17 +54,20 @@ class Torch:
         self.device = torch.cuda.get_device_name()
         self.filler = torch.empty(FILLER_BYTES, dtype=torch.uint8, device="cuda")
 
-    def prepare(self, x, op, axes):
-        torch = self.torch
-        # torch.from_numpy refuses ml_dtypes' bfloat16: it travels as bits.
+    def upload(self, x):
+        """torch.from_numpy refuses ml_dtypes' bfloat16: it travels as bits."""
         bits = x.view(np.int16) if str(x.dtype) == "bfloat16" else x
-        source = torch.from_numpy(np.ascontiguousarray(bits)).cuda()
-        if bits is not x:
-            source = source.view(torch.bfloat16)
-        if op == "argmin":
-            call = lambda: torch.argmin(source, dim=axes[0])
-        else:
-            call = lambda: torch.amin(source, dim=axes)
+        source = self.torch.from_numpy(np.ascontiguousarray(bits)).cuda()
+        return source if bits is x else source.view(self.torch.bfloat16)
+
+    def prepare(self, inputs, op, axes):
+        torch = self.torch
+        sources = [self.upload(x) for x in inputs]
+        call = {
+            "argmin": lambda: torch.argmin(sources[0], dim=axes[0]),
+            "reduce-min": lambda: torch.amin(sources[0], dim=axes),
+            "min": lambda: functools.reduce(torch.minimum, sources),
+        }[op]
         result = call()
         if result.dtype == torch.bfloat16:
             result = result.float()  # Exact, and NumPy compares it with its own bfloat16.
@@ -86,16 +90,20 @@ class CuPy:
         self.device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
         self.filler = cupy.empty(FILLER_BYTES, dtype=cupy.uint8)
 
-    def prepare(self, x, op, axes):
-        cupy = self.cupy
+    def prepare(self, inputs, op, axes):
+        cupy, x = self.cupy, inputs[0]
         if str(x.dtype) == "bfloat16":
             raise NotImplementedError("CuPy has no bfloat16")
-        source = cupy.asarray(x)
+        sources = [cupy.asarray(x) for x in inputs]
         # An array of one row is reduced as a whole: only then does CuPy hand it to CUB's
         # device-wide kernels, as its users would have it.
-        flat = x.size == x.shape[axes[0]]
-        axis = None if flat else axes if len(axes) > 1 else axes[0]
-        call = lambda: source.argmin(axis) if op == "argmin" else source.min(axis)
+        flat = len(axes) == 1 and x.size == x.shape[axes[0]]
+        axis = None if flat else axes if len(axes) > 1 else axes[0] if axes else ()
+        call = {
+            "argmin": lambda: sources[0].argmin(axis),
+            "reduce-min": lambda: sources[0].min(axis),
+            "min": lambda: functools.reduce(cupy.minimum, sources),
+        }[op]
         return cupy.asnumpy(call()), lambda: on_events(
             call,
             cupy.cuda.Event,
@@ -117,18 +125,21 @@ class Jax:
         self.name = f"JAX {jax.__version__}"
         self.device = self.gpu.device_kind
 
-    def prepare(self, x, op, axes):
+    def prepare(self, inputs, op, axes):
         jax, jnp = self.jax, self.jax.numpy
-        source = jax.device_put(x, self.gpu)
-        if op == "argmin":
-            call = jax.jit(lambda x: jnp.argmin(x, axis=axes[0]))
-        else:
-            call = jax.jit(lambda x: jnp.min(x, axis=axes))
-        result = np.asarray(call(source))
+        sources = [jax.device_put(x, self.gpu) for x in inputs]
+        call = jax.jit(
+            {
+                "argmin": lambda x: jnp.argmin(x, axis=axes[0]),
+                "reduce-min": lambda x: jnp.min(x, axis=axes),
+                "min": lambda *xs: functools.reduce(jnp.minimum, xs),
+            }[op]
+        )
+        result = np.asarray(call(*sources))
 
         def together():
             elapsed = harness.clock()
-            results = [call(source) for _ in range(CALLS)]
+            results = [call(*sources) for _ in range(CALLS)]
             jax.block_until_ready(results)
             return elapsed() // CALLS
 

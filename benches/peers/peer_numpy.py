@@ -11,8 +11,8 @@ class NumPy:
     name = f"NumPy {np.__version__}"
     device = f"CPU ({platform.machine()})"
 
-    def prepare(self, x, op, axes):
-        call = lambda: harness.numpy_answer(x, op, axes)
+    def prepare(self, inputs, op, axes):
+        call = lambda: harness.numpy_answer(inputs, op, axes)
         return call(), lambda: harness.wall(call)
 
 

@@ -1,6 +1,6 @@
 """ONNX Runtime on its CPU or its WebGPU execution provider.
 
-The input is an initializer, so that it lies on the device before anything is timed; the result
+The inputs are initializers, so that they lie on the device before anything is timed; the result
 is read back within the time (the Python package offers no way to wait for the device without it).
 """
 
@@ -22,21 +22,30 @@ TYPES = {
     "int64": TensorProto.INT64,
     "int8": TensorProto.INT8,
     "uint8": TensorProto.UINT8,
+    "int16": TensorProto.INT16,
+    "uint16": TensorProto.UINT16,
+    "uint32": TensorProto.UINT32,
+    "uint64": TensorProto.UINT64,
+    "bool": TensorProto.BOOL,
 }
 PROVIDERS = {"cpu": "CPUExecutionProvider", "webgpu": "WebGpuExecutionProvider"}
 
 
-def model(x, op, axes):
-    source = TYPES[str(x.dtype)]
+def model(inputs, op, axes):
+    source = TYPES[str(inputs[0].dtype)]
+    names = [f"x{i}" for i in range(len(inputs))]
+    target = source
     if op == "argmin":
-        node = helper.make_node("ArgMin", ["x"], ["y"], axis=axes[0], keepdims=0)
+        node = helper.make_node("ArgMin", names, ["y"], axis=axes[0], keepdims=0)
         target = TensorProto.INT64
+    elif op == "reduce-min":
+        node = helper.make_node("ReduceMin", names, ["y"], axes=list(axes), keepdims=0)
     else:
-        node = helper.make_node("ReduceMin", ["x"], ["y"], axes=list(axes), keepdims=0)
-        target = source
+        node = helper.make_node("Min", names, ["y"])
     output = helper.make_tensor_value_info("y", target, None)
-    raw = helper.make_tensor("x", source, x.shape, x.tobytes(), raw=True)
-    graph = helper.make_graph([node], "peer", [], [output], [raw])
+    tensor = lambda name, x: helper.make_tensor(name, source, x.shape, x.tobytes(), raw=True)
+    tensors = [tensor(name, x) for name, x in zip(names, inputs)]
+    graph = helper.make_graph([node], "peer", [], [output], tensors)
     # 13: the first opset with all these types whose axes are an attribute.
     opset = helper.make_opsetid("", 13)
     return helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
@@ -49,7 +58,7 @@ class OnnxRuntime:
         self.name = f"ONNX Runtime {ort.__version__} {'CPU' if native else 'WebGPU'}"
         self.device = f"CPU ({platform.machine()})" if native else "the adapter that Dawn chooses"
 
-    def prepare(self, x, op, axes):
+    def prepare(self, inputs, op, axes):
         options = ort.SessionOptions()
         options.log_severity_level = 4
         # The optimizer would compute the result of a constant while it loads the model.
@@ -59,7 +68,7 @@ class OnnxRuntime:
         # The Python wrapper would fall back too, where the provider does not start.
         try:
             session = ort.InferenceSession(
-                model(x, op, axes), options, providers=[self.provider], enable_fallback=0
+                model(inputs, op, axes), options, providers=[self.provider], enable_fallback=0
             )
         except Exception as e:
             no_kernel = "NOT_IMPLEMENTED" in str(e) or "default CPU EP" in str(e)
@@ -74,7 +83,7 @@ def start(args):
         return []
     peer = OnnxRuntime(args.provider)
     try:
-        peer.prepare(harness.np.zeros((2, 3), "float32"), "argmin", (1,))
+        peer.prepare([harness.np.zeros((2, 3), "float32")], "argmin", (1,))
     except Exception as e:
         # What comes before is where in its sources a check failed.
         why = str(e).strip().splitlines()[0].split(" was false. ")[-1]

@@ -13,28 +13,36 @@ import sys
 
 BYTES = {"float64": 8, "int64": 8, "uint64": 8, "float32": 4, "int32": 4, "uint32": 4}
 BYTES |= {"float16": 2, "bfloat16": 2, "int16": 2, "uint16": 2, "int8": 1, "uint8": 1, "bool": 1}
+OURS = {"GPU": "wgreduce (GPU)", "wall": "wgreduce (wall)"}
 
 
 class Cell:
     """What one peer did in one case."""
 
     def __init__(self):
-        self.ns, self.wrong, self.errors = [], False, set()
+        self.times, self.wrong, self.errors = [], False, set()
 
     def add(self, row, ns):
         self.wrong |= row["verified"] is False
         if row.get("error"):
             self.errors.add(row["error"])
         if ns and row["verified"]:
-            self.ns.append(ns)
+            self.times.append(ns)
+
+    def ns(self):
+        """None where there is nothing to compare."""
+        return statistics.median(self.times) if self.times and not self.wrong else None
 
     def text(self, size):
         if self.wrong:
             return "X"
-        if not self.ns:
+        if not self.times:
             return "-"
-        gbps = size / statistics.median(self.ns)  # Bytes a nanosecond.
-        return f"{gbps:.2f}" if gbps < 9.995 else f"{gbps:.1f}" if gbps < 99.95 else f"{gbps:.0f}"
+        return digits(size / self.ns())  # Bytes a nanosecond.
+
+
+def digits(value):
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def columns(row):
@@ -42,7 +50,7 @@ def columns(row):
     if "peer" in row:
         return {row["peer"]: row["gpu_ns"] or row["wall_ns"]}
     # Peers are timed by either clock, so both are shown.
-    return {"wgreduce (GPU)": row.get("gpu_ns"), "wgreduce (wall)": row.get("wall_ns")}
+    return {OURS["GPU"]: row.get("gpu_ns"), OURS["wall"]: row.get("wall_ns")}
 
 
 def read(paths):
@@ -55,10 +63,8 @@ def read(paths):
             print(f"table.py: {path}: {e}", file=sys.stderr)
             continue
         for row in rows:
-            shape = row["shape"]
-            if shape and isinstance(shape[0], list):
-                continue  # Min of several inputs: no peer has it.
-            key = (row["op"], row["dtype"], row["case"], tuple(shape), tuple(row["axes"]))
+            inputs = tuple(map(tuple, row["inputs"]))
+            key = (row["op"], row["dtype"], row["case"], inputs, tuple(row["axes"]))
             for name, ns in columns(row).items():
                 if name not in peers:
                     peers.append(name)
@@ -66,29 +72,70 @@ def read(paths):
                     clocks[name] = "GPU" if row["gpu_ns"] else clocks.get(name, "wall")
                 devices[name] = row["device"]
                 cells.setdefault(key, {}).setdefault(name, Cell()).add(row, ns)
+    # Only what somebody was asked can be held against somebody.
+    answered = lambda row: not clocks or any(peer in clocks for peer in row)
+    cells = {key: row for key, row in cells.items() if answered(row)}
     return cells, peers, clocks, devices
 
 
+def against(row, peer, clock):
+    """How many times as fast as the peer wgreduce is, by the peer's clock; None if there is no
+    telling."""
+    ours, theirs = row.get(OURS[clock], Cell()).ns(), row.get(peer, Cell()).ns()
+    return theirs / ours if ours and theirs else None
+
+
+def least(row, clocks):
+    """Against the fastest of those that have the GPU's clock, or, where none has, of the others."""
+    for clock in ("GPU", "wall"):
+        peers = [peer for peer in clocks if clocks[peer] == clock]
+        ratios = [ratio for peer in peers if (ratio := against(row, peer, clock))]
+        if ratios:
+            return min(ratios)
+    return None
+
+
 def markdown(cells, peers, clocks, devices):
-    lines = ["GB/s of input. X: wrong result; -: no answer.", ""]
-    heads = [f"{p} ({clocks[p]})" if p in clocks else p for p in peers]
+    lines = ["GB/s of input. X: wrong result; -: no answer. The last column: how many times as fast"]
+    lines += ["wgreduce is as the fastest of those timed by the GPU, or, without any, by the wall.", ""]
+    heads = [f"{p} ({clocks[p]})" if p in clocks else p for p in peers] + ["times the fastest"]
     groups = {}
     for key in cells:
-        if any(peer in clocks for peer in cells[key]) or not clocks:
-            groups.setdefault(key[:2], []).append(key)
+        groups.setdefault(key[:2], []).append(key)
     for (op, dtype), keys in groups.items():
         lines += [f"### {dtype} {op}", "", "| case | " + " | ".join(heads) + " |"]
-        lines.append("|---|" + "---:|" * len(peers))
+        lines.append("|---|" + "---:|" * len(heads))
         for key in keys:
-            _, _, case, shape, axes = key
-            size = math.prod(shape) * BYTES[dtype]
+            _, _, case, inputs, axes = key
+            size = sum(map(math.prod, inputs)) * BYTES[dtype]
             row = [cells[key].get(p, Cell()).text(size) for p in peers]
-            axes = "axis " + ", ".join(map(str, axes))
-            lines.append(f"| {case} {list(shape)} {axes} | " + " | ".join(row) + " |")
+            ratio = least(cells[key], clocks)
+            row.append(digits(ratio) if ratio else "-")
+            shapes = " ".join(str(list(shape)) for shape in inputs)
+            where = f" axis {', '.join(map(str, axes))}" if axes else ""
+            lines.append(f"| {case} {shapes}{where} | " + " | ".join(row) + " |")
         lines.append("")
     ran = (f"- {p.removesuffix(' (GPU)')} ran on {devices[p]}" for p in peers)
     lines += [line for line in ran if "(wall)" not in line]
-    return lines + [""] + complaints(cells, peers)
+    return lines + [""] + summary(cells, clocks) + complaints(cells, peers)
+
+
+def summary(cells, clocks):
+    """What the ratios come to, against each peer and against the fastest of each case."""
+    lines = []
+    whole = {peer: lambda row, p=peer: against(row, p, clocks[p]) for peer in clocks}
+    whole["the fastest of each case"] = lambda row: least(row, clocks)
+    for name, ratio in whole.items():
+        every = [(r, f"{key[2]} {key[0]} {key[1]}") for key, row in cells.items() if (r := ratio(row))]
+        if not every:
+            continue
+        every.sort()
+        half = statistics.median(r for r, _ in every)
+        behind = [f"{case} {digits(r)}" for r, case in every if r < 1 / 1.1]
+        text = f"- against {name}: {len(every)} cases, median {digits(half)} times as fast, "
+        text += f"least {digits(every[0][0])}, {len(every) - len(behind)} within 1.1 times its time"
+        lines.append(text + (f"; the others: {', '.join(behind)}" if behind else ""))
+    return lines
 
 
 def complaints(cells, peers):

@@ -10,7 +10,6 @@ use super::gpu::{Gpu, median};
 use crate::failure::Failure;
 
 const BYTES: u64 = 64 << 20;
-const VECS: u32 = (BYTES / 16) as u32;
 /// Of every walk, before the first case.
 const FIRST_ROUNDS: usize = 5;
 
@@ -18,8 +17,26 @@ const FIRST_ROUNDS: usize = 5;
 pub enum Kind {
     /// The minimum of vec4<u32>; what is read counts.
     Read,
+    /// The same of vec4<u64>, which shaders know only on some devices.
+    WideRead,
     /// A copy of vec4<u32>; what is read and what is written counts.
     Copy,
+}
+
+impl Kind {
+    fn vecs(self) -> u32 {
+        let of = match self {
+            Kind::WideRead => 32,
+            Kind::Read | Kind::Copy => 16,
+        };
+        (BYTES / of) as u32
+    }
+
+    /// Those whose lanes all have something to read.
+    fn walks(self) -> impl Iterator<Item = Walk> {
+        let fits = move |walk: &Walk| walk.lanes * walk.loads <= self.vecs();
+        WALKS.into_iter().filter(fits)
+    }
 }
 
 /// One way to walk the data. Teams of `team` lanes read neighbouring vec4 and walk a contiguous
@@ -90,29 +107,33 @@ impl Walk {
         } = self;
         let each = |line: &dyn Fn(u32) -> String| (0..loads).map(line).collect::<String>();
         let load = each(&|k| format!("let v{k} = src[at + {}u];\n", k * team));
+        let (word, largest, zero) = match kind {
+            Kind::WideRead => ("u64", "0xfffffffffffffffflu", "0lu"),
+            Kind::Read | Kind::Copy => ("u32", "0xffffffffu", "0u"),
+        };
         let (element, body, end) = match kind {
             Kind::Copy => (
                 "vec4<u32>",
                 each(&|k| format!("dst[at + {}u] = v{k};\n", k * team)),
-                "",
+                String::new(),
             ),
             // No word of the data is zero, which only its author knows: nothing is written.
-            Kind::Read => (
+            Kind::Read | Kind::WideRead => (
                 "u32",
                 each(&|k| format!("best = min(best, v{k});\n")),
-                "if (any(best == vec4<u32>(0u))) { dst[lane] = 1u; }\n",
+                format!("if (any(best == vec4<{word}>({zero}))) {{ dst[lane] = 1u; }}\n"),
             ),
         };
-        let per_lane = VECS / lanes;
+        let per_lane = kind.vecs() / lanes;
         let steps = per_lane / loads;
         format!(
-            "@group(0) @binding(0) var<storage, read> src: array<vec4<u32>>;
+            "@group(0) @binding(0) var<storage, read> src: array<vec4<{word}>>;
 @group(0) @binding(1) var<storage, read_write> dst: array<{element}>;
 @compute @workgroup_size({workgroup})
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
 let lane = id.x;
 var at = lane / {team}u * {chunk}u + lane % {team}u;
-var best = vec4<u32>(0xffffffffu);
+var best = vec4<{word}>({largest});
 for (var i = 0u; i < {steps}u; i += 1u) {{
 {load}{body}at += {stride}u;
 }}
@@ -152,7 +173,10 @@ impl<'a> Ceiling<'a> {
         let mut ceiling = Ceiling {
             gpu,
             kind,
-            variants: WALKS.map(|w| variant(gpu, kind, w, &src, &dst)).into(),
+            variants: kind
+                .walks()
+                .map(|w| variant(gpu, kind, w, &src, &dst))
+                .collect(),
             best: 0,
         };
         // The first times have compilation and first touches in them.
@@ -183,7 +207,7 @@ impl<'a> Ceiling<'a> {
     /// GB/s, of the time that a walk took.
     pub fn gbps(&self, ns: u64) -> f64 {
         let bytes = match self.kind {
-            Kind::Read => BYTES,
+            Kind::Read | Kind::WideRead => BYTES,
             Kind::Copy => 2 * BYTES,
         };
         // Bytes a nanosecond are GB/s.
@@ -199,6 +223,7 @@ impl<'a> Ceiling<'a> {
         let [least, half, most] = [least, half, most].map(|i| self.gbps(ns[i]));
         let name = match self.kind {
             Kind::Read => "read",
+            Kind::WideRead => "vec4<u64> read",
             Kind::Copy => "copy",
         };
         format!(
@@ -276,11 +301,15 @@ mod tests {
 
     #[test]
     fn every_walk_covers_the_data_once_and_stays_below_the_iterations_drivers_allow() {
-        for walk in WALKS {
-            assert_eq!(VECS % (walk.lanes * walk.loads), 0);
-            assert_eq!(walk.lanes % walk.team, 0);
-            assert!(VECS / walk.lanes <= 32_768);
-            assert!(walk.lanes / walk.workgroup <= 65_535);
+        let kinds = [(Kind::Read, 16), (Kind::Copy, 16), (Kind::WideRead, 15)];
+        for (kind, walks) in kinds {
+            assert_eq!(kind.walks().count(), walks);
+            for walk in kind.walks() {
+                assert_eq!(kind.vecs() % (walk.lanes * walk.loads), 0);
+                assert_eq!(walk.lanes % walk.team, 0);
+                assert!(kind.vecs() / walk.lanes <= 32_768);
+                assert!(walk.lanes / walk.workgroup <= 65_535);
+            }
         }
     }
 }

@@ -26,6 +26,26 @@ struct Timer {
     back: wgpu::Buffer,
 }
 
+/// Another device of the same adapter, whose shaders know 64-bit integers; `None` where they do
+/// not, as on OpenGL. The reductions do without.
+pub fn with_wide_integers(reducer: &Reducer) -> Option<Reducer> {
+    let info = reducer.adapter_info();
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
+    descriptor.backends = info.backend.into();
+    let adapters =
+        pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(info.backend.into()));
+    let adapter = adapters.into_iter().find(|a| a.get_info() == *info)?;
+    let opened = adapter.request_device(&wgpu::DeviceDescriptor {
+        label: Some("bench"),
+        required_features: wgpu::Features::SHADER_INT64
+            | adapter.features() & wgpu::Features::TIMESTAMP_QUERY,
+        required_limits: adapter.limits(),
+        ..Default::default()
+    });
+    let (device, queue) = pollster::block_on(opened).ok()?;
+    Reducer::new(&device, &queue).ok()
+}
+
 /// How often a measurement is repeated: at least, at most, and enough once so long was measured.
 #[derive(Clone, Copy)]
 pub struct Repeats {

@@ -1,9 +1,9 @@
-//! How cost grows with size: the cases that show it, a line fitted to their times, and the steps
-//! at sizes where plans change. Knows cases and times, not how they are measured or shown.
+//! How cost grows with size: the cases that show it, a line fitted to their times, and the sizes
+//! where a device's plans change. Knows cases and times, not how they are measured or shown.
 
 use std::borrow::Cow;
 
-use wgreduce::{DType, Op};
+use wgreduce::{Caps, DType, Kernel, Op, Pass, Plan};
 
 use super::catalogue::Case;
 
@@ -13,42 +13,133 @@ const SIZES: std::ops::RangeInclusive<u32> = 10..=28;
 /// The quick ones: every second, up to 64 MiB.
 const QUICK_LARGEST: u32 = 24;
 
-/// A shape at an edge, the axis that is reduced, and what makes the one below and above it.
-type Edge = (&'static str, [u64; 2], i64, [u64; 2]);
+/// Bytes of the shapes around an edge, where the sweep does not change them.
+const EDGE_BYTES: u64 = 64 << 20;
+const ELEMENTS: u64 = EDGE_BYTES / 4;
 
-/// Sizes where a plan changes its kernel, its cut or its grid.
-const EDGES: [Edge; 6] = [
-    // Lengths that are no whole vec4, beside one that is.
-    ("rows128", [1 << 16, 128], 1, [0, 1]),
-    ("rows1024", [1 << 12, 1024], 1, [0, 1]),
-    ("slice16K", [1 << 11, 4096], 1, [0, 1]),
-    ("columns1024", [1 << 12, 1024], 0, [0, 1]),
-    // With an invocation a row of 8 bytes, 65,535 workgroups of 256.
-    ("groups65535", [65_535 * 256, 2], 1, [256, 0]),
-    // WebGPU's default for a binding: 128 MiB.
-    ("binding128M", [1, 1 << 25], 1, [0, 4]),
+/// Shapes of float32 by a number that grows. What is searched for edges.
+struct Sweep {
+    name: &'static str,
+    shape: fn(u64) -> Vec<u64>,
+    axis: i64,
+    least: u64,
+    most: u64,
+}
+
+const SWEEPS: [Sweep; 6] = [
+    // Numbers of rows, and of lines, that make whole vec4: what is left over is no edge.
+    Sweep {
+        name: "rows",
+        shape: |n| vec![ELEMENTS / n / 4 * 4, n],
+        axis: 1,
+        least: 2,
+        most: 1 << 20,
+    },
+    Sweep {
+        name: "columns",
+        shape: |n| vec![n, ELEMENTS / n / 4 * 4],
+        axis: 0,
+        least: 2,
+        most: 1 << 20,
+    },
+    Sweep {
+        name: "middle",
+        shape: |n| vec![ELEMENTS / n / 512, n, 512],
+        axis: 1,
+        least: 2,
+        most: 1 << 14,
+    },
+    Sweep {
+        name: "narrow",
+        shape: |n| vec![ELEMENTS / n / 8, n, 8],
+        axis: 1,
+        least: 2,
+        most: 1 << 20,
+    },
+    // From 4 MiB, where time begins to grow, to 1 GiB: the binding's size, and the workgroups of a
+    // dimension.
+    Sweep {
+        name: "flat",
+        shape: |n| vec![1, n],
+        axis: 1,
+        least: 1 << 20,
+        most: 1 << 28,
+    },
+    Sweep {
+        name: "pairs",
+        shape: |n| vec![4 * n, 2],
+        axis: 1,
+        least: 1 << 17,
+        most: 1 << 25,
+    },
 ];
 
 /// A flat row of 2^10, 2^11, ... elements.
 pub fn sizes(quick: bool) -> Vec<Case> {
     let asked = SIZES.filter(|log2| !quick || log2 % 2 == 0 && *log2 <= QUICK_LARGEST);
-    let of = |log2: u32| OPS.map(|op| case(format!("2^{log2}"), op, [1, 1 << log2], 1));
+    let of = |log2: u32| OPS.map(|op| case(format!("2^{log2}"), op, vec![1, 1 << log2], 1));
     asked.flat_map(of).collect()
 }
 
-/// Below, at and above every edge.
-pub fn edges() -> Vec<Case> {
+/// Below, at and above every size where a device's plan takes another kernel, another cut or
+/// more dimensions: `rows257` is the first of rows of another plan than rows of 256 elements.
+pub fn edges(caps: &Caps) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (name, [rows, len], axis, [more_rows, more_len]) in EDGES {
-        for op in OPS {
-            let below = [rows - more_rows, len - more_len];
-            let above = [rows + more_rows, len + more_len];
-            cases.push(case(format!("{name}-"), op, below, axis));
-            cases.push(case(name.into(), op, [rows, len], axis));
-            cases.push(case(format!("{name}+"), op, above, axis));
+    for op in OPS {
+        for sweep in &SWEEPS {
+            for n in found(sweep, op, caps) {
+                let edge = format!("{}{n}", sweep.name);
+                for (n, sign) in [(n - 1, "-"), (n, ""), (n + 1, "+")] {
+                    let name = format!("{edge}{sign}");
+                    cases.push(case(name, op, (sweep.shape)(n), sweep.axis));
+                }
+            }
         }
     }
     cases
+}
+
+/// The first number of every other plan: looked for between powers of two, the first of which
+/// differs from the plan at the lower one.
+fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
+    let plan = |n| outline(&case(String::new(), op, (sweep.shape)(n), sweep.axis), caps);
+    let (mut edges, mut low) = (Vec::new(), sweep.least);
+    while low < sweep.most {
+        let (mut same, mut other) = (low, (2 * low).min(sweep.most));
+        let before = plan(low);
+        if plan(other) != before {
+            while other - same > 1 {
+                let middle = same.midpoint(other);
+                match plan(middle) == before {
+                    true => same = middle,
+                    false => other = middle,
+                }
+            }
+            edges.push(other);
+        }
+        // Another may lie below the power of two.
+        low = other;
+    }
+    edges
+}
+
+/// What of a plan makes a step: its kernels and whether their grids have two dimensions, and whether
+/// there are several of one. Kernels that are written out for neighbouring numbers are alike.
+fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
+    let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
+    let of = |pass: &Pass| {
+        let times = pass.kernel.times.min(1);
+        let kernel = Kernel {
+            times,
+            ..pass.kernel
+        };
+        (kernel, pass.workgroups[1] > 1)
+    };
+    let all: Vec<_> = plan.iter().flat_map(Plan::passes).map(of).collect();
+    let mut different = all.clone();
+    different.dedup();
+    let several = different.len() < all.len();
+    (different, several)
 }
 
 /// The edge a case is at.
@@ -56,12 +147,12 @@ pub fn edge(case: &Case) -> &str {
     case.name.trim_end_matches(['-', '+'])
 }
 
-fn case(name: String, op: Op, shape: [u64; 2], axis: i64) -> Case {
+fn case(name: String, op: Op, shape: Vec<u64>, axis: i64) -> Case {
     Case {
         name: Cow::Owned(name),
         op,
         dtype: DType::F32,
-        shapes: vec![shape.into()],
+        shapes: vec![shape],
         axes: vec![axis],
         quick: true,
     }
@@ -108,6 +199,7 @@ impl Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wgreduce::AdapterClass;
 
     #[test]
     fn a_line_is_found_and_too_little_gives_none() {
@@ -129,16 +221,64 @@ mod tests {
         assert!((fit.floor_ns / 1000.0 - 1.0).abs() < 0.1, "{fit:?}");
     }
 
+    fn caps(class: AdapterClass) -> Caps {
+        let limits = wgreduce::wgpu::Limits::default();
+        Caps::new(&limits, class)
+    }
+
+    const CLASSES: [AdapterClass; 3] = [
+        AdapterClass::Software,
+        AdapterClass::Integrated,
+        AdapterClass::Discrete,
+    ];
+
     #[test]
-    fn edges_come_in_threes_and_all_cases_are_valid() {
-        let edges = edges();
-        for three in edges.chunks(3) {
-            let elements = |case: &Case| case.shapes[0].iter().product::<u64>();
-            assert!(elements(&three[0]) < elements(&three[1]));
-            assert!(elements(&three[1]) < elements(&three[2]));
-            assert_eq!(edge(&three[0]), edge(&three[2]));
+    fn plans_differ_below_and_at_every_edge() {
+        for caps in CLASSES.map(caps) {
+            let edges = edges(&caps);
+            for three in edges.chunks(3) {
+                let [below, at, above] = three else {
+                    panic!("{three:?}")
+                };
+                assert_ne!(outline(below, &caps), outline(at, &caps), "{at}");
+                assert_eq!([edge(below), edge(above)], [edge(at); 2]);
+                for case in three {
+                    let bytes = case.shapes[0].iter().product::<u64>() * 4;
+                    assert!((1..=(1 << 30) + 64).contains(&bytes), "{case}: {bytes}");
+                }
+            }
         }
-        for case in edges.iter().chain(&sizes(false)) {
+    }
+
+    #[test]
+    fn edges_are_where_tuning_and_limits_put_them() {
+        let names = |caps: &Caps| -> Vec<String> {
+            let argmin = |case: &Case| case.op == OPS[0] && edge(case) == case.name;
+            let edges = edges(caps).into_iter().filter(argmin);
+            edges.map(|case| case.name.into_owned()).collect()
+        };
+        for caps in CLASSES.map(caps) {
+            let (names, tuning) = (names(&caps), &caps.tuning);
+            let longer = format!("rows{}", tuning.tile_len + 1);
+            assert!(names.contains(&longer), "{longer}: {names:?}");
+            let split = names.iter().filter_map(|name| name.strip_prefix("flat"));
+            let split: Vec<u64> = split.map(|n| n.parse().unwrap()).collect();
+            let binding = caps.binding_bytes / 4;
+            assert!(split.iter().any(|n| n.abs_diff(binding) < 64), "{split:?}");
+        }
+        // Where lanes take four rows each, a dimension's workgroups come to their end.
+        let caps = caps(AdapterClass::Discrete);
+        let one = Caps {
+            binding_bytes: 1 << 32,
+            ..caps.clone()
+        };
+        let folded = format!("pairs{}", 65_535 * 256 + 1);
+        assert!(names(&one).contains(&folded), "{folded}: {:?}", names(&one));
+    }
+
+    #[test]
+    fn all_sizes_are_valid() {
+        for case in sizes(false) {
             case.problem().unwrap();
         }
         assert_eq!(sizes(false).len(), 2 * 19);

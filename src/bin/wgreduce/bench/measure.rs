@@ -11,7 +11,7 @@ use wgreduce::{
 };
 
 use super::ceiling::{Ceiling, Kind};
-use super::gpu::{Gpu, Repeats, median};
+use super::gpu::{self, Gpu, Repeats, median};
 use super::report::{Cost, Host, Report, Row};
 use super::staging::Staging;
 use super::{Asked, Part};
@@ -41,6 +41,8 @@ pub fn measure(
     common: &Common,
 ) -> Result<Report, Failure> {
     let gpu = Gpu::new(reducer)?;
+    let wide = gpu::with_wide_integers(reducer);
+    let wide = wide.as_ref().map(Gpu::new).transpose()?;
     let bench = Measuring {
         reducer,
         gpu: &gpu,
@@ -52,16 +54,25 @@ pub fn measure(
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
     for asked in asked.chunk_by(|a, b| compared_with(a) == compared_with(b)) {
-        let mut ceiling = Ceiling::new(&gpu, compared_with(&asked[0]))?;
+        let kind = compared_with(&asked[0]);
+        let mut ceiling = Ceiling::new(&gpu, kind)?;
+        let wide = wide.as_ref().filter(|_| kind == Kind::Read);
+        let mut beside = wide
+            .map(|gpu| Ceiling::new(gpu, Kind::WideRead))
+            .transpose()?;
         for asked in asked.chunks(CASES_A_ROUND) {
             let begin = rows.len();
             bench.round(asked, &ceiling, &mut rows, &mut left_out)?;
             ceiling.measure()?;
+            if let Some(ceiling) = &mut beside {
+                ceiling.measure()?;
+            }
             if rows[begin..].iter().any(|row| row.host.is_some()) {
                 staging.measure(&gpu)?;
             }
         }
         lines.push(ceiling.line());
+        lines.extend(beside.map(|ceiling| ceiling.line()));
     }
     lines.extend(staging.line());
     bench.progress.finish_and_clear();

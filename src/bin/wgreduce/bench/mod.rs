@@ -14,6 +14,8 @@ mod peers;
 mod report;
 mod staging;
 
+use wgreduce::Caps;
+
 use crate::args::{Bench, Common};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
@@ -44,7 +46,6 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         let why = "bench has no option --dtype; --filter takes a type's name";
         return Err(Failure::Request(why.into()));
     }
-    let asked = chosen(args)?;
     let earlier = args.compare.as_deref().map(Earlier::read).transpose()?;
     let peers = peers::read(&args.peers)?;
     // Asked before minutes are spent.
@@ -56,6 +57,7 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         let why = format!("bench needs a GPU adapter ({})", device.line());
         return Err(Failure::Request(why));
     };
+    let asked = chosen(args, reducer.caps())?;
     let report = measure::measure(reducer, &asked, args, common)?;
     write_files(&report, &peers, args)?;
     if !common.quiet {
@@ -86,9 +88,9 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
     output::write(&targets.collect::<Vec<_>>())
 }
 
-/// The cases that are asked for; at least one. Those that are held against the same ceiling stand
+/// The cases of a device that are asked for; at least one. Those that are held against the same ceiling stand
 /// together.
-fn chosen(args: &Bench) -> Result<Vec<Asked>, Failure> {
+fn chosen(args: &Bench, caps: &Caps) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);
     let mut parts = vec![(Part::Catalogue, cases)];
@@ -96,7 +98,7 @@ fn chosen(args: &Bench) -> Result<Vec<Asked>, Failure> {
         parts.push((Part::Size, growth::sizes(args.quick)));
     }
     if !args.no_growth && !args.quick {
-        parts.push((Part::Edge, growth::edges()));
+        parts.push((Part::Edge, growth::edges(caps)));
     }
     let of = |(part, cases): (Part, Vec<Case>)| {
         let asked = move |case| Asked { part, case };
