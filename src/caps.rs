@@ -47,7 +47,7 @@ pub struct Tuning {
     pub each_column_len: u64,
     /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
     pub wide_bytes: u64,
-    /// Whether a lane takes eight or sixteen vec4 of columns, of shallow ones two or four, or of the
+    /// Whether a lane takes eight to thirty-two vec4 of columns, of shallow ones two or four, or of the
     /// rows of an elementwise result, instead of one.
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
@@ -74,6 +74,7 @@ pub struct Tuning {
 impl Tuning {
     /// The defaults of a class.
     pub fn of(class: AdapterClass) -> Tuning {
+        // From others' published figures: not yet measured on hardware.
         let gpu = Tuning {
             workgroup: 256,
             row_lanes: 256,

@@ -8,11 +8,15 @@ use wgreduce::{Caps, Tuning};
 /// Columns of the text.
 const WIDTH: usize = 96;
 
-/// `tuned as software: workgroup 256, ...`, in lines that begin with `indent`.
+/// `tuned as software: workgroup 256, ...`, in lines that begin with `indent`. Of drivers that do not
+/// take the kernels which tuning asks for, that too.
 pub fn text(caps: &Caps, indent: &str) -> String {
     let mut text = format!("{indent}tuned as {:?}:", caps.class).to_lowercase();
     let mut column = text.len();
-    let fields = fields(&caps.tuning);
+    let mut fields = fields(&caps.tuning);
+    if !caps.long_kernels {
+        fields.push(("long_kernels".into(), "false".into()));
+    }
     for (i, (name, value)) in fields.iter().enumerate() {
         let end = if i + 1 < fields.len() { "," } else { "" };
         let field = format!(" {name} {value}{end}");
@@ -59,5 +63,12 @@ mod tests {
         for (name, _) in fields(&caps.tuning) {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
+        assert!(!text.contains("long_kernels"));
+        let short = Caps {
+            long_kernels: false,
+            ..caps
+        };
+        let text = super::text(&short, "");
+        assert!(text.ends_with(", long_kernels false"), "{text}");
     }
 }
