@@ -15,11 +15,12 @@ pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
-/// Rows of a slice of strips, and bytes of a column of it, that what a CPU fetches ahead outlives.
+/// Rows of a slice of strips, and of shallow matrices, and bytes of a column of it, that what a CPU
+/// fetches ahead outlives.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
 /// Invocations of strips, bands, panels and lines that take neighbouring vec4, and vec4 that each takes
-/// of a wide row: of strips, and of bands twice as many.
+/// of a wide row of strips.
 pub(crate) const TEAM: u64 = 8;
 pub(crate) const RUNS: u64 = 8;
 /// Least rows of panels, and most of those that are parts of rows.
@@ -29,6 +30,10 @@ const FEW_PANEL_ROWS: u64 = 64;
 const WRITTEN_OUT: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
+/// Most vec4 of rows that are whole vec4 of which lanes take a column each, whatever else is possible.
+const NARROW: u64 = TEAM + 2;
+/// Rows are laid side by side until their records are this part of what is read.
+const RECORDS_PART: u64 = 32;
 
 /// How a box is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +174,7 @@ impl Planner<'_> {
         let bytes = step.len * step.inner * element;
         let lines = step.outer * step.inner * element / 16;
         let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
+        let near = near && step.len <= NEAR_ROWS;
         // Of more rows panels, bands and strips take those in whole vec4.
         let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
         let most = if longer {
@@ -191,8 +197,11 @@ impl Planner<'_> {
         // What bands take as well.
         let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
-        let worth = step.len >= LEAST_PANEL_ROWS && 2 * width > TEAM && (parts == 1 || few);
-        self.caps.long_strips() && many && !banded && worth
+        let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
+        // Lanes without a column cost as much as the others.
+        let teams = width.div_ceil(TEAM);
+        let busy = 4 * width > 3 * TEAM * teams || teams > 2;
+        self.caps.long_strips() && many && !banded && worth && busy
     }
 
     /// Slices that fill the device, of `most` that make sense.
@@ -239,8 +248,8 @@ impl Planner<'_> {
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
         let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
-        // Records of rows side by side must not cost more than an eighth of what is read.
-        let worth = (len * element / (8 * Out::Record.bytes()) / least).max(1);
+        // Records of rows side by side must not be more than a part of what is read.
+        let worth = (len * element / (RECORDS_PART * Out::Record.bytes()) / least).max(1);
         let widest = if element < 4 { BAND } else { 2 * BAND };
         let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
@@ -252,7 +261,7 @@ impl Planner<'_> {
             Some(family) => family,
             None if !self.caps.long_strips() => Family::Columns,
             None if vecs > widest => Family::Strips,
-            None if band * vecs * 2 < BAND => Family::Columns,
+            None if vecs <= NARROW || vecs < 2 * TEAM && band * vecs * 2 < BAND => Family::Columns,
             None => Family::Bands,
         };
         let times = match family {
@@ -288,7 +297,10 @@ impl Planner<'_> {
         };
         let near = near.min(most).min(self.caps.tuning.slices);
         let filled = self
-            .slices(b.outer * lanes * lane_vecs(family, width), most)
+            .slices(
+                b.outer * lanes * lane_vecs(family, width).min(2 * RUNS),
+                most,
+            )
             .max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
@@ -370,17 +382,17 @@ pub(crate) fn in_vecs(b: &Box3, element: u64) -> bool {
     vecs(b.at) && vecs(b.inner)
 }
 
-/// Whether the lanes of bands take four strips.
-pub(crate) fn is_wide(width: u64) -> bool {
-    width > BAND
+/// Vec4 of a wide row of bands that a lane takes. Every number is a kernel, and so not all are taken.
+pub(crate) fn band_runs(width: u64) -> u64 {
+    let runs = width.div_ceil(TEAM);
+    runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
 }
 
 /// Vec4 of a wide row that a lane takes.
 fn lane_vecs(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => RUNS,
-        Family::Bands if is_wide(width) => 4 * RUNS,
-        Family::Bands => 2 * RUNS,
+        Family::Bands => band_runs(width),
         _ => 1,
     }
 }

@@ -189,10 +189,9 @@ pub struct Kernel {
     pub chunked: bool,
     /// Whether lanes take several items, one after the other (rows, each, finish).
     pub several: bool,
-    /// Whether lanes take four strips of a wide row, instead of two (bands).
-    pub wide: bool,
     /// What the kernel is written out for: elements of a segment, or 0 for any (tiles); vec4 of
-    /// columns that a lane takes at once (shallow, panels), or 0 for one, element by element (shallow).
+    /// columns that a lane takes at once (shallow, panels, bands), or 0 for one, element by element
+    /// (shallow).
     pub times: u32,
     /// Whether columns lie anywhere, instead of in whole vec4 (shallow).
     pub loose: bool,
@@ -313,6 +312,7 @@ impl Kernel {
         match self.family {
             Family::Tiles => add(&[&self.tile()]),
             Family::Shallow | Family::Panels => add(&[&self.run()]),
+            Family::Bands => add(&[&self.band()]),
             _ => {}
         }
         parts.join("\n")
@@ -494,6 +494,39 @@ impl Kernel {
         )
     }
 
+    /// The walk down wide rows, each vec4 of a row by itself. What a run found is written by loops over
+    /// eight of them: a loop over all would compare its number with each, and no loop compiles for long.
+    fn band(&self) -> String {
+        let runs = 0..self.times;
+        let begin: String = runs
+            .clone()
+            .map(|r| format!("    var r{r} = none;\n"))
+            .collect();
+        let take = |r| format!("        r{r} = acc_take(r{r}, src[at + {r}u * TEAM], E, t);\n");
+        let take: String = runs.clone().map(take).collect();
+        let write = |first: u32| {
+            let others = (first + 1..self.times).take(7);
+            let case = |r| {
+                format!("            case {r}u: {{\n                r = r{r};\n            }}\n")
+            };
+            let cases: String = others.map(case).collect();
+            let end = (first + 8).min(self.times);
+            format!(
+                "    for (var j = {first}u; j < {end}u; j++) {{\n        var r = r{first};\n        \
+                 switch j {{\n{cases}            default: {{\n            }}\n        }}\n        \
+                 band_emit(s, first + j * TEAM, r);\n    }}\n"
+            )
+        };
+        let write: String = runs.step_by(8).map(write).collect();
+        format!(
+            "fn band_emit(s: Slice, v: u32, r: Acc) {{\n    if v < P.width {{\n        \
+             column_emit(s, v, column_all(s, v, r));\n    }}\n}}\n\
+             fn band(s: Slice, first: u32) {{\n    let none = column_none(s);\n{begin}    \
+             var at = s.first + s.low * P.width + first;\n    \
+             for (var t = s.low; t < s.high; t++) {{\n{take}        at += P.width;\n    }}\n{write}}}\n"
+        )
+    }
+
     /// What writes results by owned words, of searches and of gathers.
     fn writing(&self) -> Option<&'static str> {
         match self.family {
@@ -513,7 +546,7 @@ impl Kernel {
             _ => vec![fragment!("column_of64")],
         };
         all.push(fragment!("matrix"));
-        if self.family != Family::Columns {
+        if self.family == Family::Strips {
             all.push(fragment!("strip"));
         }
         all
@@ -682,7 +715,6 @@ impl Kernel {
                 all.push(("CHUNKED", self.chunked as u32));
                 all.push(("SEVERAL", self.several as u32));
             }
-            Family::Bands => all.push(("WIDE", self.wide as u32)),
             Family::Tiles => all.push(("LEN", self.times)),
             Family::Shallow | Family::Panels => all.push(("RUNS", self.times)),
             Family::Each => {

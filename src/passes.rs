@@ -5,7 +5,7 @@
 use crate::Error;
 use crate::boxes::Box3;
 use crate::geometry::{
-    BLOCK_BYTES, Geometry, TEAM, Wide, column_ends, column_lanes, column_rows, in_vecs, is_wide,
+    BLOCK_BYTES, Geometry, TEAM, Wide, band_runs, column_ends, column_lanes, column_rows, in_vecs,
     panels,
 };
 use crate::kernel::{Family, Kernel, Out};
@@ -337,7 +337,10 @@ impl Planner<'_> {
             family,
             keys: step.keys,
             out,
-            wide: family == Family::Bands && is_wide(width),
+            times: match family {
+                Family::Bands => band_runs(width) as u32,
+                _ => 0,
+            },
             index: step.index,
             ..self.kernel(self.caps.workgroup())
         };

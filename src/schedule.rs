@@ -328,7 +328,6 @@ impl Planner<'_> {
             lanes: 1,
             chunked: false,
             several: false,
-            wide: false,
             times: 0,
             loose: false,
             index,

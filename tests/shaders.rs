@@ -33,7 +33,6 @@ fn kernels() -> Vec<Kernel> {
                             lanes,
                             chunked: bit(0),
                             several: bit(1),
-                            wide: bit(0),
                             times: TIMES[(variant / 2 + out as usize) % TIMES.len()],
                             loose: bit(1),
                             index: bit(1),

@@ -4,9 +4,9 @@
 //! Problems and data alone; how a result is compared the suite knows.
 
 use super::common::tensor;
-use super::{check, golden, same, slices, variants};
+use super::{check, golden, same, slices, tuned, variants};
 use libtest_mimic::Failed;
-use wgreduce::{DType, IndexType, NanPolicy, Problem, Reducer};
+use wgreduce::{DType, IndexType, NanPolicy, Plan, Problem, Reducer};
 
 pub fn rows(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in DType::ALL {
@@ -46,9 +46,40 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
         }
         check(reducer, dtype, [1, 3001, 3], 1)?;
         check(reducer, dtype, [1, 900, 160], 2)?;
-        // Rows of 225 and 275 vec4: bands of four strips, and strips in slices.
+        // Rows of 225 and 275 vec4: bands, and strips in slices.
         check(reducer, dtype, [1, 40, 3600 / dtype.size()], 3)?;
         check(reducer, dtype, [1, 530, 4400 / dtype.size()], 4)?;
+    }
+    bands(reducer)
+}
+
+/// Bands are written out for the vec4 that a lane takes: every number of them.
+fn bands(reducer: &Reducer) -> Result<(), Failed> {
+    use DType::{BF16, F32, F64, I8};
+    let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
+    for (dtype, runs) in [
+        (F32, every),
+        (F64, &[20, 22, 28, 30]),
+        (BF16, &[6, 12]),
+        (I8, &[10]),
+    ] {
+        for &runs in runs {
+            // But for the first, lanes that have a vec4 less than others.
+            let vecs = 8 * runs - 3 * u64::from(runs > 2);
+            let shape = [2, 70, vecs * 16 / dtype.size()];
+            let input = tensor(dtype, shape, runs);
+            let problem = match runs % 4 {
+                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
+                _ => Problem::reduce_min(dtype, &shape, &[1])?,
+            };
+            let plan = Plan::new(&problem, reducer.caps())?;
+            let times = u64::from(plan.passes()[0].kernel.times);
+            let written = times == runs.next_multiple_of(if runs > 16 { 4 } else { 2 });
+            if reducer.caps().long_kernels && reducer.caps().tuning.strips && !written {
+                return Err(format!("{plan}: not for {runs} vec4 a lane").into());
+            }
+            same(reducer, &problem, &[&input], 0)?;
+        }
     }
     Ok(())
 }
@@ -288,7 +319,25 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
     whole(DType::U8, [3, 100_000_000, 1], 1)?;
     whole(DType::U8, [3_000_000, 100, 1], 0)?;
     whole(DType::F32, [140_000, 5, 1], 1)?;
-    whole(DType::I16, [70_000, 300, 1], 0)
+    whole(DType::I16, [70_000, 300, 1], 0)?;
+    folded(reducer)
+}
+
+/// More workgroups than WebGPU promises for a dimension, whatever the device's own limit.
+fn folded(reducer: &Reducer) -> Result<(), Failed> {
+    let small = tuned(reducer, |t| (t.workgroup, t.short_rows) = (4, 1));
+    let reducer = small.with_caps(small.caps().lowered(u64::MAX, 65_535));
+    let shape = [1_100_000, 5];
+    let input = ramp(DType::F32, shape.iter().product());
+    let problem = Problem::arg_min(DType::F32, &shape, 1)?;
+    let reduction = reducer.prepare(&problem)?;
+    let grid = reduction.plan().passes()[0].workgroups;
+    if grid[0] > 65_535 || grid[1] < 2 {
+        return Err(format!("{grid:?} is no folded grid").into());
+    }
+    let outputs = reduction.run_bytes_blocking(&[&input])?;
+    let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
+    Ok(verified.map_err(|e| format!("{problem}: {e}"))?)
 }
 
 /// Elements that rise and fall slowly, with the extremes near the end and repeated.

@@ -230,11 +230,49 @@ fn three_columns_are_folded_into_wide_rows() {
             Problem::arg_min(DType::F32, &[1_000_000, 3], 0),
             &class(kind),
         );
-        assert_eq!(families(&plan), [columns(kind, false), Finish], "{plan}");
+        assert_eq!(families(&plan), [Columns, Finish], "{plan}");
         let first = &plan.passes()[0].params;
         assert_eq!(first.width * 4 % first.inner, 0);
-        assert!(u64::from(first.width) * 16 >= class(kind).tuning.wide_bytes);
+        // Of software adapters a lane keeps to a column; GPUs read rows of some length at once.
+        let least = match kind {
+            AdapterClass::Software => 3 * 16,
+            _ => class(kind).tuning.wide_bytes,
+        };
+        assert!(u64::from(first.width) * 16 >= least);
         assert_eq!(plan.scratch_bytes(), 16 * 3 * parts(&plan));
+    }
+}
+
+#[test]
+fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
+    let caps = class(AdapterClass::Software);
+    for (shape, family, times) in [
+        // One vec4 a lane up to ten, whatever the length.
+        ([512, 4096, 8], Columns, 0),
+        ([2048, 1024, 8], Columns, 0),
+        ([256, 1820, 36], Columns, 0),
+        ([8192, 1024, 2], Columns, 0),
+        ([1024, 2000, 40], Columns, 0),
+        // And up to fifteen while records of rows side by side would cost much.
+        ([512, 1500, 22], Columns, 0),
+        ([64, 12_000, 22], Bands, 16),
+        // Where no lane of a team is without a column, of many matrices.
+        ([512, 1024, 32], Panels, 1),
+        ([1024, 270, 60], Panels, 2),
+        // Two matrices are no whole lines, short ones are.
+        ([2500, 256, 7], Shallow, 0),
+        ([16_384, 256, 4], Shallow, 2),
+        // As many vec4 a lane as a row needs, by twos and fours.
+        ([1, 65_000, 260], Bands, 10),
+        ([64, 512, 512], Bands, 16),
+        ([16, 2048, 516], Bands, 20),
+        ([64, 512, 768], Bands, 24),
+        ([1, 16_384, 1024], Bands, 32),
+        ([1, 16_320, 1028], Strips, 0),
+    ] {
+        let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
+        let first = &plan.passes()[0].kernel;
+        assert_eq!((first.family, first.times), (family, times), "{plan}");
     }
 }
 

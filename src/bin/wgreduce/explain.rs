@@ -195,11 +195,9 @@ fn told(kernel: &Kernel) -> String {
         }
         Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
-                Family::Strips => "eight vec4 of columns, every eighth one",
-                Family::Bands => {
-                    "sixteen vec4 of columns, of wide rows thirty-two, every eighth one"
-                }
-                _ => "a vec4 of columns",
+                Family::Strips => "eight vec4 of columns, every eighth one".into(),
+                Family::Bands => format!("{} vec4 of columns, every eighth one", kernel.times),
+                _ => "a vec4 of columns".to_owned(),
             };
             return format!(
                 "a lane takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \

@@ -40,7 +40,7 @@ impl Run<'_, '_> {
             let lane = item % p.lanes;
             let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
             let mut loops = 0;
-            self.strip(s, first, &mut loops)?;
+            self.runs(s, first, RUNS, &mut loops)?;
             self.iterated(loops)?;
         }
         Ok(())
@@ -49,34 +49,23 @@ impl Run<'_, '_> {
     pub(super) fn bands(&mut self) -> Check {
         let p = self.p;
         self.matrix()?;
-        let strips = if self.pass.kernel.wide { 4 } else { 2 };
-        ensure!(
-            p.width <= strips * TEAM * RUNS,
-            "a band of {} vec4",
-            p.width
-        );
+        let runs = self.pass.kernel.times;
+        ensure!(p.width <= runs * TEAM, "a band of {} vec4", p.width);
         for item in self.items() {
             let mut s = self.slice_of(item / TEAM);
             s.blocks = s.low;
-            let first = item % TEAM;
             let mut loops = 0;
-            self.strip(s, first, &mut loops)?;
-            for strip in 1..strips {
-                let mut others = 0;
-                self.strip(s, first + strip * TEAM * RUNS, &mut others)?;
-                // They share the loop over rows.
-                loops += others - u64::from(s.high - s.low).min(others);
-            }
+            self.runs(s, item % TEAM, runs, &mut loops)?;
             self.iterated(loops)?;
         }
         Ok(())
     }
 
-    /// Eight runs, which share the loops over whole rows.
-    fn strip(&mut self, s: Slice, first: u32, loops: &mut u64) -> Check {
+    /// Runs, which share the loops over whole rows.
+    fn runs(&mut self, s: Slice, first: u32, runs: u32, loops: &mut u64) -> Check {
         let shared = self.whole_loops(s);
         *loops += shared;
-        for j in 0..RUNS {
+        for j in 0..runs {
             *loops += 1;
             let v = first + j * TEAM;
             if v < self.p.width {
