@@ -261,7 +261,7 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
         ([1024, 270, 60], Panels, 2),
         // Two matrices are no whole lines, short ones are.
         ([2500, 256, 7], Shallow, 0),
-        ([16_384, 256, 4], Shallow, 2),
+        ([16_384, 256, 4], Shallow, 1),
         // As many vec4 a lane as a row needs, by twos and fours.
         ([1, 65_000, 260], Bands, 10),
         ([64, 512, 512], Bands, 16),
