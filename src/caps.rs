@@ -117,7 +117,18 @@ impl Tuning {
             //   them and 0.95 without.
             // - Rows that it takes whole, [64, 512, 512] axis 1: sixteen runs in the order of
             //   memory 0.77; eight runs of half a row 0.47, whatever the order. Of rows of 4 KiB
-            //   thirty-two runs 0.70, eight 0.57.
+            //   thirty-two runs 0.70, eight 0.57. As many runs as a row needs, by twos and fours: rows
+            //   of 516 elements 0.64 (0.37 by sixteen or thirty-two), 600 0.77 (0.43), [64, 512, 768]
+            //   0.78 (0.60), uint8 [1, 65000, 1040] 0.50 (0.29). Forty-eight runs of 6 KiB 0.65, strips
+            //   0.55, but 2 s to compile; of 12 KiB and more no better on four cores. What was found kept
+            //   in an array takes five times the compilation of one in eights.
+            // - Rows of two to ten vec4: a lane a vec4 of columns, [2048, 1024, 8] axis 1 0.83, folded into
+            //   bands 0.30; [512, 4096, 8] 0.79 (0.62), [512, 4096, 4] float64 0.77 (0.60); [256, 1820, 36]
+            //   0.75, by panels, where nine lanes of sixteen work, 0.45; uint8 [512, 4096, 32] 0.72 (0.22).
+            //   Of twelve vec4 it is 0.55, bands 0.68. Rows side by side pay their records where they are a
+            //   thirty-second: [512, 1500, 22] 0.68 by columns, in bands of eight times that 0.56.
+            // - Small matrices by shallow columns: of 256 rows as fast as by columns, of 512 0.74 (0.80),
+            //   where they are no whole vec4 0.41 (0.67).
             // - Blocks of rows: eight vec4 joined one by one 0.98 over [4096, 4096] axis 1, four 0.94,
             //   sixteen 0.95; loaded first and joined then 0.93, 0.94 and 0.85. Where rows begin and
             //   end with whole vec4, no edges: 0.04 more.
@@ -146,6 +157,13 @@ impl Tuning {
             // - A loop in a loop costs 8 to 15%, one short row a lane half of everything
             //   (a subgroup takes about 2000 cycles to begin), an integer division 200 cycles.
             // - Lanes of a row abreast 0.56 to 0.78 where lanes apart reach 0.86.
+            // - What optional features would give. vec4<u64> loads (SHADER_INT64): plain kernels over 64 MiB
+            //   1.55 of the ceiling, which is by vec4<u32>, and argmin of float32 1.50 where it has 0.98.
+            //   Subgroup minima of eight lanes that share a row: of 4096 elements 0.93, the same by workgroup
+            //   memory 0.78, lanes apart 0.94; of 256 elements 0.79, 0.54 and 0.61 (tiles 0.73). Neither is
+            //   used.
+            // - Key and place in one word, of 8 and 16 bits, over a flat row: float16 0.86, keys by blocks
+            //   0.84, extremes by blocks 0.92 (which is done); uint8 0.87, keys by blocks 0.88.
             // - Workgroups of 256 leave cores idle on small inputs; by wall time of one noisy run
             //   16 and 32 were ahead of 64 over [1, 129280], by 1.4 to 1.9.
             AdapterClass::Software => Tuning {
