@@ -296,12 +296,9 @@ impl Planner<'_> {
             _ => 1,
         };
         let near = near.min(most).min(self.caps.tuning.slices);
-        let filled = self
-            .slices(
-                b.outer * lanes * lane_vecs(family, width).min(2 * RUNS),
-                most,
-            )
-            .max(near);
+        // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
+        let vecs = lane_vecs(family, width).min(2 * RUNS);
+        let filled = self.slices(b.outer * lanes * vecs, most).max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
         let slices = filled.max(rows.div_ceil(longest));

@@ -30,10 +30,17 @@ struct Timer {
 /// not, as on OpenGL. The reductions do without.
 pub fn with_wide_integers(reducer: &Reducer) -> Option<Reducer> {
     let info = reducer.adapter_info();
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle().with_env();
-    descriptor.backends = info.backend.into();
-    let adapters =
-        pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(info.backend.into()));
+    if info.backend == wgpu::Backend::Gl {
+        return None;
+    }
+    let backends = wgpu::Backends::from(info.backend);
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    // As the reducer's own instance.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let mut descriptor = descriptor.with_env();
+    descriptor.backends = backends;
+    let found = wgpu::Instance::new(descriptor).enumerate_adapters(backends);
+    let adapters = pollster::block_on(found);
     let adapter = adapters.into_iter().find(|a| a.get_info() == *info)?;
     let opened = adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("bench"),

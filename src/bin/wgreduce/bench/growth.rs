@@ -13,9 +13,8 @@ const SIZES: std::ops::RangeInclusive<u32> = 10..=28;
 /// The quick ones: every second, up to 64 MiB.
 const QUICK_LARGEST: u32 = 24;
 
-/// Bytes of the shapes around an edge, where the sweep does not change them.
-const EDGE_BYTES: u64 = 64 << 20;
-const ELEMENTS: u64 = EDGE_BYTES / 4;
+/// Of the shapes around an edge, where the sweep does not change them: 64 MiB.
+const ELEMENTS: u64 = 16 << 20;
 
 /// Shapes of float32 by a number that grows. What is searched for edges.
 struct Sweep {

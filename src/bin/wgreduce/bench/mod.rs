@@ -88,8 +88,8 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
     output::write(&targets.collect::<Vec<_>>())
 }
 
-/// The cases of a device that are asked for; at least one. Those that are held against the same ceiling stand
-/// together.
+/// The cases of a device that are asked for; at least one. Those that are held against the same
+/// ceiling stand together.
 fn chosen(args: &Bench, caps: &Caps) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);
