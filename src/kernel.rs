@@ -24,7 +24,7 @@ pub enum Family {
     Panels,
     /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
     Strips,
-    /// Columns, a lane sixteen or thirty-two vec4 of rows that some lanes take whole.
+    /// Columns, a lane as many vec4 as it takes for some lanes to take rows whole.
     Bands,
     /// A lane an output word, element by element.
     Each,

@@ -41,8 +41,6 @@ pub fn measure(
     common: &Common,
 ) -> Result<Report, Failure> {
     let gpu = Gpu::new(reducer)?;
-    let wide = gpu::with_wide_integers(reducer);
-    let wide = wide.as_ref().map(Gpu::new).transpose()?;
     let bench = Measuring {
         reducer,
         gpu: &gpu,
@@ -56,10 +54,13 @@ pub fn measure(
     for asked in asked.chunk_by(|a, b| compared_with(a) == compared_with(b)) {
         let kind = compared_with(&asked[0]);
         let mut ceiling = Ceiling::new(&gpu, kind)?;
-        let wide = wide.as_ref().filter(|_| kind == Kind::Read);
-        let mut beside = wide
-            .map(|gpu| Ceiling::new(gpu, Kind::WideRead))
-            .transpose()?;
+        let wide = match kind {
+            Kind::Read => gpu::with_wide_integers(reducer),
+            _ => None,
+        };
+        let wide = wide.as_ref().map(Gpu::new).transpose()?;
+        let beside = |gpu| Ceiling::new(gpu, Kind::WideRead);
+        let mut beside = wide.as_ref().map(beside).transpose()?;
         for asked in asked.chunks(CASES_A_ROUND) {
             let begin = rows.len();
             bench.round(asked, &ceiling, &mut rows, &mut left_out)?;
