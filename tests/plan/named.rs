@@ -163,6 +163,17 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     assert_eq!((kernel.times, kernel.loose), (0, true));
 }
 
+#[test]
+fn wide_bands_are_cut_into_as_many_slices_as_narrower_ones() {
+    let caps = class(AdapterClass::Software);
+    for inner in [512, 768, 1024] {
+        let plan = planned(Problem::arg_min(DType::F32, &[16_384, inner], 0), &caps);
+        assert_eq!(families(&plan), [Bands, Finish], "{plan}");
+        // Teams of eight lanes, sixteen vec4 each: they fill 4096 invocations.
+        assert_eq!(parts(&plan), 32, "{plan}");
+    }
+}
+
 /// Boxes of few rows: each column has a record, so that these decide.
 #[test]
 fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_records() {
