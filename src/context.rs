@@ -4,8 +4,8 @@
 //! Knows wgpu's rules of life and nothing of reductions.
 
 use crate::Error;
-use futures_channel::oneshot;
-use futures_util::FutureExt;
+use futures::FutureExt;
+use futures::channel::oneshot;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant};

@@ -1,15 +1,12 @@
 //! `wgreduce bench` as its users see it, and what its catalogue promises.
 
-#[path = "../benches/catalogue.rs"]
-mod catalogue;
-
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use catalogue::catalogue;
 use serde_json::Value;
+use support::catalogue::catalogue;
 use wgreduce::wgpu::Features;
 use wgreduce::{AdapterClass, DType, Op, Tuning, adapters_blocking};
 

@@ -1,7 +1,8 @@
 //! The fuzz targets without a fuzzer, on any toolchain: every seed, then mutations of them.
 //!
-//! Each for some seconds; WGREDUCE_FUZZ_SECONDS=60 for longer. An input may take no more memory
-//! than bytes like it can ask for, and no more than a moment. With coverage to guide it:
+//! Each for a second, always the same; WGREDUCE_FUZZ_SECONDS=60 for longer and WGREDUCE_SEED for others.
+//! An input that fails becomes a seed. An input may take no more memory than bytes like it can ask for,
+//! and no more than a moment. With coverage to guide it:
 //! `cargo +nightly fuzz run npy fuzz/corpus/npy fuzz/seeds/npy`.
 
 #[path = "../fuzz/targets/npy.rs"]
@@ -17,17 +18,12 @@ mod tensor_proto;
 #[path = "../fuzz/targets/tool.rs"]
 mod tool;
 
-#[path = "common/seeds.rs"]
-#[expect(dead_code, reason = "other tests share it too")]
-mod seeds;
-
 use cap::Cap;
-use seeds::Bits;
 use std::alloc::System;
-use std::panic::catch_unwind;
-use std::path::Path;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use support::{Bits, root};
 use tool::{failure, tensor};
 
 #[global_allocator]
@@ -50,14 +46,19 @@ fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
     for seed in &seeds {
         once(survive, seed, room);
     }
-    let seconds = std::env::var("WGREDUCE_FUZZ_SECONDS").unwrap_or("10".into());
+    let seconds = std::env::var("WGREDUCE_FUZZ_SECONDS").unwrap_or("1".into());
     let seconds = Duration::from_secs_f64(seconds.parse().expect("a number of seconds"));
     let begin = Instant::now();
-    let mut bits = Bits::new(name.len() as u64);
+    let mut bits = Bits::new(name.len() as u64 ^ support::seed() << 8);
     let mut runs = 0u64;
     while begin.elapsed() < seconds {
         let input = mutated(&seeds, &mut bits);
-        once(survive, &input, room);
+        if let Err(failure) = catch_unwind(|| once(survive, &input, room)) {
+            let kept = root("fuzz/seeds").join(name).join("failed");
+            std::fs::write(&kept, &input).expect("a new seed");
+            println!("kept as {}", kept.display());
+            resume_unwind(failure);
+        }
         runs += 1;
     }
     println!("{name}: {} seeds, {runs} mutations", seeds.len());
@@ -65,9 +66,7 @@ fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
 }
 
 fn seeds(name: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fuzz/seeds")
-        .join(name);
+    let folder = root("fuzz/seeds").join(name);
     let files = std::fs::read_dir(&folder).expect("a folder of seeds");
     let mut files: Vec<_> = files.map(|file| file.expect("a seed").path()).collect();
     files.sort();
@@ -98,7 +97,7 @@ fn once(survive: fn(&[u8]), input: &[u8], room: &Room) {
 
 /// A seed with some changes, of all the kinds that readers stumble over.
 fn mutated(seeds: &[Vec<u8>], bits: &mut Bits) -> Vec<u8> {
-    let mut below = |n: usize| bits.next() as usize % n.max(1);
+    let mut below = |n: usize| bits.draw() as usize % n.max(1);
     let mut input = seeds[below(seeds.len())].clone();
     for _ in 0..=below(6) {
         let at = below(input.len() + 1);

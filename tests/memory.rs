@@ -4,8 +4,9 @@
 use cap::Cap;
 use std::alloc::System;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use support::noop::reducer;
 use wgreduce::wgpu;
-use wgreduce::{DType, Error, Problem, Reducer};
+use wgreduce::{DType, Error, Problem};
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
@@ -16,17 +17,6 @@ const MIB: usize = 1 << 20;
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn reducer() -> Reducer {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::NOOP;
-    descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
-    let instance = wgpu::Instance::new(descriptor);
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
-    let opened = pollster::block_on(adapter.expect("noop").request_device(&Default::default()));
-    let (device, queue) = opened.expect("a device");
-    Reducer::new(&device, &queue).expect("a reducer")
 }
 
 /// The identity of so many MiB: a result as large, from no input.

@@ -1,10 +1,7 @@
 //! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
 //! no adapter; `gpu.rs` holds the devices' partial results to these.
 
-#[path = "common/seeds.rs"]
-mod seeds;
-
-use seeds::{Bits, part, tensor};
+use support::{Bits, part, tensor};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -13,7 +10,7 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
     let mut all = Vec::new();
     for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-        for make in [Problem::arg_min, Problem::arg_max] {
+        for make in [Problem::arg_min, Problem::arg_max, Problem::arg_max_abs] {
             for last in [false, true] {
                 for values in [false, true] {
                     let problem = make(dtype, &shape, 1).and_then(|p| p.select_last_index(last));
@@ -22,7 +19,12 @@ fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
                 }
             }
         }
-        for make in [Problem::reduce_min, Problem::reduce_max] {
+        let values = [
+            Problem::reduce_min,
+            Problem::reduce_max,
+            Problem::reduce_max_abs,
+        ];
+        for make in values {
             all.push(make(dtype, &shape, &[1]).expect("a problem").nan(nan));
         }
     }
@@ -32,8 +34,8 @@ fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
 /// Merges all partial results, two at a time, whichever chance picks.
 fn merged(mut parts: Vec<Partial>, bits: &mut Bits) -> Result<Partial, PartialError> {
     while parts.len() > 1 {
-        let other = parts.swap_remove(bits.next() as usize % parts.len());
-        let i = bits.next() as usize % parts.len();
+        let other = parts.swap_remove(bits.draw() as usize % parts.len());
+        let i = bits.draw() as usize % parts.len();
         parts[i].merge(&other)?;
     }
     Ok(parts.remove(0))
@@ -50,7 +52,7 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             let input = tensor(dtype, shape, seed as u64);
             for (i, whole) in variants(dtype, shape).into_iter().enumerate() {
                 let expected = reference::evaluate(&whole, &[&input])?;
-                let cuts = seeds::cuts(shape[1], 1 + i as u64 % 6, &mut bits);
+                let cuts = support::cuts(shape[1], 1 + i as u64 % 6, &mut bits);
                 let parts = variants_of(&cuts, dtype, shape, &input, i)?;
                 let all = merged(parts, &mut bits)?;
                 assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
@@ -292,9 +294,9 @@ fn any_bytes_are_read_as_they_are_written_or_refused() {
         .to_bytes();
     for _ in 0..20_000 {
         let mut bytes = good.clone();
-        for _ in 0..1 + bits.next() % 3 {
-            let at = bits.next() as usize % bytes.len();
-            bytes[at] = bits.next() as u8;
+        for _ in 0..1 + bits.draw() % 3 {
+            let at = bits.draw() as usize % bytes.len();
+            bytes[at] = bits.draw() as u8;
         }
         if let Ok(partial) = Partial::from_bytes(&bytes) {
             assert_eq!(partial.to_bytes(), bytes);

@@ -4,15 +4,13 @@
 //! A few seconds an adapter; WGREDUCE_SOAK_SECONDS=600 for a long one, and `-- --nocapture
 //! vulkan` for its figures and one adapter. Without an adapter the trial shows as ignored.
 
-#[expect(dead_code, reason = "other tests share it too")]
-mod common;
-
-use common::{Bits, buffer, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
+use support::device::{buffer, differs};
+use support::{Bits, tensor};
 use wgreduce::wgpu::BufferUsages;
 use wgreduce::{
     AdapterChoice, Buffers, DType, Error, Problem, ProblemError, Reducer, Reduction,
@@ -129,7 +127,7 @@ fn awaited(reducer: &Reducer, task: &Task) -> Result<(), String> {
 /// In buffers of the caller's, between guards.
 fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let offset = task.problem.dtype().size();
-    match common::differs(reducer, &task.problem, &[&task.input], offset) {
+    match differs(reducer, &task.problem, &[&task.input], offset) {
         None => Ok(()),
         Some(difference) => Err(difference),
     }
@@ -284,8 +282,8 @@ fn work(
 ) {
     let mut bits = Bits::new(thread + 1);
     while begin.elapsed().as_secs_f64() < seconds {
-        let task = &tasks[bits.next() as usize % tasks.len()];
-        let (name, step) = STEPS[bits.next() as usize % STEPS.len()];
+        let task = &tasks[bits.draw() as usize % tasks.len()];
+        let (name, step) = STEPS[bits.draw() as usize % STEPS.len()];
         let result = step(reducer, task);
         let Ok(mut record) = record.lock() else {
             return;

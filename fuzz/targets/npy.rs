@@ -1,7 +1,7 @@
 //! .npy files, as a file and as a pipe, at once and in parts: all say the same.
 
 #[expect(dead_code, reason = "the tool uses what is not driven here")]
-#[path = "../../src/bin/wgreduce/npy.rs"]
+#[path = "../../tool/src/npy.rs"]
 mod reader;
 
 use reader::Source;

@@ -2,6 +2,8 @@
 //! limit of the device.
 
 use arbitrary::{Arbitrary, Unstructured};
+use support::mixed;
+use support::oracle::answers;
 use wgreduce::{
     Caps, Cuts, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError, Slot,
     View, reference,
@@ -70,13 +72,19 @@ impl Asked {
                 .chain(others)
                 .collect::<Vec<_>>()
         };
-        let problem = match self.op % 6 {
+        let problem = match self.op % 9 {
             0 => index(Problem::arg_min(dtype, &shape, axis)?),
             1 => index(Problem::arg_max(dtype, &shape, axis)?),
             2 => reduce(Problem::reduce_min(dtype, &shape, &axes)?),
             3 => reduce(Problem::reduce_max(dtype, &shape, &axes)?),
             4 => Problem::min(dtype, &elementwise()),
-            _ => Problem::max(dtype, &elementwise()),
+            5 => Problem::max(dtype, &elementwise()),
+            6 => index(Problem::arg_max_abs(dtype, &shape, axis)?),
+            7 => reduce(Problem::reduce_max_abs(dtype, &shape, &axes)?),
+            _ => {
+                let problem = Problem::extremes(dtype, &shape, axis)?.keepdims(keepdims)?;
+                problem.select_last_index(last)?.index_type(index_type)
+            }
         }?;
         let nan = if ignore {
             NanPolicy::Ignore
@@ -112,7 +120,7 @@ pub fn survive(data: &[u8]) {
         return;
     };
     if few(&problem) {
-        computed(&problem);
+        computed(&problem, asked.offset.value() % 64);
     }
     let caps = Caps::webgpu_default();
     let lowered = caps.lowered(asked.binding_bytes.value(), asked.workgroups.into());
@@ -138,12 +146,20 @@ fn few(problem: &Problem) -> bool {
     all.fold(0, u64::saturating_add) < 1 << 14
 }
 
-/// The reference computes it, and its own results verify.
-fn computed(problem: &Problem) {
-    let input = |i| vec![0x2a; problem.input_bytes(i) as usize];
+/// The reference computes what the oracle does.
+fn computed(problem: &Problem, seed: u64) {
+    let dtype = problem.dtype();
+    let input = |i| {
+        mixed(
+            dtype,
+            problem.input_bytes(i) / dtype.size(),
+            seed + i as u64,
+        )
+    };
     let inputs: Vec<Vec<u8>> = (0..problem.inputs().len()).map(input).collect();
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let outputs = reference::evaluate(problem, &inputs).expect("inputs that fit");
+    assert_eq!(outputs, answers(problem, &inputs), "{problem}");
     assert_eq!(reference::verify(problem, &inputs, &outputs), Ok(()));
 }
 

@@ -1,6 +1,7 @@
 //! Buffers of the caller's that `bind` refuses, each with its numbers.
 
 use super::{bind, buffer, buffer_for, device_of, prepared, reducer};
+use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer};
 
@@ -193,12 +194,7 @@ fn pieces_that_make_no_tensor_are_refused() {
 
 #[test]
 fn a_buffer_of_another_device_is_refused() {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::NOOP;
-    descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
-    let instance = wgpu::Instance::new(descriptor);
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
-    let adapter = adapter.expect("noop");
+    let adapter = adapter(&instance(None));
     let [reducer, other] = [(); 2].map(|()| {
         let (device, queue) = device_of(&adapter, wgpu::Limits::default());
         Reducer::new(&device, &queue).expect("a reducer")

@@ -11,7 +11,7 @@ mod recording;
 mod runs;
 mod scratch;
 
-use std::sync::Arc;
+use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
     Bound, Buffers, DType, Error, Plan, Problem, ProblemError, Reducer, Reduction, Stream,
@@ -19,27 +19,15 @@ use wgreduce::{
 
 /// A noop device with these limits.
 fn noop(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::NOOP;
-    descriptor.flags = wgpu::InstanceFlags::empty();
-    let mut options = wgpu::NoopBackendOptions::enabled();
-    options.limits = Some(limits.clone());
-    descriptor.backend_options.noop = options;
-    let instance = wgpu::Instance::new(descriptor);
-    let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
-    device_of(&adapter.expect("noop"), limits)
+    device_of(&adapter(&instance(Some(limits.clone()))), limits)
 }
 
-/// A device that panics on an uncaptured error.
 fn device_of(adapter: &wgpu::Adapter, limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
     let descriptor = wgpu::DeviceDescriptor {
         required_limits: limits,
         ..Default::default()
     };
-    let opened = pollster::block_on(adapter.request_device(&descriptor));
-    let (device, queue) = opened.expect("a device");
-    device.on_uncaptured_error(Arc::new(|e| panic!("uncaptured: {e}")));
-    (device, queue)
+    support::noop::device(adapter, &descriptor)
 }
 
 fn reducer_with(limits: wgpu::Limits) -> Reducer {

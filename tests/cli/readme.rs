@@ -39,7 +39,7 @@ fn known(line: &str, planned: bool) -> String {
 
 #[test]
 fn the_commands_of_the_readme_print_what_it_shows() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let folder = Folder::new();
     fs::create_dir_all(folder.path("examples/data")).unwrap();
     let digits = "examples/data/digits_logits.npy";

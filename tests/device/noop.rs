@@ -1,7 +1,6 @@
 //! wgpu's noop device, which validates and computes nothing, with what can be counted of it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::Reducer;
 use wgreduce::wgpu;
@@ -20,18 +19,13 @@ impl Noop {
         let name = format!("wgreduce-trace-{}-{count}", std::process::id());
         let trace = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&trace).expect("a folder");
-        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-        descriptor.backends = wgpu::Backends::NOOP;
-        descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
-        let instance = wgpu::Instance::new(descriptor);
-        let adapter = pollster::block_on(instance.request_adapter(&Default::default()));
+        let instance = support::noop::instance(None);
+        let adapter = support::noop::adapter(&instance);
         let descriptor = wgpu::DeviceDescriptor {
             trace: wgpu::Trace::Directory(trace.clone()),
             ..Default::default()
         };
-        let opened = pollster::block_on(adapter.expect("noop").request_device(&descriptor));
-        let (device, queue) = opened.expect("a device");
-        device.on_uncaptured_error(Arc::new(|e| panic!("uncaptured: {e}")));
+        let (device, queue) = support::noop::device(&adapter, &descriptor);
         Noop {
             reducer: Reducer::new(&device, &queue).expect("a reducer"),
             instance,

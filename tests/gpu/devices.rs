@@ -1,9 +1,9 @@
 //! What can happen to a device: a run too long, a loss, many devices at once.
 
-use super::common::buffer;
 use super::reductions::ramp;
 use libtest_mimic::Failed;
 use std::time::Duration;
+use support::device::buffer;
 use wgreduce::wgpu::{Backend, BufferUsages};
 use wgreduce::{
     AdapterChoice, Buffers, DType, Error, Problem, Reducer, Reduction, adapters_blocking,

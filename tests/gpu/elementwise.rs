@@ -2,10 +2,10 @@
 //!
 //! Every way that inputs may lie under an output; reductions are not looked at.
 
-use super::common::tensor;
-use super::views::{Viewed, materialised};
-use super::{data_for, same, slices, tiny};
+use super::{data_for, same, slices, some, tiny, turns};
 use libtest_mimic::Failed;
+use support::views::{Viewed, materialised};
+use support::{mixed, types};
 use wgreduce::{Caps, DType, NanPolicy, Problem, Reducer};
 
 pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
@@ -28,20 +28,24 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
             &[1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
         ],
     ];
-    for dtype in DType::ALL {
-        for shapes in cases {
-            let inputs = data_for(&Problem::min(dtype, shapes)?);
-            let inputs = slices(&inputs);
-            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-                for offset in [0, dtype.size(), 48] {
-                    let min = Problem::min(dtype, shapes)?.nan(nan);
-                    same(reducer, &min, &inputs, offset)?;
-                    let max = Problem::max(dtype, shapes)?.nan(nan);
-                    same(reducer, &max, &inputs, offset)?;
+    for turn in turns() {
+        for (i, shapes) in (turn..).zip(cases) {
+            for dtype in some(reducer, i as usize, types(turn)) {
+                let min = Problem::min(dtype, shapes)?;
+                let max = Problem::max(dtype, shapes)?;
+                let ignoring = [&min, &max].map(|p| p.clone().nan(NanPolicy::Ignore));
+                let all = [&min, &ignoring[1], &max, &ignoring[0]];
+                for problem in some(reducer, i as usize / 2, all) {
+                    for (seed, offset) in (i..).zip([0, dtype.size(), 48]) {
+                        let inputs = data_for(problem, seed);
+                        same(reducer, problem, &slices(&inputs), offset)?;
+                    }
                 }
             }
         }
-        many_inputs(reducer, dtype)?;
+        for dtype in types(turn) {
+            many_inputs(reducer, dtype)?;
+        }
     }
     Ok(())
 }
@@ -50,7 +54,7 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
 fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
     let shapes = (0..11).map(|i| [[40, 16], [1, 16], [40, 1]][i % 3]);
     let problem = Problem::max(dtype, &shapes.collect::<Vec<_>>())?;
-    let inputs = data_for(&problem);
+    let inputs = data_for(&problem, 1);
     let caps = Caps {
         storage_buffers: 4,
         ..reducer.caps().clone()
@@ -82,11 +86,17 @@ pub const TOGETHER: &[&[Viewed]] = &[
 ];
 
 /// Min and Max of views and their data, of which the reference gives what it gives on copies.
-pub fn together(dtype: DType, views: &[Viewed]) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
-    let data = views.iter().map(|v| tensor(dtype, [1, v.3, 1], v.2));
+pub fn together(
+    dtype: DType,
+    views: &[Viewed],
+    seed: u64,
+) -> Result<([Problem; 2], Vec<Vec<u8>>), Failed> {
+    let data = (seed..).zip(views).map(|(seed, v)| mixed(dtype, v.3, seed));
     let data: Vec<Vec<u8>> = data.collect();
     let copies = views.iter().zip(&data);
-    let copies: Vec<_> = copies.map(|(v, d)| materialised(dtype, v, d)).collect();
+    let copies: Vec<_> = copies
+        .map(|(v, d)| materialised(dtype, v.0, v.1, v.2, d))
+        .collect();
     let shapes: Vec<&[u64]> = views.iter().map(|v| v.0).collect();
     let viewed = |plain: Problem| -> Result<Problem, Failed> {
         let mut problem = plain.clone();
@@ -105,14 +115,16 @@ pub fn together(dtype: DType, views: &[Viewed]) -> Result<([Problem; 2], Vec<Vec
 /// Min and Max of views.
 pub fn of_views(reducer: &Reducer) -> Result<(), Failed> {
     let tiny = tiny(reducer);
-    for views in TOGETHER {
-        for dtype in DType::ALL {
-            let (problems, data) = together(dtype, views)?;
-            for problem in problems {
-                for offset in [0, dtype.size()] {
-                    same(reducer, &problem, &slices(&data), offset)?;
+    for turn in turns() {
+        for (i, views) in (turn..).zip(TOGETHER) {
+            for dtype in some(reducer, i as usize, types(turn)) {
+                let (problems, data) = together(dtype, views, i)?;
+                for problem in problems {
+                    for offset in [0, dtype.size()] {
+                        same(reducer, &problem, &slices(&data), offset)?;
+                    }
+                    same(&tiny, &problem, &slices(&data), 0)?;
                 }
-                same(&tiny, &problem, &slices(&data), 0)?;
             }
         }
     }

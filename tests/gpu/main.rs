@@ -2,47 +2,52 @@
 //!
 //! A trial per adapter and subject, with the adapter's name. Without an adapter the trials show
 //! as ignored; a backend that WGREDUCE_REQUIRE_ADAPTER names and that is not there is a failure.
+//!
+//! The plain suite takes one turn of types and ways (see `support::ways`) for each subject. With
+//! WGREDUCE_SUITE=all it takes three, which WGREDUCE_SEED chooses, and every adapter does what otherwise
+//! only one does.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod devices;
 mod elementwise;
 mod extremes;
-#[path = "../golden/mod.rs"]
-mod golden;
 mod limits;
 mod measured;
+mod onnx;
 mod pieces;
 mod reductions;
 mod sessions;
 mod views;
+mod walks;
 
-use common::{differs, tensor};
 use libtest_mimic::{Arguments, Failed, Trial};
-use wgreduce::{AdapterChoice, DType, Problem, ProblemError, Reducer, Tuning, adapters_blocking};
+use std::ops::Range;
+use std::time::Instant;
+use support::device::{differs, reduction_differs};
+use support::{all, mixed, seed, seeds, tensor, ways};
+use wgreduce::wgpu::Backend;
+use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking};
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
 
 const SUBJECTS: &[Subject] = &[
-    ("rows_of_every_length_and_type", reductions::rows),
-    ("columns_of_every_width_and_type", reductions::columns),
-    ("short_rows_in_tiles", reductions::short_rows),
-    ("axes_of_few_elements", reductions::short_axes),
-    ("middle_axes", reductions::middle_axes),
-    ("forced_families_and_tunings_agree", limits::forced),
+    ("walks_of_the_software_tuning", walks::software),
+    ("walks_of_the_integrated_tuning", walks::integrated),
+    ("walks_of_the_discrete_tuning", walks::discrete),
+    ("winners_anywhere_in_long_segments", walks::spots),
+    ("forced_walks_and_tunings_agree", walks::forced),
+    ("unrolled_bands_of_every_width", walks::bands),
+    ("every_type_and_way", reductions::every_type),
     ("limits_change_nothing", limits::least_and_most),
     ("rows_of_which_a_binding_holds_few", limits::wide_rows),
     ("submits_of_any_size_change_nothing", limits::submits),
     ("scattered_axes", reductions::scattered),
     ("min_and_max_of_broadcast_inputs", elementwise::broadcast),
-    ("values_beside_indices", reductions::values),
     (
         "strided_views_equal_the_reference_on_the_materialised_copy",
         views::views,
     ),
     ("extremes_in_one_read", extremes::extremes),
     ("min_and_max_of_strided_views", elementwise::of_views),
-    ("options", reductions::options),
     ("empty_and_degenerate_shapes", reductions::degenerate),
     ("buffers_of_foreign_size_and_offset", reductions::foreign),
     ("run_from_host_data", reductions::host),
@@ -51,12 +56,12 @@ const SUBJECTS: &[Subject] = &[
     ("shards_merge_to_the_whole", pieces::shards),
     ("streams_equal_the_reference", pieces::streams),
     ("golden_cases", reductions::golden_cases),
+    ("official_onnx_cases", onnx::official),
     ("large_shapes", reductions::large),
     ("catalogue_of_measurements", measured::measured),
     ("frames_of_a_foreign_program", sessions::frames),
     ("eight_threads_on_one_reducer", sessions::threads),
     ("futures_under_any_executor", sessions::futures),
-    #[cfg(feature = "ndarray")]
     ("arrays_as_they_lie", sessions::arrays),
     ("a_run_that_takes_too_long", devices::late),
     ("a_device_that_is_lost", devices::lost),
@@ -73,16 +78,26 @@ fn main() {
             .collect();
         move || required(&found)
     })];
+    let by_reference = Trial::test(
+        "official_onnx_cases::reference",
+        onnx::official_by_reference,
+    );
+    trials.push(by_reference.with_ignored_flag(onnx::folder().is_none()));
     for &(name, subject) in SUBJECTS {
+        let missing = name == "official_onnx_cases" && onnx::folder().is_none();
         for adapter in &adapters {
             let index = adapter.index;
             let named = format!("{name}::{}_{}", adapter.info.backend, adapter.info.name);
             let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
-            trials.push(Trial::test(named, move || {
+            let trial = Trial::test(named.clone(), move || {
+                let begin = Instant::now();
                 // A device of its own: what it has compiled, gigabytes in all, goes with it.
                 let adapter = AdapterChoice::Index(index);
-                subject(&Reducer::open_blocking(&adapter)?)
-            }));
+                let result = subject(&Reducer::open_blocking(&adapter)?);
+                println!("{named}: {:.1} s", begin.elapsed().as_secs_f64());
+                result
+            });
+            trials.push(trial.with_ignored_flag(missing));
         }
         if adapters.is_empty() {
             let skipped = Trial::test(format!("{name}::no_adapter"), || Ok(()));
@@ -102,28 +117,59 @@ fn required(found: &[String]) -> Result<(), Failed> {
     }
 }
 
-/// The ways to reduce a dimension.
-fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
-    Ok(vec![
-        Problem::arg_min(dtype, shape, axis)?,
-        Problem::arg_max(dtype, shape, axis)?.keepdims(false)?,
-        Problem::arg_min(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::reduce_min(dtype, shape, &[axis])?,
-        Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
-        Problem::arg_max_abs(dtype, shape, axis)?,
-        Problem::arg_max_abs(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::reduce_max_abs(dtype, shape, &[axis])?,
-    ])
+/// Of how many choices an adapter takes one: of all in the long suite; else of every second, or of every
+/// fourth on the second backend of the first driver and on the third driver.
+fn every(reducer: &Reducer) -> usize {
+    let info = reducer.adapter_info();
+    let second = info.backend == Backend::Gl || info.name.contains("SwiftShader");
+    match (all(), second) {
+        (true, _) => 1,
+        (false, false) => 2,
+        (false, true) => 4,
+    }
 }
 
-/// Checks all ways over a `[outer, len, inner]` tensor.
-fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], seed: u64) -> Result<(), Failed> {
-    let input = tensor(dtype, shape, seed);
-    for (i, problem) in (0..).zip(variants(dtype, &shape, 1)?) {
+/// An adapter's share of the choices at place `i` of a list: over the list it takes them all.
+fn some<T>(reducer: &Reducer, i: usize, choices: impl IntoIterator<Item = T>) -> Vec<T> {
+    let every = every(reducer);
+    choices.into_iter().skip(i % every).step_by(every).collect()
+}
+
+/// The turns that each subject takes.
+fn turns() -> Range<u64> {
+    match all() {
+        true => seed() % 36..seed() % 36 + 3,
+        false => 0..1,
+    }
+}
+
+/// Checks some of a turn's ways to reduce dimension 1 of a `[outer, len, inner]` tensor, by its shape.
+fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], turn: u64) -> Result<(), Failed> {
+    let place = shape.iter().sum::<u64>() + u64::from(dtype.size().ilog2());
+    let ways = ways(dtype, &shape, 1, turn)?;
+    match some(reducer, place as usize, ways) {
+        ways if ways.is_empty() => Ok(()),
+        ways => check_all(reducer, &ways, shape),
+    }
+}
+
+/// Checks problems over dimension 1 of a tensor, each with data of every kind for every segment.
+fn check_all(reducer: &Reducer, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
+    let Some(dtype) = problems.first().map(Problem::dtype) else {
+        return Err("no problems".into());
+    };
+    let data: Vec<Vec<u8>> = seeds(shape)
+        .map(|seed| tensor(dtype, shape, seed))
+        .collect();
+    for (i, problem) in problems.iter().enumerate() {
         // Most in whole vec4, some an element further.
-        let offset = if i % 3 == 2 { dtype.size() } else { 0 };
-        same(reducer, &problem, &[&input], offset)?;
+        let offset = if i % 3 == 1 { dtype.size() } else { 0 };
+        let reduction = reducer.prepare(problem)?;
+        for data in &data {
+            if let Some(e) = reduction_differs(reducer, &reduction, &[data], offset) {
+                return Err(e.into());
+            }
+        }
     }
     Ok(())
 }
@@ -135,12 +181,12 @@ fn same(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]], offset: u64) -> 
     }
 }
 
-/// Data for every input of a problem.
-fn data_for(problem: &Problem) -> Vec<Vec<u8>> {
+/// Data for every input of a problem, of which each element may decide.
+fn data_for(problem: &Problem, seed: u64) -> Vec<Vec<u8>> {
     let size = problem.dtype().size();
     let elements = (0..problem.inputs().len()).map(|i| problem.input_bytes(i) / size);
-    let data = elements.zip(0..);
-    data.map(|(n, seed)| tensor(problem.dtype(), [n, 1, 1], seed))
+    let data = elements.zip(seed..);
+    data.map(|(n, seed)| mixed(problem.dtype(), n, seed))
         .collect()
 }
 

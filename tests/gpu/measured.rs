@@ -1,11 +1,8 @@
 //! What `bench` measures, right before it is fast.
 
-#[path = "../../benches/catalogue.rs"]
-mod catalogue;
-
 use super::{same, slices};
-use catalogue::{Case, catalogue};
 use libtest_mimic::Failed;
+use support::catalogue::{Case, catalogue};
 use wgreduce::{Plan, Reducer};
 
 /// What `bench` measures: planned as it is, run where every long dimension is cut.

@@ -1,10 +1,11 @@
 //! Tensors in pieces: in several buffers, as parts that are merged, as streams.
 
-use super::common::{Bits, buffer, cuts, differs_in_pieces, part, tensor};
 use super::elementwise::{TOGETHER, together};
-use super::views::{VIEWS, view_problems, viewed};
-use super::{data_for, same, slices, variants};
+use super::{data_for, same, slices, some, turns};
 use libtest_mimic::Failed;
+use support::device::{buffer, differs_in_pieces};
+use support::views::{VIEWS, view_problems, viewed};
+use support::{Bits, cuts, mixed, part, tensor, types, variants};
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
     Buffers, Caps, Cuts, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer,
@@ -13,17 +14,20 @@ use wgreduce::{
 
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
 pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
-    let mut bits = Bits::new(3);
-    for (t, dtype) in DType::ALL.into_iter().enumerate() {
-        for (i, problem) in problems_to_cut(dtype, t)?.into_iter().enumerate() {
-            let inputs = data_for(&problem);
-            in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
+    for turn in turns() {
+        let mut bits = Bits::new(3 + turn);
+        for (t, dtype) in (turn as usize..).zip(types(turn)) {
+            let problems = problems_to_cut(dtype, t)?.into_iter().enumerate();
+            for (i, problem) in some(reducer, t, problems) {
+                let inputs = data_for(&problem, i as u64);
+                in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
+            }
+            views_to_cut(reducer, dtype, t, &mut bits)?;
+            // Scratch of the caller's, in several buffers.
+            let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
+            let inputs = data_for(&between, turn);
+            same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
         }
-        views_to_cut(reducer, dtype, t, &mut bits)?;
-        // Scratch of the caller's, in several buffers.
-        let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
-        let inputs = data_for(&between);
-        same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
     }
     Ok(())
 }
@@ -79,17 +83,17 @@ fn views_to_cut(
     bits: &mut Bits,
 ) -> Result<(), Failed> {
     for (v, view) in VIEWS.iter().filter(|view| view.3 <= 900).enumerate() {
-        let data = tensor(dtype, [1, view.3, 1], view.2);
         let mut problems = view_problems(dtype, view.0)?;
         let axes = 0..view.0.len() as i64;
         problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
-        for (i, plain) in problems.iter().enumerate().skip(turn % 5).step_by(5) {
-            let problem = viewed(plain, view, &data)?;
+        for (i, plain) in problems.iter().enumerate().skip((turn + v) % 5).step_by(5) {
+            let data = mixed(dtype, view.3, (turn + i + v) as u64);
+            let problem = viewed(plain, view, &data).map_err(|e| e.to_string())?;
             in_pieces(reducer, &problem, &[&data], i + v, bits)?;
         }
     }
     for views in TOGETHER {
-        let (problems, data) = together(dtype, views)?;
+        let (problems, data) = together(dtype, views, turn as u64)?;
         in_pieces(reducer, &problems[turn % 2], &slices(&data), turn, bits)?;
     }
     Ok(())
@@ -122,7 +126,7 @@ fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemErr
 
 /// Up to four cuts of a tensor by chance, each a multiple of that many elements.
 fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
-    let mut cuts = cuts(n.max(1), 1 + bits.next() % 4, bits);
+    let mut cuts = cuts(n.max(1), 1 + bits.draw() % 4, bits);
     cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
     cuts.dedup();
     cuts.retain(|&c| c > 0 && c < n);
@@ -213,22 +217,24 @@ fn winner_of(
 
 /// Parts cut by chance, reduced by the device or by the reference and merged in any order.
 pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
-    let mut bits = Bits::new(7);
     let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
-    for (t, dtype) in DType::ALL.into_iter().enumerate() {
-        for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
-            let input = tensor(dtype, shape, 23);
-            let mut wholes = variants(dtype, &shape, 1)?;
-            for i in 0..4 {
-                wholes.push(wholes[i].clone().with_values(true)?);
-            }
-            for (i, whole) in wholes.iter().enumerate() {
-                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i % 2];
-                let whole = whole.clone().nan(nan);
-                shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
-                    let why = e.message().unwrap_or_default();
-                    format!("{whole}: {why}")
-                })?;
+    for turn in turns() {
+        let mut bits = Bits::new(7 + turn);
+        for (t, dtype) in (turn as usize..).zip(types(turn)) {
+            for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
+                let input = tensor(dtype, shape, turn);
+                let mut wholes = variants(dtype, &shape, 1)?;
+                for i in [0, 1, 2, 3, 6, 7] {
+                    wholes.push(wholes[i].clone().with_values(true)?);
+                }
+                for (i, whole) in some(reducer, t, wholes.iter().enumerate()) {
+                    let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i / 2 % 2];
+                    let whole = whole.clone().nan(nan);
+                    shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
+                        let why = e.message().unwrap_or_default();
+                        format!("{whole}: {why}")
+                    })?;
+                }
             }
         }
     }
@@ -247,10 +253,10 @@ pub fn shard(
     let cuts = cuts(shape[1], 4, bits);
     let mut ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
     while !ranges.is_empty() {
-        let range = ranges.swap_remove(bits.next() as usize % ranges.len());
+        let range = ranges.swap_remove(bits.draw() as usize % ranges.len());
         let data = part(dtype, shape, range.clone(), input);
         let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
-        let memory = [20_000, 1 << 30][bits.next() as usize % 2];
+        let memory = [20_000, 1 << 30][bits.draw() as usize % 2];
         let ours = reducer.shard(&problem, memory)?;
         let ours = match range.start.is_multiple_of(2) {
             true => ours.run_bytes_blocking(range.start, &data)?,
@@ -260,7 +266,7 @@ pub fn shard(
         if ours != theirs {
             return Err(format!("elements {range:?} of dimension 1 differ").into());
         }
-        let either = if bits.next() & 1 == 0 { ours } else { theirs };
+        let either = if bits.draw() & 1 == 0 { ours } else { theirs };
         match &mut all {
             Some(all) => all.merge(&either)?,
             None => all = Some(either),
@@ -295,8 +301,13 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
 
 /// Data that is read and written piece by piece, under bounds from the least to plenty.
 pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
+    turns().try_for_each(|turn| streams_of(reducer, turn))?;
+    broken_streams(reducer)
+}
+
+fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
     let alignment = reducer.caps().offset_alignment;
-    for dtype in DType::ALL {
+    for dtype in types(turn) {
         let mut problems = Vec::new();
         for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
             problems.extend(variants(dtype, &shape, 1)?);
@@ -323,20 +334,20 @@ pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
         for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
             problems.push(Problem::min(dtype, &[wide, with, wide])?);
         }
-        for (i, problem) in problems.into_iter().enumerate() {
-            let inputs = data_for(&problem);
+        for (i, problem) in some(reducer, turn as usize, problems.into_iter().enumerate()) {
+            let inputs = data_for(&problem, turn + i as u64);
             let memory = [24 * (alignment + 16), 40_000, 1 << 30][i % 3];
             streamed(reducer, &problem, &inputs, memory)
                 .map_err(|e| format!("{problem} in {memory} bytes: {e}"))?;
         }
     }
-    broken_streams(reducer)
+    Ok(())
 }
 
 /// What the caller's functions say ends the run, and the next one is as good as new.
 fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     use std::io::{Error as IoError, ErrorKind};
-    let input = tensor(DType::U8, [1, 50_000, 1], 1);
+    let input = mixed(DType::U8, 50_000, 1);
     let problem = Problem::max(DType::U8, &[[50_000u64]])?;
     let stream = reducer.stream(&problem, 30_000)?;
     let fails = |failing: u64, at: u64| match at >= failing {

@@ -1,125 +1,35 @@
-//! Reductions of tensors as they are: rows, columns and what lies between, of every type, length and
-//! option.
-//!
-//! Problems and data alone; how a result is compared the suite knows.
+//! Reductions whatever the walk: every type and way, scattered axes, degenerate shapes, buffers of
+//! foreign sizes, data from the host.
 
-use super::common::tensor;
-use super::{check, golden, same, slices, tuned, variants};
+use super::{check_all, data_for, same, slices, some, tuned, turns};
 use libtest_mimic::Failed;
-use wgreduce::{DType, IndexType, NanPolicy, Plan, Problem, Reducer};
+use support::device::reduction_differs;
+use support::{golden, mixed, tensor, types, value_problem, variants, ways};
+use wgreduce::{Class, DType, NanPolicy, Problem, Reducer};
 
-pub fn rows(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        let lens = [
-            1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 17, 31, 33, 64, 65, 127, 130, 257, 1001, 4099,
-        ];
-        for len in lens {
-            check(reducer, dtype, [9, len, 1], len)?;
-        }
-        // One row, and rows enough for several workgroups.
-        check(reducer, dtype, [1, 70_003, 1], 1)?;
-        check(reducer, dtype, [1500, 19, 1], 2)?;
-        check(reducer, dtype, [301, 64, 1], 3)?;
-    }
-    Ok(())
-}
-
-/// Rows of tiles, written out and in a loop, and some that are no whole tile. What is written out
-/// differs by the size of an element alone.
-pub fn short_rows(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in [DType::U8, DType::BF16, DType::F32, DType::I64] {
-        for len in [2, 3, 4, 5, 10, 16, 21, 150] {
-            check(reducer, dtype, [1030, len, 1], len)?;
-        }
-    }
-    Ok(())
-}
-
-pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        for inner in [2, 3, 4, 5, 7, 8, 11, 16, 17, 33, 64, 100, 129] {
-            check(reducer, dtype, [1, 37, inner], inner)?;
-        }
-        for len in [1, 2, 3, 4, 5, 6, 8, 9, 15, 16, 17, 65, 200] {
-            check(reducer, dtype, [1, len, 24], len)?;
-            check(reducer, dtype, [1, len, 9], len)?;
-        }
-        check(reducer, dtype, [1, 3001, 3], 1)?;
-        check(reducer, dtype, [1, 900, 160], 2)?;
-        // Rows of 225 and 275 vec4: bands, and strips in slices.
-        check(reducer, dtype, [1, 40, 3600 / dtype.size()], 3)?;
-        check(reducer, dtype, [1, 530, 4400 / dtype.size()], 4)?;
-    }
-    bands(reducer)
-}
-
-/// Bands are written out for the vec4 that a lane takes: every number of them.
-fn bands(reducer: &Reducer) -> Result<(), Failed> {
-    use DType::{BF16, F32, F64, I8};
-    let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
-    for (dtype, runs) in [
-        (F32, every),
-        (F64, &[20, 22, 28, 30]),
-        (BF16, &[6, 12]),
-        (I8, &[10]),
-    ] {
-        for &runs in runs {
-            // But for the first, lanes that have a vec4 less than others.
-            let vecs = 8 * runs - 3 * u64::from(runs > 2);
-            let shape = [2, 70, vecs * 16 / dtype.size()];
-            let input = tensor(dtype, shape, runs);
-            let problem = match runs % 4 {
-                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
-                _ => Problem::reduce_min(dtype, &shape, &[1])?,
-            };
-            let plan = Plan::new(&problem, reducer.caps())?;
-            let times = u64::from(plan.passes()[0].kernel.times);
-            let written = times == runs.next_multiple_of(if runs > 16 { 4 } else { 2 });
-            if reducer.caps().long_kernels && reducer.caps().tuning.strips && !written {
-                return Err(format!("{plan}: not for {runs} vec4 a lane").into());
+/// All types, each with every operator, tie rule and NaN rule, element by element; and with some of them
+/// by rows and by columns, over all types with all.
+pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
+    for (t, dtype) in DType::ALL.into_iter().enumerate() {
+        for (i, shape) in [[14, 3, 1], [14, 70, 1], [1, 37, 16]]
+            .into_iter()
+            .enumerate()
+        {
+            let problems = variants(dtype, &shape, 1)?;
+            let every = if i == 0 || support::all() { 1 } else { 4 };
+            let some = problems
+                .into_iter()
+                .enumerate()
+                .skip((t + i) % every)
+                .step_by(every);
+            let mut problems: Vec<Problem> = Vec::new();
+            for (v, problem) in some {
+                if v % 2 == t % 2 && dtype.class() == Class::Float {
+                    problems.push(problem.clone().nan(NanPolicy::Ignore));
+                }
+                problems.push(problem);
             }
-            same(reducer, &problem, &[&input], 0)?;
-        }
-    }
-    Ok(())
-}
-
-/// Axes of few elements: in whole vec4 and not, of one matrix and many, and panels of them.
-pub fn short_axes(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        for shape in [
-            // Of the last vec4 that a line needs only a part is there.
-            [1, 2, 1089],
-            [1, 12, 1536],
-            [3, 4, 1001],
-            [1, 17, 1089],
-            [300, 10, 7],
-            [65, 20, 16],
-            [130, 100, 16],
-        ] {
-            check(reducer, dtype, shape, shape[1])?;
-        }
-    }
-    // What is written out differs by the size of an element alone.
-    for dtype in [DType::I8, DType::BF16, DType::F32, DType::F64] {
-        for shape in [[70, 25, 96], [66, 30, 208], [16, 23, 4848]] {
-            check(reducer, dtype, shape, shape[1])?;
-        }
-    }
-    Ok(())
-}
-
-pub fn middle_axes(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        for shape in [
-            [3, 40, 5],
-            [7, 33, 16],
-            [2, 100, 31],
-            [5, 9, 130],
-            [40, 3, 3],
-            [9, 64, 1],
-        ] {
-            check(reducer, dtype, shape, 5)?;
+            check_all(reducer, &problems, shape)?;
         }
     }
     Ok(())
@@ -136,70 +46,20 @@ pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {
         (&[2, 300, 2, 20], &[0, 3]),
         (&[64, 5, 33], &[2, 0]),
     ];
-    for dtype in DType::ALL {
-        for &(shape, axes) in cases {
-            let n: u64 = shape.iter().product();
-            let input = tensor(dtype, [n / 7 + 1, 7, 1], 11);
-            let input = &input[..(n * dtype.size()) as usize];
-            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-                for keepdims in [true, false] {
-                    let min = Problem::reduce_min(dtype, shape, axes)?.keepdims(keepdims)?;
-                    let max = Problem::reduce_max(dtype, shape, axes)?.keepdims(keepdims)?;
-                    same(reducer, &min.nan(nan), &[input], 0)?;
-                    same(reducer, &max.nan(nan), &[input], 0)?;
-                    let abs = Problem::reduce_max_abs(dtype, shape, axes)?.keepdims(keepdims)?;
-                    same(reducer, &abs.nan(nan), &[input], 0)?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-pub fn values(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        for shape in [[9, 33, 1], [1, 5000, 1], [2, 40, 6], [3, 7, 70], [5, 1, 3]] {
-            let input = tensor(dtype, shape, 13);
-            for problem in variants(dtype, &shape, 1)?.into_iter().take(4) {
-                for index in [IndexType::I64, IndexType::I32] {
-                    let fused = problem.clone().index_type(index)?.with_values(true)?;
-                    same(reducer, &fused, &[&input], 0)?;
-                    same(
-                        reducer,
-                        &fused.nan(NanPolicy::Ignore),
-                        &[&input],
-                        dtype.size(),
-                    )?;
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-pub fn options(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        for shape in [
-            [9, 70, 1],
-            [2, 33, 8],
-            [1, 3000, 1],
-            [64, 7, 1],
-            [48, 40, 1],
-            [32, 4, 16],
-            [9, 5, 33],
-            [66, 30, 96],
-        ] {
-            let input = tensor(dtype, shape, 17);
-            for problem in variants(dtype, &shape, 1)? {
-                same(
-                    reducer,
-                    &problem.clone().nan(NanPolicy::Ignore),
-                    &[&input],
-                    0,
-                )?;
-                for index in [IndexType::I32, IndexType::U32] {
-                    if problem.op().is_index() {
-                        same(reducer, &problem.clone().index_type(index)?, &[&input], 0)?;
+    for turn in turns() {
+        for (i, &(shape, axes)) in (0..).zip(cases) {
+            for dtype in some(reducer, i as usize, types(turn)) {
+                // Three ways of one type, over all cases all of them.
+                for way in [0, 1, 2].map(|way| turn + i + 4 * way) {
+                    let problem = value_problem(dtype, shape, axes, way)?;
+                    let problem = problem.keepdims(way % 2 == 0)?;
+                    let reduction = reducer.prepare(&problem)?;
+                    for seed in 0..4 {
+                        let data = data_for(&problem, seed);
+                        let differs = reduction_differs(reducer, &reduction, &slices(&data), 0);
+                        if let Some(e) = differs {
+                            return Err(e.into());
+                        }
                     }
                 }
             }
@@ -209,7 +69,7 @@ pub fn options(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
+    for dtype in types(6).into_iter().chain([DType::Bool, DType::BF16]) {
         let shapes: [&[u64]; 8] = [
             &[],
             &[1],
@@ -222,7 +82,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
         ];
         for shape in shapes {
             let n: u64 = shape.iter().product();
-            let input = tensor(dtype, [n, 1, 1], 19);
+            let input = mixed(dtype, n, 19);
             let mut problems = vec![
                 Problem::reduce_min(dtype, shape, &[])?,
                 Problem::reduce_max(dtype, shape, &[])?,
@@ -243,23 +103,26 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Sizes of 4, 8 and 12 modulo 16 bytes, odd row lengths, and every kind of offset.
 pub fn foreign(reducer: &Reducer) -> Result<(), Failed> {
-    for dtype in DType::ALL {
-        let size = dtype.size();
-        for n in 1..=17 {
-            let n = n * 4 / size.min(4);
-            let input = tensor(dtype, [1, n, 1], n);
-            for problem in variants(dtype, &[n], 0)? {
-                same(reducer, &problem, &[&input], 0)?;
+    for turn in turns() {
+        for dtype in types(turn) {
+            let size = dtype.size();
+            for n in 1..=17 {
+                let n = n * 4 / size.min(4);
+                let input = mixed(dtype, n, n);
+                for problem in some(reducer, n as usize, ways(dtype, &[n], 0, turn)?) {
+                    same(reducer, &problem, &[&input], 0)?;
+                }
             }
-        }
-        for offset in [1, 2, 4, 8, 12, 20, 260] {
-            if offset % size != 0 {
-                continue;
-            }
-            for shape in [[3, 21, 1], [1, 999, 1], [2, 31, 5], [1, 40, 16]] {
-                let input = tensor(dtype, shape, offset);
-                for problem in variants(dtype, &shape, 1)? {
-                    same(reducer, &problem, &[&input], offset)?;
+            for offset in [1, 2, 4, 8, 12, 20, 260] {
+                if offset % size != 0 {
+                    continue;
+                }
+                for shape in [[14, 21, 1], [1, 999, 1], [2, 31, 5], [1, 40, 16]] {
+                    let input = tensor(dtype, shape, offset);
+                    let ways = ways(dtype, &shape, 1, turn)?;
+                    for problem in some(reducer, offset as usize / 2, ways) {
+                        same(reducer, &problem, &[&input], offset)?;
+                    }
                 }
             }
         }

@@ -1,10 +1,10 @@
 //! Inside other people's programs: their encoders with their own dispatches in between, many
 //! threads on one reducer, futures under executors that do not poll.
 
-use super::common::{self, Bits, tensor};
 use libtest_mimic::Failed;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use support::{Bits, device, mixed, tensor};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
     Bound, Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction, reference,
@@ -61,7 +61,7 @@ impl Flip {
 
 fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
     let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-    common::buffer(reducer, size, storage)
+    device::buffer(reducer, size, storage)
 }
 
 /// A program that has an input and three outputs of two reductions, and dispatches of its own.
@@ -197,7 +197,7 @@ fn cases(reducer: &Reducer) -> Result<Vec<Case>, Failed> {
     ];
     let case = |problem: &Problem| {
         let n = problem.inputs()[0].iter().product();
-        let input = tensor(problem.dtype(), [1, n, 1], n);
+        let input = mixed(problem.dtype(), n, 4 * n);
         let expected = reference::evaluate(problem, &[&input])?;
         Ok((reducer.prepare(problem)?, input, expected))
     };
@@ -212,12 +212,12 @@ pub fn threads(reducer: &Reducer) -> Result<(), Failed> {
     let run = |thread: u64| -> Result<(), String> {
         let mut bits = Bits::new(thread);
         for _ in 0..RUNS {
-            let (reduction, input, expected) = &cases[bits.next() as usize % cases.len()];
-            let actual = match bits.next() % 3 {
+            let (reduction, input, expected) = &cases[bits.draw() as usize % cases.len()];
+            let actual = match bits.draw() % 3 {
                 0 => reduction.run_bytes_blocking(&[input]),
                 1 => pollster::block_on(reduction.run_bytes(&[input])),
                 _ => {
-                    let numbers: Vec<i32> = (0..200).map(|_| bits.next() as i32).collect();
+                    let numbers: Vec<i32> = (0..200).map(|_| bits.draw() as i32).collect();
                     let data: &[u8] = bytemuck::cast_slice(&numbers);
                     let winners: Result<Vec<i64>, _> = reducer.run_blocking(&single, &numbers);
                     let winners = i64::bytes(&winners.map_err(|e| e.to_string())?).to_vec();
@@ -289,11 +289,10 @@ pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// Arrays as they lie: in C order, transposed, flipped, sliced, broadcast.
-#[cfg(feature = "ndarray")]
 pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
     use ndarray::{Array3, ArrayView3, s};
     let mut bits = Bits::new(7);
-    let whole = Array3::from_shape_fn((6, 35, 40), |_| bits.next() as i16 % 50);
+    let whole = Array3::from_shape_fn((6, 35, 40), |_| bits.draw() as i16 % 50);
     let row = whole.slice(s![0..1, 0..1, ..]);
     let views: Vec<ArrayView3<'_, i16>> = vec![
         whole.view(),

@@ -1,11 +1,10 @@
 //! Thousands of models over all operators, opsets and types, each right to the last bit.
 
-use crate::oracle::Question;
 use crate::support::*;
-use wgreduce::DType;
-use wgreduce::Op;
+use support::oracle::Question;
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{AttributeProto, Operator, Tensor, compare};
+use wgreduce::{DType, NanPolicy, Op};
 
 /// A model with its inputs and the outputs it must give.
 pub struct Case {
@@ -151,6 +150,7 @@ impl Sketch {
             reduced,
             keepdims: self.keepdims.unwrap_or(true),
             last: self.last.unwrap_or(false),
+            nan: NanPolicy::Propagate,
             copy: noop || (self.op.is_elementwise() && self.data.len() == 1),
         };
         let (shape, bytes) = question.answer();

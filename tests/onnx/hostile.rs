@@ -49,7 +49,7 @@ fn survive(bytes: &[u8], inputs: &[Tensor]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(support::property(2000))]
 
     #[test]
     fn mutated_models_are_refused_or_run(

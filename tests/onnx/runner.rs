@@ -35,16 +35,6 @@ fn passed(reports: &[CaseReport]) -> usize {
     reports.len()
 }
 
-/// The official cases, where they are beside the checkout; the generated ones always run.
-#[test]
-fn official_node_tests_pass() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/onnx-node-tests");
-    match path.exists() {
-        true => assert_eq!(passed(&run_all(&path)), 81),
-        false => println!("not here: {}", path.display()),
-    }
-}
-
 #[test]
 fn generated_cases_pass_and_are_saved_to_the_last_bit() {
     let (path, saved) = (folder("generated"), folder("generated-saved"));

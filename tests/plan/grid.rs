@@ -492,7 +492,7 @@ pub fn any_problem() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(support::property(3000))]
 
     #[test]
     fn every_element_reaches_its_output_once_by_chance(
@@ -529,7 +529,7 @@ pub fn any_zip() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(support::property(2000))]
 
     #[test]
     fn every_broadcast_element_is_met_once_by_chance(

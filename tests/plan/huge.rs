@@ -160,7 +160,7 @@ fn any_dim() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, cases: 3000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..support::property(3000) })]
 
     #[test]
     fn any_tuning_plans_any_size(

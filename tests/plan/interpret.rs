@@ -788,7 +788,7 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         let sizes = zip.shape.iter().map(|&s| u64::from(s));
         let outputs = sizes.product::<u64>() * u64::from(each);
         ensure!(
-            strided(pass) || outputs == pass.params.items.into() && outputs <= 1 << 30,
+            strided(pass) || outputs == u64::from(pass.params.items) && outputs <= 1 << 30,
             "{outputs} outputs"
         );
     }

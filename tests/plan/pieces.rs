@@ -78,7 +78,7 @@ fn any_extremes() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 5000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(support::property(5000))]
 
     #[test]
     fn every_element_reaches_its_output_once_from_any_buffer_to_any(

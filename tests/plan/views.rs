@@ -128,7 +128,7 @@ pub fn any_pair() -> impl Strategy<Value = Problem> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(support::property(2000))]
 
     #[test]
     fn every_element_of_a_view_reaches_its_outputs_by_chance(

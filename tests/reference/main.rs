@@ -3,12 +3,11 @@
 //!
 //! Keeps the notable bits of every type and the shortest ways to ask the oracle.
 
-#[path = "../golden/mod.rs"]
-mod golden;
 mod magnitudes;
 mod nans;
 mod numpy;
 mod order;
+mod second;
 mod shapes;
 mod verify;
 

@@ -1,8 +1,8 @@
 //! Against the ONNX reference implementation, which computes with NumPy.
 
-use super::golden;
 use half::{bf16, f16};
 use std::collections::BTreeSet;
+use support::golden;
 use wgreduce::reference::{evaluate, first_difference};
 use wgreduce::{DType, Element};
 

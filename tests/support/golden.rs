@@ -13,7 +13,7 @@ pub struct Case {
 
 /// All cases of the file.
 pub fn cases() -> Vec<Case> {
-    let golden: Value = serde_json::from_str(include_str!("cases.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../golden/cases.json")).unwrap();
     let tensors = golden["tensors"].as_array().unwrap().iter();
     let tensors: Vec<(Output, Vec<u8>)> = tensors.map(tensor).collect();
     let at = |number: &Value| &tensors[number.as_u64().unwrap() as usize];

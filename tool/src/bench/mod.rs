@@ -1,7 +1,7 @@
 //! `wgreduce bench`: verifies the cases of the catalogue, then times them and the device's
 //! ceilings.
 
-#[path = "../../../../benches/catalogue.rs"]
+#[path = "../../../benches/catalogue.rs"]
 mod catalogue;
 mod ceiling;
 mod charts;

@@ -1,8 +1,62 @@
 //! What the operators give, written a second time: element by element over coordinates, on values
-//! wide enough for every type. Shares nothing with the library but the names of the types.
+//! wide enough for every type. Shares nothing with the library but the names of types and operators.
 
+use crate::views::materialised;
 use half::{bf16, f16};
-use wgreduce::{Class, DType, Op};
+use wgreduce::{Class, DType, NanPolicy, Op, Problem};
+
+/// The bytes of every output of a problem.
+pub fn answers(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
+    let dtype = problem.dtype();
+    let copy = |(i, data): (usize, &&[u8])| {
+        let shape = &problem.inputs()[i];
+        match problem.layout(i) {
+            Some(at) => materialised(dtype, shape, &at.strides, at.offset, data),
+            None => data.to_vec(),
+        }
+    };
+    let copies: Vec<Vec<u8>> = inputs.iter().enumerate().map(copy).collect();
+    let shapes = problem.inputs().iter().map(Vec::as_slice);
+    let question = |op| Question {
+        op,
+        dtype,
+        inputs: shapes
+            .clone()
+            .zip(copies.iter().map(Vec::as_slice))
+            .collect(),
+        reduced: problem.reduced().to_vec(),
+        keepdims: true,
+        last: problem.selects_last_index(),
+        nan: problem.nan_policy(),
+        copy: problem.is_copy(),
+    };
+    let outputs = problem.outputs();
+    if problem.op() == Op::Extremes {
+        let [min, max] = [Op::ReduceMin, Op::ReduceMax].map(|op| question(op).answer().1);
+        let [first, second] = [Op::ArgMin, Op::ArgMax].map(|op| question(op).indices());
+        let size = outputs[2].dtype.size();
+        return vec![min, max, narrow(&first, size), narrow(&second, size)];
+    }
+    let question = question(problem.op());
+    match outputs.as_slice() {
+        [index, _] => vec![
+            narrow(&question.indices(), index.dtype.size()),
+            question.elements(),
+        ],
+        [index] if problem.op().is_index() => {
+            vec![narrow(&question.indices(), index.dtype.size())]
+        }
+        _ => vec![question.answer().1],
+    }
+}
+
+/// Indices as integers of that many bytes.
+fn narrow(indices: &[u64], size: u64) -> Vec<u8> {
+    let bytes = indices.iter().map(|i| i.to_le_bytes());
+    bytes
+        .flat_map(|bytes| bytes.into_iter().take(size as usize))
+        .collect()
+}
 
 /// A node in the terms of the standard, axes already resolved.
 pub struct Question<'a> {
@@ -13,6 +67,7 @@ pub struct Question<'a> {
     pub reduced: Vec<bool>,
     pub keepdims: bool,
     pub last: bool,
+    pub nan: NanPolicy,
     /// The result is a copy.
     pub copy: bool,
 }
@@ -61,6 +116,13 @@ impl Wide {
             _ => panic!("one type at a time"),
         }
     }
+
+    fn magnitude(self) -> Wide {
+        match self {
+            Wide::Float(x) => Wide::Float(x.abs()),
+            Wide::Integer(x) => Wide::Integer(x.abs()),
+        }
+    }
 }
 
 impl Question<'_> {
@@ -98,6 +160,32 @@ impl Question<'_> {
     }
 
     fn reduction(&self) -> (Vec<u64>, Vec<u8>) {
+        let shape = self.inputs[0].0;
+        let mut out = Vec::new();
+        self.segments(|set| match self.op.is_index() {
+            true => out.extend((self.index(set) as i64).to_le_bytes()),
+            false => out.extend(self.value(set)),
+        });
+        let dims = shape.iter().zip(&self.reduced);
+        let dims = dims.filter(|(_, r)| self.keepdims || !**r);
+        (dims.map(|(&d, &r)| if r { 1 } else { d }).collect(), out)
+    }
+
+    fn indices(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        self.segments(|set| all.push(self.index(set) as u64));
+        all
+    }
+
+    /// The elements that the indices point to.
+    fn elements(&self) -> Vec<u8> {
+        let mut all = Vec::new();
+        self.segments(|set| all.extend(set[self.index(set)]));
+        all
+    }
+
+    /// Calls a function with the elements of each segment.
+    fn segments(&self, mut each: impl FnMut(&[&[u8]])) {
         let (shape, bytes) = self.inputs[0];
         let part = |reduced: bool| -> Vec<u64> {
             let dims = shape.iter().zip(&self.reduced);
@@ -105,7 +193,6 @@ impl Question<'_> {
                 .collect()
         };
         let (kept, within) = (part(false), part(true));
-        let mut out = Vec::new();
         for outer in coordinates(&kept) {
             let set: Vec<&[u8]> = coordinates(&within)
                 .map(|inner| {
@@ -113,14 +200,8 @@ impl Question<'_> {
                     self.element(bytes, offset(&at, shape))
                 })
                 .collect();
-            match self.op.is_index() {
-                true => out.extend((self.index(&set) as i64).to_le_bytes()),
-                false => out.extend(self.value(&set)),
-            }
+            each(&set);
         }
-        let dims = shape.iter().zip(&self.reduced);
-        let dims = dims.filter(|(_, r)| self.keepdims || !**r);
-        (dims.map(|(&d, &r)| if r { 1 } else { d }).collect(), out)
     }
 
     fn element<'a>(&self, bytes: &'a [u8], at: u64) -> &'a [u8] {
@@ -136,15 +217,18 @@ impl Question<'_> {
     }
 
     fn index(&self, set: &[&[u8]]) -> usize {
-        let values: Vec<Wide> = set.iter().map(|e| Wide::read(self.dtype, e)).collect();
+        let values: Vec<Wide> = set.iter().map(|e| self.read(e)).collect();
         let nan = |v: &Wide| v.is_nan();
-        let nans = match self.last {
-            true => values.iter().rposition(nan),
-            false => values.iter().position(nan),
+        let nans = match (self.last, self.nan) {
+            _ if values.iter().all(nan) => Some(if self.last { set.len() - 1 } else { 0 }),
+            (_, NanPolicy::Ignore) => None,
+            (true, _) => values.iter().rposition(nan),
+            (false, _) => values.iter().position(nan),
         };
         nans.unwrap_or_else(|| {
-            let mut best = 0;
-            for (i, &value) in values.iter().enumerate() {
+            let numbers = values.iter().enumerate().filter(|(_, v)| !v.is_nan());
+            let mut best = values.iter().position(|v| !v.is_nan()).unwrap_or(0);
+            for (i, &value) in numbers {
                 let ties = !self.better(values[best], value, false);
                 if self.better(value, values[best], false) || (self.last && ties) {
                     best = i;
@@ -155,28 +239,56 @@ impl Question<'_> {
     }
 
     fn value(&self, set: &[&[u8]]) -> Vec<u8> {
-        let Some(&first) = set.first() else {
-            return self.of_nothing();
-        };
-        let read = |e: &[u8]| Wide::read(self.dtype, e);
-        if set.iter().any(|e| read(e).is_nan()) {
+        let read = |e: &[u8]| self.read(e);
+        let numbers: Vec<&[u8]> = set.iter().copied().filter(|e| !read(e).is_nan()).collect();
+        let nans = numbers.len() < set.len();
+        if nans && (numbers.is_empty() || self.nan == NanPolicy::Propagate) {
             return nan(self.dtype);
         }
+        let Some(&first) = numbers.first() else {
+            return self.of_nothing();
+        };
+        let set = numbers;
         let best = set.iter().fold(first, |best, e| {
             match self.better(read(e), read(best), true) {
                 true => e,
                 false => best,
             }
         });
-        match self.dtype {
-            DType::Bool => vec![u8::from(best[0] != 0)],
+        match (self.dtype.class(), self.by_magnitude()) {
+            (Class::Bool, _) => vec![u8::from(best[0] != 0)],
+            (Class::Float, true) => {
+                let mut bytes = best.to_vec();
+                bytes[best.len() - 1] &= 0x7f;
+                bytes
+            }
+            (Class::Signed, true) => match read(best) {
+                Wide::Integer(x) => x.to_le_bytes()[..best.len()].to_vec(),
+                Wide::Float(_) => panic!("a float of an integer type"),
+            },
             _ => best.to_vec(),
+        }
+    }
+
+    fn by_magnitude(&self) -> bool {
+        matches!(self.op, Op::ArgMaxAbs | Op::ReduceMaxAbs)
+    }
+
+    fn read(&self, element: &[u8]) -> Wide {
+        let value = Wide::read(self.dtype, element);
+        if self.by_magnitude() {
+            value.magnitude()
+        } else {
+            value
         }
     }
 
     /// The identity: what every element beats.
     fn of_nothing(&self) -> Vec<u8> {
         let size = self.dtype.size() as usize;
+        if self.by_magnitude() {
+            return vec![0; size];
+        }
         let max = self.op.is_max();
         let mut bytes = match (self.dtype, self.dtype.class(), max) {
             (DType::BF16, ..) => bf16::INFINITY.to_le_bytes().to_vec(),
@@ -219,7 +331,10 @@ fn offset(at: &[u64], shape: &[u64]) -> u64 {
 
 /// All coordinates of a shape, in C order.
 fn coordinates(shape: &[u64]) -> impl Iterator<Item = Vec<u64>> {
-    let count: u64 = shape.iter().product();
+    let count = match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().product(),
+    };
     let shape = shape.to_vec();
     (0..count).map(move |mut at| {
         let digits = shape.iter().rev().map(|n| {

@@ -143,7 +143,7 @@ fn features(adapter: &Adapter) -> Vec<String> {
 mod tests {
     #[test]
     fn the_version_of_wgpu_is_that_of_the_manifest() {
-        let manifest = include_str!("../../../Cargo.toml");
+        let manifest = include_str!("../../Cargo.toml");
         let wanted = format!("wgpu = {{ version = \"{}\"", super::WGPU);
         assert_eq!(manifest.matches(&wanted).count(), 2, "{wanted}");
     }

@@ -1,0 +1,43 @@
+//! ONNX's own node tests, by the reference and by every adapter. `scripts/onnx_cases.py` writes them.
+
+use libtest_mimic::Failed;
+use std::fmt::Display;
+use std::path::PathBuf;
+use support::root;
+use wgreduce::onnx::{Outcome, discover};
+use wgreduce::{Problem, Reducer, reference};
+
+/// How many of them are for our operators.
+const CASES: usize = 81;
+
+/// Where the cases are: WGREDUCE_ONNX_CASES, or the project's own folder.
+pub fn folder() -> Option<PathBuf> {
+    let named = std::env::var_os("WGREDUCE_ONNX_CASES").map(PathBuf::from);
+    let own = Some(root(".onnx-cases")).filter(|path| path.exists());
+    named.or(own)
+}
+
+pub fn official(reducer: &Reducer) -> Result<(), Failed> {
+    passes(|problem, inputs| reducer.prepare(problem)?.run_bytes_blocking(inputs))
+}
+
+pub fn official_by_reference() -> Result<(), Failed> {
+    passes(reference::evaluate)
+}
+
+fn passes<E: Display>(
+    mut evaluate: impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+) -> Result<(), Failed> {
+    let folder = folder().ok_or("no official cases here")?;
+    let cases = discover(&folder)?;
+    for case in &cases {
+        match case.run(&mut evaluate).outcome {
+            Outcome::Passed => {}
+            other => return Err(format!("{}: {other:?}", case.name()).into()),
+        }
+    }
+    match cases.len() {
+        CASES => Ok(()),
+        found => Err(format!("{found} cases in {}, not {CASES}", folder.display()).into()),
+    }
+}

@@ -1,0 +1,280 @@
+//! Every walk under every tuning: what a GPU would be given runs here, too.
+
+use super::{check, check_all, every, same, some, tuned, turns};
+use libtest_mimic::Failed;
+use std::collections::BTreeSet;
+use support::device::reduction_differs;
+use support::views::VIEWS;
+use support::{Seed, extremes, mixed, tensor, types, ways};
+use wgreduce::{AdapterClass, DType, Family, Plan, Problem, Reducer, Tuning};
+
+/// `[outer, len, inner]` in elements, of which the middle is reduced.
+const SHAPES: &[[u64; 3]] = &[
+    // Rows: of a few elements, on both sides of a vec4, of several lanes, and long ones.
+    [40, 1, 1],
+    [1030, 2, 1],
+    [40, 3, 1],
+    [9, 4, 1],
+    [150, 5, 1],
+    [9, 7, 1],
+    [33, 8, 1],
+    [150, 10, 1],
+    [9, 16, 1],
+    [9, 17, 1],
+    [131, 21, 1],
+    [33, 31, 1],
+    [9, 33, 1],
+    [64, 64, 1],
+    [9, 65, 1],
+    [70, 127, 1],
+    [9, 130, 1],
+    [30, 150, 1],
+    [9, 257, 1],
+    [3, 1001, 1],
+    [2, 4099, 1],
+    [1, 5000, 1],
+    // Columns: narrow and wide, of few rows and many, of one matrix and several.
+    [1, 37, 2],
+    [1, 300, 3],
+    [1, 37, 4],
+    [2, 33, 5],
+    [2, 67, 8],
+    [1, 37, 17],
+    [1, 65, 24],
+    [1, 200, 9],
+    [1, 37, 33],
+    [1, 16, 64],
+    [2, 37, 129],
+    [1, 900, 160],
+    [1, 3001, 3],
+    [1, 2, 1089],
+    [1, 3, 640],
+    [1, 12, 1536],
+    [3, 4, 1001],
+    [1, 17, 1089],
+    [40, 3, 3],
+    [300, 10, 7],
+    [65, 20, 16],
+    [130, 100, 16],
+    [7, 33, 16],
+    [5, 9, 130],
+    [70, 25, 96],
+];
+
+/// The same with rows of so many bytes, which the software tuning takes by strips and by bands.
+const WIDE: [[u64; 3]; 4] = [[1, 40, 3600], [1, 530, 4400], [1, 40, 3601], [1, 530, 4401]];
+
+/// What each tuning must have dispatched: its own walks, and what all of them share.
+const SHARED: [Family; 12] = [
+    Family::Rows,
+    Family::Tiles,
+    Family::Columns,
+    Family::Shallow,
+    Family::Each,
+    Family::Finish,
+    Family::Gather,
+    Family::Strided,
+    Family::StridedGather,
+    Family::Extremes,
+    Family::ExtremeRows,
+    Family::ExtremeColumns,
+];
+
+pub fn software(reducer: &Reducer) -> Result<(), Failed> {
+    let mut own = vec![Family::ShortRows];
+    if reducer.caps().long_kernels {
+        own.extend([Family::Strips, Family::Bands, Family::Panels]);
+    }
+    walks(reducer, AdapterClass::Software, &own)
+}
+
+pub fn integrated(reducer: &Reducer) -> Result<(), Failed> {
+    walks(reducer, AdapterClass::Integrated, &[Family::ShortRows])
+}
+
+pub fn discrete(reducer: &Reducer) -> Result<(), Failed> {
+    walks(reducer, AdapterClass::Discrete, &[Family::ShortRows])
+}
+
+/// The same device with the tuning of a class.
+fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
+    reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
+}
+
+fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), Failed> {
+    let reducer = of_class(reducer, class);
+    // The tunings of GPUs share most kernels, and both differ from the software tuning's.
+    let first = u64::from(class != AdapterClass::Software);
+    let mut seen = BTreeSet::new();
+    let mut planned = |problem: &Problem| -> Result<(), Failed> {
+        let plan = Plan::new(problem, reducer.caps())?;
+        seen.extend(plan.passes().iter().map(|pass| pass.kernel.family));
+        Ok(())
+    };
+    for turn in turns().map(|turn| turn + first) {
+        for (i, shape) in SHAPES.iter().chain(&WIDE).enumerate() {
+            for dtype in some(&reducer, i, types(turn)) {
+                let [outer, len, inner] = *shape;
+                let shape = [
+                    outer,
+                    len,
+                    if inner > 2000 {
+                        inner / dtype.size()
+                    } else {
+                        inner
+                    },
+                ];
+                let problems = some(&reducer, i / 2, ways(dtype, &shape, 1, turn)?);
+                problems.iter().try_for_each(&mut planned)?;
+                if !problems.is_empty() {
+                    check_all(&reducer, &problems, shape)?;
+                }
+            }
+        }
+        let shapes = [
+            [9, 33, 1],
+            [3, 4099, 1],
+            [2, 67, 16],
+            [1, 900, 40],
+            [3, 7, 5],
+        ];
+        for (i, shape) in shapes.into_iter().enumerate() {
+            for dtype in some(&reducer, i, types(turn)) {
+                let problem = extremes(dtype, &shape, 1, turn + i as u64)?;
+                planned(&problem)?;
+                check_all(&reducer, &[problem], shape)?;
+            }
+        }
+        let views = VIEWS.iter().filter(|view| view.0.len() > 1).step_by(4);
+        for (i, view) in views.enumerate() {
+            for dtype in some(&reducer, i, types(turn)) {
+                let mut problems = ways(dtype, view.0, 1, turn)?;
+                problems.extend(extremes(dtype, view.0, 1, turn + 1));
+                for problem in problems {
+                    let data = mixed(dtype, view.3, turn);
+                    let problem = problem.strided(0, view.1, view.2)?;
+                    planned(&problem)?;
+                    same(&reducer, &problem, &[&data], 0)?;
+                }
+            }
+        }
+    }
+    let missing = |family: &&Family| !seen.contains(family);
+    let missing: Vec<_> = SHARED.iter().chain(own).filter(missing).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        missing => Err(format!("{class:?}: never dispatched: {missing:?}").into()),
+    }
+}
+
+/// Long segments under every tuning, whose winners lie on both sides of the borders of vec4,
+/// invocations, slices and windows.
+pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
+    let kinds = Seed::ALL.len() as u64;
+    let places = 48 / every(reducer) as u64;
+    for turn in turns() {
+        for class in [
+            AdapterClass::Software,
+            AdapterClass::Integrated,
+            AdapterClass::Discrete,
+        ] {
+            let reducer = of_class(reducer, class);
+            let first = u64::from(class != AdapterClass::Software);
+            for (j, dtype) in some(&reducer, first as usize, (0..).zip(types(turn + first))) {
+                for shape in [[1, 70_003, 1], [1, 9001, 8]] {
+                    let problem = ways(dtype, &shape, 1, turn + first)?.remove(j as usize % 2);
+                    let reduction = reducer.prepare(&problem.with_values(j % 2 == 0)?)?;
+                    for place in 0..places {
+                        // The first seed of all, in other places every time.
+                        let data = tensor(dtype, shape, (turn * places + place) * kinds);
+                        if let Some(e) = reduction_differs(&reducer, &reduction, &[&data], 0) {
+                            return Err(e.into());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every family wherever it is possible, rows in every way, and two tunings far apart.
+fn every_way(reducer: &Reducer) -> Vec<Reducer> {
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, Strips, Tiles};
+    let force = |family| tuned(reducer, move |t| t.force = Some(family));
+    let rows = |(lanes, chunked)| {
+        tuned(reducer, move |t| {
+            (t.workgroup, t.row_lanes, t.lane_bytes, t.slice_bytes) = (64, lanes, 16, 256);
+            (t.chunked, t.force) = (chunked, Some(Rows));
+        })
+    };
+    let narrow = tuned(reducer, |t| {
+        (t.workgroup, t.invocations, t.slice_bytes, t.wide_bytes) = (4, 1 << 16, 64, 16);
+        t.each_column_len = 2;
+    });
+    let wide = tuned(reducer, |t| {
+        (t.workgroup, t.row_lanes, t.chunked) = (256, 256, false);
+        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
+    });
+    let lanes = [1, 8, 64].into_iter();
+    let rows = lanes.flat_map(|lanes| [true, false].map(|chunked| rows((lanes, chunked))));
+    let families = [
+        Each, Columns, Strips, Bands, ShortRows, Tiles, Shallow, Panels,
+    ];
+    let families = families.map(force);
+    let all = families.into_iter().chain(rows);
+    all.chain([narrow, wide]).collect()
+}
+
+pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
+    for turn in turns() {
+        for (i, reducer) in every_way(reducer).iter().enumerate() {
+            for dtype in some(reducer, i, types(turn)) {
+                for shape in [
+                    // Rows shorter than a vec4.
+                    [5, 3, 1],
+                    [3, 67, 1],
+                    [2, 1030, 1],
+                    [1, 300, 5],
+                    [2, 67, 24],
+                    [35, 6, 16],
+                    [1, 50_000, 1],
+                ] {
+                    check(reducer, dtype, shape, turn)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bands are unrolled for the number of vec4 that an invocation takes: every such number.
+pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
+    use DType::{BF16, F32, F64, I8};
+    let reducer = &of_class(reducer, AdapterClass::Software);
+    let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
+    for (dtype, counts) in [
+        (F32, every),
+        (F64, &[20, 22, 28, 30]),
+        (BF16, &[6, 12]),
+        (I8, &[10]),
+    ] {
+        for &count in counts.iter().step_by(if support::all() { 1 } else { 3 }) {
+            // But for the first, some invocations have a vec4 less than others.
+            let vecs = 8 * count - 3 * u64::from(count > 2);
+            let shape = [2, 70, vecs * 16 / dtype.size()];
+            let problem = match count % 4 {
+                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
+                _ => Problem::reduce_min(dtype, &shape, &[1])?,
+            };
+            let plan = Plan::new(&problem, reducer.caps())?;
+            let times = u64::from(plan.passes()[0].kernel.times);
+            let unrolled = times == count.next_multiple_of(if count > 16 { 4 } else { 2 });
+            if reducer.caps().long_kernels && !unrolled {
+                return Err(format!("{plan}: not unrolled for {count} vec4").into());
+            }
+            check_all(reducer, &[problem], shape)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,294 @@
+//! The comparison of a device with the reference, byte for byte.
+
+use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
+use wgreduce::{Bound, Buffers, Cuts, Problem, Reducer, Reduction, reference};
+
+/// What outputs are filled with before every run, and what stands round them.
+const POISON: u8 = 0xa5;
+
+/// Solves a problem on a device, from and to buffers like a caller's own: inputs that end with
+/// the data, `offset` bytes into the buffer; outputs poisoned, with guards on both sides.
+/// Returns what differs from the reference.
+pub fn differs(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    offset: u64,
+) -> Option<String> {
+    let reduction = match reducer.prepare(problem) {
+        Ok(reduction) => reduction,
+        Err(e) => return Some(format!("{problem}: {e}")),
+    };
+    reduction_differs(reducer, &reduction, inputs, offset)
+}
+
+/// [`differs`] with a reduction that is prepared, for many inputs.
+pub fn reduction_differs(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    inputs: &[&[u8]],
+    offset: u64,
+) -> Option<String> {
+    let problem = reduction.problem();
+    let runs = match run_bound(reducer, reduction, inputs, offset) {
+        Ok(runs) => runs,
+        Err(e) => return Some(format!("{problem}: {e}")),
+    };
+    let difference = runs_differ(problem, inputs, &runs)?;
+    Some(format!(
+        "{problem}: {difference}; plan {}",
+        reduction.plan()
+    ))
+}
+
+/// [`differs`] with tensors of several buffers, each of which begins `offset` bytes in.
+pub fn differs_in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    cuts: &Cuts,
+    offset: u64,
+) -> Option<String> {
+    let difference = match run_in_pieces(reducer, problem, inputs, cuts, offset) {
+        Ok(runs) => runs_differ(problem, inputs, &runs)?,
+        Err(e) => e,
+    };
+    Some(format!("{problem} cut at {cuts:?}: {difference}"))
+}
+
+/// The outputs of each run against the reference.
+fn runs_differ(problem: &Problem, inputs: &[&[u8]], runs: &[Vec<Vec<u8>>]) -> Option<String> {
+    let Some((first, later)) = runs.split_first() else {
+        return Some("nothing ran".into());
+    };
+    if let Err(difference) = reference::verify(problem, inputs, first) {
+        return Some(difference.to_string());
+    }
+    let wrong = later.iter().position(|outputs| outputs != first)?;
+    Some(format!("run {} differs from the first", wrong + 1))
+}
+
+/// A buffer of the caller's, in which the library has a part.
+struct Guarded {
+    buffer: wgpu::Buffer,
+    back: wgpu::Buffer,
+    begin: u64,
+    bytes: u64,
+}
+
+impl Guarded {
+    /// A buffer that ends a guard's length behind the part, in whole words; poisoned.
+    fn new(reducer: &Reducer, begin: u64, bytes: u64, guard: u64) -> Guarded {
+        let size = (begin + bytes + guard).next_multiple_of(4);
+        let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let map = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        let guarded = Guarded {
+            buffer: buffer(reducer, size, storage),
+            back: buffer(reducer, size, map),
+            begin,
+            bytes,
+        };
+        guarded.poison(reducer);
+        guarded
+    }
+
+    fn poison(&self, reducer: &Reducer) {
+        let poison = vec![POISON; self.buffer.size() as usize];
+        reducer.queue().write_buffer(&self.buffer, 0, &poison);
+    }
+
+    fn slice(&self) -> BufferSlice<'_> {
+        self.buffer.slice(self.begin..self.begin + self.bytes)
+    }
+
+    /// What is in the part, if nothing was written round it.
+    fn contents(&self) -> Result<Vec<u8>, String> {
+        let view = self.back.slice(..).get_mapped_range().expect("mapped");
+        let (begin, end) = (self.begin as usize, (self.begin + self.bytes) as usize);
+        let guards = view[..begin].iter().chain(&view[end..]);
+        let contents = match guards.into_iter().all(|&b| b == POISON) {
+            true => Ok(view[begin..end].to_vec()),
+            false => Err("bytes outside of the slice were written".to_owned()),
+        };
+        drop(view);
+        self.back.unmap();
+        contents
+    }
+}
+
+/// A buffer on the device of a reducer.
+pub fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    reducer.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+/// Buffers of poison, what `record` writes to them, and what they then hold.
+fn run(
+    reducer: &Reducer,
+    targets: &[Vec<Guarded>],
+    scratch: &[Guarded],
+    record: impl FnOnce(&mut dyn FnMut(&mut dyn FnMut(&mut wgpu::CommandEncoder))),
+) -> Result<Vec<Vec<u8>>, String> {
+    targets
+        .iter()
+        .flatten()
+        .for_each(|target| target.poison(reducer));
+    let mut submit = |record: &mut dyn FnMut(&mut wgpu::CommandEncoder)| {
+        let mut encoder = reducer.device().create_command_encoder(&Default::default());
+        record(&mut encoder);
+        reducer.queue().submit([encoder.finish()]);
+    };
+    record(&mut submit);
+    let all = || targets.iter().flatten().chain(scratch);
+    submit(&mut |encoder| {
+        for Guarded { buffer, back, .. } in all() {
+            encoder.copy_buffer_to_buffer(buffer, 0, back, 0, back.size());
+            encoder.map_buffer_on_submit(back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
+        }
+    });
+    let waited = reducer.device().poll(wgpu::PollType::wait_indefinitely());
+    waited.map_err(|e| e.to_string())?;
+    for scratch in scratch {
+        scratch.contents().map_err(|e| format!("scratch: {e}"))?;
+    }
+    let whole = |pieces: &Vec<Guarded>| {
+        let contents = pieces.iter().map(Guarded::contents);
+        Ok(contents.collect::<Result<Vec<_>, String>>()?.concat())
+    };
+    targets.iter().map(whole).collect()
+}
+
+/// The outputs of three runs from data `offset` bytes into a buffer: two with scratch of the library's
+/// own, which the second finds dirty, and one with the caller's, its parts submitted one by one.
+fn run_bound(
+    reducer: &Reducer,
+    reduction: &Reduction,
+    inputs: &[&[u8]],
+    offset: u64,
+) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let source = |data: &&[u8]| source(reducer, data, offset);
+    let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
+    // The slice begins a guard's length in, and a guard follows it; without an offset all data
+    // begins with a vec4, which plans may rely on.
+    let guard = match offset {
+        0 => 16,
+        _ => offset.next_multiple_of(8),
+    };
+    let target = |o: wgreduce::Output| {
+        let begin = guard + offset / o.dtype.size() * o.dtype.size();
+        vec![Guarded::new(reducer, begin, o.bytes(), guard)]
+    };
+    let outputs = reduction.problem().outputs().into_iter();
+    let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
+    let limits = reducer.device().limits();
+    let alignment = limits.min_storage_buffer_offset_alignment.into();
+    let place = |bytes| Guarded::new(reducer, alignment, bytes, 16);
+    let placed: Vec<Guarded> = reduction.scratch_sizes().into_iter().map(place).collect();
+    let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
+    // The caller's slices may be longer than the tensors.
+    let outs = targets
+        .iter()
+        .map(|t| t[0].buffer.slice(t[0].begin..).into());
+    let outs: Vec<_> = outs.collect();
+    let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
+    let bound = |scratch| {
+        let buffers = Buffers {
+            inputs: &ins,
+            outputs: &outs,
+            scratch,
+        };
+        reduction.bind(buffers).map_err(|e| e.to_string())
+    };
+    let (own, callers) = (bound(None)?, bound(Some(&scratch[..]))?);
+    let once = |bound: &Bound, by_part: bool| {
+        run(reducer, &targets, &placed, |submit| match by_part {
+            true => (0..bound.parts()).for_each(|i| submit(&mut |e| bound.encode_part(i, e))),
+            false => submit(&mut |encoder| bound.encode(encoder)),
+        })
+    };
+    Ok(vec![
+        once(&own, false)?,
+        once(&own, false)?,
+        once(&callers, true)?,
+    ])
+}
+
+/// The byte ranges between cuts of a tensor.
+fn ranges(cuts: &[Vec<u64>], i: usize, size: u64, bytes: u64) -> Vec<std::ops::Range<u64>> {
+    let cuts = cuts.get(i).into_iter().flatten().map(|c| c * size);
+    let ends: Vec<u64> = [0].into_iter().chain(cuts).chain([bytes]).collect();
+    ends.windows(2).map(|w| w[0]..w[1]).collect()
+}
+
+/// The outputs of two runs on tensors in pieces; the second finds what the first left in scratch.
+fn run_in_pieces(
+    reducer: &Reducer,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    cuts: &Cuts,
+    offset: u64,
+) -> Result<Vec<Vec<Vec<u8>>>, String> {
+    let piece = |data: &[u8], range: std::ops::Range<u64>| {
+        source(
+            reducer,
+            &data[range.start as usize..range.end as usize],
+            offset,
+        )
+    };
+    let pieces = |(i, data): (usize, &&[u8])| {
+        let ranges = ranges(&cuts.inputs, i, problem.dtype().size(), data.len() as u64);
+        let pieces = ranges
+            .into_iter()
+            .map(|range| (piece(data, range.clone()), range));
+        pieces.collect::<Vec<_>>()
+    };
+    let sources: Vec<_> = inputs.iter().enumerate().map(pieces).collect();
+    let target = |(i, o): (usize, wgreduce::Output)| {
+        let ranges = ranges(&cuts.outputs, i, o.dtype.size(), o.bytes()).into_iter();
+        let guarded = |range: std::ops::Range<u64>| {
+            Guarded::new(reducer, offset, range.end - range.start, offset.max(8))
+        };
+        ranges.map(guarded).collect::<Vec<_>>()
+    };
+    let outputs = problem.outputs().into_iter().enumerate();
+    let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
+    let reduction = reducer.prepare(problem).map_err(|e| e.to_string())?;
+    fn slice(offset: u64) -> impl Fn(&(wgpu::Buffer, std::ops::Range<u64>)) -> BufferSlice<'_> {
+        move |(buffer, range)| buffer.slice(offset..offset + (range.end - range.start))
+    }
+    let ins: Vec<Vec<_>> = sources
+        .iter()
+        .map(|s| s.iter().map(slice(offset)).collect())
+        .collect();
+    let outs = targets
+        .iter()
+        .map(|t| t.iter().map(Guarded::slice).collect());
+    let outs: Vec<Vec<_>> = outs.collect();
+    let bound = reduction.bind(Buffers {
+        inputs: &ins.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+        outputs: &outs.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+        scratch: None,
+    });
+    let bound = bound.map_err(|e| e.to_string())?;
+    let once = || {
+        run(reducer, &targets, &[], |submit| {
+            submit(&mut |e| bound.encode(e))
+        })
+    };
+    Ok(vec![once()?, once()?])
+}
+
+/// A buffer that ends with the data, which begins `offset` bytes in.
+fn source(reducer: &Reducer, data: &[u8], offset: u64) -> wgpu::Buffer {
+    let mut bytes = vec![POISON; offset as usize];
+    bytes.extend_from_slice(data);
+    bytes.resize(bytes.len().next_multiple_of(4).max(4), POISON);
+    let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+    let source = buffer(reducer, bytes.len() as u64, usage);
+    reducer.queue().write_buffer(&source, 0, &bytes);
+    source
+}

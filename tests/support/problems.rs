@@ -1,0 +1,116 @@
+//! The ways to ask for a reduction, and the choice of some of them.
+//!
+//! A pipeline takes far longer to compile than to run, and each type and option is another one. So the
+//! plain suite asks one type of each size for a few ways, over all shapes: a *turn*. The long suite takes
+//! several turns.
+
+use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError};
+
+const INDEX_TYPES: [IndexType; 3] = [IndexType::I64, IndexType::I32, IndexType::U32];
+const NANS: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
+
+/// A type of each size.
+pub fn types(turn: u64) -> [DType; 4] {
+    use DType::*;
+    let turn = turn as usize;
+    [
+        [U8, I8, Bool][turn % 3],
+        [F16, I16, BF16, U16][turn % 4],
+        [F32, I32, F32, U32][(turn + 1) % 4],
+        [I64, F64, U64][(turn + 1) % 3],
+    ]
+}
+
+/// The ways to reduce a dimension.
+pub fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
+    Ok(vec![
+        Problem::arg_min(dtype, shape, axis)?,
+        Problem::arg_max(dtype, shape, axis)?.keepdims(false)?,
+        Problem::arg_min(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::reduce_min(dtype, shape, &[axis])?,
+        Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
+        Problem::arg_max_abs(dtype, shape, axis)?,
+        Problem::arg_max_abs(dtype, shape, axis)?.select_last_index(true)?,
+        Problem::reduce_max_abs(dtype, shape, &[axis])?,
+    ])
+}
+
+/// One of the 36 ways to ask for an index.
+pub fn index_problem(
+    dtype: DType,
+    shape: &[u64],
+    axis: i64,
+    way: u64,
+) -> Result<Problem, ProblemError> {
+    let problem = match way % 3 {
+        0 => Problem::arg_min(dtype, shape, axis),
+        1 => Problem::arg_max(dtype, shape, axis),
+        _ => Problem::arg_max_abs(dtype, shape, axis),
+    }?;
+    let (last, nan, index) = (way / 3 % 2, way / 6 % 2, way / 12 % 3);
+    let problem = problem.select_last_index(last == 1)?;
+    problem
+        .nan(NANS[nan as usize])
+        .index_type(INDEX_TYPES[index as usize])
+}
+
+/// One of the six ways to ask for a value.
+pub fn value_problem(
+    dtype: DType,
+    shape: &[u64],
+    axes: &[i64],
+    way: u64,
+) -> Result<Problem, ProblemError> {
+    let problem = match way % 3 {
+        0 => Problem::reduce_min(dtype, shape, axes),
+        1 => Problem::reduce_max(dtype, shape, axes),
+        _ => Problem::reduce_max_abs(dtype, shape, axes),
+    }?;
+    Ok(problem.nan(NANS[(way / 3 % 2) as usize]))
+}
+
+/// A turn's ways to reduce a dimension: an index, the same with values beside it, a value.
+pub fn ways(
+    dtype: DType,
+    shape: &[u64],
+    axis: i64,
+    turn: u64,
+) -> Result<Vec<Problem>, ProblemError> {
+    // Seven has no factor in common with the number of ways: for each size, every way has its turn.
+    let way = 7 * turn + 10 * u64::from(dtype.size().ilog2());
+    let index = index_problem(dtype, shape, axis, way)?;
+    Ok(vec![
+        index.clone().keepdims(turn.is_multiple_of(2))?,
+        index.with_values(true)?,
+        value_problem(dtype, shape, &[axis], way)?,
+    ])
+}
+
+/// Both extremes and their indices, in one of the ways to ask for them.
+pub fn extremes(dtype: DType, shape: &[u64], axis: i64, way: u64) -> Result<Problem, ProblemError> {
+    let problem = Problem::extremes(dtype, shape, axis)?.nan(NANS[(way % 2) as usize]);
+    let problem = problem.select_last_index(way / 2 % 2 == 1)?;
+    problem.index_type(INDEX_TYPES[(way / 4 % 3) as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_turns_take_every_type_and_every_way() {
+        let types: BTreeSet<String> = (0..12).flat_map(types).map(|t| t.to_string()).collect();
+        assert_eq!(types.len(), DType::ALL.len());
+        let mut all = [const { BTreeSet::new() }; 3];
+        for turn in 0..36 {
+            let ways = ways(DType::F32, &[4, 9], 1, turn).expect("problems");
+            for (all, way) in all.iter_mut().zip(&ways) {
+                let (ties, nan) = (way.selects_last_index(), way.nan_policy());
+                all.insert(format!("{way} {ties} {nan:?} {:?}", way.outputs()[0].dtype));
+            }
+        }
+        assert_eq!(all.map(|ways| ways.len()), [36, 36, 6]);
+    }
+}

@@ -1,0 +1,101 @@
+//! Strided views, and what they show as copies.
+
+use crate::variants;
+use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError, reference};
+
+/// A view: its shape, strides and offset, and the elements of the tensor it is in.
+pub type Viewed = (&'static [u64], &'static [i64], u64, u64);
+
+pub const VIEWS: &[Viewed] = &[
+    // Contiguous, and a transposed matrix, which is contiguous after all.
+    (&[6, 50], &[50, 1], 3, 320),
+    (&[50, 6], &[1, 50], 8, 310),
+    (&[7, 5, 40], &[5, 1, 35], 1, 1401),
+    // Sub-matrices, every second column, every third row.
+    (&[9, 70], &[83, 1], 5, 800),
+    (&[9, 40], &[83, 2], 0, 747),
+    (&[40, 17], &[60, 1], 16, 2400),
+    // Broadcast: rows, columns, everything.
+    (&[4, 30], &[0, 1], 2, 40),
+    (&[30, 4], &[1, 0], 2, 40),
+    (&[3, 40], &[0, 0], 1, 2),
+    (&[3, 1, 40], &[0, 7, 0], 1, 2),
+    // Flipped, overlapping.
+    (&[5, 61], &[61, -1], 60, 305),
+    (&[5, 61], &[-61, 1], 244, 305),
+    (&[20, 30], &[1, 1], 0, 49),
+    (&[8, 33], &[4, 3], 7, 140),
+    // Four and five dimensions that do not merge.
+    (&[3, 5, 4, 6], &[1, 100, 3, 13], 9, 600),
+    (&[2, 3, 4, 5, 6], &[7, 200, -19, 41, 1], 100, 1100),
+    // Long segments, long results, one element, none.
+    (&[1, 3001], &[0, 2], 0, 6001),
+    (&[3001, 2], &[3, 1], 1, 9003),
+    (&[2, 1500], &[1, 2], 0, 3000),
+    (&[1, 1], &[9, 9], 4, 5),
+    (&[0, 3], &[1, 1], 9, 0),
+    (&[], &[], 3, 4),
+];
+
+/// The elements of a view, one after another.
+pub fn materialised(
+    dtype: DType,
+    shape: &[u64],
+    strides: &[i64],
+    offset: u64,
+    data: &[u8],
+) -> Vec<u8> {
+    let size = dtype.size() as usize;
+    let n = match shape.contains(&0) {
+        true => 0,
+        false => shape.iter().product(),
+    };
+    let mut copy = Vec::new();
+    for flat in 0..n {
+        let (mut rest, mut at) = (flat, offset as i64);
+        for (&size, &stride) in shape.iter().zip(strides).rev() {
+            at += (rest % size) as i64 * stride;
+            rest /= size;
+        }
+        copy.extend_from_slice(&data[at as usize * size..][..size]);
+    }
+    copy
+}
+
+/// A problem over a view. The reference gives for it what it gives for a copy of the elements.
+pub fn viewed(
+    plain: &Problem,
+    view: &Viewed,
+    data: &[u8],
+) -> Result<Problem, Box<dyn std::error::Error>> {
+    let &(_, strides, first, _) = view;
+    let problem = plain.clone().strided(0, strides, first)?;
+    let copy = materialised(problem.dtype(), view.0, strides, first, data);
+    let expected = reference::evaluate(plain, &[&copy])?;
+    let actual = reference::evaluate(&problem, &[data])?;
+    assert_eq!(actual, expected, "{problem}");
+    Ok(problem)
+}
+
+/// All ways to reduce each axis and sets of axes, and no axis.
+pub fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemError> {
+    let mut all = vec![
+        Problem::reduce_min(dtype, shape, &[])?,
+        Problem::reduce_max(dtype, shape, &[])?.nan(NanPolicy::Ignore),
+        Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true)?,
+        Problem::min(dtype, &[shape])?,
+    ];
+    for axis in 0..shape.len() as i64 {
+        if let Ok(variants) = variants(dtype, shape, axis) {
+            all.extend(variants);
+        }
+        if let Ok(arg) = Problem::arg_max(dtype, shape, axis) {
+            all.push(arg.clone().with_values(true)?);
+            let last = arg.select_last_index(true)?.nan(NanPolicy::Ignore);
+            all.push(last.with_values(true)?.index_type(IndexType::I32)?);
+        }
+        all.extend(Problem::reduce_max(dtype, shape, &[axis, 0]));
+        all.extend(Problem::reduce_max_abs(dtype, shape, &[axis, 0]));
+    }
+    Ok(all)
+}
