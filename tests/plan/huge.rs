@@ -3,7 +3,7 @@
 
 use super::grid::any_tuning;
 use super::interpret::limits;
-use super::{CLASSES, class};
+use super::problems::{CLASSES, class};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot, Tuning};
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn any_tuning_plans_any_size(
         shape in prop::array::uniform3(any_dim()),
-        dtype in prop::sample::select(super::SIZES.to_vec()),
+        dtype in prop::sample::select(super::problems::SIZES.to_vec()),
         tuning in any_tuning(),
         index in any::<bool>(),
         device in any::<prop::sample::Index>(),

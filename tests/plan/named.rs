@@ -1,6 +1,7 @@
 //! Plans of named shapes, and of impossible ones.
 
-use super::{CLASSES, class, fake, families};
+use super::problems::{CLASSES, class};
+use super::{fake, families};
 use wgreduce::Family::{
     Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, Strips, Tiles,
 };
