@@ -6,7 +6,7 @@
 mod catalogue;
 #[path = "problems.rs"]
 #[allow(dead_code, reason = "of what is shared, a part is used here")]
-mod problems;
+pub mod problems;
 
 use problems::{CLASSES, class, elementwise, reductions, variants, views};
 use std::collections::HashMap;
