@@ -24,14 +24,20 @@ pub fn source(kernel: &Kernel) -> Source {
     )
 }
 
-/// The kernels of these element types, each source once, in the order in which plans ask for them.
+/// The kernels of these element types on every device, each source once, in the order in which plans
+/// ask for them.
 pub fn kernels(types: &[DType]) -> Vec<(Kernel, Source)> {
+    kernels_on(&devices(), types)
+}
+
+/// The same on some devices.
+pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
     let mut seen = HashMap::new();
-    for caps in devices() {
+    for caps in devices {
         for problem in types.iter().flat_map(|&dtype| problems(dtype)) {
             // Data that begins with a vec4, and anywhere.
             for aligned in [true, false] {
-                let plan = Plan::in_pieces(&problem, &caps, &Cuts::default(), aligned);
+                let plan = Plan::in_pieces(&problem, caps, &Cuts::default(), aligned);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
                 for pass in plan.passes() {
                     let number = seen.len();

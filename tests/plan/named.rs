@@ -456,3 +456,25 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
         assert_eq!(families(&plan), [Family::ZipVecs], "{plan}");
     }
 }
+
+#[test]
+fn swiftshader_and_directx_in_software_take_no_long_kernels() {
+    use wgreduce::wgpu::{AdapterInfo, Backend, DeviceType, Limits};
+    let long = |name: &str, kind, backend| {
+        let mut info = AdapterInfo::new(kind, backend);
+        info.name = name.to_owned();
+        Caps::of(&info, &Limits::default()).long_kernels
+    };
+    assert!(!long(
+        "SwiftShader Device",
+        DeviceType::Cpu,
+        Backend::Vulkan
+    ));
+    assert!(!long(
+        "Microsoft Basic Render Driver",
+        DeviceType::Cpu,
+        Backend::Dx12
+    ));
+    assert!(long("llvmpipe", DeviceType::Cpu, Backend::Vulkan));
+    assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
+}

@@ -290,7 +290,8 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
 pub fn compile() -> Result<()> {
     let device = Device::open()?;
     let cases = cases()?;
-    let others = few()
+    let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
+    let others = few(&gpus)
         .into_iter()
         .map(|(kernel, source)| (kernel.label(), kernel, source));
     let count = cases.len();

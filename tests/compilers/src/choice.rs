@@ -1,8 +1,8 @@
 //! Which kernels a slow compiler is asked about.
 
-use crate::kernels::{Source, kernels};
+use crate::kernels::{Source, kernels, kernels_on};
 use std::collections::HashSet;
-use wgreduce::{DType, Kernel};
+use wgreduce::{Caps, DType, Kernel};
 
 /// The overrides that decide which code there is. Others are numbers in it.
 const SHAPING: [&str; 12] = [
@@ -25,8 +25,11 @@ pub const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
 
 /// Of a type of each width the kernels that differ in more than numbers.
 pub fn shapes() -> Vec<(Kernel, Source)> {
+    shapes_of(kernels(&WIDTHS))
+}
+
+fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
-    let mut all = kernels(&WIDTHS);
     all.retain(|(_, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         // A group of lanes walks a tree, higher or lower; 4 lanes stand for 8 to 128.
@@ -41,12 +44,12 @@ pub fn shapes() -> Vec<(Kernel, Source)> {
     all
 }
 
-/// Fewer of them, for compilers that take a second for one: of kernels that are written out those
-/// for 0, 1, 2, 4, and so on, and of a text one with an index and one without, by lanes alone and
-/// together, with results of whole words and of parts of them.
-pub fn few() -> Vec<(Kernel, Source)> {
+/// Fewer of them, for compilers that take a second for one, of those that these devices plan: where
+/// kernels are written out those for 0, 1, 2, 4, and so on, and of a text one with an index and one
+/// without, by lanes alone and together, with results of whole words and of parts of them.
+pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
-    let mut all = shapes();
+    let mut all = shapes_of(kernels_on(devices, &WIDTHS));
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         let ways = ["INDEX", "SEVERAL", "WG"].map(value);

@@ -1,11 +1,13 @@
 //! FXC, which wgpu uses on DirectX 12 where it finds no DXC, in Wine.
 
 use crate::choice::few;
+use crate::kernels::problems::class;
 use crate::{Result, hlsl, in_parallel, none_of};
 use naga::back::hlsl::ShaderModel;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wgreduce::{AdapterClass, Caps};
 
 /// Most seconds of processor time for a kernel, and for half of them.
 const SLOWEST: f64 = 1000.0;
@@ -19,7 +21,13 @@ struct Job {
 
 /// Kernels whose HLSL is the same are compiled once.
 fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
-    let all = few();
+    let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
+    // WARP is the one software adapter of DirectX 12; it is planned no long kernels.
+    let warp = Caps {
+        long_kernels: false,
+        ..class(AdapterClass::Software)
+    };
+    let all = few(&[&gpus[..], &[warp]].concat());
     let mut seen = HashSet::new();
     let mut jobs = Vec::new();
     for (kernel, source) in &all {
