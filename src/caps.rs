@@ -232,9 +232,12 @@ impl Caps {
 
     /// The caps of an adapter's devices. The one place that knows drivers by their names.
     pub fn of(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Caps {
+        // FXC, to which wgpu falls back on DirectX 12, takes half a minute for one; of GPUs there
+        // are none planned.
+        let warp = info.backend == wgpu::Backend::Dx12 && info.device_type == wgpu::DeviceType::Cpu;
         Caps {
             // SwiftShader takes minutes and gigabytes to compile one.
-            long_kernels: !info.name.contains("SwiftShader"),
+            long_kernels: !(warp || info.name.contains("SwiftShader")),
             ..Caps::new(limits, AdapterClass::of(info.device_type))
         }
     }

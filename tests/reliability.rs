@@ -89,6 +89,7 @@ fn every_file_that_the_documents_name_exists() {
         "tuning",
         "semantics",
         "reliability",
+        "compilers",
     ];
     for name in names
         .map(|name| format!("docs/{name}.md"))
@@ -107,8 +108,7 @@ fn every_file_that_the_documents_name_exists() {
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        // What calls compilers calls their C interfaces.
-        if path.is_dir() && !path.ends_with("target") && !path.ends_with("compilers") {
+        if path.is_dir() && !path.ends_with("target") {
             sources(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);
@@ -128,9 +128,22 @@ fn there_is_no_unsafe_code() {
     assert!(found.len() > 60, "{} files", found.len());
     // In two parts, so that this file does not name them either.
     let words = ["{", "fn", "impl", "extern", "trait"].map(|after| ["unsafe", after].join(" "));
+    let mut allowed = 0;
     for file in found {
         let source = fs::read_to_string(&file).expect("a source");
+        // A package of its own, which calls compilers' libraries: each block says why it is sound.
+        if file.starts_with(root().join("tests/compilers")) {
+            let blocks = source.matches(&words[0]).count();
+            assert!(
+                source.matches("// SAFETY: ").count() >= blocks,
+                "{}",
+                file.display()
+            );
+            allowed += blocks;
+            continue;
+        }
         let word = words.iter().find(|word| source.contains(*word));
         assert_eq!(word, None, "{}", file.display());
     }
+    assert!(allowed > 0, "nothing is excepted any more");
 }

@@ -1,90 +1,69 @@
-//! Every shader assembly, through naga: parsed, validated, its overrides resolved, and written
-//! for Vulkan, Metal, DX12 and OpenGL. Needs no adapter.
+//! The text of every kernel that plans hold, through naga: parsed, validated, its overrides resolved,
+//! and written for Vulkan, Metal, DX12 and OpenGL. Needs no adapter.
 
 use naga::back::{self, PipelineConstants};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use std::collections::{BTreeSet, HashMap};
-use wgreduce::{DType, Family, Kernel, Keys, NanPolicy, Order, Out};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
+use support::kernels::{Source, kernels};
+use wgreduce::{DType, Family, Kernel, NanPolicy, Order, Out};
 
-const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
+/// Every kernel, of all element types.
+static KERNELS: LazyLock<Vec<(Kernel, Source)>> = LazyLock::new(|| kernels(&DType::ALL));
 
-/// What kernels are written out for, beside each of the other choices.
-const TIMES: [u32; 5] = [0, 1, 2, 4, 16];
+type Module = (naga::Module, ModuleInfo);
 
-/// Every compile key that a plan can hold, at two workgroup shapes.
-fn kernels() -> Vec<Kernel> {
-    let mut all = Vec::new();
-    for family in Family::ALL {
-        for dtype in DType::ALL {
-            for out in Out::ALL {
-                for (workgroup, lanes) in [(64, 1), (256, 32)] {
-                    for variant in 0..8 {
-                        let bit = |i: u32| variant >> i & 1 == 1;
-                        all.push(Kernel {
-                            family,
-                            keys: Keys::new(
-                                dtype,
-                                ORDERS[variant % 3],
-                                NanPolicy::Propagate,
-                                bit(1),
-                            ),
-                            out,
-                            workgroup,
-                            lanes,
-                            chunked: bit(0),
-                            several: bit(1),
-                            times: TIMES[(variant / 2 + out as usize) % TIMES.len()],
-                            loose: bit(1),
-                            index: bit(1),
-                            last: bit(2),
-                            truth: dtype == DType::Bool && bit(0),
-                            raw: family == Family::Each && bit(0),
-                            index_words: 1 + u32::from(bit(1)),
-                            inputs: [1, 2, 3, 8][variant % 4],
-                            splat: [0, 2, 1, 0x55][variant % 4],
-                            still: [0, 1, 4, 0xaa][variant % 4],
-                            chained: bit(2),
-                        });
-                    }
-                }
-            }
+/// The texts, each parsed once.
+static MODULES: LazyLock<HashMap<&str, Module>> = LazyLock::new(|| {
+    let mut texts: Vec<(&str, String)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (kernel, (text, _)) in KERNELS.iter() {
+        if seen.insert(text) {
+            texts.push((text, kernel.label()));
         }
     }
-    all
+    let parse = |part: &[(&'static str, String)]| {
+        let parsed = part
+            .iter()
+            .map(|(text, label)| (*text, module(text, label)));
+        parsed.collect::<Vec<_>>()
+    };
+    in_halves(&texts, parse).into_iter().flatten().collect()
+});
+
+/// Works on both halves of a list beside each other.
+fn in_halves<T: Sync, R: Send>(all: &[T], work: impl Fn(&[T]) -> R + Sync) -> [R; 2] {
+    let (low, high) = all.split_at(all.len() / 2);
+    std::thread::scope(|scope| {
+        let halves = [low, high].map(|half| scope.spawn(|| work(half)));
+        halves.map(|half| half.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+    })
 }
 
-/// Parsed texts: parsing is slow, and few texts serve many kernels.
-#[derive(Default)]
-struct Parsed(HashMap<String, (naga::Module, ModuleInfo)>);
-
-impl Parsed {
-    fn get(&mut self, kernel: &Kernel) -> &(naga::Module, ModuleInfo) {
-        let text = kernel.wgsl();
-        self.0.entry(text).or_insert_with_key(|text| {
-            let label = kernel.label();
-            let module = naga::front::wgsl::parse_str(text)
-                .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
-            // No capability at all: nothing optional may be used.
-            let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
-                .validate(&module)
-                .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
-            (module, info)
-        })
-    }
+fn module(text: &str, label: &str) -> Module {
+    let module = naga::front::wgsl::parse_str(text)
+        .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
+    // No capability at all: nothing optional may be used.
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
+    (module, info)
 }
 
-fn constants(kernel: &Kernel) -> PipelineConstants {
-    let all = kernel.constants();
-    all.into_iter().map(|(n, x)| (n.to_string(), x)).collect()
+fn constants((_, constants): &Source) -> PipelineConstants {
+    let constants = constants.iter();
+    constants
+        .map(|&(name, x)| (name.to_owned(), x as f64))
+        .collect()
 }
 
 /// Writes one kernel for every backend; panics where one refuses.
-fn write(kernel: &Kernel, parsed: &mut Parsed) {
-    let (module, info) = parsed.get(kernel);
+fn write(kernel: &Kernel, source: &Source) {
+    let (module, info) = &MODULES[&*source.0];
     let label = kernel.label();
     let entry = (naga::ShaderStage::Compute, kernel.entry_point());
     let (module, info) =
-        back::pipeline_constants::process_overrides(module, info, Some(entry), &constants(kernel))
+        back::pipeline_constants::process_overrides(module, info, Some(entry), &constants(source))
             .unwrap_or_else(|e| panic!("{label}: {e:?}"));
     let spv = back::spv::write_vec(&module, &info, &back::spv::Options::default(), None);
     assert!(spv.is_ok(), "{label}: SPIR-V: {spv:?}");
@@ -119,35 +98,107 @@ fn write(kernel: &Kernel, parsed: &mut Parsed) {
 }
 
 #[test]
-fn every_assembly_is_valid_wgsl_without_any_optional_capability() {
-    let mut parsed = Parsed::default();
-    for kernel in kernels() {
-        parsed.get(&kernel);
-    }
-    assert!(parsed.0.len() >= 20, "only {} assemblies", parsed.0.len());
+fn every_text_is_valid_wgsl_without_any_optional_capability() {
+    // Parsing fails where one is not.
+    assert!(MODULES.len() >= 400, "only {} texts", MODULES.len());
 }
 
+/// Of each text as many kernels as it takes for every value of every override to be among them.
 #[test]
 fn every_kernel_is_written_for_vulkan_metal_dx12_and_opengl() {
-    let mut parsed = Parsed::default();
     let mut seen = BTreeSet::new();
-    for kernel in kernels() {
-        if seen.insert((kernel.wgsl(), kernel.out, kernel.lanes, kernel.index)) {
-            write(&kernel, &mut parsed);
-        }
-    }
-    assert!(seen.len() >= 100, "only {} kernels", seen.len());
+    let mut new = |(text, constants): &Source| {
+        let values = constants.iter().map(|value| (text.clone(), *value));
+        values
+            .map(|value| seen.insert(value))
+            .fold(false, |a, b| a | b)
+    };
+    let chosen: Vec<&(Kernel, Source)> = KERNELS.iter().filter(|k| new(&k.1)).collect();
+    assert!(chosen.len() >= 1500, "only {} kernels", chosen.len());
+    in_halves(&chosen, |half| {
+        half.iter()
+            .for_each(|(kernel, source)| write(kernel, source))
+    });
 }
 
 #[test]
 fn the_constants_are_exactly_the_overrides() {
-    let mut parsed = Parsed::default();
-    for kernel in kernels() {
-        let (module, _) = parsed.get(&kernel);
+    for (kernel, source) in KERNELS.iter() {
+        let (module, _) = &MODULES[&*source.0];
         let overrides = module.overrides.iter();
         let declared: BTreeSet<String> = overrides.filter_map(|(_, o)| o.name.clone()).collect();
-        let given: BTreeSet<String> = constants(&kernel).into_keys().collect();
+        let given: BTreeSet<String> = constants(source).into_keys().collect();
         assert_eq!(declared, given, "{}", kernel.label());
+    }
+}
+
+const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
+
+/// What the checks above are worth: a list of kernels that has shrunk is seen here.
+#[test]
+fn the_kernels_are_of_every_family_and_hold_every_choice() {
+    let families: BTreeSet<Family> = KERNELS.iter().map(|(k, _)| k.family).collect();
+    assert_eq!(families, Family::ALL.into());
+    let outs: BTreeSet<Out> = KERNELS.iter().map(|(k, _)| k.out).collect();
+    assert_eq!(outs, Out::ALL.into());
+    // Elements or vec4 that a kernel is written out for.
+    let times = |family: Family| {
+        let kernels = KERNELS.iter().filter(|(k, _)| k.family == family);
+        kernels.map(|(k, _)| k.times).collect::<Vec<u32>>()
+    };
+    let exactly = |family, expected: &[u32]| {
+        let met: BTreeSet<u32> = times(family).into_iter().collect();
+        assert_eq!(met, expected.iter().copied().collect(), "{family:?}");
+    };
+    let to_16: Vec<u32> = (1..=16).collect();
+    exactly(Family::Tiles, &[&[0], &to_16[1..]].concat());
+    exactly(Family::Panels, &to_16);
+    exactly(Family::Shallow, &[0, 1, 2, 4]);
+    exactly(Family::Bands, &[2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32]);
+    // Every override, its values where they are few.
+    let mut values: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    for (name, x) in KERNELS.iter().flat_map(|(_, (_, constants))| constants) {
+        values.entry(name).or_default().insert(*x);
+    }
+    let declared = MODULES
+        .values()
+        .flat_map(|(module, _)| module.overrides.iter());
+    for name in declared.filter_map(|(_, o)| o.name.as_deref()) {
+        assert!(values.contains_key(name), "{name} is given no value");
+    }
+    let few: [(&str, &[u64]); 12] = [
+        ("OUT", &[0, 1, 2, 3, 4, 5, 6]),
+        ("WG", &[32, 256]),
+        ("LANES", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
+        ("INDEX_WORDS", &[1, 2]),
+        ("INDEX", &[0, 1]),
+        ("LAST", &[0, 1]),
+        ("SEVERAL", &[0, 1]),
+        ("CHUNKED", &[0, 1]),
+        ("RAW", &[0, 1]),
+        ("CHAINED", &[0, 1]),
+        ("TRUTH", &[0, 1]),
+        // 0: NaNs are skipped.
+        ("ENDS", &[0, 1]),
+    ];
+    for (name, expected) in few {
+        assert_eq!(values[name], expected.iter().copied().collect(), "{name}");
+    }
+    // Each flag without the other: an index of the first and of the last, none, and by lanes
+    // with several items.
+    let has = |flags: &dyn Fn(&Kernel) -> bool| KERNELS.iter().any(|(k, _)| flags(k));
+    for on in [false, true] {
+        assert!(has(&|k| k.index && k.last == on));
+        assert!(has(&|k| k.several && k.lanes == 1 && k.index == on));
+        assert!(has(&|k| k.chunked && !k.several && k.index == on));
+    }
+    for order in ORDERS {
+        for dtype in DType::ALL {
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                let keys = wgreduce::Keys::new(dtype, order, nan, false);
+                assert!(has(&|k| k.keys == keys), "{dtype} {order:?} {nan:?}");
+            }
+        }
     }
 }
 
@@ -156,22 +207,21 @@ fn no_shader_names_a_float_type() {
     let floats = [
         "f16", "f32", "f64", "vec2f", "vec3f", "vec4f", "vec2h", "vec4h",
     ];
-    for kernel in kernels() {
-        let text = kernel.wgsl();
+    for text in MODULES.keys() {
         let code = text.lines().filter_map(|l| l.split("//").next());
         for word in code.flat_map(|l| l.split(|c: char| !c.is_alphanumeric())) {
-            assert!(!floats.contains(&word), "{}: {word}", kernel.label());
+            assert!(!floats.contains(&word), "{word} in\n{text}");
         }
     }
 }
 
 #[test]
 fn the_parameters_take_as_many_bytes_in_wgsl_as_in_rust() {
-    let mut parsed = Parsed::default();
-    let (module, _) = parsed.get(&kernels()[0]);
-    let mut layouter = naga::proc::Layouter::default();
-    layouter.update(module.to_ctx()).expect("a layout");
-    let mut types = module.types.iter();
-    let params = types.find(|(_, t)| t.name.as_deref() == Some("Params"));
-    assert_eq!(params.map(|(handle, _)| layouter[handle].size), Some(64));
+    for (module, _) in MODULES.values() {
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).expect("a layout");
+        let mut types = module.types.iter();
+        let params = types.find(|(_, t)| t.name.as_deref() == Some("Params"));
+        assert_eq!(params.map(|(handle, _)| layouter[handle].size), Some(64));
+    }
 }

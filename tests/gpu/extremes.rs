@@ -52,7 +52,11 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType, turn: u64) -> Result<(), Fa
     for (i, shape) in shapes.into_iter().enumerate() {
         for way in some(reducers[0], i + dtype.size() as usize, [turn, turn + 7]) {
             let problem = problem(dtype, &shape, 1, way)?.keepdims(way % 2 == 0)?;
-            check_all(reducers[(i + way as usize) % 3], &[problem.clone()], shape)?;
+            check_all(
+                reducers[(i + way as usize) % 3],
+                std::slice::from_ref(&problem),
+                shape,
+            )?;
             if shape.iter().product::<u64>() < 300 {
                 check_all(&tiny, &[problem], shape)?;
             }

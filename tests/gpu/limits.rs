@@ -26,7 +26,7 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
             let shape = [1, 9, 401];
             check_all(&several, &[extremes(dtype, &shape, 1, turn)?], shape)?;
             let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
-            check_all(&few, &[fused.clone()], shape)?;
+            check_all(&few, std::slice::from_ref(&fused), shape)?;
             // Partial results that are the result.
             let input = tensor(dtype, shape, turn);
             shard(&few, &fused, shape, &input, &mut bits)?;

@@ -1,109 +1,11 @@
 //! Plans run on the host, over a grid and by chance.
 
 use super::interpret::{Check, Truth, ensure, limits, run};
-use super::{CLASSES, SIZES, class, eager, fake, variants};
+use super::{eager, fake};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
 use wgreduce::{AdapterClass, Caps, DType, Family, Out, Pass, Plan, Problem, Slot, Tuning};
-
-/// `[outer, len, inner]`, of which the middle is reduced.
-const SHAPES: &[[u64; 3]] = &[
-    [1, 1, 1],
-    [7, 1, 1],
-    [3, 1, 6],
-    [1, 2, 1],
-    [5, 3, 1],
-    [40, 3, 1],
-    [9, 16, 1],
-    [3, 67, 1],
-    [2, 150, 1],
-    [1, 515, 1],
-    [33, 31, 1],
-    [70, 16, 1],
-    [41, 32, 1],
-    [9, 80, 1],
-    [1, 2, 2],
-    [1, 5, 40],
-    [1, 3, 16],
-    [1, 2, 64],
-    [1, 37, 3],
-    [1, 300, 5],
-    [2, 33, 4],
-    [2, 67, 24],
-    [3, 9, 7],
-    [3, 40, 5],
-    [40, 3, 3],
-    [5, 9, 13],
-    [1, 7, 129],
-    [150, 5, 1],
-    [131, 21, 1],
-    [3, 30, 48],
-    [70, 25, 16],
-    [2, 23, 270],
-    [2, 3, 650],
-];
-
-/// Shapes and reduced axes, one group and more.
-const SCATTERED: &[(&[u64], &[i64])] = &[
-    (&[], &[]),
-    (&[5], &[]),
-    (&[1, 1], &[1]),
-    (&[0, 3], &[0]),
-    (&[0, 3], &[1]),
-    (&[2, 0, 3], &[1]),
-    (&[7, 0], &[1]),
-    (&[6, 8, 10], &[0, 2]),
-    (&[6, 8, 10], &[0, 1, 2]),
-    (&[3, 4, 5, 6, 7], &[0, 2, 4]),
-    (&[3, 4, 5, 6, 7], &[1, 3]),
-    (&[3, 4, 1, 6, 7], &[-1, -3, 0]),
-    (&[2, 30, 2, 20], &[0, 3]),
-    (&[1, 1, 12, 1, 33], &[3, 4]),
-];
-
-/// Shapes of the inputs of Min and Max.
-const ZIPPED: &[&[&[u64]]] = &[
-    &[&[], &[]],
-    &[&[1], &[1, 1, 1]],
-    &[&[5], &[5]],
-    &[&[37], &[37], &[37]],
-    &[&[64], &[]],
-    &[&[67], &[1], &[67]],
-    &[&[3, 64], &[64]],
-    &[&[3, 64], &[3, 1]],
-    &[&[3, 64], &[1, 64], &[3, 1], &[]],
-    &[&[48], &[5, 1], &[2, 1, 48]],
-    &[&[7, 5], &[5]],
-    &[&[7, 5], &[7, 1]],
-    &[&[7, 1], &[1, 5]],
-    &[&[16, 1], &[1, 16]],
-    &[&[2, 3, 4, 16], &[3, 1, 16]],
-    &[&[2, 3, 4, 16], &[2, 1, 4, 1], &[3, 1, 1]],
-    &[&[2, 1, 3, 1, 2, 1, 5], &[1, 2, 1, 2, 1, 3, 1]],
-    &[&[0, 3], &[1]],
-    &[&[0, 3], &[1, 1]],
-    &[&[1, 257], &[3, 1]],
-    &[&[2, 33, 32], &[33, 1], &[2, 1, 32]],
-    &[&[5, 1008], &[1008]],
-    &[&[2, 3, 1008], &[3, 1], &[2, 1, 1008]],
-    &[&[2100], &[2100]],
-    // Nine and ten dimensions that cannot be merged.
-    &[&[2, 1, 2, 1, 2, 1, 2, 1, 3], &[1, 2, 1, 2, 1, 2, 1, 2, 1]],
-    &[
-        &[2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
-        &[1, 2, 1, 2, 1, 2, 1, 2, 1, 16],
-        &[2, 2, 1, 1, 2, 2, 1, 1, 2, 1],
-    ],
-];
-
-/// Min or Max of these shapes, and of eleven inputs of which they are the first.
-fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
-    let eleven: Vec<_> = shapes.iter().cycle().take(11).collect();
-    vec![
-        Problem::min(dtype, shapes).expect("a problem"),
-        Problem::max(dtype, &eleven).expect("a problem"),
-    ]
-}
 
 /// Devices and tunings that plans must do on, by name.
 pub fn devices() -> Vec<(String, Caps)> {
@@ -353,19 +255,10 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     let mut failures = Vec::new();
     for (name, caps) in devices() {
         for &dtype in types {
-            let mut problems = Vec::new();
-            for shape in SHAPES {
-                problems.extend(variants(dtype, shape, 1).expect("a problem"));
-            }
-            for &(shape, axes) in SCATTERED {
-                let min = Problem::reduce_min(dtype, shape, axes).expect("a problem");
-                problems.push(min.clone());
-                let none = Problem::reduce_min(dtype, shape, &[]).expect("a problem");
-                problems.push(none.noop_with_empty_axes(true).expect("a copy"));
-            }
+            let mut problems = reductions(dtype);
             // Tunings mean little to them.
             if caps.tuning.force.is_none() {
-                problems.extend(ZIPPED.iter().flat_map(|shapes| zips(dtype, shapes)));
+                problems.extend(elementwise(dtype));
             }
             for problem in problems {
                 let steps: &[u64] = match problem.op().is_elementwise() {

@@ -3,9 +3,9 @@
 
 use super::grid::any_tuning;
 use super::interpret::limits;
-use super::{CLASSES, class};
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
+use support::grid::{CLASSES, class};
 use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn any_tuning_plans_any_size(
         shape in prop::array::uniform3(any_dim()),
-        dtype in prop::sample::select(super::SIZES.to_vec()),
+        dtype in prop::sample::select(support::grid::SIZES.to_vec()),
         tuning in any_tuning(),
         index in any::<bool>(),
         device in any::<prop::sample::Index>(),

@@ -9,18 +9,8 @@ mod named;
 mod pieces;
 mod views;
 
-use wgreduce::{AdapterClass, Caps, DType, Family, IndexType, Plan, Problem, ProblemError, Tuning};
-
-/// WebGPU's default limits with the tuning of a class.
-fn class(class: AdapterClass) -> Caps {
-    Caps::new(&wgreduce::wgpu::Limits::default(), class)
-}
-
-const CLASSES: [AdapterClass; 3] = [
-    AdapterClass::Software,
-    AdapterClass::Integrated,
-    AdapterClass::Discrete,
-];
+use support::grid::class;
+use wgreduce::{AdapterClass, Caps, Family, Plan, Tuning};
 
 /// Limits of a fake device: bindings of that many bytes, aligned so, workgroups a dimension.
 fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> Caps {
@@ -59,22 +49,3 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
 fn families(plan: &Plan) -> Vec<Family> {
     plan.passes().iter().map(|p| p.kernel.family).collect()
 }
-
-/// The ways to reduce dimension 1 of a tensor that differ for the planner.
-fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
-    Ok(vec![
-        Problem::arg_min(dtype, shape, axis)?,
-        Problem::arg_max(dtype, shape, axis)?
-            .select_last_index(true)?
-            .index_type(IndexType::I32)?,
-        Problem::arg_max(dtype, shape, axis)?.with_values(true)?,
-        Problem::arg_min(dtype, shape, axis)?
-            .with_values(true)?
-            .index_type(IndexType::U32)?,
-        Problem::reduce_max(dtype, shape, &[axis])?,
-        Problem::reduce_max_abs(dtype, shape, &[axis])?,
-    ])
-}
-
-/// A type of each size.
-const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::I64];

@@ -1,6 +1,7 @@
 //! Plans of named shapes, and of impossible ones.
 
-use super::{CLASSES, class, fake, families};
+use super::{fake, families};
+use support::grid::{CLASSES, class};
 use wgreduce::Family::{
     Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, Strips, Tiles,
 };
@@ -454,4 +455,26 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
         let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
         assert_eq!(families(&plan), [Family::ZipVecs], "{plan}");
     }
+}
+
+#[test]
+fn swiftshader_and_directx_in_software_take_no_long_kernels() {
+    use wgreduce::wgpu::{AdapterInfo, Backend, DeviceType, Limits};
+    let long = |name: &str, kind, backend| {
+        let mut info = AdapterInfo::new(kind, backend);
+        info.name = name.to_owned();
+        Caps::of(&info, &Limits::default()).long_kernels
+    };
+    assert!(!long(
+        "SwiftShader Device",
+        DeviceType::Cpu,
+        Backend::Vulkan
+    ));
+    assert!(!long(
+        "Microsoft Basic Render Driver",
+        DeviceType::Cpu,
+        Backend::Dx12
+    ));
+    assert!(long("llvmpipe", DeviceType::Cpu, Backend::Vulkan));
+    assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
 }

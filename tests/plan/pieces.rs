@@ -1,11 +1,11 @@
 //! Tensors of several buffers: plans cut by where buffers end, on the host interpreter.
 
-use super::SIZES;
 use super::grid::{any_limits, any_problem, any_zip};
 use super::interpret::{Check, Truth, limits, run_in_pieces};
-use super::views::{any_pair, any_view, problems as view_problems};
-use super::{eager, fake, variants};
+use super::views::{any_pair, any_view};
+use super::{eager, fake};
 use proptest::prelude::*;
+use support::grid::{SIZES, of_view, variants};
 use wgreduce::{Caps, Cuts, DType, Error, Plan, Problem};
 
 /// Cuts of tensors of so many elements, by chance.
@@ -161,7 +161,7 @@ fn a_buffer_may_end_at_any_element_of_a_view() {
             (&[2, 6, 3], &[0, 3, -1], 5),
             (&[3, 40], &[60, 1], 0),
         ] {
-            for problem in view_problems(dtype, &view) {
+            for problem in of_view(dtype, &view) {
                 let n = problem.input_bytes(0) / dtype.size();
                 let outputs: u64 = problem.outputs()[0].shape.iter().product();
                 for at in 1..n {

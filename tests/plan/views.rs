@@ -1,61 +1,22 @@
 //! Plans of strided views: which are plain ones after all, and every element of a view on the host
 //! interpreter.
 
+use super::families;
 use super::grid::{Break, any_limits, check, devices, refused};
-use super::{SIZES, class, families, variants};
 use proptest::prelude::*;
+use support::grid::{SIZES, class, variants, views};
 use wgreduce::Family::{
     Each, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish, Gather, Strided, StridedGather,
     ZipVecs, ZipWords,
 };
 use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
 
-/// Shape, strides and offset.
-pub type View = (&'static [u64], &'static [i64], u64);
-
-const VIEWS: &[View] = &[
-    (&[6, 5], &[5, 1], 3),
-    (&[5, 6], &[1, 5], 16),
-    (&[7, 5, 4], &[5, 1, 35], 1),
-    (&[9, 10], &[13, 1], 5),
-    (&[9, 10], &[23, 2], 0),
-    (&[40, 7], &[1, 50], 2),
-    (&[4, 30], &[0, 1], 2),
-    (&[30, 4], &[1, 0], 2),
-    (&[3, 40], &[0, 0], 1),
-    (&[5, 11], &[11, -1], 10),
-    (&[5, 11], &[-11, 1], 44),
-    (&[20, 30], &[1, 1], 0),
-    (&[3, 5, 4, 6], &[1, 100, 3, 13], 9),
-    (&[2, 3, 4, 3, 2], &[7, 50, -19, 41, 1], 100),
-    (&[1, 300], &[0, 2], 0),
-    (&[300, 2], &[3, 1], 1),
-    (&[1, 1], &[9, 9], 4),
-    (&[0, 3], &[1, 1], 9),
-    (&[], &[], 3),
-];
-
-/// The ways to reduce each axis of a view, all of them, or none.
-pub fn problems(dtype: DType, &(shape, strides, offset): &View) -> Vec<Problem> {
-    let mut all = vec![
-        Problem::reduce_min(dtype, shape, &[]).expect("a problem"),
-        Problem::max(dtype, &[shape]).expect("a copy"),
-    ];
-    for axis in 0..shape.len() as i64 {
-        all.extend(variants(dtype, shape, axis).into_iter().flatten());
-        all.extend(Problem::extremes(dtype, shape, axis));
-        all.extend(Problem::reduce_min(dtype, shape, &[0, axis]));
-    }
-    let viewed = |p: Problem| p.strided(0, strides, offset).expect("a view");
-    all.into_iter().map(viewed).collect()
-}
-
 #[test]
 fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {
     let mut failures = Vec::new();
     for (name, caps) in devices() {
         for dtype in SIZES {
-            for problem in VIEWS.iter().flat_map(|view| problems(dtype, view)) {
+            for problem in views(dtype) {
                 if let Err(e) = check(&problem, &caps, &[1]) {
                     failures.push(format!("{name}: {problem}: {e}"));
                 }
@@ -270,7 +231,7 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
 #[test]
 fn extremes_are_read_once_and_finished_four_times() {
     for (shape, axis) in [([1, 1 << 20], 1), ([4096, 3000], 1), ([300, 4096], 0)] {
-        for kind in super::CLASSES {
+        for kind in support::grid::CLASSES {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
             let reads = families(&plan);

@@ -5,6 +5,8 @@ pub mod catalogue;
 mod data;
 pub mod device;
 pub mod golden;
+pub mod grid;
+pub mod kernels;
 pub mod noop;
 pub mod oracle;
 mod problems;

@@ -1,0 +1,61 @@
+//! Which kernels a slow compiler is asked about.
+
+use std::collections::HashSet;
+use support::kernels::{Source, kernels, kernels_on};
+use wgreduce::{Caps, DType, Kernel};
+
+/// The overrides that decide which code there is. Others are numbers in it.
+const SHAPING: [&str; 12] = [
+    "OUT",
+    "INDEX",
+    "LAST",
+    "SEVERAL",
+    "CHUNKED",
+    "RAW",
+    "CHAINED",
+    "TRUTH",
+    "ENDS",
+    "INDEX_WORDS",
+    "IS_FLOAT",
+    "WG",
+];
+
+/// A type of each width. Floats have all the code that integers have, and more.
+pub const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
+
+/// Of a type of each width the kernels that differ in more than numbers.
+pub fn shapes() -> Vec<(Kernel, Source)> {
+    shapes_of(kernels(&WIDTHS))
+}
+
+fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
+    let mut seen = HashSet::new();
+    all.retain(|(_, (text, constants))| {
+        let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
+        // A group of lanes walks a tree, higher or lower; 4 lanes stand for 8 to 128.
+        let lanes = match value("LANES") {
+            8..=128 => 4,
+            lanes => lanes,
+        };
+        let shape: Vec<u64> = SHAPING.iter().map(|&name| value(name)).collect();
+        let magnitudes = value("SIGN") != value("UNSIGN");
+        seen.insert((text.clone(), shape, lanes, magnitudes, value("FLIP") >> 30))
+    });
+    all
+}
+
+/// Fewer of them, for compilers that take a second for one, of those that these devices plan: where
+/// kernels are written out those for 0, 1, 2, 4, and so on, and of a text one with an index and one
+/// without, by lanes alone and together, with results of whole words and of parts of them.
+pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
+    let mut seen = HashSet::new();
+    let mut all = shapes_of(kernels_on(devices, &WIDTHS));
+    all.retain(|(kernel, (text, constants))| {
+        let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
+        let ways = ["INDEX", "SEVERAL", "WG"].map(value);
+        let written_out = kernel.times == 0 || kernel.times.is_power_of_two();
+        let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
+        written_out && value("IS_FLOAT") == u64::from(kernel.keys.bits() > 8) && seen.insert(way)
+    });
+    all
+}

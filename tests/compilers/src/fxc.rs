@@ -1,0 +1,129 @@
+//! FXC, which wgpu uses on DirectX 12 where it finds no DXC, in Wine.
+
+use crate::choice::few;
+use crate::{Result, hlsl, in_parallel, none_of};
+use naga::back::hlsl::ShaderModel;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use support::grid::class;
+use wgreduce::{AdapterClass, Caps};
+
+/// Most seconds of processor time for a kernel, and for half of them.
+const SLOWEST: f64 = 1000.0;
+const MEDIAN: f64 = 1000.0;
+
+struct Job {
+    label: String,
+    entry: String,
+    path: PathBuf,
+}
+
+/// Kernels whose HLSL is the same are compiled once.
+fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
+    let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
+    // WARP is the one software adapter of DirectX 12; it is planned no long kernels.
+    let warp = Caps {
+        long_kernels: false,
+        ..class(AdapterClass::Software)
+    };
+    let all = few(&[&gpus[..], &[warp]].concat());
+    let mut seen = HashSet::new();
+    let mut jobs = Vec::new();
+    for (kernel, source) in &all {
+        let hlsl = hlsl::write(kernel, source, ShaderModel::V5_1)?;
+        if seen.insert(hlsl.text.clone()) {
+            let path = folder.join(format!("{:04}.hlsl", jobs.len()));
+            std::fs::write(&path, &hlsl.text).map_err(|e| format!("{}: {e}", path.display()))?;
+            jobs.push(Job {
+                label: format!("{} {:?}", kernel.label(), source.1),
+                entry: hlsl.entry,
+                path,
+            });
+        }
+    }
+    Ok((all.len(), jobs))
+}
+
+/// What a file took in seconds, in the order of the jobs.
+fn compile(wine: &str, exe: &Path, dll: &str, jobs: &[&Job]) -> Result<Vec<(f64, String)>> {
+    let first = jobs.first().ok_or("nothing to compile")?;
+    let list = first.path.with_extension("list");
+    let line = |job: &&Job| format!("{} {}\n", job.entry, job.path.display());
+    let lines: String = jobs.iter().map(line).collect();
+    std::fs::write(&list, lines).map_err(|e| format!("{}: {e}", list.display()))?;
+    let output = Command::new(wine)
+        .arg(exe)
+        .arg(dll)
+        .arg(&list)
+        .env("WINEDEBUG", "-all")
+        .output()
+        .map_err(|e| format!("{wine}: {e}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let results: Vec<&str> = text.lines().collect();
+    if !output.status.success() || results.len() != jobs.len() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        let (done, all) = (results.len(), jobs.len());
+        return Err(format!("FXC ended after {done} of {all}: {text}{told}"));
+    }
+    let outcome = |(line, job): (&&str, &&Job)| {
+        let mut words = line.split_whitespace().skip(1);
+        let time = match words.next() {
+            Some("ok") => words.next().and_then(|w| w.parse::<f64>().ok()),
+            _ => None,
+        };
+        match time {
+            Some(micros) => (micros / 1e6, job.label.clone()),
+            None => (f64::INFINITY, format!("{}: {line}", job.label)),
+        }
+    };
+    Ok(results.iter().zip(jobs).map(outcome).collect())
+}
+
+/// Compiles every kernel within the budget.
+pub fn check(wine: &str, exe: &Path, dll: &str) -> Result<()> {
+    let folder = exe.with_file_name("hlsl");
+    let failed = |e| format!("{}: {e}", folder.display());
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let (all, jobs) = jobs(&folder)?;
+    // Neighbours are alike: every second one is as much work as the others.
+    let halves: Vec<Vec<&Job>> = (0..2)
+        .map(|half| jobs.iter().skip(half).step_by(2).collect())
+        .collect();
+    let work = |_: &mut (), half: &Vec<&Job>| compile(wine, exe, dll, half);
+    let mut times = Vec::new();
+    for half in in_parallel(&halves, || Ok(()), work)? {
+        times.extend(half?);
+    }
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let refused: Vec<String> = times
+        .iter()
+        .filter(|t| t.0.is_infinite())
+        .map(|t| t.1.clone())
+        .collect();
+    none_of("FXC", &refused)?;
+    let median = times[times.len() / 2].0;
+    let over = |limit: f64| times.iter().filter(|t| t.0 > limit).count();
+    println!(
+        "FXC compiles {} of {} texts, of {all} kernels: median {median:.2} s, slowest {:.2} s, {} over 1 s",
+        times.len(),
+        jobs.len(),
+        times[0].0,
+        over(1.0)
+    );
+    for (time, label) in times.iter().take(6) {
+        println!("  {time:.2} s {label}");
+    }
+    if std::env::var_os("FXC_ALL").is_some() {
+        for (time, label) in &times {
+            println!("ALL {time:.3} {label}");
+        }
+    }
+    if times[0].0 > SLOWEST || median > MEDIAN {
+        return Err(format!(
+            "over the budget of {SLOWEST} s for one and {MEDIAN} s for half of them"
+        ));
+    }
+    Ok(())
+}

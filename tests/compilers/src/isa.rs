@@ -1,0 +1,93 @@
+//! The loop of a disassembly that reads most.
+
+/// A loop: its instructions, and the bytes that an invocation reads in a turn of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loop {
+    pub instructions: usize,
+    pub bytes: u64,
+}
+
+impl Loop {
+    pub fn per_byte(&self) -> f64 {
+        self.instructions as f64 / self.bytes as f64
+    }
+}
+
+/// Of the loops that read memory, and hold no other that does, the one that reads most.
+pub fn hot_loop(assembly: &str) -> Option<Loop> {
+    let mut lines: Vec<&str> = Vec::new();
+    let mut labels: Vec<(&str, usize)> = Vec::new();
+    for line in assembly.lines() {
+        let line = line.split(';').next().unwrap_or_default().trim();
+        match line.strip_suffix(':') {
+            Some(label) => labels.push((label, lines.len())),
+            None if line.starts_with(|c: char| c.is_ascii_lowercase()) => lines.push(line),
+            None => {}
+        }
+    }
+    // A branch back to a label ends a loop.
+    let mut loops: Vec<(usize, usize, u64)> = Vec::new();
+    for (end, line) in lines.iter().enumerate() {
+        let Some((operation, target)) = line.split_once(char::is_whitespace) else {
+            continue;
+        };
+        let label = labels.iter().find(|(label, _)| *label == target.trim());
+        if let (true, Some(&(_, begin))) = (operation.contains("branch"), label) {
+            let bytes = lines
+                .get(begin..=end)
+                .unwrap_or_default()
+                .iter()
+                .map(|l| read(l))
+                .sum();
+            if bytes > 0 {
+                loops.push((begin, end, bytes));
+            }
+        }
+    }
+    let inner = |a: &&(usize, usize, u64)| {
+        let within = |b: &(usize, usize, u64)| a.0 <= b.0 && b.1 <= a.1 && (a.0, a.1) != (b.0, b.1);
+        !loops.iter().any(within)
+    };
+    let hot = loops.iter().filter(inner).max_by_key(|l| l.2)?;
+    Some(Loop {
+        instructions: hot.1 - hot.0 + 1,
+        bytes: hot.2,
+    })
+}
+
+/// Bytes that an instruction reads of a storage buffer.
+fn read(line: &str) -> u64 {
+    let operation = line.split_whitespace().next().unwrap_or_default();
+    let loads = ["buffer_load_", "global_load_", "flat_load_"];
+    let Some(kind) = loads
+        .iter()
+        .find_map(|prefix| operation.strip_prefix(prefix))
+    else {
+        return 0;
+    };
+    match kind {
+        "dwordx4" | "b128" => 16,
+        "dwordx3" | "b96" => 12,
+        "dwordx2" | "b64" => 8,
+        _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_loop_that_reads_is_found() {
+        let text = "BB0:\n\ts_mov_b32 s0, 0 ; be800080\nBB1:\n\tv_add_u32 v1, v1, v2\nBB2:\n\
+                    \tbuffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen ; e05c1000\n\
+                    \tv_min_u32_e32 v5, v0, v5\n\ts_cbranch_scc1 BB2\nBB3:\n\
+                    \ts_cbranch_scc0 BB1\n\ts_endpgm\n";
+        let found = Loop {
+            instructions: 3,
+            bytes: 16,
+        };
+        assert_eq!(hot_loop(text), Some(found));
+        assert_eq!(hot_loop("BB0:\n\ts_endpgm\n"), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! DirectX 12's shader text: compiled by DXC, and run.
+
+use crate::choice::shapes;
+use crate::device::Device;
+use crate::dxc::Dxc;
+use crate::spots::{self, Spot};
+use crate::{Result, hlsl, in_parallel, none_of};
+use naga::back::hlsl::ShaderModel;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Instant;
+use support::grid::{CLASSES, class};
+use wgreduce::{Cuts, DType, Family, Plan, reference};
+
+/// Compiles the kernels that differ in more than numbers to DXIL.
+pub fn compile(library: &Path) -> Result<()> {
+    let all = shapes();
+    let mut texts = BTreeMap::new();
+    for (kernel, source) in &all {
+        let hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
+        // A device has any shader model from 6.0 on.
+        if hlsl.text != hlsl::write(kernel, source, ShaderModel::V6_7)?.text {
+            return Err(format!(
+                "{}: HLSL that depends on the shader model",
+                kernel.label()
+            ));
+        }
+        texts
+            .entry(hlsl.text)
+            .or_insert((hlsl.entry, kernel.label()));
+    }
+    let jobs: Vec<_> = texts.into_iter().collect();
+    let compile = |dxc: &mut Dxc, (text, (entry, label)): &(String, (String, String))| {
+        let start = Instant::now();
+        let done = dxc.compile(text, entry, &[]);
+        let time = start.elapsed().as_secs_f64();
+        match done {
+            Ok(code) if code.starts_with(b"DXBC") => Ok((time, label.clone())),
+            Ok(_) => Err(format!("{label}: no DXIL")),
+            Err(e) => Err(format!("{label}: {e}")),
+        }
+    };
+    let (mut times, mut failed) = (Vec::new(), Vec::new());
+    for result in in_parallel(&jobs, || Dxc::load(library), compile)? {
+        match result {
+            Ok(time) => times.push(time),
+            Err(e) => failed.push(e),
+        }
+    }
+    none_of("DXC", &failed)?;
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (slowest, label) = times.first().ok_or("no kernels")?;
+    let median = times[times.len() / 2].0;
+    let (count, kernels) = (times.len(), all.len());
+    println!(
+        "DXC compiles {count} texts, of {kernels} kernels: median {median:.2} s, slowest {slowest:.2} s ({label})"
+    );
+    Ok(())
+}
+
+/// What the problems of an element type came to.
+#[derive(Default)]
+struct Outcome {
+    runs: usize,
+    passes: usize,
+    kernels: usize,
+    families: BTreeSet<Family>,
+    failed: Vec<String>,
+}
+
+/// Runs golden cases and spots under each class, of the element types that are named, or of all.
+pub fn run(library: &Path, names: &[&str]) -> Result<()> {
+    let mut types = spots::types();
+    types.retain(|t| names.is_empty() || names.contains(&t.to_string().as_str()));
+    let outcomes = in_parallel(&types, || Device::open(library), of_type)?;
+    let mut all = Outcome::default();
+    for outcome in outcomes {
+        let outcome = outcome?;
+        all.runs += outcome.runs;
+        all.passes += outcome.passes;
+        all.kernels += outcome.kernels;
+        all.families.extend(outcome.families);
+        all.failed.extend(outcome.failed);
+    }
+    none_of("HLSL by DXC on lavapipe", &all.failed)?;
+    let missing: Vec<_> = Family::ALL
+        .into_iter()
+        .filter(|f| !all.families.contains(f))
+        .collect();
+    if names.is_empty() && !missing.is_empty() {
+        return Err(format!("no run of {missing:?}"));
+    }
+    let Outcome {
+        runs,
+        passes,
+        kernels,
+        ..
+    } = all;
+    let types = types.len();
+    println!(
+        "HLSL by DXC on lavapipe: {runs} runs of {types} types equal the reference, {passes} passes, {kernels} kernels"
+    );
+    Ok(())
+}
+
+fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
+    let (start, before) = (Instant::now(), device.kernels());
+    device.compiled = [0.0; 2];
+    let mut outcome = Outcome::default();
+    spots::each(dtype, |spot| judge(device, &spot, &mut outcome))?;
+    outcome.kernels = device.kernels() - before;
+    let (runs, kernels, failed) = (outcome.runs, outcome.kernels, outcome.failed.len());
+    let [dxc, driver] = device.compiled;
+    let all = start.elapsed().as_secs_f64();
+    println!(
+        "  {dtype}: {runs} runs, {failed} wrong, {kernels} kernels; {all:.0} s, of which DXC {dxc:.0} and lavapipe's compiler {driver:.0}"
+    );
+    Ok(outcome)
+}
+
+/// Runs a problem under each class, from data that begins with a vec4 inside a binding, and from data
+/// that begins with any element.
+fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> {
+    let problem = &spot.problem;
+    let size = problem.dtype().size();
+    for kind in CLASSES {
+        for (aligned, begin) in [(true, [48, 80]), (false, [5 * size, 24 + size])] {
+            let plan = Plan::in_pieces(problem, &class(kind), &Cuts::default(), aligned);
+            let plan = plan.map_err(|e| format!("{problem}: {e}"))?;
+            outcome
+                .families
+                .extend(plan.passes().iter().map(|p| p.kernel.family));
+            outcome.passes += plan.passes().len();
+            outcome.runs += 1;
+            let told = match device.run(problem, &plan, &spot.inputs, begin) {
+                Ok(outputs) => {
+                    let pairs = problem
+                        .outputs()
+                        .into_iter()
+                        .zip(outputs.iter().zip(&spot.expected));
+                    let mut differences = pairs.filter_map(|(o, (got, expected))| {
+                        reference::first_difference(&o, expected, got).map(|d| d.to_string())
+                    });
+                    differences.next()
+                }
+                Err(e) => Some(e),
+            };
+            if let Some(told) = told {
+                outcome.failed.push(format!(
+                    "{problem}, {kind:?}, from {begin:?}: {told}; {plan}"
+                ));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Problems that are run, with their data and what must come of it: the golden cases, and for every
+//! family rows and columns in which one element wins, anywhere.
+
+use support::golden::{self, Case};
+use support::grid::{elementwise, variants, views};
+use support::{Seed, mixed, tensor};
+use wgreduce::{DType, NanPolicy, Problem, reference};
+
+/// `[outer, len, inner]`, of which the middle is reduced: shapes that every family of contiguous
+/// tensors takes under one of the classes.
+const SHAPES: [[u64; 3]; 19] = [
+    [3, 70_001, 1],
+    [300, 1000, 1],
+    [900, 259, 1],
+    [1500, 16, 1],
+    [700, 128, 1],
+    [3000, 3, 1],
+    [2000, 10, 1],
+    [5000, 2, 1],
+    [1, 5000, 3],
+    [2, 700, 16],
+    [3, 150, 40],
+    [3, 200, 260],
+    [2, 90, 512],
+    [1, 300, 1100],
+    [70, 40, 128],
+    [1, 7, 4099],
+    [5, 9, 256],
+    [1, 3, 70_000],
+    [40, 3, 3],
+];
+
+/// The types whose problems are made here; the golden cases are of all.
+const TYPES: [DType; 4] = [DType::F16, DType::I64, DType::F32, DType::U8];
+
+/// A problem with inputs and expected outputs.
+pub struct Spot {
+    pub problem: Problem,
+    pub inputs: Vec<Vec<u8>>,
+    pub expected: Vec<Vec<u8>>,
+}
+
+/// All element types, those with most to do first.
+pub fn types() -> Vec<DType> {
+    let others = DType::ALL.into_iter().filter(|t| !TYPES.contains(t));
+    TYPES.into_iter().chain(others).collect()
+}
+
+/// Calls back with every problem of an element type.
+pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> Result<(), String> {
+    for case in golden::cases()
+        .into_iter()
+        .filter(|c| c.problem.dtype() == dtype)
+    {
+        let Case {
+            problem,
+            inputs,
+            expected,
+            ..
+        } = case;
+        let expected = vec![expected];
+        call(Spot {
+            problem,
+            inputs,
+            expected,
+        })?;
+    }
+    if !TYPES.contains(&dtype) {
+        return Ok(());
+    }
+    let mut call = |problem: &Problem, inputs: Vec<Vec<u8>>| {
+        let slices: Vec<&[u8]> = inputs.iter().map(|data| &data[..]).collect();
+        let expected = reference::evaluate(problem, &slices).map_err(|e| e.to_string())?;
+        let problem = problem.clone();
+        call(Spot {
+            problem,
+            inputs,
+            expected,
+        })
+    };
+    for (shape, number) in SHAPES.into_iter().zip(0..) {
+        let mut problems = variants(dtype, &shape, 1).map_err(|e| e.to_string())?;
+        problems.extend(Problem::extremes(dtype, &shape, 1));
+        let ignoring = problems[2].clone().nan(NanPolicy::Ignore);
+        problems.push(ignoring);
+        for problem in problems {
+            // Segments of all kinds, single winners first; and others.
+            for seed in [0, Seed::ALL.len() as u64, number] {
+                call(&problem, vec![tensor(dtype, shape, seed)])?;
+            }
+        }
+    }
+    for (problem, seed) in views(dtype).iter().chain(&elementwise(dtype)).zip(0..) {
+        let inputs = (0..problem.inputs().len()).map(|i| {
+            mixed(
+                dtype,
+                problem.input_bytes(i) / dtype.size(),
+                seed + i as u64,
+            )
+        });
+        call(problem, inputs.collect())?;
+    }
+    Ok(())
+}

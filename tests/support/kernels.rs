@@ -1,0 +1,98 @@
+//! The kernels that plans hold: those of the grid and of the catalogue, in every element type and way
+//! to reduce, under every class of device.
+
+use crate::catalogue;
+use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
+use std::collections::HashMap;
+use wgreduce::{Caps, Cuts, DType, Kernel, NanPolicy, Op, Plan, Problem};
+
+/// What a pipeline is compiled from.
+pub type Source = (String, Vec<(&'static str, u64)>);
+
+/// A kernel's text and the values of its overrides.
+pub fn source(kernel: &Kernel) -> Source {
+    let constants = kernel.constants().into_iter();
+    (
+        kernel.wgsl(),
+        constants.map(|(name, x)| (name, x as u64)).collect(),
+    )
+}
+
+/// The kernels of these element types on every device, each source once, in the order in which plans
+/// ask for them.
+pub fn kernels(types: &[DType]) -> Vec<(Kernel, Source)> {
+    kernels_on(&devices(), types)
+}
+
+/// The same on some devices.
+pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
+    let mut seen = HashMap::new();
+    for caps in devices {
+        for problem in types.iter().flat_map(|&dtype| problems(dtype)) {
+            // Data that begins with a vec4, and anywhere.
+            for aligned in [true, false] {
+                let plan = Plan::in_pieces(&problem, caps, &Cuts::default(), aligned);
+                let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
+                for pass in plan.passes() {
+                    let number = seen.len();
+                    seen.entry(pass.kernel).or_insert(number);
+                }
+            }
+        }
+    }
+    let mut kernels: Vec<(Kernel, usize)> = seen.into_iter().collect();
+    kernels.sort_unstable_by_key(|&(_, number)| number);
+    let mut sources = std::collections::HashSet::new();
+    let all = kernels
+        .into_iter()
+        .map(|(kernel, _)| (kernel, source(&kernel)));
+    all.filter(|(_, source)| sources.insert(source.clone()))
+        .collect()
+}
+
+/// WebGPU's default limits with each class' tuning, on drivers that take long kernels and on others.
+fn devices() -> Vec<Caps> {
+    let short = |caps: &Caps| Caps {
+        long_kernels: false,
+        ..caps.clone()
+    };
+    let all = CLASSES.map(class).into_iter();
+    all.flat_map(|caps| [short(&caps), caps]).collect()
+}
+
+/// The problems of the grid and of the catalogue in an element type.
+fn problems(dtype: DType) -> Vec<Problem> {
+    let mut all = reductions(dtype);
+    all.extend(views(dtype));
+    for case in catalogue::catalogue() {
+        // The catalogue names most shapes for float32 only; each makes kernels for every type.
+        if case.op == Op::ArgMin && case.dtype == DType::F32 {
+            let shape = &case.shapes[0];
+            all.extend(variants(dtype, shape, case.axes[0]).expect("a case"));
+            all.push(Problem::extremes(dtype, shape, case.axes[0]).expect("a case"));
+        } else if case.op == Op::ReduceMin && case.dtype == DType::F32 {
+            all.push(Problem::reduce_min(dtype, &case.shapes[0], &case.axes).expect("a case"));
+        } else if case.op == Op::Min {
+            all.push(Problem::min(dtype, &case.shapes).expect("a case"));
+        }
+    }
+    all.extend(widths(dtype));
+    let ignoring = all.iter().map(|p| p.clone().nan(NanPolicy::Ignore));
+    let ignoring: Vec<Problem> = ignoring.collect();
+    all.extend(ignoring);
+    all.extend(elementwise(dtype));
+    all
+}
+
+/// Rows and columns of every length of which some are written out, an element or a vec4 at a time.
+fn widths(dtype: DType) -> Vec<Problem> {
+    let mut all = Vec::new();
+    for width in 1..=33 {
+        let row = 128 * width / dtype.size();
+        for shape in [[1 << 20, width, 1], [64, 600, row], [2048, 40, row]] {
+            all.push(Problem::arg_min(dtype, &shape, 1).expect("a problem"));
+            all.push(Problem::reduce_max(dtype, &shape, &[1]).expect("a problem"));
+        }
+    }
+    all
+}
