@@ -5,7 +5,7 @@ use super::{data_for, same, slices, some, turns};
 use libtest_mimic::Failed;
 use support::device::{buffer, differs_in_pieces};
 use support::views::{VIEWS, view_problems, viewed};
-use support::{Bits, cuts, mixed, part, tensor, types, variants};
+use support::{Bits, cuts, mixed, part, tensor, types, ways};
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
     Buffers, Caps, Cuts, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer,
@@ -83,7 +83,7 @@ fn views_to_cut(
     bits: &mut Bits,
 ) -> Result<(), Failed> {
     for (v, view) in VIEWS.iter().filter(|view| view.3 <= 900).enumerate() {
-        let mut problems = view_problems(dtype, view.0)?;
+        let mut problems = view_problems(dtype, view.0, turn as u64)?;
         let axes = 0..view.0.len() as i64;
         problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
         for (i, plain) in problems.iter().enumerate().skip((turn + v) % 5).step_by(5) {
@@ -104,13 +104,7 @@ fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemErr
     let mut problems = Vec::new();
     let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
     for shape in [shapes[turn % 2], shapes[2 + turn / 2 % 2]] {
-        problems.extend(variants(dtype, &shape, 1)?);
-        let fused = Problem::arg_max(dtype, &shape, 1)?;
-        problems.push(
-            fused
-                .select_last_index(turn.is_multiple_of(2))?
-                .with_values(true)?,
-        );
+        problems.extend(ways(dtype, &shape, 1, turn as u64)?);
         problems.push(Problem::extremes(dtype, &shape, 1)?);
     }
     problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
@@ -223,10 +217,9 @@ pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
         for (t, dtype) in (turn as usize..).zip(types(turn)) {
             for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
                 let input = tensor(dtype, shape, turn);
-                let mut wholes = variants(dtype, &shape, 1)?;
-                for i in [0, 1, 2, 3, 6, 7] {
-                    wholes.push(wholes[i].clone().with_values(true)?);
-                }
+                let mut wholes = ways(dtype, &shape, 1, turn)?;
+                wholes.push(Problem::reduce_max_abs(dtype, &shape, &[1])?);
+                wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true)?);
                 for (i, whole) in some(reducer, t, wholes.iter().enumerate()) {
                     let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i / 2 % 2];
                     let whole = whole.clone().nan(nan);
@@ -294,7 +287,13 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
     if !problem.op().is_index() {
         return Ok(resized);
     }
+    let index_type = match problem.outputs()[0].dtype {
+        DType::I64 => IndexType::I64,
+        DType::I32 => IndexType::I32,
+        _ => IndexType::U32,
+    };
     resized
+        .index_type(index_type)?
         .select_last_index(problem.selects_last_index())?
         .with_values(problem.outputs().len() > 1)
 }
@@ -310,8 +309,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
     for dtype in types(turn) {
         let mut problems = Vec::new();
         for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
-            problems.extend(variants(dtype, &shape, 1)?);
-            problems.push(Problem::arg_max(dtype, &shape, 1)?.with_values(true)?);
+            problems.extend(ways(dtype, &shape, 1, turn)?);
         }
         // Values beside indices that lines leave some of: to one dispatch more, and to two.
         for shape in [[1, 3, 5003], [700, 5, 3], [1101, 3, 1]] {

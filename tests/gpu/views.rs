@@ -24,12 +24,12 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         (t.chunked, t.invocations) = (!t.chunked, 1 << 14)
     });
     let tiny = tiny(reducer);
-    let every = 2 * every(reducer);
+    let every = every(reducer);
     for turn in turns() {
         for (v, view) in VIEWS.iter().enumerate() {
             views_by_other_ways(reducer, view, turn)?;
             for dtype in some(reducer, v, types(turn)) {
-                let problems = view_problems(dtype, view.0)?;
+                let problems = view_problems(dtype, view.0, turn)?;
                 // Over all views all ways.
                 let some = problems.iter().enumerate().skip(v % every).step_by(every);
                 for (i, problem) in some {
@@ -43,7 +43,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
                 if view.0.iter().product::<u64>() > 400 {
                     continue;
                 }
-                let problems = view_problems(dtype, view.0)?;
+                let problems = view_problems(dtype, view.0, turn)?;
                 let some = problems.iter().enumerate().skip(v % every).step_by(every);
                 for (i, problem) in some {
                     check_view(&tiny, problem, view, turn + i as u64, 0)?;
@@ -58,7 +58,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
 fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<(), Failed> {
     let mut data = mixed(DType::F16, view.3, turn);
     data.extend([0; 40]);
-    for plain in view_problems(DType::F16, view.0)? {
+    for plain in view_problems(DType::F16, view.0, turn)? {
         let problem = plain.strided(0, view.1, view.2)?;
         let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
         let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;

@@ -5,6 +5,7 @@ use super::families;
 use super::grid::{Break, any_limits, check, devices, refused};
 use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
+use support::picked;
 use wgreduce::Family::{
     Each, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish, Gather, Strided, StridedGather,
     ZipVecs, ZipWords,
@@ -14,9 +15,10 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tu
 #[test]
 fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {
     let mut failures = Vec::new();
-    for (name, caps) in devices() {
-        for dtype in SIZES {
-            for problem in views(dtype) {
+    for (d, (name, caps)) in devices().into_iter().enumerate() {
+        for (t, dtype) in SIZES.into_iter().enumerate() {
+            let problems = views(dtype).into_iter().enumerate();
+            for (_, problem) in problems.filter(|(i, _)| picked(d + t + i)) {
                 if let Err(e) = check(&problem, &caps, &[1]) {
                     failures.push(format!("{name}: {problem}: {e}"));
                 }

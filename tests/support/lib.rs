@@ -23,6 +23,12 @@ pub fn all() -> bool {
     std::env::var("WGREDUCE_SUITE").is_ok_and(|suite| suite == "all")
 }
 
+/// Whether a place in a product is tried: in the plain suite one of four. Added up over the dimensions
+/// of the product, places take every value of each dimension with some of the others.
+pub fn picked(place: usize) -> bool {
+    all() || place.is_multiple_of(4)
+}
+
 /// Where chance begins: WGREDUCE_SEED, or always the same.
 pub fn seed() -> u64 {
     let seed = std::env::var("WGREDUCE_SEED").unwrap_or("1".into());

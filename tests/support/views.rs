@@ -1,7 +1,7 @@
 //! Strided views, and what they show as copies.
 
-use crate::variants;
-use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError, reference};
+use crate::{value_problem, ways};
+use wgreduce::{DType, Problem, ProblemError, reference};
 
 /// A view: its shape, strides and offset, and the elements of the tensor it is in.
 pub type Viewed = (&'static [u64], &'static [i64], u64, u64);
@@ -77,25 +77,17 @@ pub fn viewed(
     Ok(problem)
 }
 
-/// All ways to reduce each axis and sets of axes, and no axis.
-pub fn view_problems(dtype: DType, shape: &[u64]) -> Result<Vec<Problem>, ProblemError> {
+/// A turn's ways to reduce each axis, sets of axes, and no axis.
+pub fn view_problems(dtype: DType, shape: &[u64], turn: u64) -> Result<Vec<Problem>, ProblemError> {
     let mut all = vec![
-        Problem::reduce_min(dtype, shape, &[])?,
-        Problem::reduce_max(dtype, shape, &[])?.nan(NanPolicy::Ignore),
+        value_problem(dtype, shape, &[], turn)?,
         Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true)?,
         Problem::min(dtype, &[shape])?,
     ];
     for axis in 0..shape.len() as i64 {
-        if let Ok(variants) = variants(dtype, shape, axis) {
-            all.extend(variants);
-        }
-        if let Ok(arg) = Problem::arg_max(dtype, shape, axis) {
-            all.push(arg.clone().with_values(true)?);
-            let last = arg.select_last_index(true)?.nan(NanPolicy::Ignore);
-            all.push(last.with_values(true)?.index_type(IndexType::I32)?);
-        }
-        all.extend(Problem::reduce_max(dtype, shape, &[axis, 0]));
-        all.extend(Problem::reduce_max_abs(dtype, shape, &[axis, 0]));
+        // An axis of no elements has no index.
+        all.extend(ways(dtype, shape, axis, turn).into_iter().flatten());
+        all.extend(value_problem(dtype, shape, &[axis, 0], turn + 3));
     }
     Ok(all)
 }
