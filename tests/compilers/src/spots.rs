@@ -109,6 +109,23 @@ pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> R
     Ok(())
 }
 
+/// Rows that every class takes by many invocations or in slices.
+pub fn rows() -> Result<Vec<Spot>, String> {
+    let shape = [3, 70_001, 1];
+    let problem = Problem::arg_min(DType::I32, &shape, 1).map_err(|e| e.to_string())?;
+    let spot = |shift| {
+        let data = winners(DType::I32, shape, true, shift);
+        let expected = reference::evaluate(&problem, &[&data]).map_err(|e| e.to_string())?;
+        let (problem, inputs) = (problem.clone(), vec![data]);
+        Ok(Spot {
+            problem,
+            inputs,
+            expected,
+        })
+    };
+    (0..6).map(spot).collect()
+}
+
 /// A tensor of equal elements, but for one a segment, which wins; over the segments it is everywhere,
 /// and with each shift elsewhere.
 fn winners(dtype: DType, [outer, len, inner]: [u64; 3], least: bool, shift: u64) -> Vec<u8> {
