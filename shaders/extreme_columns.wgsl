@@ -1,6 +1,7 @@
 // Extreme columns: as extremes, where neighbouring elements belong to neighbouring segments: two
-// neighbouring vec4 of columns an invocation, rows in blocks of four. Everything lies in whole
-// vec4. Of a block only the least and the greatest are remembered; their row is found at the end.
+// neighbouring vec4 of columns an invocation, below 32 bits one after the other; rows in blocks of
+// four. Everything lies in whole vec4. Of a block only the least and the greatest are remembered;
+// their row is found at the end.
 // P.inner invocations take all columns of a part.
 override WG: u32;
 
@@ -52,6 +53,25 @@ fn leave_columns(slot: u32, w: Walk, low: Column, high: Column, records: u32) {
     }
 }
 
+// Walks one vec4 of columns and leaves its records.
+fn take_columns(w: Walk, slot: u32, records: u32) {
+    let x = whole4(src[w.at + w.begin * w.pitch]);
+    var low = column(keys_of(x), w.begin);
+    var high = column(keys_of(turned4(x)), w.begin);
+    var t = w.begin + 1u;
+    for (; t + 3u < w.end; t += 4u) {
+        let r = rows_at(w.at + t * w.pitch, w.pitch);
+        low = column_taken(low, rows_keys(r), t);
+        high = column_taken(high, rows_keys(turned_rows(r)), t);
+    }
+    for (; t < w.end; t++) {
+        let r = whole4(src[w.at + t * w.pitch]);
+        low = column_taken(low, keys_of(r), t);
+        high = column_taken(high, keys_of(turned4(r)), t);
+    }
+    leave_columns(slot, w, low, high, records);
+}
+
 @compute @workgroup_size(WG)
 fn extreme_columns(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -80,6 +100,16 @@ fn extreme_columns(
     let pitch = Z.strides[2u * P.lanes].x / E;
     let a = Walk(first + v, pitch, begin, min(begin + P.slice, P.len));
     let b = Walk(first + next, pitch, begin, a.end);
+    let outputs = P.inner / lanes * size;
+    let slot = part * outputs + outer * size;
+    let records = P.slices * outputs;
+    // What is known of two vec4 of elements below 32 bits does not fit the registers of a GPU.
+    if E >= 8u {
+        for (var i = v; i <= next; i++) {
+            take_columns(Walk(first + i, pitch, begin, a.end), slot + i * E, records);
+        }
+        return;
+    }
     let x = whole4(src[a.at + begin * pitch]);
     let y = whole4(src[b.at + begin * pitch]);
     var low_a = column(keys_of(x), begin);
@@ -103,9 +133,6 @@ fn extreme_columns(
         low_b = column_taken(low_b, keys_of(s), t);
         high_b = column_taken(high_b, keys_of(turned4(s)), t);
     }
-    let outputs = P.inner / lanes * size;
-    let slot = part * outputs + outer * size;
-    let records = P.slices * outputs;
     leave_columns(slot + v * E, a, low_a, high_a, records);
     if next > v {
         leave_columns(slot + next * E, b, low_b, high_b, records);

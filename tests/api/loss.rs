@@ -138,3 +138,60 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
     }
     assert!(lost > 0, "no device was lost in time");
 }
+
+/// A device that is destroyed when so many bytes of a stream are read; then what the stream gives.
+fn stream_of_a_lost_device(blocking: bool, after: u64) -> (Result<(), Error>, u64) {
+    let reducer = reducer();
+    let problem = Problem::max(DType::U8, &[[50_000u64]]).expect("a problem");
+    let stream = reducer.stream(&problem, 20_000).expect("a stream");
+    let mut written = 0;
+    let device = reducer.device().clone();
+    let read = |_, at: u64, into: &mut [u8]| {
+        if at + into.len() as u64 > after {
+            device.destroy();
+        }
+        into.fill(1);
+        Ok(())
+    };
+    let write = |_, _, part: &[u8]| {
+        written += part.len() as u64;
+        Ok(())
+    };
+    let done = match blocking {
+        true => stream.run_blocking(read, write),
+        false => pollster::block_on(stream.run(read, write)),
+    };
+    (done, written)
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_stream_ends_it_with_an_error() {
+    for blocking in [true, false] {
+        for after in [0, 1, 20_000, 49_999] {
+            let (done, written) = stream_of_a_lost_device(blocking, after);
+            assert!(
+                matches!(done, Err(Error::DeviceLost { .. })),
+                "{after}: {done:?}"
+            );
+            assert!(written < 50_000, "{after}: all was written");
+        }
+        let (done, written) = stream_of_a_lost_device(blocking, 50_000);
+        assert!(done.is_ok() && written == 50_000, "{done:?}");
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_gives_no_partial_result() {
+    let problem = Problem::arg_min(DType::U8, &[3, 50_000], 1).expect("a problem");
+    let data = vec![1; 150_000];
+    for blocking in [true, false] {
+        let reducer = reducer();
+        let shard = reducer.shard(&problem, 60_000).expect("a shard");
+        reducer.device().destroy();
+        let done = match blocking {
+            true => shard.run_bytes_blocking(0, &data),
+            false => pollster::block_on(shard.run_bytes(0, &data)),
+        };
+        assert!(matches!(done, Err(Error::DeviceLost { .. })), "{done:?}");
+    }
+}

@@ -49,8 +49,9 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType, turn: u64) -> Result<(), Fa
         [3, 7, 70],
         [1, 900, 160],
     ];
-    for (i, shape) in shapes.into_iter().enumerate() {
-        for way in some(reducers[0], i + dtype.size() as usize, [turn, turn + 7]) {
+    let place = dtype.size().ilog2() as usize;
+    for (i, shape) in some(reducers[0], place, shapes.into_iter().enumerate()) {
+        for way in some(reducers[0], i / 2, [turn, turn + 7]) {
             let problem = problem(dtype, &shape, 1, way)?.keepdims(way % 2 == 0)?;
             check_all(
                 reducers[(i + way as usize) % 3],
@@ -67,7 +68,7 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType, turn: u64) -> Result<(), Fa
 
 fn of_views(reducer: &Reducer, dtype: DType, turn: u64) -> Result<(), Failed> {
     let views = (turn..).zip(VIEWS);
-    for (v, view) in some(reducer, dtype.size() as usize, views) {
+    for (v, view) in some(reducer, dtype.size().ilog2() as usize, views) {
         let data = mixed(dtype, view.3, v);
         for axis in 0..view.0.len() as i64 {
             let Ok(plain) = problem(dtype, view.0, axis, v) else {

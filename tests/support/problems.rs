@@ -1,8 +1,8 @@
 //! The ways to ask for a reduction, and the choice of some of them.
 //!
 //! A pipeline takes far longer to compile than to run, and each type and option is another one. So the
-//! plain suite asks one type of each size for a few ways, over all shapes: a *turn*. The long suite takes
-//! several turns.
+//! suite asks one type of each size for a few ways, over all shapes: a *turn*. The long suite takes
+//! another turn each time.
 
 use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError};
 

@@ -44,17 +44,21 @@ impl Failure {
 
     /// Says what failed, in a first line `error: ...` on stderr.
     pub fn report(&self) -> ExitCode {
-        let code = match self {
-            Failure::ClosedPipe => return ExitCode::SUCCESS,
-            Failure::Cases => return ExitCode::from(1),
-            Failure::Check(_) => 1,
+        if !matches!(self, Failure::ClosedPipe | Failure::Cases) {
+            // As clap writes its own: red on a terminal, unless NO_COLOR is set.
+            let (red, plain) = (ERROR.render(), ERROR.render_reset());
+            let _ = writeln!(anstream::stderr(), "{red}error:{plain} {self}");
+        }
+        ExitCode::from(self.code())
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Failure::ClosedPipe => 0,
+            Failure::Check(_) | Failure::Cases => 1,
             Failure::Request(_) => 2,
             Failure::Device(_) | Failure::Panic => 3,
-        };
-        // As clap writes its own: red on a terminal, unless NO_COLOR is set.
-        let (red, plain) = (ERROR.render(), ERROR.render_reset());
-        let _ = writeln!(anstream::stderr(), "{red}error:{plain} {self}");
-        ExitCode::from(code)
+        }
     }
 }
 
@@ -102,5 +106,44 @@ pub fn not_printed(error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::Request(format!("standard output: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgreduce::{DType, Problem};
+
+    /// Which side an error of the library is on, by the exit code.
+    #[test]
+    fn a_request_is_2_and_a_device_3() {
+        let axis = Problem::arg_min(DType::F32, &[2, 3], 9).expect_err("no such axis");
+        let lost = Error::DeviceLost {
+            message: "unplugged".into(),
+        };
+        let full = Error::OutOfMemory {
+            what: "a buffer",
+            bytes: 9,
+        };
+        let late = Error::Timeout { seconds: 1.0 };
+        let large = Error::Limit {
+            what: "a buffer",
+            needed: 2,
+            limit: 1,
+        };
+        for (error, code) in [
+            (Error::from(axis), 2),
+            (Error::NoBackend, 2),
+            (large, 2),
+            (lost, 3),
+            (full, 3),
+            (late, 3),
+        ] {
+            let words = error.to_string();
+            let failure = Failure::from(error);
+            assert_eq!((failure.code(), failure.to_string()), (code, words));
+        }
+        assert_eq!((Failure::Panic.code(), Failure::Cases.code()), (3, 1));
+        assert_eq!(Failure::ClosedPipe.code(), 0);
     }
 }

@@ -201,3 +201,25 @@ fn spinner(problem: &Problem, common: &Common) -> Option<ProgressBar> {
     spinner.enable_steady_tick(Duration::from_millis(100));
     Some(spinner.with_finish(indicatif::ProgressFinish::AndClear))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgreduce::DType;
+
+    #[test]
+    fn a_wrong_result_fails_the_check_and_is_named() {
+        let problem = Problem::arg_max(DType::U8, &[2, 3], 1).expect("a problem");
+        let data = [1, 9, 2, 5, 5, 0];
+        let right = [1i64, 0].map(i64::to_le_bytes).concat();
+        assert!(check(&problem, &[&data], &[right]).is_ok());
+        let wrong = [1i64, 1].map(i64::to_le_bytes).concat();
+        match check(&problem, &[&data], &[wrong]) {
+            Err(Failure::Check(words)) => {
+                let place = "--check: ArgMax uint8 [2, 3] axes [1]: output 0 at [1, 0]: expected 0";
+                assert!(words.starts_with(place), "{words}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

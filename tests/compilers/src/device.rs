@@ -28,6 +28,8 @@ pub struct Device {
     queue: wgpu::Queue,
     dxc: Dxc,
     pipelines: HashMap<Source, Rc<Pipeline>>,
+    /// What is put for what in the HLSL before it is compiled: to see that it is noticed.
+    fault: Option<(&'static str, &'static str)>,
     /// Seconds that DXC took, and lavapipe's compiler.
     pub compiled: [f64; 2],
 }
@@ -52,6 +54,7 @@ impl Device {
             queue,
             dxc: Dxc::load(library)?,
             pipelines: HashMap::new(),
+            fault: None,
             compiled: [0.0; 2],
         })
     }
@@ -75,6 +78,9 @@ impl Device {
     fn compile(&mut self, kernel: &Kernel, source: &Source) -> Result<Pipeline> {
         let mut hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
         hlsl.text = spoiled(&hlsl.text)?;
+        if let Some((from, to)) = self.fault {
+            hlsl.text = hlsl.text.replace(from, to);
+        }
         let start = Instant::now();
         let words = spirv(&self.dxc, &hlsl)?;
         self.compiled[0] += start.elapsed().as_secs_f64();
@@ -141,6 +147,12 @@ impl Device {
             });
         self.compiled[1] += start.elapsed().as_secs_f64();
         Ok(Pipeline { raw, layout })
+    }
+
+    /// Plants a fault, or none, in what is compiled from now on.
+    pub fn plant(&mut self, fault: Option<(&'static str, &'static str)>) {
+        self.pipelines.clear();
+        self.fault = fault;
     }
 
     /// Runs a plan whose inputs and outputs begin so many bytes into their buffers. Fails where

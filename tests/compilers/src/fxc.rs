@@ -9,9 +9,10 @@ use std::process::Command;
 use support::grid::class;
 use wgreduce::{AdapterClass, Caps};
 
-/// Most seconds of processor time for a kernel, and for half of them.
-const SLOWEST: f64 = 1000.0;
-const MEDIAN: f64 = 1000.0;
+/// Most seconds of processor time for a kernel, and for half of them: on a busy machine with two cores
+/// it was 16.0 and 0.12.
+const SLOWEST: f64 = 20.0;
+const MEDIAN: f64 = 0.5;
 
 struct Job {
     label: String,
@@ -114,11 +115,6 @@ pub fn check(wine: &str, exe: &Path, dll: &str) -> Result<()> {
     );
     for (time, label) in times.iter().take(6) {
         println!("  {time:.2} s {label}");
-    }
-    if std::env::var_os("FXC_ALL").is_some() {
-        for (time, label) in &times {
-            println!("ALL {time:.3} {label}");
-        }
     }
     if times[0].0 > SLOWEST || median > MEDIAN {
         return Err(format!(

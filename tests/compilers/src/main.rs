@@ -20,6 +20,7 @@ type Result<T> = std::result::Result<T, String>;
 const USAGE: &str = "compilers tint SCRIPT
           dxc LIBRARY          compiles to DXIL
           run LIBRARY [TYPE]   compiles to SPIR-V, and runs it on lavapipe
+          faults LIBRARY       plants faults in what is run, which must be noticed
           fxc WINE EXE DLL     compiles with Direct3D 11's compiler
           aco DRIVER RECORD [--write]   compiles for AMD's GPUs with Mesa's driver";
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ["tint", script] => tint::check(Path::new(script)),
         ["dxc", library] => run::compile(Path::new(library)),
         ["run", library, ref types @ ..] => run::run(Path::new(library), types),
+        ["faults", library] => run::faults(Path::new(library)),
         ["fxc", wine, exe, dll] => fxc::check(wine, Path::new(exe), dll),
         ["aco", driver, record] => aco::check(driver, Path::new(record), false),
         ["aco", driver, record, "--write"] => aco::check(driver, Path::new(record), true),

@@ -102,3 +102,20 @@ pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> R
     }
     Ok(())
 }
+
+/// Rows that every class takes by many invocations or in slices.
+pub fn rows() -> Result<Vec<Spot>, String> {
+    let shape = [3, 70_001, 1];
+    let problem = Problem::arg_min(DType::I32, &shape, 1).map_err(|e| e.to_string())?;
+    let spot = |seed| {
+        let data = tensor(DType::I32, shape, seed);
+        let expected = reference::evaluate(&problem, &[&data]).map_err(|e| e.to_string())?;
+        let (problem, inputs) = (problem.clone(), vec![data]);
+        Ok(Spot {
+            problem,
+            inputs,
+            expected,
+        })
+    };
+    (0..6).map(spot).collect()
+}

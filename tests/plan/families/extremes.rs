@@ -93,7 +93,10 @@ impl Run<'_, '_> {
             let next = (v + 1).min(width - 1);
             // Every column of two vec4 is sought twice, in four rows.
             let mut loops = u64::from(18 * e);
-            loops += u64::from((end - begin - 1) / 4 + (end - begin - 1) % 4);
+            // Below 32 bits one vec4 after the other.
+            let turns = if e >= 8 { 2 } else { 1 };
+            let rows = (end - begin - 1) / 4 + (end - begin - 1) % 4;
+            loops += turns * u64::from(rows + 1);
             let first = self.segment(outer * size, &mut loops)?;
             ensure!(first.is_multiple_of(e), "columns begin at {first}");
             self.iterated(loops)?;
