@@ -51,7 +51,7 @@ pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
 }
 
 /// WebGPU's default limits with each class' tuning, on drivers that take long kernels and on others.
-fn devices() -> Vec<Caps> {
+pub fn devices() -> Vec<Caps> {
     let short = |caps: &Caps| Caps {
         long_kernels: false,
         ..caps.clone()

@@ -1,7 +1,7 @@
 //! Which kernels a slow compiler is asked about.
 
 use std::collections::HashSet;
-use support::kernels::{Source, kernels, kernels_on};
+use support::kernels::{Source, kernels_on};
 use wgreduce::{Caps, DType, Kernel};
 
 /// The overrides that decide which code there is. Others are numbers in it.
@@ -21,13 +21,9 @@ const SHAPING: [&str; 12] = [
 ];
 
 /// A type of each width. Floats have all the code that integers have, and more.
-pub const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
+const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
 
-/// Of a type of each width the kernels that differ in more than numbers.
-pub fn shapes() -> Vec<(Kernel, Source)> {
-    shapes_of(kernels(&WIDTHS))
-}
-
+/// Those that differ in more than numbers.
 fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
     all.retain(|(_, (text, constants))| {

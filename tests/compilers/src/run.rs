@@ -1,6 +1,6 @@
 //! DirectX 12's shader text: compiled by DXC, and run.
 
-use crate::choice::shapes;
+use crate::choice::few;
 use crate::device::Device;
 use crate::dxc::Dxc;
 use crate::spots::{self, Spot};
@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 use support::grid::{CLASSES, class};
+use support::kernels::devices;
 use wgreduce::{Cuts, DType, Family, Plan, reference};
 
-/// Compiles the kernels that differ in more than numbers to DXIL.
+/// Compiles a choice of kernels of every device to DXIL.
 pub fn compile(library: &Path) -> Result<()> {
-    let all = shapes();
+    let all = few(&devices());
     let mut texts = BTreeMap::new();
     for (kernel, source) in &all {
         let hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
@@ -61,6 +62,8 @@ pub fn compile(library: &Path) -> Result<()> {
 /// What the problems of an element type came to.
 #[derive(Default)]
 struct Outcome {
+    /// Whether the first failures are printed as they come.
+    shown: bool,
     turn: usize,
     runs: usize,
     passes: usize,
@@ -153,7 +156,10 @@ pub fn faults(library: &Path) -> Result<()> {
 fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
     let (start, before) = (Instant::now(), device.kernels());
     device.compiled = [0.0; 2];
-    let mut outcome = Outcome::default();
+    let mut outcome = Outcome {
+        shown: true,
+        ..Outcome::default()
+    };
     spots::each(dtype, |spot| judge(device, &spot, &mut outcome))?;
     outcome.kernels = device.kernels() - before;
     let (runs, kernels, failed) = (outcome.runs, outcome.kernels, outcome.failed.len());
@@ -197,9 +203,11 @@ fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> 
             Err(e) => Some(e),
         };
         if let Some(told) = told {
-            outcome.failed.push(format!(
-                "{problem}, {kind:?}, from {begin:?}: {told}; {plan}"
-            ));
+            let told = format!("{problem}, {kind:?}, from {begin:?}: {told}; {plan}");
+            if outcome.shown && outcome.failed.len() < 3 {
+                println!("  wrong: {told}");
+            }
+            outcome.failed.push(told);
         }
     }
     Ok(())
