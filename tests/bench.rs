@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use approx::assert_relative_eq;
 use serde_json::Value;
 use support::catalogue::catalogue;
 use wgreduce::wgpu::Features;
@@ -75,6 +76,10 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(row["bytes"], 8 * 1000 * 4 + 8 * 8);
     assert_eq!(row["verified"], true);
     assert!(row["gpu_ns"].is_null() || row["gpu_ns"].as_u64() > Some(0));
+    // The share is that of the two bandwidths beside it.
+    let number = |name: &str| row[name].as_f64().unwrap();
+    let share = number("gbps") / number("ceiling_gbps");
+    assert_relative_eq!(number("ratio"), share, max_relative = 1e-6);
     let numbers = [
         "wall_ns",
         "gbps",

@@ -20,6 +20,7 @@ mod walks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use support::device::{differs, reduction_differs};
 use support::{all, mixed, seed, seeds, tensor, ways};
@@ -85,10 +86,14 @@ fn main() {
     for &(name, subject) in SUBJECTS {
         let missing = name == "official_onnx_cases" && onnx::folder().is_none();
         for adapter in &adapters {
-            let index = adapter.index;
+            let (index, backend) = (adapter.index, adapter.info.backend);
             let named = format!("{name}::{}_{}", adapter.info.backend, adapter.info.name);
             let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
             let trial = Trial::test(named.clone(), move || {
+                // OpenGL's devices share a context. Who waits for it for some seconds panics in wgpu.
+                static OPENGL: Mutex<()> = Mutex::new(());
+                let alone = || OPENGL.lock().unwrap_or_else(PoisonError::into_inner);
+                let _alone = (backend == Backend::Gl).then(alone);
                 let begin = Instant::now();
                 // A device of its own: what it has compiled, gigabytes in all, goes with it.
                 let adapter = AdapterChoice::Index(index);

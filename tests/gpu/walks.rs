@@ -5,7 +5,7 @@ use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::device::reduction_differs;
 use support::views::VIEWS;
-use support::{Seed, extremes, mixed, tensor, types, ways};
+use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
 use wgreduce::{AdapterClass, DType, Family, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements, of which the middle is reduced.
@@ -167,11 +167,12 @@ fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), F
     }
 }
 
-/// Long segments under every tuning, whose winners lie on both sides of the borders of vec4,
-/// invocations, slices and windows.
+/// Segments in many slices under every tuning, of which every position wins in one; and long ones, whose
+/// winners lie on both sides of the borders of vec4, invocations and windows.
 pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
+    const N: u64 = 1031;
     let kinds = Seed::ALL.len() as u64;
-    let places = 48 / every(reducer) as u64;
+    let places = 32 / every(reducer) as u64;
     for turn in turns() {
         for class in [
             AdapterClass::Software,
@@ -179,18 +180,32 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
             AdapterClass::Discrete,
         ] {
             let reducer = of_class(reducer, class);
-            let first = u64::from(class != AdapterClass::Software);
-            for (j, dtype) in some(&reducer, first as usize, (0..).zip(types(turn + first))) {
-                for shape in [[1, 70_003, 1], [1, 9001, 8]] {
-                    let problem = ways(dtype, &shape, 1, turn + first)?.remove(j as usize % 2);
-                    let reduction = reducer.prepare(&problem.with_values(j % 2 == 0)?)?;
-                    for place in 0..places {
-                        // The first seed of all, in other places every time.
-                        let data = tensor(dtype, shape, (turn * places + place) * kinds);
-                        if let Some(e) = reduction_differs(&reducer, &reduction, &[&data], 0) {
-                            return Err(e.into());
+            let sliced = tuned(&reducer, |t| {
+                (t.invocations, t.slice_bytes) = (1 << 24, 256);
+            });
+            let turn = turn + u64::from(class != AdapterClass::Software);
+            for (j, dtype) in some(&reducer, turn as usize, types(turn).into_iter().enumerate()) {
+                let run = |reducer: &Reducer,
+                           shape: [u64; 3],
+                           data: &mut dyn FnMut() -> Option<Vec<u8>>| {
+                    let problem = ways(dtype, &shape, 1, turn)?.remove(j % 2);
+                    let reduction = reducer.prepare(&problem)?;
+                    while let Some(data) = data() {
+                        if let Some(e) = reduction_differs(reducer, &reduction, &[&data], 0) {
+                            return Err(Failed::from(e));
                         }
                     }
+                    Ok(())
+                };
+                let mut rows = Some(diagonal(dtype, N, true));
+                run(&sliced, [N, N, 1], &mut || rows.take())?;
+                let mut columns = Some(diagonal(dtype, N, false));
+                run(&sliced, [1, N, N], &mut || columns.take())?;
+                for shape in [[1, 70_003, 1], [1, 9001, 8]] {
+                    // The first seed of all, in other places every time.
+                    let mut seeds = (0..places).map(|place| (turn * places + place) * kinds);
+                    let mut data = || Some(tensor(dtype, shape, seeds.next()?));
+                    run(&reducer, shape, &mut data)?;
                 }
             }
         }

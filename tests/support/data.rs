@@ -234,6 +234,24 @@ pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8>
     bytes
 }
 
+/// `n` segments of `n` elements, rows or columns: over them every position wins once, of either order.
+pub fn diagonal(dtype: DType, n: u64, rows: bool) -> Vec<u8> {
+    let mut bits = Bits::new(n);
+    let mut bytes = Vec::with_capacity((n * n * dtype.size()) as usize);
+    for i in 0..n * n {
+        let (segment, at) = if rows { (i / n, i % n) } else { (i % n, i / n) };
+        // Of truth values one is rare in the first half of the segments, the other in the second.
+        let [middle, least, greatest] = middling(dtype, bits.draw(), 2 * segment < n);
+        let element = match at {
+            at if at == segment => least,
+            at if at == (segment + n / 2) % n => greatest,
+            _ => middle,
+        };
+        push(&mut bytes, dtype, element);
+    }
+    bytes
+}
+
 /// The seeds with which every segment of a tensor is of every kind once.
 pub fn seeds([outer, _, inner]: [u64; 3]) -> impl Iterator<Item = u64> {
     let kinds = Seed::ALL.len() as u64;

@@ -198,15 +198,16 @@ impl Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::assert_relative_eq;
     use wgreduce::AdapterClass;
 
     #[test]
     fn a_line_is_found_and_too_little_gives_none() {
         let points: Vec<(u64, u64)> = (0..9).map(|i| (1 << i, 500 + 3 * (1 << i))).collect();
         let fit = Fit::new(&points).unwrap();
-        assert!((fit.floor_ns - 500.0).abs() < 1e-6, "{fit:?}");
-        assert!((fit.ns_a_byte - 3.0).abs() < 1e-6, "{fit:?}");
-        assert!((fit.ns(1000) - 3500.0).abs() < 1e-6);
+        assert_relative_eq!(fit.floor_ns, 500.0, max_relative = 1e-9);
+        assert_relative_eq!(fit.ns_a_byte, 3.0, max_relative = 1e-9);
+        assert_relative_eq!(fit.ns(1000), 3500.0, max_relative = 1e-9);
         assert_eq!(Fit::new(&points[..2]), None);
         assert_eq!(Fit::new(&[(8, 9), (8, 9), (8, 9)]), None);
     }
@@ -217,7 +218,7 @@ mod tests {
         let mut points: Vec<(u64, u64)> = (0..20).map(|i| (i * 100, 1000 + i * 100)).collect();
         points.push((1_000_000, 1_100_000));
         let fit = Fit::new(&points).unwrap();
-        assert!((fit.floor_ns / 1000.0 - 1.0).abs() < 0.1, "{fit:?}");
+        assert_relative_eq!(fit.floor_ns, 1000.0, max_relative = 0.1);
     }
 
     fn caps(class: AdapterClass) -> Caps {
