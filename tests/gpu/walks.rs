@@ -126,9 +126,7 @@ fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), F
                 ];
                 let problems = some(&reducer, i / 2, ways(dtype, &shape, 1, turn)?);
                 problems.iter().try_for_each(&mut planned)?;
-                if !problems.is_empty() {
-                    check_all(&reducer, &problems, shape)?;
-                }
+                check_all(&reducer, &problems, shape)?;
             }
         }
         let shapes = [
