@@ -1,33 +1,20 @@
 //! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
 //! no adapter; `gpu.rs` holds the devices' partial results to these.
 
-use support::{Bits, part, tensor};
+use support::{Bits, index_problem, part, tensor, value_problem};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Every way to reduce dimension 1 of `shape`.
+/// Every way to reduce dimension 1 of `shape`, with indices of 64 bits.
 fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
     let mut all = Vec::new();
-    for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-        for make in [Problem::arg_min, Problem::arg_max, Problem::arg_max_abs] {
-            for last in [false, true] {
-                for values in [false, true] {
-                    let problem = make(dtype, &shape, 1).and_then(|p| p.select_last_index(last));
-                    let problem = problem.and_then(|p| p.with_values(values));
-                    all.push(problem.expect("a problem").nan(nan));
-                }
-            }
-        }
-        let values = [
-            Problem::reduce_min,
-            Problem::reduce_max,
-            Problem::reduce_max_abs,
-        ];
-        for make in values {
-            all.push(make(dtype, &shape, &[1]).expect("a problem").nan(nan));
-        }
+    for way in 0..12 {
+        let index = index_problem(dtype, &shape, 1, way).expect("a problem");
+        all.push(index.clone());
+        all.push(index.with_values(true).expect("a problem"));
     }
+    all.extend((0..6).map(|way| value_problem(dtype, &shape, &[1], way).expect("a problem")));
     all
 }
 

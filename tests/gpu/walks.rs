@@ -1,9 +1,8 @@
 //! Every walk under every tuning: what a GPU would be given runs here, too.
 
-use super::{check, check_all, every, same, some, tuned, turns};
+use super::{check, check_all, check_data, every, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
-use support::device::reduction_differs;
 use support::views::VIEWS;
 use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
 use wgreduce::{AdapterClass, DType, Family, Plan, Problem, Reducer, Tuning};
@@ -62,11 +61,12 @@ const SHAPES: &[[u64; 3]] = &[
 ];
 
 /// The same with rows of so many bytes, which the software tuning takes by strips and by bands.
-const WIDE: [[u64; 3]; 4] = [[1, 40, 3600], [1, 530, 4400], [1, 40, 3601], [1, 530, 4401]];
+const WIDE: [[u64; 3]; 4] = [[1, 40, 3600], [1, 530, 4400], [1, 40, 3648], [1, 530, 4448]];
 
 /// What each tuning must have dispatched: its own walks, and what all of them share.
-const SHARED: [Family; 12] = [
+const SHARED: [Family; 13] = [
     Family::Rows,
+    Family::ShortRows,
     Family::Tiles,
     Family::Columns,
     Family::Shallow,
@@ -81,19 +81,19 @@ const SHARED: [Family; 12] = [
 ];
 
 pub fn software(reducer: &Reducer) -> Result<(), Failed> {
-    let mut own = vec![Family::ShortRows];
-    if reducer.caps().long_kernels {
-        own.extend([Family::Strips, Family::Bands, Family::Panels]);
-    }
-    walks(reducer, AdapterClass::Software, &own)
+    let own: &[Family] = match reducer.caps().long_kernels {
+        true => &[Family::Strips, Family::Bands, Family::Panels],
+        false => &[],
+    };
+    walks(reducer, AdapterClass::Software, own)
 }
 
 pub fn integrated(reducer: &Reducer) -> Result<(), Failed> {
-    walks(reducer, AdapterClass::Integrated, &[Family::ShortRows])
+    walks(reducer, AdapterClass::Integrated, &[])
 }
 
 pub fn discrete(reducer: &Reducer) -> Result<(), Failed> {
-    walks(reducer, AdapterClass::Discrete, &[Family::ShortRows])
+    walks(reducer, AdapterClass::Discrete, &[])
 }
 
 /// The same device with the tuning of a class.
@@ -101,67 +101,93 @@ fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
     reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
 }
 
+/// A class' turn. The tunings of GPUs share most kernels, and both differ from the software tuning's.
+fn turn_of(class: AdapterClass, turn: u64) -> u64 {
+    turn + u64::from(class != AdapterClass::Software)
+}
+
 fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), Failed> {
-    let reducer = of_class(reducer, class);
-    // The tunings of GPUs share most kernels, and both differ from the software tuning's.
-    let first = u64::from(class != AdapterClass::Software);
-    let mut seen = BTreeSet::new();
-    let mut planned = |problem: &Problem| -> Result<(), Failed> {
-        let plan = Plan::new(problem, reducer.caps())?;
-        seen.extend(plan.passes().iter().map(|pass| pass.kernel.family));
-        Ok(())
+    let mut walked = Walked {
+        reducer: of_class(reducer, class),
+        families: BTreeSet::new(),
     };
-    for turn in turns().map(|turn| turn + first) {
-        for (i, shape) in SHAPES.iter().chain(&WIDE).enumerate() {
-            for dtype in some(&reducer, i, types(turn)) {
-                let [outer, len, inner] = *shape;
-                let shape = [
-                    outer,
-                    len,
-                    if inner > 2000 {
-                        inner / dtype.size()
-                    } else {
-                        inner
-                    },
-                ];
-                let problems = some(&reducer, i / 2, ways(dtype, &shape, 1, turn)?);
-                problems.iter().try_for_each(&mut planned)?;
-                check_all(&reducer, &problems, shape)?;
+    for turn in turns().map(|turn| turn_of(class, turn)) {
+        walked.shapes(turn)?;
+        walked.extremes(turn)?;
+        walked.views(turn)?;
+    }
+    let missing = |family: &&Family| !walked.families.contains(family);
+    let missing: Vec<_> = SHARED.iter().chain(own).filter(missing).collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        missing => Err(format!("{class:?}: never dispatched: {missing:?}").into()),
+    }
+}
+
+/// A reducer, and what it was made to dispatch.
+struct Walked {
+    reducer: Reducer,
+    families: BTreeSet<Family>,
+}
+
+impl Walked {
+    fn plan(&mut self, problem: &Problem) -> Result<(), Failed> {
+        let plan = Plan::new(problem, self.reducer.caps())?;
+        let families = plan.passes().iter().map(|pass| pass.kernel.family);
+        self.families.extend(families);
+        Ok(())
+    }
+
+    fn check(&mut self, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
+        problems.iter().try_for_each(|problem| self.plan(problem))?;
+        check_all(&self.reducer, problems, shape)
+    }
+
+    fn shapes(&mut self, turn: u64) -> Result<(), Failed> {
+        let shapes = SHAPES.iter().map(|&shape| (shape, false));
+        let wide = WIDE.iter().map(|&shape| (shape, true));
+        for (i, ([outer, len, inner], in_bytes)) in shapes.chain(wide).enumerate() {
+            for dtype in some(&self.reducer, i, types(turn)) {
+                let inner = if in_bytes {
+                    inner / dtype.size()
+                } else {
+                    inner
+                };
+                let shape = [outer, len, inner];
+                let problems = some(&self.reducer, i / 2, ways(dtype, &shape, 1, turn)?);
+                self.check(&problems, shape)?;
             }
         }
-        let shapes = [
-            [9, 33, 1],
-            [3, 4099, 1],
-            [2, 67, 16],
-            [1, 900, 40],
-            [3, 7, 5],
-        ];
-        for (i, shape) in shapes.into_iter().enumerate() {
-            for dtype in some(&reducer, i, types(turn)) {
+        Ok(())
+    }
+
+    fn extremes(&mut self, turn: u64) -> Result<(), Failed> {
+        let rows = [[9, 33, 1], [3, 4099, 1]];
+        let columns = [[2, 67, 16], [1, 900, 40], [3, 7, 5]];
+        for (i, shape) in rows.into_iter().chain(columns).enumerate() {
+            for dtype in some(&self.reducer, i, types(turn)) {
                 let problem = extremes(dtype, &shape, 1, turn + i as u64)?;
-                planned(&problem)?;
-                check_all(&reducer, &[problem], shape)?;
+                self.check(&[problem], shape)?;
             }
         }
+        Ok(())
+    }
+
+    fn views(&mut self, turn: u64) -> Result<(), Failed> {
         let views = VIEWS.iter().filter(|view| view.0.len() > 1).step_by(4);
         for (i, view) in views.enumerate() {
-            for dtype in some(&reducer, i, types(turn)) {
+            for dtype in some(&self.reducer, i, types(turn)) {
                 let mut problems = ways(dtype, view.0, 1, turn)?;
                 problems.extend(extremes(dtype, view.0, 1, turn + 1));
                 for problem in problems {
                     let data = mixed(dtype, view.3, turn);
                     let problem = problem.strided(0, view.1, view.2)?;
-                    planned(&problem)?;
-                    same(&reducer, &problem, &[&data], 0)?;
+                    self.plan(&problem)?;
+                    same(&self.reducer, &problem, &[&data], 0)?;
                 }
             }
         }
-    }
-    let missing = |family: &&Family| !seen.contains(family);
-    let missing: Vec<_> = SHARED.iter().chain(own).filter(missing).collect();
-    match missing.as_slice() {
-        [] => Ok(()),
-        missing => Err(format!("{class:?}: never dispatched: {missing:?}").into()),
+        Ok(())
     }
 }
 
@@ -171,39 +197,29 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     const N: u64 = 1031;
     let kinds = Seed::ALL.len() as u64;
     let places = 32 / every(reducer) as u64;
-    for turn in turns() {
-        for class in [
-            AdapterClass::Software,
-            AdapterClass::Integrated,
-            AdapterClass::Discrete,
-        ] {
-            let reducer = of_class(reducer, class);
-            let sliced = tuned(&reducer, |t| {
-                (t.invocations, t.slice_bytes) = (1 << 24, 256);
-            });
-            let turn = turn + u64::from(class != AdapterClass::Software);
-            for (j, dtype) in some(&reducer, turn as usize, types(turn).into_iter().enumerate()) {
-                let run = |reducer: &Reducer,
-                           shape: [u64; 3],
-                           data: &mut dyn FnMut() -> Option<Vec<u8>>| {
-                    let problem = ways(dtype, &shape, 1, turn)?.remove(j % 2);
-                    let reduction = reducer.prepare(&problem)?;
-                    while let Some(data) = data() {
-                        if let Some(e) = reduction_differs(reducer, &reduction, &[&data], 0) {
-                            return Err(Failed::from(e));
-                        }
-                    }
-                    Ok(())
+    for class in [
+        AdapterClass::Software,
+        AdapterClass::Integrated,
+        AdapterClass::Discrete,
+    ] {
+        let reducer = of_class(reducer, class);
+        let sliced = tuned(&reducer, |t| {
+            (t.invocations, t.slice_bytes) = (1 << 24, 256);
+        });
+        for turn in turns().map(|turn| turn_of(class, turn)) {
+            for (i, dtype) in some(&reducer, turn as usize, (0..).zip(types(turn))) {
+                let index = |shape: [u64; 3]| -> Result<Problem, Failed> {
+                    Ok(ways(dtype, &shape, 1, turn)?.remove(i % 2))
                 };
-                let mut rows = Some(diagonal(dtype, N, true));
-                run(&sliced, [N, N, 1], &mut || rows.take())?;
-                let mut columns = Some(diagonal(dtype, N, false));
-                run(&sliced, [1, N, N], &mut || columns.take())?;
+                for (shape, rows) in [([N, N, 1], true), ([1, N, N], false)] {
+                    let data = std::iter::once(diagonal(dtype, N, rows));
+                    check_data(&sliced, &index(shape)?, 0, data)?;
+                }
                 for shape in [[1, 70_003, 1], [1, 9001, 8]] {
                     // The first seed of all, in other places every time.
-                    let mut seeds = (0..places).map(|place| (turn * places + place) * kinds);
-                    let mut data = || Some(tensor(dtype, shape, seeds.next()?));
-                    run(&reducer, shape, &mut data)?;
+                    let seeds = (0..places).map(|place| (turn * places + place) * kinds);
+                    let data = seeds.map(|seed| tensor(dtype, shape, seed));
+                    check_data(&reducer, &index(shape)?, 0, data)?;
                 }
             }
         }

@@ -21,21 +21,6 @@ pub fn types(turn: u64) -> [DType; 4] {
     ]
 }
 
-/// The ways to reduce a dimension.
-pub fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
-    Ok(vec![
-        Problem::arg_min(dtype, shape, axis)?,
-        Problem::arg_max(dtype, shape, axis)?.keepdims(false)?,
-        Problem::arg_min(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::arg_max(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::reduce_min(dtype, shape, &[axis])?,
-        Problem::reduce_max(dtype, shape, &[axis])?.keepdims(false)?,
-        Problem::arg_max_abs(dtype, shape, axis)?,
-        Problem::arg_max_abs(dtype, shape, axis)?.select_last_index(true)?,
-        Problem::reduce_max_abs(dtype, shape, &[axis])?,
-    ])
-}
-
 /// One of the 36 ways to ask for an index.
 pub fn index_problem(
     dtype: DType,
