@@ -1,40 +1,56 @@
 // Tiles: short rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements.
-// `tile_at` takes them one after the other, written out for one LEN or in a loop.
+// `tile_at` takes them one after the other, unrolled for a number of elements or in a loop.
 override WG: u32;
-override LEN: u32; // elements of a row that the kernel is made for; 0: P.len
 
+// The best of a row, and its place.
+struct Cell {
+    key: Key,
+    at: u32,
+}
+
+// What is compared: an index goes by settled keys.
+fn cell_key(k: Key) -> Key {
+    if INDEX != 0u {
+        return settle(k);
+    }
+    return k;
+}
+
+// A row's first element.
+fn cell_first(k: Key) -> Cell {
+    return Cell(cell_key(k), 0u);
+}
+
+// Another one, at its place in the row.
+fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
+    let key = cell_key(k);
+    let wins = replaces(key, c.key);
+    return Cell(select(c.key, key, wins), select(c.at, place, wins));
+}
+
+fn cell_result(c: Cell) -> Key {
+    if INDEX != 0u {
+        return place_key(c.at);
+    }
+    return c.key;
+}
+
+// A walk through a tile in a loop.
 struct Tile {
     line: Line, // of the rows that are done
-    key: Key, // the best of this one
-    at: u32,
+    cell: Cell,
     next: u32, // the place of the next element in its row
 }
 
-fn tile_none() -> Tile {
-    var t: Tile;
-    return t;
-}
-
-fn row_len() -> u32 {
-    return select(P.len, LEN, LEN != 0u);
-}
-
+// An element of a row of any length.
 fn tile_one(t: Tile, k: Key) -> Tile {
-    var key = k;
-    if INDEX != 0u {
-        key = settle(k);
-    }
-    let wins = t.next == 0u || replaces(key, t.key);
-    let best = select(t.key, key, wins);
-    let at = select(t.at, t.next, wins);
-    var result = best;
-    if INDEX != 0u {
-        result = place_key(at);
-    }
+    let key = cell_key(k);
+    let wins = t.next == 0u || replaces(key, t.cell.key);
+    let cell = Cell(select(t.cell.key, key, wins), select(t.cell.at, t.next, wins));
     let next = t.next + 1u;
-    let done = next == row_len();
-    let line = line_select(t.line, line_pushed(t.line, result), done);
-    return Tile(line, best, at, select(next, 0u, done));
+    let done = next == P.len;
+    let line = line_select(t.line, line_pushed(t.line, cell_result(cell)), done);
+    return Tile(line, cell, select(next, 0u, done));
 }
 
 @compute @workgroup_size(WG)
@@ -42,6 +58,6 @@ fn tiles(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
     let first = first_line(linear(group) * WG + lid);
     let end = end_line(first, P.items);
     for (var v = first; v < end; v += P.lanes) {
-        write_line(v, tile_at(P.src_delta / E + v * row_len()).line);
+        write_line(v, tile_at(P.src_delta / E + v * P.len));
     }
 }

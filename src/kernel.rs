@@ -451,20 +451,41 @@ impl Kernel {
         all
     }
 
-    /// The walk through a tile: every vec4 of it by itself, or a loop where any length will do.
+    /// The walk through a tile: unrolled, where every element's row and place are known, or a loop for
+    /// rows of any length.
     fn tile(&self) -> String {
-        let vecs = match self.times {
-            0 => "    for (var i = 0u; i < P.len; i++) {\n        \
-                  t = tile_taken(t, src[first + i]);\n    }\n"
-                .to_owned(),
-            len => {
-                let vec = |i| format!("    t = tile_taken(t, src[first + {i}u]);\n");
-                (0..len).map(vec).collect()
-            }
+        if self.times == 0 {
+            return "fn tile_at(first: u32) -> Line {\n    var t: Tile;\n    \
+                    for (var i = 0u; i < P.len; i++) {\n        \
+                    t = tile_taken(t, src[first + i]);\n    }\n    return t.line;\n}\n"
+                .to_owned();
+        }
+        let elements: &[&str] = match self.keys.bits() {
+            8 => &[
+                "a.x", "a.y", "a.z", "a.w", "b.x", "b.y", "b.z", "b.w", "c.x", "c.y", "c.z", "c.w",
+                "d.x", "d.y", "d.z", "d.w",
+            ],
+            16 => &["c.x", "c.y", "c.z", "c.w", "d.x", "d.y", "d.z", "d.w"],
+            32 => &["d.x", "d.y", "d.z", "d.w"],
+            _ => &["a", "b"],
         };
-        format!(
-            "fn tile_at(first: u32) -> Tile {{\n    var t = tile_none();\n{vecs}    return t;\n}}\n"
-        )
+        let mut text = "fn tile_at(first: u32) -> Line {\n    var line: Line;\n    \
+                        var c: Cell;\n"
+            .to_owned();
+        let mut places = (0..self.times).cycle();
+        for i in 0..self.times {
+            text += &format!("    let l{i} = line_of(keys_of(src[first + {i}u]));\n");
+            for (element, place) in elements.iter().zip(&mut places) {
+                text += &match place {
+                    0 => format!("    c = cell_first(l{i}.{element});\n"),
+                    _ => format!("    c = cell_next(c, l{i}.{element}, {place}u);\n"),
+                };
+                if place + 1 == self.times {
+                    text += "    line = line_pushed(line, cell_result(c));\n";
+                }
+            }
+        }
+        text + "    return line;\n}\n"
     }
 
     /// The walk down neighbouring columns, each vec4 of them by itself; anywhere, by the two vec4
@@ -715,7 +736,6 @@ impl Kernel {
                 all.push(("CHUNKED", self.chunked as u32));
                 all.push(("SEVERAL", self.several as u32));
             }
-            Family::Tiles => all.push(("LEN", self.times)),
             Family::Shallow | Family::Panels => all.push(("RUNS", self.times)),
             Family::Each => {
                 all.push(("RAW", self.raw as u32));

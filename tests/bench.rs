@@ -123,6 +123,7 @@ fn a_case_of_other_shapes_is_new() {
 }
 
 #[test]
+#[ignore = "takes half a minute"]
 fn growth_is_fitted_in_the_record() {
     let folder = tempfile::tempdir().unwrap();
     // 2^10, 2^12, ... 2^18: 1 MiB.

@@ -65,7 +65,11 @@ fn files_larger_than_memory_are_read_piece_by_piece() {
     for (fortran, big_endian) in [(false, false), (true, false), (false, true), (true, true)] {
         folder.write("a.npy", &many(fortran, big_endian, 1));
         folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
-        for (line, device) in lines.into_iter().zip(devices.iter().cycle()) {
+        let runs = lines.into_iter().zip(devices.iter().cycle());
+        // Every line with two of the four layouts, or with all.
+        let first = usize::from(fortran != big_endian);
+        let every = if support::all() { 1 } else { 2 };
+        for (line, device) in runs.skip(first % every).step_by(every) {
             same_by_pieces(&folder, line, device);
         }
     }

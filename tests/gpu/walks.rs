@@ -60,8 +60,15 @@ const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with rows of so many bytes, which the software tuning takes by strips and by bands.
-const WIDE: [[u64; 3]; 4] = [[1, 40, 3600], [1, 530, 4400], [1, 40, 3648], [1, 530, 4448]];
+/// The same with rows of so many bytes, which the software tuning takes by strips, by bands, and by
+/// panels that are parts of rows.
+const WIDE: [[u64; 3]; 5] = [
+    [1, 40, 3600],
+    [1, 530, 4400],
+    [1, 40, 3648],
+    [1, 530, 4448],
+    [30, 17, 6144],
+];
 
 /// What each tuning must have dispatched: its own walks, and what all of them share.
 const SHARED: [Family; 13] = [
