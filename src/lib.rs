@@ -79,58 +79,40 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod adapter;
-#[cfg(feature = "ndarray")]
-mod array;
-mod blocks;
-mod bound;
-mod boxes;
 mod caps;
-mod context;
-mod cuts;
-mod elementwise;
+mod device;
 mod error;
-mod extremes;
-mod geometry;
 mod kernel;
 mod keys;
-mod lie;
 #[cfg(feature = "onnx")]
 pub mod onnx;
-mod params;
 mod partial;
-mod passes;
-mod places;
 mod plan;
 mod problem;
-mod reducer;
 pub mod reference;
-mod schedule;
-mod selftest;
-mod staging;
-mod stream;
-mod strided;
-mod workspace;
+mod run;
+mod tuning;
 
-pub use adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
-pub use bound::Bound;
-pub use caps::{AdapterClass, Caps, Tuning};
-pub use cuts::Cuts;
+pub use caps::Caps;
+pub use device::adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use error::Error;
-pub use kernel::{Family, Kernel, Out};
+pub use kernel::params::{Params, StrideTable};
+pub use kernel::{Family, Kernel, StoreFormat};
 pub use keys::Keys;
-pub use params::{Params, Zip};
 pub use partial::{Partial, PartialError, Shard};
-pub use places::{Buffers, Tensor};
+pub use plan::splits::BufferSplits;
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
     ProblemError,
 };
-pub use reducer::{Polling, Reducer, Reduction};
-pub use stream::Stream;
+pub use run::bind::Bound;
+pub use run::buffers::{Buffers, Tensor};
+pub use run::reducer::{Polling, Reducer, Reduction};
+pub use run::stream::Stream;
+pub use run::workspace::Times;
+pub use tuning::{AdapterClass, Tuning};
 pub use wgpu;
-pub use workspace::Times;
 
 /// The README's examples are tests.
 #[cfg(doctest)]

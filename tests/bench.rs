@@ -199,7 +199,7 @@ fn edges_are_those_of_the_device() {
         .first()
         .map_or(AdapterClass::Software, |a| a.class());
     // Longer rows than those that go by tiles.
-    let longest = Tuning::of(class).tile_len;
+    let longest = Tuning::of(class).small_row_len;
     let edge = format!("rows{}", longest + 1);
     let line = "bench --json out.json --filter";
     let Some(output) = measured(folder.path(), line, &edge) else {

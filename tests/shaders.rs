@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 use support::kernels::{Source, kernels};
-use wgreduce::{DType, Family, Kernel, NanPolicy, Order, Out};
+use wgreduce::{DType, Family, Kernel, NanPolicy, Order, StoreFormat};
 
 /// Every kernel, of all element types.
 static KERNELS: LazyLock<Vec<(Kernel, Source)>> = LazyLock::new(|| kernels(&DType::ALL));
@@ -144,19 +144,19 @@ const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnit
 fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let families: BTreeSet<Family> = KERNELS.iter().map(|(k, _)| k.family).collect();
     assert_eq!(families, Family::ALL.into());
-    let outs: BTreeSet<Out> = KERNELS.iter().map(|(k, _)| k.out).collect();
-    assert_eq!(outs, Out::ALL.into());
+    let outs: BTreeSet<StoreFormat> = KERNELS.iter().map(|(k, _)| k.out).collect();
+    assert_eq!(outs, StoreFormat::ALL.into());
     // Elements or vec4 that a kernel is written out for.
     let times = |family: Family| {
         let kernels = KERNELS.iter().filter(|(k, _)| k.family == family);
-        kernels.map(|(k, _)| k.times).collect::<Vec<u32>>()
+        kernels.map(|(k, _)| k.unrolled).collect::<Vec<u32>>()
     };
     let exactly = |family, expected: &[u32]| {
         let met: BTreeSet<u32> = times(family).into_iter().collect();
         assert_eq!(met, expected.iter().copied().collect(), "{family:?}");
     };
     let to_16: Vec<u32> = (1..=16).collect();
-    exactly(Family::Tiles, &[&[0], &to_16[1..]].concat());
+    exactly(Family::SmallRows, &[&[0], &to_16[1..]].concat());
     exactly(Family::Panels, &to_16);
     exactly(Family::Shallow, &[0, 1, 2, 4]);
     exactly(Family::Bands, &[2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32]);
@@ -178,8 +178,8 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
         ("INDEX_WORDS", &[1, 2]),
         ("INDEX", &[0, 1]),
         ("LAST", &[0, 1]),
-        ("SEVERAL", &[0, 1]),
-        ("CHUNKED", &[0, 1]),
+        ("COARSENED", &[0, 1]),
+        ("BLOCKED", &[0, 1]),
         ("RAW", &[0, 1]),
         ("CHAINED", &[0, 1]),
         ("TRUTH", &[0, 1]),
@@ -194,8 +194,8 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let has = |flags: &dyn Fn(&Kernel) -> bool| KERNELS.iter().any(|(k, _)| flags(k));
     for on in [false, true] {
         assert!(has(&|k| k.index && k.last == on));
-        assert!(has(&|k| k.several && k.lanes == 1 && k.index == on));
-        assert!(has(&|k| k.chunked && !k.several && k.index == on));
+        assert!(has(&|k| k.coarsened && k.lanes == 1 && k.index == on));
+        assert!(has(&|k| k.blocked && !k.coarsened && k.index == on));
     }
     for order in ORDERS {
         for dtype in DType::ALL {

@@ -5,8 +5,8 @@ use arbitrary::{Arbitrary, Unstructured};
 use support::mixed;
 use support::oracle::answers;
 use wgreduce::{
-    Caps, Cuts, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError, Slot,
-    View, reference,
+    BufferSplits, Caps, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError,
+    Slot, View, reference,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -103,9 +103,9 @@ impl Asked {
     }
 
     /// Where the first input and the first output go on in another buffer.
-    fn cuts(&self) -> Cuts {
+    fn cuts(&self) -> BufferSplits {
         let cuts = |sizes: &[Size]| vec![sizes.iter().take(9).map(|s| s.value()).collect()];
-        Cuts {
+        BufferSplits {
             inputs: cuts(&self.cuts[0]),
             outputs: cuts(&self.cuts[1]),
         }
@@ -186,14 +186,14 @@ fn within(problem: &Problem, plan: &Plan, caps: &Caps) {
             .all(|w| (1..=caps.workgroups).contains(w));
         assert!(folds, "{:?}", pass.workgroups);
         assert!(pass.iterations <= MAX_ITERATIONS, "{}", pass.iterations);
-        let zipped = pass.zip.iter().flat_map(|(_, views)| views);
+        let zipped = pass.stride_table.iter().flat_map(|(_, views)| views);
         let views = pass.src.iter().chain(&pass.indices).chain(zipped);
         views.chain([&pass.dst]).for_each(fits);
     }
 }
 
 /// No view reaches across the end of a buffer.
-fn whole(problem: &Problem, plan: &Plan, cuts: &Cuts) {
+fn whole(problem: &Problem, plan: &Plan, cuts: &BufferSplits) {
     let uncut = |view: &View| {
         let (cuts, dtype) = match view.slot {
             Slot::Input(0) => (&cuts.inputs[0], problem.dtype()),
@@ -209,7 +209,7 @@ fn whole(problem: &Problem, plan: &Plan, cuts: &Cuts) {
         assert_eq!(inside, None, "{view:?}");
     };
     for pass in plan.passes() {
-        let zipped = pass.zip.iter().flat_map(|(_, views)| views);
+        let zipped = pass.stride_table.iter().flat_map(|(_, views)| views);
         let views = pass.src.iter().chain(&pass.indices).chain(zipped);
         views.chain([&pass.dst]).for_each(uncut);
     }

@@ -12,7 +12,7 @@ pub use shard::Shard;
 
 use crate::keys::Keys;
 use crate::problem::elements;
-use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, reference, schedule};
+use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::schedule, reference};
 
 /// The best of a part of every segment: for each output the order-preserving key of the best
 /// element so far and its index in the whole segment.

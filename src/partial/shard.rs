@@ -1,9 +1,9 @@
 //! Partial results from a device: the records of a stream over a part of a tensor.
 
 use super::{Kind, Partial, word};
-use crate::context::Drive;
+use crate::device::context::PollMode;
 use crate::problem::elements;
-use crate::stream::Stream;
+use crate::run::stream::Stream;
 use crate::{Error, Plan, Problem, Reducer};
 use std::io;
 
@@ -46,7 +46,8 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        self.run_on(offset, read, self.stream.reducer.there()).await
+        self.run_on(offset, read, self.stream.reducer.background())
+            .await
     }
 
     /// [`Shard::run`], in the calling thread.
@@ -58,14 +59,14 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        pollster::block_on(self.run_on(offset, read, self.stream.reducer.here()))
+        pollster::block_on(self.run_on(offset, read, self.stream.reducer.blocking()))
     }
 
     async fn run_on(
         &self,
         offset: u64,
         mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
-        drive: Drive,
+        drive: PollMode,
     ) -> Result<Partial, Error> {
         let mut partial = Partial::none(&self.problem, offset)?;
         if partial.empty {

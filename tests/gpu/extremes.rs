@@ -11,7 +11,7 @@ use wgreduce::{DType, Family, Problem, Reducer};
 
 pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let abreast = tuned(reducer, |t| {
-        (t.chunked, t.invocations) = (!t.chunked, 1 << 14);
+        (t.blocked, t.invocations) = (!t.blocked, 1 << 14);
         t.force = Some(Family::ExtremeRows);
     });
     let single = tuned(reducer, |t| t.force = Some(Family::Extremes));

@@ -8,8 +8,8 @@ use support::views::{VIEWS, view_problems, viewed};
 use support::{Bits, cuts, mixed, part, tensor, types, ways};
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
 use wgreduce::{
-    Buffers, Caps, Cuts, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError, Reducer,
-    Reduction,
+    BufferSplits, Buffers, Caps, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError,
+    Reducer, Reduction,
 };
 
 /// Inputs and outputs in buffers that end anywhere, of any operator and type.
@@ -57,7 +57,7 @@ fn in_pieces(
     let read = (0..inputs.len()).map(|i| problem.input_bytes(i) / size);
     let outputs = problem.outputs().into_iter();
     let written = outputs.map(|o| o.shape.iter().product());
-    let cuts = Cuts {
+    let cuts = BufferSplits {
         inputs: read.map(|n| cut(n, vecs, bits)).collect(),
         outputs: written.map(|n| cut(n, vecs, bits)).collect(),
     };

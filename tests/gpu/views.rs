@@ -21,7 +21,7 @@ fn check_view(
 
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     let abreast = tuned(reducer, |t| {
-        (t.chunked, t.invocations) = (!t.chunked, 1 << 14)
+        (t.blocked, t.invocations) = (!t.blocked, 1 << 14)
     });
     let tiny = tiny(reducer);
     let every = every(reducer);

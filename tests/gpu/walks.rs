@@ -74,7 +74,7 @@ const WIDE: [[u64; 3]; 5] = [
 const SHARED: [Family; 13] = [
     Family::Rows,
     Family::ShortRows,
-    Family::Tiles,
+    Family::SmallRows,
     Family::Columns,
     Family::Shallow,
     Family::Each,
@@ -236,12 +236,12 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
 fn every_way(reducer: &Reducer) -> Vec<Reducer> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, Strips, Tiles};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
-    let rows = |(lanes, chunked)| {
+    let rows = |(lanes, blocked)| {
         tuned(reducer, move |t| {
             (t.workgroup, t.row_lanes, t.lane_bytes, t.slice_bytes) = (64, lanes, 16, 256);
-            (t.chunked, t.force) = (chunked, Some(Rows));
+            (t.blocked, t.force) = (blocked, Some(Rows));
         })
     };
     let narrow = tuned(reducer, |t| {
@@ -249,13 +249,13 @@ fn every_way(reducer: &Reducer) -> Vec<Reducer> {
         t.each_column_len = 2;
     });
     let wide = tuned(reducer, |t| {
-        (t.workgroup, t.row_lanes, t.chunked) = (256, 256, false);
+        (t.workgroup, t.row_lanes, t.blocked) = (256, 256, false);
         (t.wide_bytes, t.invocations) = (4096, 1 << 18);
     });
     let lanes = [1, 8, 64].into_iter();
-    let rows = lanes.flat_map(|lanes| [true, false].map(|chunked| rows((lanes, chunked))));
+    let rows = lanes.flat_map(|lanes| [true, false].map(|blocked| rows((lanes, blocked))));
     let families = [
-        Each, Columns, Strips, Bands, ShortRows, Tiles, Shallow, Panels,
+        Each, Columns, Strips, Bands, ShortRows, SmallRows, Shallow, Panels,
     ];
     let families = families.map(force);
     let all = families.into_iter().chain(rows);
@@ -304,7 +304,7 @@ pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
                 _ => Problem::reduce_min(dtype, &shape, &[1])?,
             };
             let plan = Plan::new(&problem, reducer.caps())?;
-            let times = u64::from(plan.passes()[0].kernel.times);
+            let times = u64::from(plan.passes()[0].kernel.unrolled);
             let unrolled = times == count.next_multiple_of(if count > 16 { 4 } else { 2 });
             if reducer.caps().long_kernels && !unrolled {
                 return Err(format!("{plan}: not unrolled for {count} vec4").into());

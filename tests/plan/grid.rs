@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
 use support::picked;
-use wgreduce::{AdapterClass, Caps, DType, Family, Out, Pass, Plan, Problem, Slot, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Family, Pass, Plan, Problem, Slot, StoreFormat, Tuning};
 
 /// Devices and tunings that plans must do on, by name.
 pub fn devices() -> Vec<(String, Caps)> {
@@ -47,10 +47,10 @@ fn tight_limits() -> Vec<(String, Caps)> {
 
 /// Every family wherever it is possible, and rows in every way.
 fn forced_families() -> Vec<(String, Caps)> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, Strips, Tiles};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};
     let mut all = Vec::new();
     let families = [
-        Each, Columns, Strips, Bands, Rows, ShortRows, Tiles, Shallow, Panels,
+        Each, Columns, Strips, Bands, Rows, ShortRows, SmallRows, Shallow, Panels,
     ];
     for family in families {
         let caps = class(AdapterClass::Integrated);
@@ -60,16 +60,16 @@ fn forced_families() -> Vec<(String, Caps)> {
         };
         all.push((format!("{family:?} forced"), caps.tuned(tuning)));
     }
-    for family in [Columns, Strips, Bands, Tiles, Shallow, Panels] {
+    for family in [Columns, Strips, Bands, SmallRows, Shallow, Panels] {
         let caps = eager(|t| t.force = Some(family));
         all.push((format!("{family:?} forced, eager"), caps));
     }
-    for (lanes, chunked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+    for (lanes, blocked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
         let caps = eager(|t| {
-            (t.workgroup, t.row_lanes, t.chunked) = (64, lanes, chunked);
+            (t.workgroup, t.row_lanes, t.blocked) = (64, lanes, blocked);
             t.force = Some(Rows);
         });
-        all.push((format!("rows by {lanes}, chunked {chunked}"), caps));
+        all.push((format!("rows by {lanes}, blocked {blocked}"), caps));
     }
     all
 }
@@ -126,10 +126,19 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
     let vecs = |p: &wgreduce::Pass| {
-        use Family::{ExtremeColumns, Panels, Shallow, ShortRows, Tiles, ZipStrips, ZipVecs};
+        use Family::{
+            ElementwiseStrips, ElementwiseVecs, ExtremeColumns, Panels, Shallow, ShortRows,
+            SmallRows,
+        };
         matches!(
             p.kernel.family,
-            ShortRows | Tiles | Shallow | Panels | ZipVecs | ZipStrips | ExtremeColumns
+            ShortRows
+                | SmallRows
+                | Shallow
+                | Panels
+                | ElementwiseVecs
+                | ElementwiseStrips
+                | ExtremeColumns
         )
     };
     let aligned = plan.passes().iter().any(vecs);
@@ -170,7 +179,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let rows = kernel.family == Family::Rows;
         let family = kernel.family;
         let columns = family.is_columns();
-        let zip = pass.zip.as_ref().map(|(zip, _)| zip);
+        let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
         let per_matrix = u64::from(p.total).max(1);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
         let wide = p.width * 128 / kernel.keys.bits();
@@ -182,34 +191,37 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("temporary tensors", matches!(pass.dst.slot, Slot::Temp(_))),
             ("rows in slices", rows && p.slices > 1),
             ("rows by lanes", rows && kernel.lanes > 1),
-            ("rows abreast", rows && kernel.lanes > 1 && !kernel.chunked),
+            ("rows abreast", rows && kernel.lanes > 1 && !kernel.blocked),
             (
                 "short rows in turn",
                 family == Family::ShortRows && p.slice > 1,
             ),
-            ("rows in turn", rows && kernel.several),
+            ("rows in turn", rows && kernel.coarsened),
             (
                 "finished in turn",
-                family == Family::Finish && kernel.several,
+                family == Family::Finish && kernel.coarsened,
             ),
             (
                 "thin records",
-                family == Family::Shallow && kernel.out == Out::Record,
+                family == Family::Shallow && kernel.out == StoreFormat::Partial,
             ),
             (
-                "tiles written out",
-                family == Family::Tiles && kernel.times > 0,
+                "small rows written out",
+                family == Family::SmallRows && kernel.unrolled > 0,
             ),
             (
-                "tiles in a loop",
-                family == Family::Tiles && kernel.times == 0,
+                "small rows in a loop",
+                family == Family::SmallRows && kernel.unrolled == 0,
             ),
             (
                 "lines in turn",
-                matches!(family, Family::Tiles | Family::Shallow) && p.slice > 1,
+                matches!(family, Family::SmallRows | Family::Shallow) && p.slice > 1,
             ),
-            ("loose columns", kernel.loose && kernel.times == 0),
-            ("loose columns by vec4", kernel.loose && kernel.times > 0),
+            ("loose columns", kernel.unaligned && kernel.unrolled == 0),
+            (
+                "loose columns by vec4",
+                kernel.unaligned && kernel.unrolled > 0,
+            ),
             ("panels in turn", family == Family::Panels && p.slice > 1),
             (
                 "panels of parts of rows",
@@ -219,11 +231,14 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "strips of several teams",
                 family == Family::Strips && p.lanes > 8,
             ),
-            ("inputs that stand still", kernel.still > 0),
+            ("inputs that stand still", kernel.row_invariant > 0),
             ("chained inputs", kernel.chained),
-            ("repeated elements", kernel.splat > 0),
+            ("repeated elements", kernel.scalars > 0),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
-            ("columns direct", columns && kernel.out != Out::Record),
+            (
+                "columns direct",
+                columns && kernel.out != StoreFormat::Partial,
+            ),
             ("columns in slices", columns && p.slices > 1),
             ("columns folded", columns && wide > p.inner),
             ("columns in matrices", columns && outer > 1),
@@ -319,7 +334,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Strips),
             Some(Family::Bands),
             Some(Family::ShortRows),
-            Some(Family::Tiles),
+            Some(Family::SmallRows),
             Some(Family::Shallow),
             Some(Family::Panels),
         ])
@@ -327,11 +342,11 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
     let sizes = prop::array::uniform14(size());
     let flags = any::<(bool, bool)>();
     (small(), small(), flags, family(), sizes).prop_map(
-        |(workgroup, row_lanes, (chunked, strips), force, s)| Tuning {
+        |(workgroup, row_lanes, (blocked, strips), force, s)| Tuning {
             workgroup,
             row_lanes,
             lane_bytes: s[0],
-            chunked,
+            blocked,
             invocations: s[1],
             slice_bytes: s[2],
             slices: s[3],
@@ -341,7 +356,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             short_row_bytes: s[7],
             short_rows: s[8],
             submit_bytes: s[9],
-            tile_len: s[10],
+            small_row_len: s[10],
             shallow_len: s[11],
             shallow_bytes: s[12],
             panels: s[13],
@@ -448,7 +463,7 @@ fn more_than_a_row_of_workgroups_folds() {
     let small = caps.tuned(Tuning {
         workgroup: 4,
         each_row_bytes: 1 << 20,
-        tile_len: 0,
+        small_row_len: 0,
         ..caps.tuning.clone()
     });
     let problem = Problem::arg_min(DType::U8, &[300_000, 2], 1).expect("a problem");
@@ -528,35 +543,38 @@ fn broken_elementwise_plans_are_refused() {
         }),
         ("an item less", |passes| passes[0].params.items -= 1),
         ("a dimension less", |passes| passes[0].params.len -= 1),
-        ("repeated elements", |passes| passes[0].kernel.splat ^= 1),
+        ("repeated elements", |passes| passes[0].kernel.scalars ^= 1),
         ("an iteration too many", |passes| {
             passes[0].iterations = u64::MAX;
         }),
         ("another stride", |passes| {
-            let (zip, _) = passes[0].zip.as_mut().expect("inputs");
-            zip.strides[0][0] += 1;
+            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
+            table.strides[0][0] += 1;
         }),
         ("another size", |passes| {
-            let (zip, _) = passes[0].zip.as_mut().expect("inputs");
-            zip.shape.swap(0, 1);
+            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
+            table.shape.swap(0, 1);
         }),
         ("an input less", |passes| {
-            let (zip, views) = passes[0].zip.as_mut().expect("inputs");
+            let (table, views) = passes[0].stride_table.as_mut().expect("inputs");
             views.pop();
-            zip.strides.iter_mut().for_each(|s| s.truncate(views.len()));
+            table
+                .strides
+                .iter_mut()
+                .for_each(|s| s.truncate(views.len()));
             passes[0].kernel.inputs -= 1;
         }),
         ("an input for another", |passes| {
-            let (_, views) = passes[0].zip.as_mut().expect("inputs");
+            let (_, views) = passes[0].stride_table.as_mut().expect("inputs");
             views[0].slot = Slot::Input(2);
         }),
         ("a shorter view", |passes| {
-            let (_, views) = passes[0].zip.as_mut().expect("inputs");
+            let (_, views) = passes[0].stride_table.as_mut().expect("inputs");
             views[0].bytes -= views[0].element;
         }),
         ("a view elsewhere", |passes| {
             let last = passes.len() - 1;
-            let (_, views) = passes[last].zip.as_mut().expect("inputs");
+            let (_, views) = passes[last].stride_table.as_mut().expect("inputs");
             views[0].offset += views[0].element;
         }),
         ("a shorter output", |passes| {

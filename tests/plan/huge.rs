@@ -90,7 +90,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                 (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass)
             }
             // No device has larger workgroups.
-            Family::Tiles | Family::Shallow | Family::Panels
+            Family::SmallRows | Family::Shallow | Family::Panels
                 if pass.kernel.workgroup <= 1 << 16 =>
             {
                 // Lines of the last invocations, by elements, and a row behind the last.
@@ -98,7 +98,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 let runs = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
                 let abreast = match pass.kernel.family {
-                    Family::Shallow => pass.kernel.times.max(1),
+                    Family::Shallow => pass.kernel.unrolled.max(1),
                     _ => 1,
                 };
                 let lines = runs * u64::from(abreast);
@@ -111,7 +111,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                     _ => lines * line,
                 }
             }
-            Family::Finish if pass.kernel.several && pass.kernel.workgroup <= 1 << 16 => {
+            Family::Finish if pass.kernel.coarsened && pass.kernel.workgroup <= 1 << 16 => {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 lanes * u64::from(p.width) * u64::from(pass.kernel.out.per_word())
@@ -126,7 +126,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             continue;
         };
         match pass.kernel.family {
-            Family::Tiles | Family::Shallow => lines = Some((begin, end)),
+            Family::SmallRows | Family::Shallow => lines = Some((begin, end)),
             // What lines left over of their box.
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
             _ => {}

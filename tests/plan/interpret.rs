@@ -8,8 +8,8 @@
 
 use std::collections::HashSet;
 use wgreduce::{
-    Caps, Cuts, DType, Family, Keys, MAX_ITERATIONS, Op, Order, Out, Params, Pass, Plan, Problem,
-    Slot, View,
+    BufferSplits, Caps, DType, Family, Keys, MAX_ITERATIONS, Op, Order, Params, Pass, Plan,
+    Problem, Slot, StoreFormat, View,
 };
 
 pub type Check<T = ()> = Result<T, String>;
@@ -84,7 +84,7 @@ impl Truth {
             (lies.collect(), starts[1])
         });
         let mut expected = match zips {
-            true => zipped(problem),
+            true => broadcast(problem),
             false => vec![Vec::new(); outputs],
         };
         let mut truth = Truth {
@@ -144,7 +144,7 @@ fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
 }
 
 /// Broadcasting as ONNX tells it, coordinate by coordinate.
-fn zipped(problem: &Problem) -> Vec<Vec<u32>> {
+fn broadcast(problem: &Problem) -> Vec<Vec<u32>> {
     let output = &problem.outputs()[0].shape;
     let n: u64 = output.iter().product();
     let of = |flat: u64| {
@@ -210,7 +210,7 @@ pub struct Machine<'a> {
     plan: &'a Plan,
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
-    cuts: &'a Cuts,
+    cuts: &'a BufferSplits,
     /// Of the first output, or of all four of the extremes.
     results: Vec<Vec<Option<Cell>>>,
     /// How often each place of each output's segment is looked up for its value.
@@ -237,7 +237,7 @@ pub fn run(
         caps,
         (plan, passes),
         shift,
-        &Cuts::default(),
+        &BufferSplits::default(),
     )
 }
 
@@ -248,7 +248,7 @@ pub fn run_in_pieces(
     caps: &Caps,
     (plan, passes): (&Plan, &[Pass]),
     shift: [u64; 2],
-    cuts: &Cuts,
+    cuts: &BufferSplits,
 ) -> Check {
     let size = problem.dtype().size();
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
@@ -408,7 +408,7 @@ impl Machine<'_> {
     }
 
     /// An element of an input, counted through all inputs.
-    pub fn zipped(&self, slot: Slot, element: u32) -> Check<u32> {
+    pub fn element_of(&self, slot: Slot, element: u32) -> Check<u32> {
         let Slot::Input(i) = slot else {
             return Err(format!("elements are read from {slot:?}"));
         };
@@ -494,7 +494,7 @@ pub struct Run<'m, 'a> {
     pub src: Option<Bind>,
     pub indices: Option<Bind>,
     /// The inputs of an elementwise pass.
-    pub zipped: Vec<Bind>,
+    pub listed: Vec<Bind>,
     pub dst: Bind,
     /// Elements of the source in a vec4.
     pub e: u32,
@@ -508,13 +508,13 @@ impl<'m, 'a> Run<'m, 'a> {
         let bind = |view: &Option<View>| view.as_ref().map(|v| machine.bind(v)).transpose();
         let (src, indices) = (bind(&pass.src)?, bind(&pass.indices)?);
         let dst = machine.bind(&pass.dst)?;
-        let views = pass.zip.iter().flat_map(|(_, views)| views);
-        let zipped = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
+        let views = pass.stride_table.iter().flat_map(|(_, views)| views);
+        let listed = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
         // A strided pass reads its view, and the indices that it may have, by name.
         let strided = strided(pass);
-        let named = |i: usize| zipped.get(i).filter(|_| strided).cloned();
+        let named = |i: usize| listed.get(i).filter(|_| strided).cloned();
         let (src, indices) = (src.or(named(0)), indices.or(named(1)));
-        for read in [&src, &indices].into_iter().flatten().chain(&zipped) {
+        for read in [&src, &indices].into_iter().flatten().chain(&listed) {
             ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
         }
         limits(pass, machine.caps)?;
@@ -547,13 +547,13 @@ impl<'m, 'a> Run<'m, 'a> {
             p,
             src,
             indices,
-            zipped,
+            listed,
             dst,
             written: HashSet::new(),
         })
     }
 
-    pub fn out(&self) -> Out {
+    pub fn out(&self) -> StoreFormat {
         self.pass.kernel.out
     }
 
@@ -624,7 +624,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let at = self.p.dst_delta + slot;
         ensure!(self.written.insert(at), "result {at} is written twice");
         let element = self.dst.at(at)? as usize;
-        if self.out() != Out::Record {
+        if self.out() != StoreFormat::Partial {
             return self.put(element, cell);
         }
         let Cell::Of(from) = cell else {
@@ -768,31 +768,34 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         "{} bytes where a submit may take {budget}",
         pass.cost()
     );
-    let zipped = pass.zip.iter().flat_map(|(_, views)| views.iter().copied());
+    let listed = pass
+        .stride_table
+        .iter()
+        .flat_map(|(_, views)| views.iter().copied());
     let own = [pass.src, pass.indices, Some(pass.dst)];
-    let uniforms = 1 + usize::from(pass.zip.is_some());
+    let uniforms = 1 + usize::from(pass.stride_table.is_some());
     let storage = kernel.bindings().len() - uniforms;
     ensure!(
         storage <= caps.storage_buffers as usize,
         "{storage} storage buffers"
     );
-    if let Some((zip, views)) = &pass.zip {
+    if let Some((table, views)) = &pass.stride_table {
         ensure!(
-            kernel.is_zip() && views.len() == kernel.inputs as usize && views.len() <= 8,
+            kernel.has_stride_table() && views.len() == kernel.inputs as usize && views.len() <= 8,
             "{} inputs",
             views.len()
         );
-        ensure!(zip.strides.len() <= 8, "{} dimensions", zip.shape.len());
-        let strips = kernel.family == Family::ZipStrips;
+        ensure!(table.strides.len() <= 8, "{} dimensions", table.shape.len());
+        let strips = kernel.family == Family::ElementwiseStrips;
         let each = if strips { pass.params.lanes } else { 1 };
-        let sizes = zip.shape.iter().map(|&s| u64::from(s));
+        let sizes = table.shape.iter().map(|&s| u64::from(s));
         let outputs = sizes.product::<u64>() * u64::from(each);
         ensure!(
             strided(pass) || outputs == u64::from(pass.params.items) && outputs <= 1 << 30,
             "{outputs} outputs"
         );
     }
-    for view in own.into_iter().flatten().chain(zipped) {
+    for view in own.into_iter().flatten().chain(listed) {
         ensure!(view.bytes <= caps.binding_bytes, "{view:?} is too long");
     }
     Ok(())

@@ -3,10 +3,10 @@
 use super::{fake, families};
 use support::grid::{CLASSES, class};
 use wgreduce::Family::{
-    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, Strips, Tiles,
+    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
 };
 use wgreduce::{
-    AdapterClass, Caps, DType, Error, Family, Out, Plan, Problem, ProblemError, Tuning,
+    AdapterClass, Caps, DType, Error, Family, Plan, Problem, ProblemError, StoreFormat, Tuning,
 };
 
 /// Parts of a segment in the first pass, and rows of the second.
@@ -111,7 +111,7 @@ fn short_rows_take_one_pass() {
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 17], 1), &caps);
     assert_eq!(families(&plan), [Rows], "{plan}");
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 3], 1), &caps);
-    assert_eq!(families(&plan), [Tiles], "{plan}");
+    assert_eq!(families(&plan), [SmallRows], "{plan}");
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn short_axes_take_one_pass() {
     let caps = class(AdapterClass::Software);
     for (shape, family) in [
         // Rows of an odd length, and columns, in whole vec4 and not.
-        ([1 << 20, 10, 1], Tiles),
-        ([40_000, 151, 1], Tiles),
+        ([1 << 20, 10, 1], SmallRows),
+        ([40_000, 151, 1], SmallRows),
         ([1, 4, 3_000_000], Shallow),
         ([4, 21, 513 * 513], Shallow),
         // Columns of more rows.
@@ -144,7 +144,7 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &class(kind));
         let kernel = &plan.passes()[0].kernel;
         assert_eq!(kernel.family, Shallow, "{plan}");
-        (kernel.times, kernel.loose)
+        (kernel.unrolled, kernel.unaligned)
     };
     let [software, discrete] = [AdapterClass::Software, AdapterClass::Discrete];
     for (shape, on_software, on_discrete) in [
@@ -161,7 +161,7 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     swiftshader.long_kernels = false;
     let problem = Problem::arg_min(DType::F32, &[1, 21, 513 * 513], 1);
     let kernel = planned(problem, &swiftshader).passes()[0].kernel;
-    assert_eq!((kernel.times, kernel.loose), (0, true));
+    assert_eq!((kernel.unrolled, kernel.unaligned), (0, true));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
     ] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         let first = &plan.passes()[0].kernel;
-        assert_eq!((first.family, first.times), (family, times), "{plan}");
+        assert_eq!((first.family, first.unrolled), (family, times), "{plan}");
     }
 }
 
@@ -335,7 +335,7 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn forced_families_are_taken() {
-    for family in [Rows, ShortRows, Tiles, Columns, Strips, Bands, Each] {
+    for family in [Rows, ShortRows, SmallRows, Columns, Strips, Bands, Each] {
         let caps = Caps::webgpu_default();
         let caps = caps.tuned(Tuning {
             force: Some(family),
@@ -407,7 +407,7 @@ fn a_plan_reads_as_one_paragraph() {
     assert!(long.passes().len() > 20);
     let text = long.to_string();
     assert!(
-        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/record/"),
+        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/partial/"),
         "{text}"
     );
     assert!(text.contains("more; scratch "), "{text}");
@@ -426,7 +426,7 @@ fn a_plan_reads_as_one_paragraph() {
         none.to_string(),
         "ReduceMin float32 [0, 3] axes [1]: nothing to do"
     );
-    assert_eq!(long.passes()[0].kernel.out, Out::Record);
+    assert_eq!(long.passes()[0].kernel.out, StoreFormat::Partial);
 }
 
 #[test]
@@ -449,11 +449,11 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
             let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
             assert_eq!(families(&plan)[0], Columns, "{plan}");
         }
-        // Tiles are in a loop.
+        // SmallRows are in a loop.
         let plan = planned(Problem::arg_min(DType::F32, &[1000, 10], 1), &caps);
-        assert_eq!(plan.passes()[0].kernel.times, 0, "{plan}");
+        assert_eq!(plan.passes()[0].kernel.unrolled, 0, "{plan}");
         let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
-        assert_eq!(families(&plan), [Family::ZipVecs], "{plan}");
+        assert_eq!(families(&plan), [Family::ElementwiseVecs], "{plan}");
     }
 }
 

@@ -6,9 +6,9 @@ use super::views::{any_pair, any_view};
 use super::{eager, fake};
 use proptest::prelude::*;
 use support::grid::{SIZES, of_view, variants};
-use wgreduce::{Caps, Cuts, DType, Error, Plan, Problem};
+use wgreduce::{BufferSplits, Caps, DType, Error, Plan, Problem};
 
-/// Cuts of tensors of so many elements, by chance.
+/// BufferSplits of tensors of so many elements, by chance.
 fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> Vec<Vec<u64>> {
     let of = |(n, chance): (u64, &Vec<u16>)| {
         let place = |&c: &u16| u64::from(c) % n.max(1) / vecs * vecs;
@@ -21,7 +21,13 @@ fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> V
 }
 
 /// Plans a problem in pieces and runs the plan.
-fn check(problem: &Problem, caps: &Caps, cuts: &Cuts, aligned: bool, step: u64) -> Check<Plan> {
+fn check(
+    problem: &Problem,
+    caps: &Caps,
+    cuts: &BufferSplits,
+    aligned: bool,
+    step: u64,
+) -> Check<Plan> {
     let plan = Plan::in_pieces(problem, caps, cuts, aligned).map_err(|e| e.to_string())?;
     for pass in plan.passes() {
         limits(pass, caps)?;
@@ -57,7 +63,7 @@ fn by_chance(
     let read = read.map(|i| problem.input_bytes(i) / problem.dtype().size());
     let written = outputs.iter().map(|o| o.shape.iter().product());
     let (first, second) = chance.split_at(chance.len() - 2);
-    let cuts = Cuts {
+    let cuts = BufferSplits {
         inputs: cut(read, first, vecs),
         outputs: cut(written, second, vecs),
     };
@@ -112,7 +118,7 @@ fn a_buffer_may_end_at_any_element() {
             for problem in variants(dtype, &shape, 1).expect("problems") {
                 for at in 1..n {
                     let outputs = n / shape[1];
-                    let cuts = Cuts {
+                    let cuts = BufferSplits {
                         inputs: vec![vec![at, at + 7].into_iter().filter(|&c| c < n).collect()],
                         outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
                     };
@@ -128,7 +134,7 @@ fn a_buffer_may_end_at_any_element() {
 fn only_what_a_buffer_ends_in_is_cut() {
     let caps = Caps::webgpu_default();
     let problem = Problem::arg_min(DType::F32, &[1000, 1000], 0).expect("a problem");
-    let cuts = Cuts {
+    let cuts = BufferSplits {
         inputs: vec![vec![300_500]],
         outputs: Vec::new(),
     };
@@ -140,7 +146,7 @@ fn only_what_a_buffer_ends_in_is_cut() {
         .map(|p| p.src_bytes() / 4)
         .collect();
     assert_eq!(read, [699_000, 300_000, 500, 500]);
-    let whole = Plan::in_pieces(&problem, &caps, &Cuts::default(), true);
+    let whole = Plan::in_pieces(&problem, &caps, &BufferSplits::default(), true);
     assert_eq!(
         whole.expect("a plan"),
         Plan::new(&problem, &caps).expect("a plan")
@@ -165,7 +171,7 @@ fn a_buffer_may_end_at_any_element_of_a_view() {
                 let n = problem.input_bytes(0) / dtype.size();
                 let outputs: u64 = problem.outputs()[0].shape.iter().product();
                 for at in 1..n {
-                    let cuts = Cuts {
+                    let cuts = BufferSplits {
                         inputs: vec![vec![at, at + 4].into_iter().filter(|&c| c < n).collect()],
                         outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
                     };
@@ -180,7 +186,7 @@ fn a_buffer_may_end_at_any_element_of_a_view() {
 #[test]
 fn a_view_is_divided_only_where_a_buffer_ends_in_it() {
     let caps = Caps::webgpu_default();
-    let cut_at = |at: u64| Cuts {
+    let cut_at = |at: u64| BufferSplits {
         inputs: vec![vec![at]],
         outputs: Vec::new(),
     };
@@ -206,7 +212,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
     let n = 100_000;
     let problem = Problem::reduce_min(DType::U8, &[n, n], &[1]).expect("a problem");
     let view = problem.strided(0, &[1, 1], 0).expect("a view");
-    let cuts = Cuts {
+    let cuts = BufferSplits {
         inputs: vec![vec![n]],
         outputs: Vec::new(),
     };
@@ -223,7 +229,7 @@ fn a_view_that_is_cut_has_no_more_outputs_at_once_than_records() {
     let problem = Problem::reduce_min(DType::U8, &[2, 40], &[0]).expect("a problem");
     let view = problem.strided(0, &[50, 1], 0).expect("a view");
     assert_eq!(Plan::new(&view, &caps).expect("a plan").passes().len(), 1);
-    let cuts = Cuts {
+    let cuts = BufferSplits {
         inputs: vec![vec![45]],
         outputs: Vec::new(),
     };
@@ -236,7 +242,7 @@ fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
     let caps = Caps::webgpu_default();
     let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
     let planned = |at, aligned| {
-        let cuts = Cuts {
+        let cuts = BufferSplits {
             inputs: vec![vec![at]],
             outputs: Vec::new(),
         };

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::picked;
 use wgreduce::Family::{
-    Each, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish, Gather, Strided, StridedGather,
-    ZipVecs, ZipWords,
+    Each, ElementwiseVecs, ElementwiseWords, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish,
+    Gather, Strided, StridedGather,
 };
 use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
 
@@ -174,12 +174,12 @@ fn strides_in_whole_vec4_are_taken_by_vec4() {
             offset,
         )
     };
-    assert_eq!(pair(&[48, 1], 16), [ZipVecs]);
-    assert_eq!(pair(&[-48, 1], 240), [ZipVecs]);
-    assert_eq!(pair(&[4, 0], 3), [ZipVecs]);
-    assert_eq!(pair(&[48, 1], 1), [ZipWords]);
-    assert_eq!(pair(&[47, 1], 0), [ZipWords]);
-    assert_eq!(pair(&[48, 2], 0), [ZipWords]);
+    assert_eq!(pair(&[48, 1], 16), [ElementwiseVecs]);
+    assert_eq!(pair(&[-48, 1], 240), [ElementwiseVecs]);
+    assert_eq!(pair(&[4, 0], 3), [ElementwiseVecs]);
+    assert_eq!(pair(&[48, 1], 1), [ElementwiseWords]);
+    assert_eq!(pair(&[47, 1], 0), [ElementwiseWords]);
+    assert_eq!(pair(&[48, 2], 0), [ElementwiseWords]);
     // One output element more than whole rows: nothing but elements.
     let copy = Problem::min(DType::F32, &[[300]]).expect("a copy");
     assert_eq!(viewed(copy.clone(), &[1], 5), [Each]);
@@ -222,7 +222,7 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
     let problem = Problem::arg_max(DType::F32, &[30_000, 30_000], 0).expect("a problem");
     let problem = problem.strided(0, &[1, 32_768], 0).expect("a view");
     let plan = Plan::new(&problem, &caps).expect("a plan");
-    let views = plan.passes().iter().filter_map(|p| p.zip.as_ref());
+    let views = plan.passes().iter().filter_map(|p| p.stride_table.as_ref());
     let seen: Vec<u64> = views.map(|(_, views)| views[0].bytes).collect();
     assert!(seen.len() > 20, "{plan}");
     assert!(seen.iter().all(|&bytes| bytes <= caps.binding_bytes));
@@ -318,28 +318,28 @@ fn broken_plans_of_views_are_refused() {
         ("too much merge", |passes| passes[0].params.merge = 1),
         ("an iteration less", |passes| passes[0].iterations = 1),
         ("another start", |passes| {
-            passes[0].zip.as_mut().expect("a view").0.starts[0] += 1;
+            passes[0].stride_table.as_mut().expect("a view").0.starts[0] += 1;
         }),
         ("another stride", |passes| {
-            passes[0].zip.as_mut().expect("a view").0.strides[0][0] += 1;
+            passes[0].stride_table.as_mut().expect("a view").0.strides[0][0] += 1;
         }),
         ("another size", |passes| {
-            passes[0].zip.as_mut().expect("a view").0.shape[0] += 1;
+            passes[0].stride_table.as_mut().expect("a view").0.shape[0] += 1;
         }),
         ("a kept dimension less", |passes| {
             passes[0].params.lanes -= 1
         }),
         ("a shorter view", |passes| {
-            let (_, views) = passes[0].zip.as_mut().expect("a view");
+            let (_, views) = passes[0].stride_table.as_mut().expect("a view");
             views[0].bytes -= views[0].element;
         }),
         ("a view elsewhere", |passes| {
-            let (_, views) = passes[1].zip.as_mut().expect("a view");
+            let (_, views) = passes[1].stride_table.as_mut().expect("a view");
             views[0].offset -= views[0].element;
         }),
         ("indices elsewhere", |passes| {
             let last = passes.last_mut().expect("a pass");
-            let (_, views) = last.zip.as_mut().expect("a view");
+            let (_, views) = last.stride_table.as_mut().expect("a view");
             views[1].offset += views[1].element;
         }),
     ];

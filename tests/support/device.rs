@@ -1,7 +1,7 @@
 //! The comparison of a device with the reference, byte for byte.
 
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{Bound, Buffers, Cuts, Problem, Reducer, Reduction, reference};
+use wgreduce::{Bound, BufferSplits, Buffers, Problem, Reducer, Reduction, reference};
 
 /// What outputs are filled with before every run, and what stands round them.
 const POISON: u8 = 0xa5;
@@ -46,7 +46,7 @@ pub fn differs_in_pieces(
     reducer: &Reducer,
     problem: &Problem,
     inputs: &[&[u8]],
-    cuts: &Cuts,
+    cuts: &BufferSplits,
     offset: u64,
 ) -> Option<String> {
     let difference = match run_in_pieces(reducer, problem, inputs, cuts, offset) {
@@ -229,7 +229,7 @@ fn run_in_pieces(
     reducer: &Reducer,
     problem: &Problem,
     inputs: &[&[u8]],
-    cuts: &Cuts,
+    cuts: &BufferSplits,
     offset: u64,
 ) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let piece = |data: &[u8], range: std::ops::Range<u64>| {

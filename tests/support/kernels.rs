@@ -4,7 +4,7 @@
 use crate::catalogue;
 use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
 use std::collections::HashMap;
-use wgreduce::{Caps, Cuts, DType, Kernel, NanPolicy, Op, Plan, Problem};
+use wgreduce::{BufferSplits, Caps, DType, Kernel, NanPolicy, Op, Plan, Problem};
 
 /// What a pipeline is compiled from.
 pub type Source = (String, Vec<(&'static str, u64)>);
@@ -31,7 +31,7 @@ pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
         for problem in types.iter().flat_map(|&dtype| problems(dtype)) {
             // Data that begins with a vec4, and anywhere.
             for aligned in [true, false] {
-                let plan = Plan::in_pieces(&problem, caps, &Cuts::default(), aligned);
+                let plan = Plan::in_pieces(&problem, caps, &BufferSplits::default(), aligned);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
                 for pass in plan.passes() {
                     let number = seen.len();

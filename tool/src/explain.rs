@@ -87,8 +87,8 @@ fn stages(plan: &Plan) -> Vec<Stage<'_>> {
 
 /// The buffers a pass reads.
 fn read(pass: &Pass) -> Vec<Slot> {
-    let zipped = pass.zip.iter().flat_map(|(_, views)| views);
-    let views = pass.indices.iter().chain(&pass.src).chain(zipped);
+    let strided = pass.stride_table.iter().flat_map(|(_, views)| views);
+    let views = pass.indices.iter().chain(&pass.src).chain(strided);
     views.map(|view| view.slot).collect()
 }
 
@@ -130,7 +130,7 @@ impl Stage<'_> {
 fn walk(kernel: &Kernel) -> String {
     let mut text = format!("  {}: {}\n", kernel.family.name(), told(kernel));
     let lines: Vec<String> = match kernel.family {
-        Family::Rows => shared(kernel.lanes, kernel.chunked).into(),
+        Family::Rows => shared(kernel.lanes, kernel.blocked).into(),
         family => drawn(family).iter().map(|&line| line.into()).collect(),
     };
     for line in lines {
@@ -140,9 +140,9 @@ fn walk(kernel: &Kernel) -> String {
 }
 
 /// Two segments of twelve elements and the lanes that share each; of many lanes, four.
-fn shared(lanes: u32, chunked: bool) -> [String; 2] {
+fn shared(lanes: u32, blocked: bool) -> [String; 2] {
     let lanes = lanes.min(4);
-    let lane = |i: u32| match chunked {
+    let lane = |i: u32| match blocked {
         true => i / (12 / lanes),
         false => i % lanes,
     };
@@ -162,7 +162,7 @@ fn told(kernel: &Kernel) -> String {
              only the least key is kept, and where the block was; the element is found at the end."
         }
         Family::Rows => {
-            let walk = match kernel.chunked {
+            let walk = match kernel.blocked {
                 true => "each a run of its own",
                 false => "and walk it abreast",
             };
@@ -173,12 +173,12 @@ fn told(kernel: &Kernel) -> String {
             );
         }
         Family::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
-        Family::Tiles => {
+        Family::SmallRows => {
             "a lane takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
         }
         Family::Shallow => {
-            let vecs = match kernel.times {
+            let vecs = match kernel.unrolled {
                 0 | 1 => "a vec4 of columns, then of another one".to_owned(),
                 n => format!("{n} neighbouring vec4 of columns, then of others"),
             };
@@ -190,13 +190,13 @@ fn told(kernel: &Kernel) -> String {
             return format!(
                 "eight lanes take all rows of {} vec4 of columns, in the order of memory,\n        \
                  and write what they give by whole vec4.",
-                8 * kernel.times
+                8 * kernel.unrolled
             );
         }
         Family::Columns | Family::Strips | Family::Bands => {
             let vecs = match kernel.family {
                 Family::Strips => "eight vec4 of columns, every eighth one".into(),
-                Family::Bands => format!("{} vec4 of columns, every eighth one", kernel.times),
+                Family::Bands => format!("{} vec4 of columns, every eighth one", kernel.unrolled),
                 _ => "a vec4 of columns".to_owned(),
             };
             return format!(
@@ -230,9 +230,9 @@ fn told(kernel: &Kernel) -> String {
         }
         Family::Gather => "the elements that the indices point to.",
         Family::Fill => "the same element everywhere; nothing is read.",
-        Family::ZipWords => "a lane takes the elements of one output word.",
-        Family::ZipVecs => "a lane takes a vec4 of each input and writes one.",
-        Family::ZipStrips => {
+        Family::ElementwiseWords => "a lane takes the elements of one output word.",
+        Family::ElementwiseVecs => "a lane takes a vec4 of each input and writes one.",
+        Family::ElementwiseStrips => {
             "a lane takes eight vec4 of a row, and of the rows that follow; what an\n\
              input repeats in every row is read once."
         }
@@ -247,7 +247,7 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "memory |aaaa|bbbb|cccc|dddd|",
             "lane    0000 0000 1111 1111",
         ],
-        Family::Tiles => &[
+        Family::SmallRows => &[
             "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
             "lane    0000 0000 0000 1111 1111 1111",
         ],
@@ -270,7 +270,7 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
             "lane     0  1  0  1  0  1",
         ],
-        Family::ZipVecs => &[
+        Family::ElementwiseVecs => &[
             "a      |aaaa|aaaa|aaaa|",
             "b      |bbbb|bbbb|bbbb|",
             "lane    0000 1111 2222",

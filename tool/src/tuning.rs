@@ -68,7 +68,7 @@ mod tests {
             long_kernels: false,
             ..caps
         };
-        let text = super::text(&short, "");
+        let text = super::text(&short, "").replace("\n ", "");
         assert!(text.ends_with(", long_kernels false"), "{text}");
     }
 }

@@ -94,7 +94,7 @@ impl Device {
         let words = spirv(kernel, source)?;
         let failed = |e: vk::Result| format!("RADV: {e}");
         let bindings = kernel.bindings().iter().map(|&binding| {
-            let uniform = binding == 0 || binding == 1 && kernel.is_zip();
+            let uniform = binding == 0 || binding == 1 && kernel.has_stride_table();
             vk::DescriptorSetLayoutBinding::default()
                 .binding(binding)
                 .descriptor_count(1)

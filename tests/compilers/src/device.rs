@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Instant;
 use support::kernels::{Source, source};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{Kernel, Params, Pass, Plan, Problem, Slot, View, Zip};
+use wgreduce::{Kernel, Params, Pass, Plan, Problem, Slot, StrideTable, View};
 
 /// What every buffer is filled with before a run.
 const POISON: u8 = 0xa5;
@@ -233,8 +233,8 @@ impl Device {
         let range = |view: &View| range(view, slots);
         let (src, dst) = (pass.src.as_ref().map(range), range(&pass.dst));
         let indices = pass.indices.as_ref().map(range);
-        let zipped: Vec<Range> = pass
-            .zip
+        let strided: Vec<Range> = pass
+            .stride_table
             .iter()
             .flat_map(|(_, views)| views)
             .map(range)
@@ -243,24 +243,24 @@ impl Device {
         block.src_delta = src.map_or(0, |r| r.delta);
         block.dst_delta = dst.delta;
         block.slice = indices.map_or(block.slice, |r| r.delta);
-        let deltas = zipped.iter().map(|r| r.delta);
-        let zip = pass
-            .zip
+        let deltas = strided.iter().map(|r| r.delta);
+        let table = pass
+            .stride_table
             .as_ref()
-            .map(|(zip, _)| zip_words(zip, deltas.collect()));
-        let blocks = [words(&block), zip.unwrap_or_default()].map(|words| {
+            .map(|(table, _)| table_words(table, deltas.collect()));
+        let blocks = [words(&block), table.unwrap_or_default()].map(|words| {
             let bytes = words.iter().flat_map(|w| w.to_le_bytes());
             self.filled(bytes.collect())
         });
         let bindings = pass.kernel.bindings().iter().map(|&binding| match binding {
             0 => (&blocks[0], 0, blocks[0].size()),
-            1 if pass.zip.is_some() => (&blocks[1], 0, blocks[1].size()),
+            1 if pass.stride_table.is_some() => (&blocks[1], 0, blocks[1].size()),
             2 => dst.binding(),
-            _ if pass.zip.is_some() => {
+            _ if pass.stride_table.is_some() => {
                 // The one view may be bound twice.
-                zipped
+                strided
                     .get(binding as usize - 3)
-                    .unwrap_or(&zipped[0])
+                    .unwrap_or(&strided[0])
                     .binding()
             }
             1 => indices.or(src).expect("something is read").binding(),
@@ -434,7 +434,7 @@ fn range<'a>(view: &View, slots: &'a HashMap<Slot, (wgpu::Buffer, u64)>) -> Rang
     }
 }
 
-/// The uniform block as shaders/params.wgsl declares it.
+/// The uniform block as shaders/core/params.wgsl declares it.
 fn words(p: &Params) -> Vec<u32> {
     let wide = |x: u64| [x as u32, (x >> 32) as u32];
     let first = [
@@ -454,11 +454,11 @@ fn words(p: &Params) -> Vec<u32> {
     [&first[..], &wide(p.base), &wide(p.fill)].concat()
 }
 
-/// The second uniform block as shaders/zip.wgsl declares it: sizes with what divides by them,
+/// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with what divides by them,
 /// strides of eight inputs a dimension, and where each input starts.
-fn zip_words(zip: &Zip, deltas: Vec<u32>) -> Vec<u32> {
+fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
     let mut words = vec![0; 4 * 8 + 8 * 8 + 8];
-    for (i, &size) in zip.shape.iter().enumerate() {
+    for (i, &size) in table.shape.iter().enumerate() {
         words[4 * i] = size;
         if size > 1 {
             let shift = 32 - (size - 1).leading_zeros();
@@ -466,10 +466,10 @@ fn zip_words(zip: &Zip, deltas: Vec<u32>) -> Vec<u32> {
             words[4 * i + 2] = shift - 1;
         }
     }
-    for (i, strides) in zip.strides.iter().enumerate() {
+    for (i, strides) in table.strides.iter().enumerate() {
         words[32 + 8 * i..][..strides.len()].copy_from_slice(strides);
     }
-    for (i, (start, delta)) in zip.starts.iter().zip(deltas).enumerate() {
+    for (i, (start, delta)) in table.starts.iter().zip(deltas).enumerate() {
         words[96 + i] = start.wrapping_add(delta);
     }
     words

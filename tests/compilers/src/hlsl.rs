@@ -50,7 +50,7 @@ fn registers(kernel: &Kernel, module: &naga::Module) -> Vec<Register> {
     let register = |&binding: &u32| {
         let class = match binding {
             0 => 0,
-            1 if kernel.is_zip() => 0,
+            1 if kernel.has_stride_table() => 0,
             2 => 2,
             _ => 1,
         };

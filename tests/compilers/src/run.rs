@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 use support::grid::{CLASSES, class};
 use support::kernels::devices;
-use wgreduce::{Cuts, DType, Family, Plan, reference};
+use wgreduce::{BufferSplits, DType, Family, Plan, reference};
 
 /// Compiles a choice of kernels of every device to DXIL.
 pub fn compile(library: &Path) -> Result<()> {
@@ -182,7 +182,7 @@ fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> 
             0 => (true, [48, 80]),
             _ => (false, [5 * size, 24 + size]),
         };
-        let plan = Plan::in_pieces(problem, &class(kind), &Cuts::default(), aligned);
+        let plan = Plan::in_pieces(problem, &class(kind), &BufferSplits::default(), aligned);
         let plan = plan.map_err(|e| format!("{problem}: {e}"))?;
         outcome
             .families

@@ -49,7 +49,7 @@ impl Run<'_, '_> {
     pub(super) fn bands(&mut self) -> Check {
         let p = self.p;
         self.matrix()?;
-        let runs = self.pass.kernel.times;
+        let runs = self.pass.kernel.unrolled;
         ensure!(p.width <= runs * TEAM, "a band of {} vec4", p.width);
         for item in self.items() {
             let mut s = self.slice_of(item / TEAM);

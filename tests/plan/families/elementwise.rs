@@ -1,4 +1,4 @@
-//! `zip_words.wgsl`, `zip_vecs.wgsl`, `zip_strips.wgsl` over `zip.wgsl`: inputs under an output.
+//! `elementwise_words.wgsl`, `elementwise_vecs.wgsl`, `elementwise_strips.wgsl` over `stride_table.wgsl`: inputs under an output.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::{RUNS, TEAM};
@@ -6,21 +6,21 @@ use super::{RUNS, TEAM};
 impl Run<'_, '_> {
     /// What an output unit is of: input elements by the input's place among all.
     fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
-        let Some((zip, _)) = &self.pass.zip else {
+        let Some((table, _)) = &self.pass.stride_table else {
             return Err("no inputs".into());
         };
-        let inputs = self.zipped.len();
+        let inputs = self.listed.len();
         ensure!(
-            zip.shape.len() == self.p.len as usize && zip.shape.len() <= zip.strides.len(),
+            table.shape.len() == self.p.len as usize && table.shape.len() <= table.strides.len(),
             "{} dimensions",
             self.p.len
         );
         ensure!(place < 1 << 31, "no reciprocal divides {place}");
-        let starts = self.zipped.iter().zip(&zip.starts);
+        let starts = self.listed.iter().zip(&table.starts);
         let mut at: Vec<u32> = starts.map(|(b, start)| b.delta + start).collect();
         let mut rest = place;
-        for d in (0..zip.shape.len()).rev() {
-            let (size, strides) = (zip.shape[d], &zip.strides[d]);
+        for d in (0..table.shape.len()).rev() {
+            let (size, strides) = (table.shape[d], &table.strides[d]);
             ensure!(size >= 2 && strides.len() == inputs, "dimension {d}");
             let i = if d > 0 { rest % size } else { rest };
             for (at, stride) in at.iter_mut().zip(strides) {
@@ -31,17 +31,17 @@ impl Run<'_, '_> {
         Ok((0..).zip(at).collect())
     }
 
-    pub(super) fn zip_words(&mut self) -> Check {
-        ensure!(self.pass.kernel.splat == 0, "elements are repeated");
+    pub(super) fn elementwise_words(&mut self) -> Check {
+        ensure!(self.pass.kernel.scalars == 0, "elements are repeated");
         for w in self.invocations() {
             let mut results = Vec::new();
             for (j, o) in self.outputs(w) {
                 let element = self.dst.at(self.p.dst_delta + o)?;
                 let mut from = Vec::new();
                 for (input, at) in self.combined(o)? {
-                    let bind = &self.zipped[input];
+                    let bind = &self.listed[input];
                     ensure!(bind.element == self.dst.element, "{:?} by vec4", bind.slot);
-                    from.push(self.machine.zipped(bind.slot, bind.at(at)?)?);
+                    from.push(self.machine.element_of(bind.slot, bind.at(at)?)?);
                 }
                 results.push((j, self.merged(element, from)?));
             }
@@ -50,7 +50,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn zip_vecs(&mut self) -> Check {
+    pub(super) fn elementwise_vecs(&mut self) -> Check {
         for v in self.items() {
             let from = self.combined(v)?;
             self.zip_vec(self.p.dst_delta + v, &from)?;
@@ -65,14 +65,14 @@ impl Run<'_, '_> {
         let to = self.dst.at(at)?;
         let mut cells = vec![Vec::new(); e as usize];
         for &(input, at) in from {
-            let bind = &self.zipped[input];
-            let splat = self.pass.kernel.splat >> input & 1 == 1;
+            let bind = &self.listed[input];
+            let splat = self.pass.kernel.scalars >> input & 1 == 1;
             let (slot, from) = (bind.slot, bind.at(at)?);
             let unit = if splat { 16 / u64::from(e) } else { 16 };
             ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
             for (j, cell) in (0..).zip(&mut cells) {
                 let element = if splat { from } else { from * e + j };
-                cell.push(self.machine.zipped(slot, element)?);
+                cell.push(self.machine.element_of(slot, element)?);
             }
         }
         for (element, from) in (to * e..).zip(cells) {
@@ -82,7 +82,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn zip_strips(&mut self) -> Check {
+    pub(super) fn elementwise_strips(&mut self) -> Check {
         let p = self.p;
         for item in self.items() {
             let (part, lane) = (item / p.lanes, item % p.lanes);
@@ -109,18 +109,18 @@ impl Run<'_, '_> {
 
     /// Where the inputs of a column of a row are, `row` rows on.
     fn strip_inputs(&self, at: &[(usize, u32)], column: u32, row: u32) -> Check<Vec<(usize, u32)>> {
-        let Some((zip, _)) = &self.pass.zip else {
+        let Some((table, _)) = &self.pass.stride_table else {
             return Err("no inputs".into());
         };
-        let [.., along, down] = &zip.strides[..] else {
+        let [.., along, down] = &table.strides[..] else {
             return Err("no strides along a row".into());
         };
         let kernel = &self.pass.kernel;
         let place = |&(input, at): &(usize, u32)| {
             // What is read once a column serves all rows; a run further is a vec4 further.
-            let still = kernel.still >> input & 1 == 1;
+            let still = kernel.row_invariant >> input & 1 == 1;
             ensure!(still == (down[input] == 0), "input {input} moves");
-            let splat = kernel.splat >> input & 1 == 1;
+            let splat = kernel.scalars >> input & 1 == 1;
             ensure!(
                 along[input] == u32::from(!splat),
                 "input {input} is strided"

@@ -65,12 +65,12 @@ impl Run<'_, '_> {
 
     pub(super) fn extreme_columns(&mut self) -> Check {
         let (p, e) = (self.p, self.e);
-        let Some((zip, _)) = &self.pass.zip else {
+        let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());
         };
         ensure!(p.lanes > 0, "no column");
-        let size = zip.shape[p.lanes as usize - 1];
-        let pitch = zip.strides.get(p.lanes as usize).map_or(0, |s| s[0]);
+        let size = table.shape[p.lanes as usize - 1];
+        let pitch = table.strides.get(p.lanes as usize).map_or(0, |s| s[0]);
         let (width, lanes) = (size / e, (size / e).div_ceil(2));
         let outputs = p.inner / lanes * size;
         self.dimensions(outputs, p.total, p.len)?;

@@ -8,7 +8,7 @@ use wgreduce::Slot;
 impl Run<'_, '_> {
     pub(super) fn finish(&mut self) -> Check {
         let p = self.p;
-        let read = match self.pass.kernel.several {
+        let read = match self.pass.kernel.coarsened {
             true => self.finish_several()?,
             false => self.finish_by_teams()?,
         };

@@ -1,9 +1,9 @@
-//! `tiles.wgsl`, `shallow.wgsl`, `panels.wgsl` over `line.wgsl`: segments side by side whose results
+//! `small_rows.wgsl`, `shallow.wgsl`, `panels.wgsl` over `line.wgsl`: segments side by side whose results
 //! are whole vec4.
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
-use wgreduce::Out;
+use wgreduce::StoreFormat;
 
 /// Where the first column of a line is.
 #[derive(Clone, Copy)]
@@ -56,8 +56,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn tiles(&mut self) -> Check {
-        let (p, e, times) = (self.p, self.e, self.pass.kernel.times);
+    pub(super) fn small_rows(&mut self) -> Check {
+        let (p, e, times) = (self.p, self.e, self.pass.kernel.unrolled);
         ensure!(times == 0 || times == p.len, "written out for {times}");
         for invocation in self.invocations() {
             let mut loops = 0;
@@ -77,8 +77,8 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn shallow(&mut self) -> Check {
-        let (p, e, runs) = (self.p, self.e, self.pass.kernel.times);
-        let loose = self.pass.kernel.loose;
+        let (p, e, runs) = (self.p, self.e, self.pass.kernel.unrolled);
+        let loose = self.pass.kernel.unaligned;
         let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
         let abreast = runs.max(1);
         if !loose {
@@ -108,7 +108,7 @@ impl Run<'_, '_> {
                         _ => self.loose_line(line),
                     };
                     loops += u64::from(if by_vec { 0 } else { p.len + e });
-                    if self.out() == Out::Record {
+                    if self.out() == StoreFormat::Partial {
                         loops += u64::from(e);
                         self.leave_records(v, &found)?;
                     } else {
@@ -130,7 +130,7 @@ impl Run<'_, '_> {
 
     /// Whether a run of lines is read by vec4.
     fn fits(&self, s: Start) -> Check<bool> {
-        let (p, e, runs) = (self.p, self.e, self.pass.kernel.times);
+        let (p, e, runs) = (self.p, self.e, self.pass.kernel.unrolled);
         let last = (self.place(s) + (p.len - 1) * p.inner) / e + runs;
         let inside = u64::from(last) < self.source()?.bytes / 16;
         Ok(runs > 0 && s.column + runs * e <= p.inner && inside)
@@ -179,7 +179,7 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn panels(&mut self) -> Check {
-        let (p, runs) = (self.p, self.pass.kernel.times);
+        let (p, runs) = (self.p, self.pass.kernel.unrolled);
         ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
         for lane in self.invocations() {
             let first = lane / TEAM * p.slice;

@@ -8,7 +8,7 @@ impl Run<'_, '_> {
     pub(super) fn each(&mut self) -> Check {
         let raw = self.pass.kernel.raw;
         ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
-        let several = self.pass.kernel.several;
+        let several = self.pass.kernel.coarsened;
         ensure!(
             several == (self.p.width > 1),
             "{} words a lane",
@@ -52,7 +52,7 @@ impl Run<'_, '_> {
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
-        let several = self.pass.kernel.several;
+        let several = self.pass.kernel.coarsened;
         ensure!(several == (p.width > 1), "{} items a lane", p.width);
         for group in self.groups() {
             for team in 0..self.wg / lanes {
@@ -97,7 +97,7 @@ impl Run<'_, '_> {
     /// that which block wins a tie is also where the first or last of equals is.
     fn scan(&self, s: Span, lane: u32, loops: &mut u64) -> Check<Vec<u32>> {
         let (lanes, e) = (self.pass.kernel.lanes, self.e);
-        let (mut at, end, step) = match self.pass.kernel.chunked {
+        let (mut at, end, step) = match self.pass.kernel.blocked {
             false => (s.first + lane, s.last, lanes),
             true => {
                 let run = (s.last - s.first).div_ceil(lanes);

@@ -7,10 +7,10 @@ impl Run<'_, '_> {
     /// `along`: how far a place of the dimensions first..end lies from the first element. Strides
     /// wrap.
     pub(super) fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
-        let Some((zip, _)) = &self.pass.zip else {
+        let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());
         };
-        let dims = &zip.shape[first as usize..end as usize];
+        let dims = &table.shape[first as usize..end as usize];
         let most: u64 = dims.iter().map(|&s| u64::from(s)).product();
         ensure!(u64::from(place) < most, "place {place} of {dims:?}");
         let (mut at, mut rest) = (0u32, place);
@@ -22,7 +22,7 @@ impl Run<'_, '_> {
             } else {
                 rest
             };
-            at = at.wrapping_add(i.wrapping_mul(zip.strides[d][0]));
+            at = at.wrapping_add(i.wrapping_mul(table.strides[d][0]));
             rest /= size;
         }
         Ok(at)
@@ -32,9 +32,9 @@ impl Run<'_, '_> {
     pub(super) fn dimensions(&self, outputs: u32, total: u32, len: u32) -> Check {
         let shape = self
             .pass
-            .zip
+            .stride_table
             .as_ref()
-            .map_or(&[][..], |(zip, _)| &zip.shape);
+            .map_or(&[][..], |(table, _)| &table.shape);
         let (kept, total) = (self.p.lanes as usize, total as usize);
         ensure!(kept <= total && total <= shape.len(), "{shape:?} by {kept}");
         let sizes = [&shape[..kept], &shape[kept..total]].map(|dims| dims.iter().product::<u32>());
@@ -44,7 +44,11 @@ impl Run<'_, '_> {
 
     /// `segment`: where an output's segment begins.
     pub(super) fn segment(&self, o: u32, loops: &mut u64) -> Check<u32> {
-        let start = self.pass.zip.as_ref().map_or(0, |(zip, _)| zip.starts[0]);
+        let start = self
+            .pass
+            .stride_table
+            .as_ref()
+            .map_or(0, |(table, _)| table.starts[0]);
         let along = self.along(0, self.p.lanes, o, loops)?;
         Ok((self.source()?.delta + start).wrapping_add(along))
     }

@@ -127,9 +127,9 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
-        let times = pass.kernel.times.min(1);
+        let unrolled = pass.kernel.unrolled.min(1);
         let kernel = Kernel {
-            times,
+            unrolled,
             ..pass.kernel
         };
         (kernel, pass.workgroups[1] > 1)
@@ -259,7 +259,7 @@ mod tests {
         };
         for caps in CLASSES.map(caps) {
             let (names, tuning) = (names(&caps), &caps.tuning);
-            let longer = format!("rows{}", tuning.tile_len + 1);
+            let longer = format!("rows{}", tuning.small_row_len + 1);
             assert!(names.contains(&longer), "{longer}: {names:?}");
             let split = names.iter().filter_map(|name| name.strip_prefix("flat"));
             let split: Vec<u64> = split.map(|n| n.parse().unwrap()).collect();

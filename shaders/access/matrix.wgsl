@@ -1,0 +1,149 @@
+// Columns: neighbouring elements belong to neighbouring segments. A matrix of len x inner is
+// walked as wide rows of P.width vec4: as many rows side by side as make whole vec4, so that an
+// invocation meets the same columns in every wide row. Where several rows lie side by side,
+// or a matrix is cut into slices, records are left for a second pass.
+// Of many rows a block is reduced first and only its first remembered; the row is found at the
+// end. Of few rows each is remembered.
+const BLOCK: u32 = 4u;
+const FEW: u32 = 16u;
+
+// A slice of a matrix. Elements count from the vec4 that holds the matrix' first one.
+struct Slice {
+    first: u32, // that vec4
+    skew: u32, // elements of it that come before the matrix
+    ends: u32, // the matrix' end
+    begin: u32, // wide rows of the slice
+    end: u32,
+    low: u32, // those that lie wholly in the matrix: all but perhaps its first and its last
+    high: u32,
+    blocks: u32, // from low on, the end of those that are taken in blocks
+    part: u32, // the slice among all
+    folds: u32, // rows side by side
+}
+
+fn slice_of(part: u32) -> Slice {
+    let outer = part / P.slices;
+    let start = P.src_delta + outer * P.total;
+    let skew = start % E;
+    let ends = skew + P.total;
+    let wide = P.width * E;
+    let begin = (part - outer * P.slices) * P.slice;
+    let end = max(begin, min(begin + P.slice, (ends + wide - 1u) / wide));
+    let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
+    let high = max(low, min(end, ends / wide));
+    let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
+    return Slice(start / E, skew, ends, begin, end, low, high, blocks, part, wide / P.inner);
+}
+
+// No row yet. Should all there is be what never wins, the first row counts; in an empty slice,
+// a place beyond every row, so that none is found below.
+fn column_none(s: Slice) -> Acc {
+    return acc_none(select(s.low, P.slices * P.slice, s.begin == s.end));
+}
+
+// Column vec4 v of the slice's first wide row, which begins before the matrix.
+fn column_start(s: Slice, v: u32) -> Acc {
+    let at = (s.begin * P.width + v) * E;
+    let low = max(at, s.skew) - at;
+    let high = min(at + E, max(s.ends, at)) - at;
+    return acc_start(edge(s.first + at / E), low, high, s.begin);
+}
+
+// Column vec4 v of the slice's last wide row, which ends after the matrix.
+fn column_end(s: Slice, v: u32, acc: Acc) -> Acc {
+    let at = ((s.end - 1u) * P.width + v) * E;
+    return acc_take(acc, edge(s.first + at / E), min(at + E, max(s.ends, at)) - at, s.end - 1u);
+}
+
+// Whole rows from t on, a block of them; `at` is the column's vec4 in row t, rows are `pitch`
+// apart.
+fn column_block(acc: Acc, at: u32, pitch: u32, t: u32) -> Acc {
+    let rows = Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
+    return acc_block(acc, rows, t);
+}
+
+// What is known of column vec4 v when its whole rows are.
+fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
+    var acc = whole;
+    if s.low > s.begin {
+        let start = column_start(s, v);
+        acc = start;
+        if s.low < s.high {
+            acc = acc_join(start, whole);
+        }
+    }
+    if s.high < s.end {
+        acc = column_end(s, v, acc);
+    }
+    return acc;
+}
+
+// The wide row of column i of vec4 v, of which perhaps only the block is known.
+fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
+    let block = acc_at(acc, i);
+    var row = block;
+    // At most once: software rasterisers skip a loop, but not a branch.
+    for (var found = block < s.low || block >= s.blocks; !found; found = true) {
+        let want = canonical(acc_key(acc, i));
+        let pitch = P.width * E;
+        let at = s.first * E + v * E + i + block * pitch;
+        // One of them has it.
+        let a = is_key(at, want);
+        let b = is_key(at + pitch, want);
+        let c = is_key(at + 2u * pitch, want);
+        let d = is_key(at + 3u * pitch, want);
+        let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
+        let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);
+        row = block + select(first, last, LAST != 0u);
+    }
+    return row;
+}
+
+fn is_key(e: u32, want: Key) -> bool {
+    return same(canonical(key(raw(e))), want);
+}
+
+// Where column i of a vec4 lies: among the columns of a wide row, counted from the matrix' start,
+// and which of the rows side by side it is of.
+struct Column {
+    at: u32,
+    fold: u32,
+    inner: u32, // its place in that row
+}
+
+fn column_at(s: Slice, v: u32) -> Column {
+    let wide = P.width * E;
+    let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
+    var c = Column(at, 0u, at);
+    // At most once, as above; and they divide slowly.
+    for (; c.inner >= P.inner; c.inner -= c.fold * P.inner) {
+        c.fold = at / P.inner;
+    }
+    return c;
+}
+
+// Its right neighbour, without a division; after the last comes the first.
+fn column_next(c: Column) -> Column {
+    if c.at + 1u == P.width * E {
+        return Column(0u, 0u, 0u);
+    }
+    let wraps = c.inner + 1u == P.inner;
+    return Column(c.at + 1u, select(c.fold, c.fold + 1u, wraps), select(c.inner + 1u, 0u, wraps));
+}
+
+fn column_emit(s: Slice, v: u32, acc: Acc) {
+    let wide = P.width * E;
+    var c = column_at(s, v);
+    for (var i = 0u; i < E; i++) {
+        var best = Best(canonical(acc_key(acc, i)), nowhere());
+        if INDEX != 0u {
+            // What lies before the matrix' start is of the wide row before.
+            let row = column_row(s, v, acc, i) - select(0u, 1u, v * E + i < s.skew);
+            if row * wide + c.at < P.total {
+                best.index = placed(row * s.folds + c.fold);
+            }
+        }
+        emit(s.part * wide + c.at, best);
+        c = column_next(c);
+    }
+}

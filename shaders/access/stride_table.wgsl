@@ -1,0 +1,43 @@
+// Elementwise operators: where in each input an output's elements lie. Mirrored by `StrideTable` in
+// src/kernel/params.rs. A place among the outputs of a box is taken apart by its dimensions, by
+// multiplication with precomputed reciprocals; a stride of 0 repeats an input.
+struct StrideTable {
+    shape: array<vec4<u32>, 8>, // a dimension: size, reciprocal, shift, unused
+    strides: array<vec4<u32>, 16>, // two a dimension: of inputs 0 to 3 and of 4 to 7
+    starts: array<vec4<u32>, 2>, // of inputs 0 to 3 and of 4 to 7, from the bindings' start
+}
+
+@group(0) @binding(1) var<uniform> Z: StrideTable;
+
+struct Offsets {
+    a: vec4<u32>, // of inputs 0 to 3
+    b: vec4<u32>, // of inputs 4 to 7
+}
+
+fn high_product(x: u32, y: u32) -> u32 {
+    let xl = x & 0xffffu;
+    let xh = x >> 16u;
+    let yl = y & 0xffffu;
+    let yh = y >> 16u;
+    let lh = xl * yh;
+    let hl = xh * yl;
+    let middle = ((xl * yl) >> 16u) + (lh & 0xffffu) + (hl & 0xffffu);
+    return xh * yh + (lh >> 16u) + (hl >> 16u) + (middle >> 16u);
+}
+
+// P.len dimensions; the first needs no division.
+fn offsets(place: u32) -> Offsets {
+    var at = Offsets(Z.starts[0], Z.starts[1]);
+    var rest = place;
+    for (var d = P.len; d > 1u; d--) {
+        let dim = Z.shape[d - 1u];
+        let quotient = high_product(rest, dim.y) >> dim.z;
+        let i = rest - quotient * dim.x;
+        at.a += i * Z.strides[2u * d - 2u];
+        at.b += i * Z.strides[2u * d - 1u];
+        rest = quotient;
+    }
+    at.a += rest * Z.strides[0];
+    at.b += rest * Z.strides[1];
+    return at;
+}

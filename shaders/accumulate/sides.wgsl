@@ -1,0 +1,18 @@
+// The least of a segment, as a search for both extremes has it of each side, and lines of columns. The index goes by canonical keys, in which zeros tie; the
+// value by keys as they come, in which they do not: what reads the records canonicalizes them.
+struct Side {
+    least: Key,
+    key: Key,
+    at: u32,
+}
+
+fn side(k: Key, at: u32) -> Side {
+    return Side(k, canonical(k), at);
+}
+
+// Takes a key that was met later.
+fn taken(s: Side, k: Key, at: u32) -> Side {
+    let canonical_key = canonical(k);
+    let wins = replaces(canonical_key, s.key);
+    return Side(lesser(s.least, k), select(s.key, canonical_key, wins), select(s.at, at, wins));
+}

@@ -1,0 +1,85 @@
+// Blocks of elements of 32 bits and less: their least key, and the element of a key.
+
+// What is known of vec4 that are taken one after the other: few values live at a time.
+struct Fold {
+    ends: Ends,
+    keys: vec4<u32>,
+}
+
+fn fold_of(v: vec4<u32>) -> Fold {
+    return Fold(vec_ends(v), vec_keys(v));
+}
+
+fn fold(f: Fold, v: vec4<u32>) -> Fold {
+    return Fold(join(f.ends, vec_ends(v)), min(f.keys, vec_keys(v)));
+}
+
+// Their least key.
+fn fold_key(f: Fold) -> Key {
+    if ENDS != 0u {
+        return ends_key(f.ends);
+    }
+    return least(f.keys);
+}
+
+// The least key of four vec4.
+fn four_key(r: Rows) -> Key {
+    return least(min(min(vec_keys(r.a), vec_keys(r.b)), min(vec_keys(r.c), vec_keys(r.d))));
+}
+
+fn inside(place: vec4<u32>, low: u32, high: u32) -> vec4<bool> {
+    return (place >= vec4<u32>(low)) & (place < vec4<u32>(high));
+}
+
+// How far a place is from the end of `size` places that is preferred.
+fn distance(place: vec4<u32>, size: u32) -> vec4<u32> {
+    return select(place, vec4<u32>(size - 1u) - place, LAST != 0u);
+}
+
+// Further than any place.
+const FAR: u32 = 0xffffu;
+
+// The distances of the keys that reach takes, which are of the vec4 with that number of four.
+fn reached(k: vec4<u32>, reach: Key, place: vec4<u32>, number: u32) -> vec4<u32> {
+    let far = distance(place + vec4<u32>(number * E), 4u * E);
+    return select(vec4<u32>(FAR), far, k <= vec4<u32>(reach));
+}
+
+// How far the preferred element that reach takes is from that end of four vec4; beyond them all
+// where there is none.
+fn four_distance(r: Rows, reach: Key) -> u32 {
+    let ab = min(vec_reached(r.a, reach, 0u), vec_reached(r.b, reach, 1u));
+    let cd = min(vec_reached(r.c, reach, 2u), vec_reached(r.d, reach, 3u));
+    return least(min(ab, cd));
+}
+
+fn four_place(distance: u32) -> u32 {
+    return select(distance, 4u * E - 1u - distance, LAST != 0u);
+}
+
+// The place among the elements of four vec4 of the preferred one that reach takes.
+fn four_find(r: Rows, reach: Key) -> u32 {
+    return four_place(four_distance(r, reach));
+}
+
+// The same of eight vec4.
+fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
+    let a = four_distance(early, reach);
+    let b = four_distance(late, reach);
+    if LAST != 0u {
+        return select(4u * E + four_place(b), four_place(a), b == FAR);
+    }
+    return select(four_place(a), 4u * E + four_place(b), a == FAR);
+}
+
+// Per lane, how far a match is from the preferred end; FAR where there is none.
+fn matches(k: vec4<u32>, want: Key, place: vec4<u32>, low: u32, high: u32) -> vec4<u32> {
+    let found = (canonical4(k) == vec4<u32>(want)) & inside(place, low, high);
+    return select(vec4<u32>(FAR), distance(place, E), found);
+}
+
+// The place of the nearest match; E where there is none.
+fn pick(distance: vec4<u32>) -> u32 {
+    let d = least(distance);
+    return select(select(d, E - 1u - d, LAST != 0u), E, d == FAR);
+}

@@ -1,0 +1,176 @@
+// Order-preserving keys of elements of 32 bits and less, which sit at the top of a word.
+// The smallest key wins, compared as u32, whatever the type and the operator.
+//
+// key() may carry noise below the element and keep apart what must tie. canonical() removes both;
+// it never reorders two keys, so that it can follow a minimum instead of preceding it.
+alias Key = u32;
+
+override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
+override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
+override STEP: u32; // what a set sign takes off: the one between complement and negative
+override FLIP: u32; // signed: the sign bit; the largest wins: everything
+override ROT: u32; // floats: brings the NaNs to the end they belong to
+override KEEP: u32; // bits of the element
+override FLOOR: u32; // NaNs, and any true bool, are one key
+override CEIL: u32;
+override ZERO: u32; // the lower of the keys of -0 and +0 where they tie
+override ZERO_TO: u32; // the higher of them
+override IS_FLOAT: u32;
+override INFINITY: u32;
+override ENDS: u32; // 0: NaNs are skipped, which the ends below cannot do
+override NAN_KEY: u32;
+override NAN_BITS: u32;
+
+const PAD: Key = 0xffffffffu;
+
+fn key4(b: vec4<u32>) -> vec4<u32> {
+    let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
+    let step = vec4<u32>(ROT) + (sign & vec4<u32>(STEP));
+    return (b ^ (sign & vec4<u32>(SIGN)) ^ vec4<u32>(FLIP)) - step;
+}
+
+fn key(b: u32) -> Key {
+    let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
+    return (b ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
+}
+
+fn canonical4(k: vec4<u32>) -> vec4<u32> {
+    let c = clamp(k & vec4<u32>(KEEP), vec4<u32>(FLOOR), vec4<u32>(CEIL));
+    return select(c, vec4<u32>(ZERO_TO), c == vec4<u32>(ZERO));
+}
+
+fn canonical(k: Key) -> Key {
+    let c = clamp(k & KEEP, FLOOR, CEIL);
+    return select(c, ZERO_TO, c == ZERO);
+}
+
+// The last key that canonicalizes to a canonical one. Of keys none of which comes before it in the order,
+// those that do not exceed this are its equals.
+fn last_equal(k: Key) -> Key {
+    return select(k | ~KEEP, PAD, k == CEIL);
+}
+
+// The element of a canonical key, at the top of the word; a NaN is the canonical one.
+fn element(k: Key) -> u32 {
+    let b = (k + ROT) ^ FLIP;
+    let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
+    let bits = (b ^ (sign & UNSIGN)) & KEEP;
+    return select(bits, NAN_BITS, IS_FLOAT != 0u && k == NAN_KEY);
+}
+
+fn element4(k: vec4<u32>) -> vec4<u32> {
+    let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
+    let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
+    let bits = (b ^ (sign & vec4<u32>(UNSIGN))) & vec4<u32>(KEEP);
+    let nan = (k == vec4<u32>(NAN_KEY)) & vec4<bool>(IS_FLOAT != 0u);
+    return select(bits, vec4<u32>(NAN_BITS), nan);
+}
+
+fn less(a: Key, b: Key) -> bool {
+    return a < b;
+}
+
+fn same(a: Key, b: Key) -> bool {
+    return a == b;
+}
+
+fn lesser(a: Key, b: Key) -> Key {
+    return min(a, b);
+}
+
+// A key as two words of a record.
+fn pack(k: Key) -> vec2<u32> {
+    return vec2<u32>(k, 0u);
+}
+
+fn unpack(w: vec2<u32>) -> Key {
+    return w.x;
+}
+
+// The extremes of many elements as they are, without a key for each: as unsigned and as signed
+// numbers. They tell the least key: negative floats rise with their magnitude, so that the
+// greatest unsigned word is the least of them, and NaNs lie beyond both infinities. What a kernel
+// does not ask for costs nothing.
+struct Ends {
+    low: vec4<u32>,
+    high: vec4<u32>,
+    least: vec4<i32>,
+    most: vec4<i32>,
+}
+
+fn ends(v: vec4<u32>) -> Ends {
+    let s = bitcast<vec4<i32>>(v);
+    return Ends(v, v, s, s);
+}
+
+fn join(a: Ends, b: Ends) -> Ends {
+    let low = min(a.low, b.low);
+    let high = max(a.high, b.high);
+    return Ends(low, high, min(a.least, b.least), max(a.most, b.most));
+}
+
+fn low_of(e: Ends) -> u32 {
+    let m = min(e.low.xy, e.low.zw);
+    return min(m.x, m.y);
+}
+
+fn high_of(e: Ends) -> u32 {
+    let m = max(e.high.xy, e.high.zw);
+    return max(m.x, m.y);
+}
+
+fn least_of(e: Ends) -> u32 {
+    let m = min(e.least.xy, e.least.zw);
+    return bitcast<u32>(min(m.x, m.y));
+}
+
+fn most_of(e: Ends) -> u32 {
+    let m = max(e.most.xy, e.most.zw);
+    return bitcast<u32>(max(m.x, m.y));
+}
+
+const TOP: u32 = 0x80000000u;
+
+fn float_of(e: Ends) -> Key {
+    let high = high_of(e);
+    let most = most_of(e);
+    var b = select(low_of(e), high, high >= TOP);
+    if FLIP != 0u {
+        b = select(most, low_of(e), most >= TOP);
+    }
+    let below = (high & KEEP) > (INFINITY | TOP);
+    let above = most < TOP && (most & KEEP) > INFINITY;
+    return select(key(b), NAN_KEY, below || above);
+}
+
+// The least key of the elements, which may carry noise.
+fn ends_key(e: Ends) -> Key {
+    if SIGN != UNSIGN {
+        // Magnitudes: the farthest from zero is at one of the ends.
+        let plain = min(key(low_of(e)), key(high_of(e)));
+        return min(plain, min(key(least_of(e)), key(most_of(e))));
+    }
+    if IS_FLOAT != 0u {
+        return float_of(e);
+    }
+    // The flipped bits tell the order: unsigned or signed, the least or the greatest.
+    switch FLIP >> 30u {
+        case 0u: {
+            return key(low_of(e));
+        }
+        case 1u: {
+            return key(most_of(e));
+        }
+        case 2u: {
+            return key(least_of(e));
+        }
+        default: {
+            return key(high_of(e));
+        }
+    }
+}
+
+fn least(k: vec4<u32>) -> Key {
+    let m = min(k.xy, k.zw);
+    return min(m.x, m.y);
+}

@@ -1,0 +1,77 @@
+// Elements of 64 bits: two in a vec4, low word first.
+const E: u32 = 2u;
+
+fn raw(e: u32) -> vec2<u32> {
+    return vec2<u32>(words[2u * e], words[2u * e + 1u]);
+}
+
+fn vec_key(v: vec4<u32>) -> Key {
+    return lesser(key(v.xy), key(v.zw));
+}
+
+// The least key of four vec4.
+fn four_key(r: Rows) -> Key {
+    return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
+}
+
+// What is known of vec4 that are taken one after the other.
+alias Fold = Key;
+
+fn fold_of(v: vec4<u32>) -> Fold {
+    return vec_key(v);
+}
+
+fn fold(f: Fold, v: vec4<u32>) -> Fold {
+    return lesser(f, vec_key(v));
+}
+
+fn fold_key(f: Fold) -> Key {
+    return f;
+}
+
+// The place in the vec4 with that number of four of the preferred key that reach takes; else
+// the place of none before.
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32, none: u32) -> u32 {
+    let first = !less(reach, key(v.xy));
+    let second = !less(reach, key(v.zw));
+    let near = select(select(none, 1u + number * E, second), number * E, first);
+    let far = select(select(none, number * E, first), 1u + number * E, second);
+    return select(near, far, LAST != 0u);
+}
+
+// The place among the elements of four vec4 of the preferred one that reach takes.
+fn four_find(r: Rows, reach: Key) -> u32 {
+    if LAST != 0u {
+        let ab = vec_reached(r.b, reach, 1u, vec_reached(r.a, reach, 0u, 0u));
+        return vec_reached(r.d, reach, 3u, vec_reached(r.c, reach, 2u, ab));
+    }
+    let cd = vec_reached(r.c, reach, 2u, vec_reached(r.d, reach, 3u, 0u));
+    return vec_reached(r.a, reach, 0u, vec_reached(r.b, reach, 1u, cd));
+}
+
+// The same of eight vec4.
+fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
+    if LAST != 0u {
+        let ab = vec_reached(late.b, reach, 5u, vec_reached(late.a, reach, 4u, four_find(early, reach)));
+        return vec_reached(late.d, reach, 7u, vec_reached(late.c, reach, 6u, ab));
+    }
+    let cd = vec_reached(late.c, reach, 6u, vec_reached(late.d, reach, 7u, 0u));
+    let ab = vec_reached(late.a, reach, 4u, vec_reached(late.b, reach, 5u, cd));
+    let gh = vec_reached(early.c, reach, 2u, vec_reached(early.d, reach, 3u, ab));
+    return vec_reached(early.a, reach, 0u, vec_reached(early.b, reach, 1u, gh));
+}
+
+fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
+    let first = select(PAD, key(v.xy), low == 0u);
+    let second = select(PAD, key(v.zw), high == 2u);
+    return lesser(first, second);
+}
+
+fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
+    let first = low == 0u && same(canonical(key(v.xy)), want);
+    let second = high == 2u && same(canonical(key(v.zw)), want);
+    if LAST != 0u {
+        return select(select(E, 0u, first), 1u, second);
+    }
+    return select(select(E, 1u, second), 0u, first);
+}

@@ -1,0 +1,62 @@
+// Each: an invocation walks the segments of an output word, or of several, element by element,
+// whatever their stride: for segments too short to share.
+override WG: u32;
+override RAW: u32; // 1: the element's bits as they are
+override COARSENED: u32; // 1: P.width words, one after the other; 0: one
+
+fn position(o: u32) -> u32 {
+    var outer = o;
+    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    for (var known = P.inner == 1u; !known; known = true) {
+        outer = o / P.inner;
+    }
+    return P.src_delta + outer * P.len * P.inner + o - outer * P.inner;
+}
+
+fn search(o: u32) -> Best {
+    let start = position(o);
+    var best = canonical(key(raw(start)));
+    var at = 0u;
+    for (var i = 1u; i < P.len; i++) {
+        let k = canonical(key(raw(start + i * P.inner)));
+        if replaces(k, best) {
+            best = k;
+            at = i;
+        }
+    }
+    return Best(best, placed(at));
+}
+
+// The value of output o, at the top of the word.
+fn value(o: u32) -> u32 {
+    if RAW != 0u {
+        return pack(raw(position(o))).x;
+    }
+    return pack(element(search(o).key)).x;
+}
+
+fn take(w: u32) {
+    if OUT < 5u {
+        if w < P.items {
+            if RAW != 0u {
+                write_bits(w, pack(raw(position(w))));
+            } else {
+                emit(w, search(w));
+            }
+        }
+        return;
+    }
+    write_values(w);
+}
+
+@compute @workgroup_size(WG)
+fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * WG + lid;
+    if COARSENED == 0u {
+        take(item);
+        return;
+    }
+    for (var i = 0u; i < P.width; i++) {
+        take(item * P.width + i);
+    }
+}

@@ -1,0 +1,39 @@
+// Shallow: columns of few rows. An invocation takes the columns of so many neighbouring lines at once,
+// whatever matrices they are of, and so on; `run` is written out for RUNS of them.
+override WG: u32;
+override RUNS: u32; // 0: a line, element by element
+const ITEM_STRIDE: u32 = 1u;
+
+// Where the first column of a run of lines is.
+struct Start {
+    matrix: u32,
+    column: u32,
+}
+
+fn abreast() -> u32 {
+    return max(RUNS, 1u);
+}
+
+// So many columns further; software rasterisers divide slowly.
+fn further(s: Start, matrices: u32, columns: u32) -> Start {
+    let column = s.column + columns;
+    let wraps = column >= matrix_width();
+    let matrix = s.matrix + matrices + select(0u, 1u, wraps);
+    return Start(matrix, column - select(0u, matrix_width(), wraps));
+}
+
+@compute @workgroup_size(WG)
+fn shallow(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let first = first_line(linear(group) * WG + lid);
+    let end = end_line(first, (P.items + abreast() - 1u) / abreast());
+    let at = first * abreast() * line_width();
+    let matrix = at / matrix_width();
+    var start = Start(matrix, at - matrix * matrix_width());
+    let step = P.lanes * abreast() * line_width();
+    let matrices = step / matrix_width();
+    let columns = step - matrices * matrix_width();
+    for (var i = first; i < end; i += P.lanes) {
+        take(i * abreast(), start);
+        start = further(start, matrices, columns);
+    }
+}

@@ -1,0 +1,93 @@
+// Short rows of whole vec4: an invocation takes P.slice neighbouring rows, four vec4 at a time.
+override WG: u32;
+
+// A canonical key and its place in a row.
+struct Winner {
+    key: Key,
+    at: u32,
+}
+
+// The best of four vec4, of which those behind `last` repeat it.
+fn winner(r: Rows, last: u32) -> Winner {
+    let key = canonical(four_key(r));
+    if INDEX == 0u {
+        return Winner(key, 0u);
+    }
+    let place = four_find(r, last_equal(key));
+    return Winner(key, min(place / E, last) * E + place % E);
+}
+
+// Four vec4 from t on of a row that begins with vec4 `first`; past the end the last again.
+fn four_at(first: u32, t: u32, last: u32) -> Rows {
+    let b = min(t + 1u, last);
+    let c = min(t + 2u, last);
+    return Rows(src[first + t], src[first + b], src[first + c], src[first + min(t + 3u, last)]);
+}
+
+fn two_at(first: u32, last: u32) -> Rows {
+    let a = src[first];
+    let b = src[first + last];
+    return Rows(a, b, b, b);
+}
+
+// What is known of a word of small results.
+struct Word {
+    bits: u32,
+    mask: u32,
+}
+
+fn finish_row(row: u32, best: Winner, word: Word) -> Word {
+    if OUT < 5u {
+        emit(row, Best(best.key, placed(best.at)));
+        return word;
+    }
+    let place = row + P.dst_delta % per_word();
+    let j = place % per_word();
+    let bits = word.bits | lane_bits(pack(element(best.key)).x, j);
+    let mask = word.mask | lane_mask(j);
+    if j + 1u < per_word() && row + 1u < P.items {
+        return Word(bits, mask);
+    }
+    write_word(place / per_word(), bits, mask);
+    return Word(0u, 0u);
+}
+
+@compute @workgroup_size(WG)
+fn short_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let vecs = P.len / E;
+    let last = vecs - 1u;
+    // The rows of whole words of results.
+    let skip = P.dst_delta % per_word();
+    let place = (linear(group) * WG + lid) * P.slice;
+    let begin = max(place, skip) - skip;
+    let end = min(place + P.slice, P.items + skip) - skip;
+    var first = P.src_delta / E + begin * vecs;
+    var word = Word(0u, 0u);
+    if vecs > 4u {
+        for (var row = begin; row < end; row++) {
+            var best = winner(four_at(first, 0u, last), last);
+            for (var t = 4u; t < vecs; t += 4u) {
+                var next = winner(four_at(first, t, last), last - t);
+                next.at += t * E;
+                if replaces(next.key, best.key) {
+                    best = next;
+                }
+            }
+            word = finish_row(row, best, word);
+            first += vecs;
+        }
+        return;
+    }
+    // At most four: no loop in the loop, which software rasterisers run slower.
+    if vecs > 2u {
+        for (var row = begin; row < end; row++) {
+            word = finish_row(row, winner(four_at(first, 0u, last), last), word);
+            first += vecs;
+        }
+        return;
+    }
+    for (var row = begin; row < end; row++) {
+        word = finish_row(row, winner(two_at(first, last), last), word);
+        first += vecs;
+    }
+}

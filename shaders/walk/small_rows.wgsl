@@ -1,0 +1,63 @@
+// Small rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements.
+// `small_rows_at` takes them one after the other, unrolled for a number of elements or in a loop.
+override WG: u32;
+
+// The best of a row, and its place.
+struct Cell {
+    key: Key,
+    at: u32,
+}
+
+// What is compared: an index goes by canonical keys.
+fn cell_key(k: Key) -> Key {
+    if INDEX != 0u {
+        return canonical(k);
+    }
+    return k;
+}
+
+// A row's first element.
+fn cell_first(k: Key) -> Cell {
+    return Cell(cell_key(k), 0u);
+}
+
+// Another one, at its place in the row.
+fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
+    let key = cell_key(k);
+    let wins = replaces(key, c.key);
+    return Cell(select(c.key, key, wins), select(c.at, place, wins));
+}
+
+fn cell_result(c: Cell) -> Key {
+    if INDEX != 0u {
+        return place_key(c.at);
+    }
+    return c.key;
+}
+
+// A walk through a tile in a loop.
+struct Tile {
+    line: Line, // of the rows that are done
+    cell: Cell,
+    next: u32, // the place of the next element in its row
+}
+
+// An element of a row of any length.
+fn tile_one(t: Tile, k: Key) -> Tile {
+    let key = cell_key(k);
+    let wins = t.next == 0u || replaces(key, t.cell.key);
+    let cell = Cell(select(t.cell.key, key, wins), select(t.cell.at, t.next, wins));
+    let next = t.next + 1u;
+    let done = next == P.len;
+    let line = line_select(t.line, line_pushed(t.line, cell_result(cell)), done);
+    return Tile(line, cell, select(next, 0u, done));
+}
+
+@compute @workgroup_size(WG)
+fn small_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let first = first_line(linear(group) * WG + lid);
+    let end = end_line(first, P.items);
+    for (var v = first; v < end; v += P.lanes) {
+        write_line(v, small_rows_at(P.src_delta / E + v * P.len));
+    }
+}

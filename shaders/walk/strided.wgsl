@@ -1,0 +1,48 @@
+// Strided: an invocation takes a part of a segment of a view, element by element, whatever the
+// strides; or a word of outputs, if their segments are whole.
+override WG: u32;
+override RAW: u32; // 1: the element's bits as they are
+
+fn search(o: u32, part: u32) -> Best {
+    let start = segment(o);
+    let begin = part_begin(part);
+    let end = part_end(part);
+    var best = canonical(key(raw(start + along(P.lanes, P.total, begin))));
+    var at = begin;
+    for (var i = begin + P.width; i < end; i += P.width) {
+        let k = canonical(key(raw(start + along(P.lanes, P.total, i))));
+        if replaces(k, best) {
+            best = k;
+            at = i;
+        }
+    }
+    return Best(best, placed(at));
+}
+
+// The value of output o, at the top of the word.
+fn value(o: u32) -> u32 {
+    if RAW != 0u {
+        return pack(raw(segment(o))).x;
+    }
+    return pack(element(search(o, 0u).key)).x;
+}
+
+@compute @workgroup_size(WG)
+fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let w = linear(group) * WG + lid;
+    if OUT < 5u {
+        if w < P.items {
+            if RAW != 0u {
+                write_bits(w, pack(raw(segment(w))));
+            } else {
+                let p = part_of(w);
+                // A shorter window has fewer parts.
+                if part_begin(p.part) < P.len {
+                    emit(w, search(p.output, p.part));
+                }
+            }
+        }
+        return;
+    }
+    write_values(w);
+}

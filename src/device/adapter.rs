@@ -1,0 +1,247 @@
+//! Which adapters exist, in which order, and which one a request means.
+//!
+//! Opens no device; knows nothing of reductions but what they need of an adapter.
+
+use crate::device::context::lock;
+use crate::{AdapterClass, Error};
+use std::fmt;
+use std::sync::Mutex;
+
+/// An adapter of this machine.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Adapter {
+    /// Its place in the list.
+    pub index: usize,
+    /// Name, backend, kind, driver.
+    pub info: wgpu::AdapterInfo,
+    /// Its limits.
+    pub limits: wgpu::Limits,
+    /// Its features.
+    pub features: wgpu::Features,
+    pub(crate) inner: wgpu::Adapter,
+}
+
+impl Adapter {
+    fn new(index: usize, inner: wgpu::Adapter) -> Adapter {
+        Adapter {
+            index,
+            info: inner.get_info(),
+            limits: inner.limits(),
+            features: inner.features(),
+            inner,
+        }
+    }
+
+    /// Which tuning it gets.
+    pub fn class(&self) -> AdapterClass {
+        AdapterClass::of(self.info.device_type)
+    }
+}
+
+impl fmt::Display for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.info.name, self.info.backend)
+    }
+}
+
+/// Which adapter to open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AdapterChoice {
+    /// The first of the list, or the first whose name contains `WGPU_ADAPTER_NAME`.
+    #[default]
+    Auto,
+    /// By its place in the list.
+    Index(usize),
+    /// The first of a backend.
+    Backend(wgpu::Backend),
+    /// The first whose name contains the text, in any case.
+    Name(String),
+}
+
+impl std::str::FromStr for AdapterChoice {
+    type Err = std::convert::Infallible;
+
+    /// `auto`, a number, the exact name of a backend (`vulkan`, `gl`, `metal`, `dx12`, `noop`),
+    /// in any case, or a part of a name.
+    fn from_str(text: &str) -> Result<AdapterChoice, Self::Err> {
+        let lower = text.to_lowercase();
+        let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        Ok(match lower.as_str() {
+            "auto" => AdapterChoice::Auto,
+            "vulkan" => AdapterChoice::Backend(wgpu::Backend::Vulkan),
+            "gl" => AdapterChoice::Backend(wgpu::Backend::Gl),
+            "metal" => AdapterChoice::Backend(wgpu::Backend::Metal),
+            "dx12" => AdapterChoice::Backend(wgpu::Backend::Dx12),
+            "noop" => AdapterChoice::Backend(wgpu::Backend::Noop),
+            // A number too large for any list names no adapter.
+            _ if digits => AdapterChoice::Index(text.parse().unwrap_or(usize::MAX)),
+            _ => AdapterChoice::Name(text.to_owned()),
+        })
+    }
+}
+
+impl AdapterChoice {
+    fn in_words(&self) -> String {
+        match self {
+            AdapterChoice::Auto => "at all".into(),
+            // What stands for a number too large to be held.
+            AdapterChoice::Index(usize::MAX) => "of so large a number".into(),
+            AdapterChoice::Index(i) => format!("number {i}"),
+            AdapterChoice::Backend(b) => format!("of backend {b}"),
+            AdapterChoice::Name(n) => format!("named {n:?}"),
+        }
+    }
+}
+
+/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software. Those that the first
+/// call of a process finds; one that is plugged in later is found by the next process.
+/// `WGPU_BACKEND` limits the backends, as everywhere in wgpu.
+///
+/// # Errors
+/// [`Error::NoBackend`].
+pub async fn adapters() -> Result<Vec<Adapter>, Error> {
+    list(wgpu::Backends::all()).await
+}
+
+/// [`adapters`], waiting for the answer.
+///
+/// # Errors
+/// As [`adapters`].
+pub fn adapters_blocking() -> Result<Vec<Adapter>, Error> {
+    pollster::block_on(adapters())
+}
+
+async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
+    let compiled_in = wgpu::Instance::enabled_backend_features();
+    let Some(descriptor) = instance(compiled_in, backends)? else {
+        return Ok(Vec::new());
+    };
+    let mut found = kept(descriptor);
+    found.sort_by_key(|adapter| {
+        let info = adapter.get_info();
+        let software = info.device_type == wgpu::DeviceType::Cpu;
+        (
+            info.backend == wgpu::Backend::Gl,
+            software,
+            power(info.device_type),
+        )
+    });
+    let numbered = found.into_iter().enumerate();
+    Ok(numbered.map(|(i, a)| Adapter::new(i, a)).collect())
+}
+
+/// The instance of some backends; `None` if the environment leaves none of them. wgpu panics
+/// where none is compiled in.
+fn instance(
+    compiled_in: wgpu::Backends,
+    backends: wgpu::Backends,
+) -> Result<Option<wgpu::InstanceDescriptor>, Error> {
+    if compiled_in.is_empty() {
+        return Err(Error::NoBackend);
+    }
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    // Debug layers and indirect validation serve nothing here, and limit buffers to 4 GiB.
+    descriptor.flags = wgpu::InstanceFlags::empty();
+    let mut descriptor = descriptor.with_env();
+    descriptor.backends &= backends;
+    if descriptor.backends == wgpu::Backends::NOOP {
+        descriptor.backend_options.noop.enable = true;
+    }
+    // An empty set stands for none, whatever the backend does with it.
+    Ok((!descriptor.backends.is_empty()).then_some(descriptor))
+}
+
+/// Some backends with their instance and its adapters.
+type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
+
+/// What this process has found.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// The adapters of some backends, found once in a process and kept with their instance.
+///
+/// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
+/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
+/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
+/// of another one, panic.
+fn kept(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
+    let mut kept = lock(&KEPT);
+    let backends = descriptor.backends;
+    if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
+        return found.clone();
+    }
+    let instance = wgpu::Instance::new(descriptor);
+    // Ready at once outside of a browser.
+    let found = pollster::block_on(instance.enumerate_adapters(backends));
+    kept.push((backends, instance, found.clone()));
+    found
+}
+
+/// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.
+fn power(kind: wgpu::DeviceType) -> u8 {
+    let low = wgpu::PowerPreference::from_env() == Some(wgpu::PowerPreference::LowPower);
+    match kind {
+        wgpu::DeviceType::DiscreteGpu if low => 2,
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        _ => 3,
+    }
+}
+
+/// The adapter a choice means.
+pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
+    // Opening OpenGL without a screen makes EGL complain on stderr: only if it is asked for or
+    // nothing else is there.
+    let not_gl = wgpu::Backends::all() - wgpu::Backends::GL;
+    let mut found = match choice {
+        AdapterChoice::Auto => list(not_gl).await?,
+        AdapterChoice::Backend(b) => list(wgpu::Backends::from(*b)).await?,
+        _ => adapters().await?,
+    };
+    let wanted = match std::env::var("WGPU_ADAPTER_NAME") {
+        Ok(name) if *choice == AdapterChoice::Auto => AdapterChoice::Name(name),
+        _ => choice.clone(),
+    };
+    let fits = |a: &Adapter| match &wanted {
+        AdapterChoice::Index(i) => a.index == *i,
+        AdapterChoice::Name(n) => a.info.name.to_lowercase().contains(&n.to_lowercase()),
+        AdapterChoice::Backend(b) => a.info.backend == *b,
+        AdapterChoice::Auto => true,
+    };
+    // Also to name what there is.
+    if !found.iter().any(fits) {
+        found = adapters().await?;
+    }
+    let available = found.iter().map(Adapter::to_string).collect();
+    let chosen = found.into_iter().find(fits);
+    chosen.ok_or_else(|| Error::NoAdapter {
+        wanted: wanted.in_words(),
+        available,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_backend_compiled_in_is_an_error_and_no_panic() {
+        let all = wgpu::Backends::all();
+        let none = instance(wgpu::Backends::empty(), all);
+        assert!(matches!(none, Err(Error::NoBackend)));
+        assert!(matches!(instance(all, wgpu::Backends::empty()), Ok(None)));
+    }
+    #[test]
+    fn adapters_are_found_once_a_process() {
+        for _ in 0..3 {
+            let found = pollster::block_on(list(wgpu::Backends::NOOP));
+            assert_eq!(found.expect("a backend").len(), 1);
+        }
+        let instances = lock(&KEPT);
+        let noop = instances
+            .iter()
+            .filter(|kept| kept.0 == wgpu::Backends::NOOP);
+        assert_eq!(noop.count(), 1);
+    }
+}

@@ -1,0 +1,223 @@
+//! Host data's way to the device: chunks of mapped memory that are filled, copied from and mapped
+//! again, shared by all runs of a reducer.
+//!
+//! Knows how buffers are mapped and copied; nothing of reductions.
+
+use crate::Error;
+use crate::device::context::{BufferMapping, Context, PollMode, lock};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+/// Most bytes of a chunk, and the least.
+const CHUNK_BYTES: u64 = 16 << 20;
+const LEAST_BYTES: u64 = 4 << 10;
+/// Idle chunks are kept up to so many bytes.
+const KEPT_BYTES: u64 = 64 << 20;
+/// Where data begins in a chunk: with a vec4.
+const ALIGNMENT: u64 = 16;
+
+/// Chunks that no upload has, the one that has been idle longest first.
+#[derive(Default)]
+pub(crate) struct Ring {
+    idle: Mutex<VecDeque<Chunk>>,
+}
+
+/// A buffer that the host fills and the device copies from.
+struct Chunk {
+    buffer: wgpu::Buffer,
+    /// What makes it the host's again, and the submission that this waits for; none once it is.
+    pending: Option<(BufferMapping, Option<wgpu::SubmissionIndex>)>,
+}
+
+impl Chunk {
+    fn new(context: &Context, bytes: u64) -> Result<Chunk, Error> {
+        use wgpu::BufferUsages as U;
+        let mut chunk = Chunk {
+            buffer: context.buffer("an upload", bytes, U::MAP_WRITE | U::COPY_SRC)?,
+            pending: None,
+        };
+        chunk.reclaim(context, None)?;
+        Ok(chunk)
+    }
+
+    /// Asks for the chunk back once a submission is done.
+    fn reclaim(
+        &mut self,
+        context: &Context,
+        after: Option<wgpu::SubmissionIndex>,
+    ) -> Result<(), Error> {
+        let mapping = context.request_map(self.buffer.slice(..), wgpu::MapMode::Write)?;
+        self.pending = Some((mapping, after));
+        Ok(())
+    }
+
+    /// Waits until the host may fill it.
+    async fn mapped(&mut self, context: &Context, drive: PollMode) -> Result<(), Error> {
+        match self.pending.take() {
+            Some((mapping, after)) => context.wait_mapped(mapping, after, drive).await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Ring {
+    /// An idle chunk of at least so many bytes, or a new one.
+    fn take(&self, context: &Context, bytes: u64) -> Result<Chunk, Error> {
+        let idle = {
+            let mut idle = lock(&self.idle);
+            let fits = idle.iter().position(|c| c.buffer.size() >= bytes);
+            fits.and_then(|i| idle.remove(i))
+        };
+        match idle {
+            Some(chunk) => Ok(chunk),
+            None => Chunk::new(context, bytes),
+        }
+    }
+
+    /// Keeps chunks for later uploads.
+    fn keep(&self, chunks: impl IntoIterator<Item = Chunk>) {
+        let mut idle = lock(&self.idle);
+        idle.extend(chunks);
+        let mut bytes: u64 = idle.iter().map(|c| c.buffer.size()).sum();
+        while bytes > KEPT_BYTES {
+            bytes -= idle.pop_front().map_or(bytes, |c| c.buffer.size());
+        }
+    }
+
+    /// Lets go of the idle chunks.
+    pub fn clear(&self) {
+        lock(&self.idle).clear();
+    }
+}
+
+/// An upload at work: copies are recorded while chunks are filled, one of them while the device
+/// copies from the other. Chunks of an upload that is dropped halfway are freed, not kept.
+pub(crate) struct Upload<'a> {
+    ring: &'a Ring,
+    context: &'a Context,
+    drive: PollMode,
+    encoder: wgpu::CommandEncoder,
+    /// Those to fill next, in order.
+    chunks: VecDeque<Chunk>,
+    /// The one that is being filled, and how far it is.
+    open: Option<(Chunk, u64)>,
+}
+
+impl<'a> Upload<'a> {
+    /// Begins an upload of so many bytes, rounded up to whole vec4 for every buffer.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`].
+    pub fn new(
+        ring: &'a Ring,
+        context: &'a Context,
+        drive: PollMode,
+        bytes: u64,
+    ) -> Result<Upload<'a>, Error> {
+        let chunk = bytes.next_power_of_two().clamp(LEAST_BYTES, CHUNK_BYTES);
+        let count = bytes.div_ceil(chunk).min(2);
+        let chunks = (0..count).map(|_| ring.take(context, chunk));
+        Ok(Upload {
+            chunks: chunks.collect::<Result<_, _>>()?,
+            encoder: context.encoder(),
+            open: None,
+            ring,
+            context,
+            drive,
+        })
+    }
+
+    /// Sends data to the start of a buffer of whole vec4.
+    pub async fn push(&mut self, data: &[u8], to: &wgpu::Buffer) -> Result<(), Error> {
+        let mut at = 0;
+        while at < data.len() {
+            let (chunk, filled) = self.room().await?;
+            let room = (chunk.buffer.size() - filled) as usize;
+            let part = &data[at..data.len().min(at + room)];
+            write(self.context, &chunk.buffer, filled, part)?;
+            // Copies move whole words; what is past the data is never read as an element.
+            let size = (part.len() as u64).next_multiple_of(4);
+            let encoder = &mut self.encoder;
+            encoder.copy_buffer_to_buffer(&chunk.buffer, filled, to, at as u64, size);
+            self.open = Some((chunk, filled + size.next_multiple_of(ALIGNMENT)));
+            at += part.len();
+        }
+        Ok(())
+    }
+
+    /// A mapped chunk that has room, and how far it is filled.
+    async fn room(&mut self) -> Result<(Chunk, u64), Error> {
+        if let Some((mut chunk, filled)) = self.open.take() {
+            if filled < chunk.buffer.size() {
+                return Ok((chunk, filled));
+            }
+            chunk.buffer.unmap();
+            let encoder = std::mem::replace(&mut self.encoder, self.context.encoder());
+            let submitted = self.context.submit(encoder)?;
+            chunk.reclaim(self.context, Some(submitted))?;
+            self.chunks.push_back(chunk);
+        }
+        let mut chunk = match self.chunks.pop_front() {
+            Some(chunk) => chunk,
+            None => self.ring.take(self.context, CHUNK_BYTES)?,
+        };
+        chunk.mapped(self.context, self.drive).await?;
+        Ok((chunk, 0))
+    }
+
+    /// The encoder with the copies that are not yet submitted, and their chunks, to be returned
+    /// when they are.
+    pub fn finish(mut self) -> (wgpu::CommandEncoder, Sent<'a>) {
+        let last = self.open.take().map(|(chunk, _)| chunk);
+        if let Some(chunk) = &last {
+            chunk.buffer.unmap();
+        }
+        let sent = Sent {
+            ring: self.ring,
+            context: self.context,
+            drive: self.drive,
+            chunks: self.chunks,
+            last,
+        };
+        (self.encoder, sent)
+    }
+}
+
+/// The chunks of an upload whose last copies are about to be submitted.
+pub(crate) struct Sent<'a> {
+    ring: &'a Ring,
+    context: &'a Context,
+    drive: PollMode,
+    chunks: VecDeque<Chunk>,
+    last: Option<Chunk>,
+}
+
+impl Sent<'_> {
+    /// Returns the chunks; the submission holds the last copies.
+    pub fn submitted(self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
+        let mut last = self.last;
+        if let Some(chunk) = &mut last {
+            chunk.reclaim(self.context, Some(submission))?;
+        }
+        self.ring.keep(self.chunks.into_iter().chain(last));
+        Ok(())
+    }
+
+    /// Waits for the copies, too.
+    pub async fn arrived(mut self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
+        if let Some(chunk) = &mut self.last {
+            chunk.reclaim(self.context, Some(submission.clone()))?;
+            chunk.mapped(self.context, self.drive).await?;
+            self.chunks.extend(self.last.take());
+        }
+        self.submitted(submission)
+    }
+}
+
+fn write(context: &Context, buffer: &wgpu::Buffer, at: u64, data: &[u8]) -> Result<(), Error> {
+    let size = (data.len() as u64).next_multiple_of(ALIGNMENT);
+    let view = buffer.slice(at..at + size).get_mapped_range_mut();
+    let mut view = view.map_err(|e| context.refused("a mapped range", e.to_string()))?;
+    view.slice(..data.len()).copy_from_slice(data);
+    Ok(())
+}

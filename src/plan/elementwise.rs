@@ -1,0 +1,529 @@
+//! Planning Min and Max: from broadcast shapes to elementwise dispatches.
+//!
+//! Shapes are merged to as few dimensions as possible. Where everything lies in whole vec4, a
+//! lane takes a vec4 of outputs, or eight of a row and of the rows that follow; else, and for what
+//! is left at the end, an output word. More
+//! inputs than a dispatch can bind are chained: the output so far takes part in the next
+//! dispatch, in place.
+
+use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
+use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::plan::mapping::{RUNS, TEAM};
+use crate::plan::partition::{MAX_REGION, dispatches};
+use crate::plan::reduce::words;
+use crate::plan::schedule::Planner;
+use crate::plan::splits;
+use crate::plan::{Slot, View};
+use crate::problem::elements;
+use crate::{Error, Problem};
+use std::ops::Range;
+
+/// A dimension of the output, and how far each input moves along it. In units: elements, or
+/// vec4 for an input (or the output) that is taken by vec4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Dim {
+    size: u64,
+    strides: Vec<i64>,
+}
+
+impl Dim {
+    /// How far an input moves from the first coordinate to the last.
+    fn way(&self, input: usize) -> i64 {
+        (self.size - 1) as i64 * self.strides[input]
+    }
+}
+
+/// A contiguous part of the output that one dispatch writes.
+struct Part<'a> {
+    dims: Vec<Dim>,
+    /// First output, and each input's element with coordinates 0, in their units.
+    out: u64,
+    starts: Vec<i64>,
+    unit: &'a Unit,
+}
+
+/// What a lane writes and what it reads of each input: elements an output unit, and which
+/// inputs are read by element though the output is by vec4.
+struct Unit {
+    vecs: bool,
+    elements: u64,
+    splat: Vec<bool>,
+}
+
+impl Unit {
+    fn input(&self, i: usize) -> u64 {
+        if self.splat[i] { 1 } else { self.elements }
+    }
+}
+
+impl Part<'_> {
+    /// What is read of an input, of elements of that size.
+    fn input(&self, i: usize, size: u64) -> View {
+        let element = size * self.unit.input(i);
+        View {
+            slot: Slot::Input(i),
+            offset: (self.starts[i] - back(&self.dims, i)) as u64 * element,
+            bytes: extent(&self.dims, i) * element,
+            element,
+        }
+    }
+}
+
+/// Vec4 that a team of lanes takes of a row at once.
+const STRIP: u64 = TEAM * RUNS;
+/// Most rows it takes one after the other.
+const STRIP_ROWS: u64 = 256;
+
+/// How strips take a part: rows a lane, the parts that the rows of a matrix are cut into, and
+/// lanes a row.
+struct Strips {
+    rows: u64,
+    parts: u64,
+    lanes: u64,
+}
+
+impl Strips {
+    /// Takes out of the dimensions what lanes walk themselves: a row's elements, and the rows of a
+    /// part, in whose place the parts stay.
+    fn laid(&self, dims: &mut Vec<Dim>, params: &mut Params) -> Vec<Dim> {
+        let mut behind: Vec<Dim> = dims.pop().into_iter().collect();
+        if let Some(rows) = dims.last_mut() {
+            behind.push(rows.clone());
+            params.total = rows.size as u32;
+            rows.size = self.parts;
+            let strides = rows.strides.iter_mut();
+            strides.for_each(|s| *s *= self.rows as i64);
+        }
+        let matrices: u64 = dims.iter().map(|d| d.size).product();
+        params.items = (matrices * self.lanes) as u32;
+        params.width = behind[0].size as u32;
+        params.lanes = self.lanes as u32;
+        params.inner = self.parts as u32;
+        params.slice = self.rows as u32;
+        behind
+    }
+}
+
+impl Planner<'_> {
+    /// Plans Min or Max of two or more inputs.
+    pub(crate) fn elementwise(&mut self) -> Result<(), Error> {
+        let problem = self.problem;
+        let dims = merged(problem);
+        let lanes = 16 / problem.dtype().size();
+        let words = Unit {
+            vecs: false,
+            elements: 1,
+            splat: vec![false; problem.inputs().len()],
+        };
+        let offset = |i| problem.layout(i).map_or(0, |l| l.offset as i64);
+        let origin: Vec<i64> = (0..problem.inputs().len()).map(offset).collect();
+        let last = dims.last().map_or(1, |d| d.size);
+        if !self.aligned || last < lanes || !by_whole_vecs(&dims, &origin, lanes) {
+            return self.parts(&words, &dims, 0, &origin);
+        }
+        let vecs = Unit {
+            vecs: true,
+            elements: lanes,
+            splat: dims[dims.len() - 1]
+                .strides
+                .iter()
+                .map(|&s| s == 0)
+                .collect(),
+        };
+        let units = origin.iter().enumerate();
+        let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
+        let whole = by_vec(&dims, &vecs);
+        let (whole, done) =
+            match self.caps.long_strips() && dims.len() == 1 && last >= STRIP * lanes {
+                true => (in_rows(&whole[0]), last / (STRIP * lanes) * STRIP * lanes),
+                false => (whole, last / lanes * lanes),
+            };
+        self.parts(&vecs, &whole, 0, &begin)?;
+        // A flat tensor may end inside a vec4, or inside a row.
+        if done == last {
+            return Ok(());
+        }
+        let strides = dims[0].strides.clone();
+        let moved = origin.iter().zip(&strides);
+        let starts: Vec<i64> = moved.map(|(at, s)| at + s * done as i64).collect();
+        let size = last - done;
+        self.parts(&words, &[Dim { size, strides }], done, &starts)
+    }
+
+    /// BufferSplits a region into parts that bindings and dispatches can take, and plans each.
+    fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[i64]) -> Result<(), Error> {
+        // The longest tail of dimensions that fits, and as much of the one before it.
+        let room = |d: usize| d == 0 || dims.len() - d < STRIDE_DIMS;
+        let tail = (0..dims.len()).find(|&d| room(d) && self.fits(unit, &dims[d..]));
+        let tail = tail.unwrap_or(dims.len());
+        let Some(cut) = tail.checked_sub(1) else {
+            return self.part(Part {
+                dims: dims.to_vec(),
+                out,
+                starts: starts.to_vec(),
+                unit,
+            });
+        };
+        let (outside, inside) = dims.split_at(cut);
+        let most = self.most_fitting(unit, inside)?;
+        let length = inside[0].size;
+        let inner: u64 = inside[1..].iter().map(|d| d.size).product();
+        let outer = outside.iter().fold(1u64, |n, d| n.saturating_mul(d.size));
+        dispatches(outer.saturating_mul(length.div_ceil(most)))?;
+        for o in 0..outer {
+            let begin = moved(starts, outside, o);
+            for at in (0..length.div_ceil(most)).map(|i| i * most) {
+                let strides = begin.iter().zip(&inside[0].strides);
+                self.part(Part {
+                    dims: shortened(inside, most.min(length - at)),
+                    out: out + (o * length + at) * inner,
+                    starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
+                    unit,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether one dispatch can take some dimensions whole.
+    fn fits(&self, unit: &Unit, dims: &[Dim]) -> bool {
+        let size = self.problem.dtype().size();
+        let element = size * unit.elements;
+        let written = match unit.vecs {
+            // A lane writes a whole vec4 there.
+            true => self.outputs_per_dispatch(StoreFormat::Value32),
+            false => self.outputs_per_dispatch(StoreFormat::value(self.problem.dtype())),
+        };
+        let written = written.min(self.caps.elements(element));
+        let budget = self.caps.budget(false);
+        let outputs: u64 = dims.iter().map(|d| d.size).product();
+        let seen =
+            |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_REGION);
+        let within = outputs * element <= budget && self.most_read(unit, dims) <= budget;
+        let seen = (0..unit.splat.len()).all(seen);
+        within && outputs <= written && seen && dims.len() <= STRIDE_DIMS
+    }
+
+    /// How much of the first of some dimensions one dispatch can take, with the others whole.
+    fn most_fitting(&self, unit: &Unit, dims: &[Dim]) -> Result<u64, Error> {
+        let fits = |count| self.fits(unit, &shortened(dims, count));
+        if !fits(1) {
+            return Err(Error::Limit {
+                what: "a storage binding",
+                needed: self.caps.offset_alignment + 16,
+                limit: self.caps.binding_bytes,
+            });
+        }
+        let (mut most, mut beyond) = (1, dims[0].size);
+        while beyond - most > 1 {
+            let middle = most + (beyond - most) / 2;
+            match fits(middle) {
+                true => most = middle,
+                false => beyond = middle,
+            }
+        }
+        Ok(most)
+    }
+
+    /// Most bytes that a dispatch over some dimensions reads.
+    fn most_read(&self, unit: &Unit, dims: &[Dim]) -> u64 {
+        let size = self.problem.dtype().size();
+        let bytes = |i: usize| extent(dims, i) * size * unit.input(i);
+        let all: Vec<u64> = (0..unit.splat.len()).map(bytes).collect();
+        let chunks = all.chunks(self.most_inputs()).map(|c| c.iter().sum());
+        chunks.max().unwrap_or(0)
+    }
+
+    /// Inputs that a dispatch can bind.
+    fn most_inputs(&self) -> usize {
+        (self.caps.storage_buffers as usize - 1).clamp(1, STRIDE_INPUTS)
+    }
+
+    /// The dispatches of a part, divided where buffers end.
+    fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let mut rest = vec![part];
+        while let Some(part) = rest.pop() {
+            if self.is_cut(&part) {
+                dispatches((self.plan.passes.len() + rest.len()) as u64)?;
+                let parts = divided(&part, |part| !self.is_cut(part));
+                rest.extend(parts.into_iter().rev());
+            } else {
+                self.chain(&part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As many inputs at once as can be bound.
+    fn chain(&mut self, part: &Part<'_>) -> Result<(), Error> {
+        let inputs = self.problem.inputs().len();
+        let most = self.most_inputs();
+        let mut first = 0;
+        while first < inputs {
+            let count = most.min(inputs - first);
+            self.chained(part, first, count)?;
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Whether a part reaches across the end of a buffer.
+    fn is_cut(&self, part: &Part<'_>) -> bool {
+        let across = |cuts: &[u64], unit: u64, first: u64, count: u64| {
+            let range = first * unit..(first + count) * unit;
+            splits::inside(cuts, &range).next().is_some()
+        };
+        let outputs = part.dims.iter().map(|d| d.size).product();
+        let input = |i: usize| {
+            let first = (part.starts[i] - back(&part.dims, i)) as u64;
+            let count = extent(&part.dims, i);
+            across(self.splits.input(i), part.unit.input(i), first, count)
+        };
+        let written = across(
+            &self.splits.outputs(),
+            part.unit.elements,
+            part.out,
+            outputs,
+        );
+        !self.splits.is_empty() && (written || (0..part.starts.len()).any(input))
+    }
+
+    /// One dispatch over inputs `first..first + count`.
+    fn chained(&mut self, part: &Part<'_>, first: usize, count: usize) -> Result<(), Error> {
+        let inputs = first..first + count;
+        let strips = self.strips(part);
+        let kernel = self.elementwise_kernel(part, strips.is_some(), &inputs);
+        let outputs: u64 = part.dims.iter().map(|d| d.size).product();
+        let mut dims = part.dims.clone();
+        let mut params = Params {
+            items: outputs as u32,
+            ..Params::default()
+        };
+        let mut behind = Vec::new();
+        if let Some(strips) = &strips {
+            behind = strips.laid(&mut dims, &mut params);
+        }
+        let lanes = match kernel.family {
+            Family::ElementwiseStrips => params.items.into(),
+            Family::ElementwiseVecs => outputs,
+            _ => words(kernel.out, outputs),
+        };
+        let iterations = 4 * (STRIDE_DIMS as u64 + 1) + strips.map_or(0, |strips| strips.rows);
+        // There is no reciprocal that divides by 1.
+        dims.retain(|d| d.size > 1);
+        params.len = dims.len() as u32;
+        let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
+        let starts = inputs.clone().map(|i| back(&part.dims, i) as u32);
+        let table = StrideTable {
+            shape: dims.iter().map(|d| d.size as u32).collect(),
+            strides: dims.iter().chain(&behind).map(strides).collect(),
+            starts: starts.collect(),
+        };
+        let size = self.problem.dtype().size();
+        let element = size * part.unit.elements;
+        let dst = View {
+            slot: Slot::Output(0),
+            offset: part.out * element,
+            bytes: outputs * element,
+            element,
+        };
+        let views = inputs.map(|i| part.input(i, size)).collect();
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.plan.passes.last_mut() {
+            pass.stride_table = Some((table, views));
+        }
+        Ok(())
+    }
+
+    fn elementwise_kernel(
+        &self,
+        part: &Part<'_>,
+        in_strips: bool,
+        inputs: &Range<usize>,
+    ) -> Kernel {
+        let mask = |yes: &dyn Fn(usize) -> bool| {
+            let bits = inputs
+                .clone()
+                .map(|i| u32::from(yes(i)) << (i - inputs.start));
+            bits.sum::<u32>()
+        };
+        let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
+        Kernel {
+            family: match (in_strips, part.unit.vecs) {
+                (true, _) => Family::ElementwiseStrips,
+                (_, true) => Family::ElementwiseVecs,
+                (_, false) => Family::ElementwiseWords,
+            },
+            out: StoreFormat::value(self.problem.dtype()),
+            inputs: inputs.len() as u32,
+            scalars: mask(&|i| part.unit.splat[i]),
+            row_invariant: mask(&|i| in_strips && row(i) == 0),
+            chained: inputs.start > 0,
+            ..self.kernel(self.caps.workgroup())
+        }
+    }
+
+    /// How strips take a part, if they do: rows long enough, and rows of more than one.
+    fn strips(&self, part: &Part<'_>) -> Option<Strips> {
+        let tuning = &self.caps.tuning;
+        let [outer @ .., rows, row] = &part.dims[..] else {
+            return None;
+        };
+        let lanes = row.size.div_ceil(STRIP) * TEAM;
+        let idle = lanes * RUNS - row.size;
+        if !self.caps.long_strips()
+            || !part.unit.vecs
+            || idle > row.size / 2
+            || outer.len() + 3 > STRIDE_DIMS
+        {
+            return None;
+        }
+        let outer: u64 = outer.iter().map(|d| d.size).product();
+        let wanted = tuning.invocations.div_ceil(RUNS * lanes * outer);
+        let taken = rows.size.div_ceil(wanted.max(1)).min(STRIP_ROWS);
+        let parts = rows.size.div_ceil(taken);
+        let groups = (outer * parts * lanes).div_ceil(self.caps.workgroup().into());
+        (groups <= self.caps.groups()).then_some(Strips {
+            rows: taken,
+            parts,
+            lanes,
+        })
+    }
+}
+
+/// Dimensions with so much of the first.
+fn shortened(dims: &[Dim], count: u64) -> Vec<Dim> {
+    let mut dims = dims.to_vec();
+    dims[0].size = count;
+    dims
+}
+
+/// Where each input begins at a place of some dimensions, the last of which runs fastest.
+fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
+    let (mut begin, mut rest) = (starts.to_vec(), place);
+    for dim in dims.iter().rev() {
+        let i = (rest % dim.size) as i64;
+        rest /= dim.size;
+        let moves = begin.iter_mut().zip(&dim.strides);
+        moves.for_each(|(at, stride)| *at += i * stride);
+    }
+    begin
+}
+
+/// A flat tensor of vec4 as rows that strips take at once; what is left of it is dropped.
+fn in_rows(flat: &Dim) -> Vec<Dim> {
+    let rows = Dim {
+        size: flat.size / STRIP,
+        strides: flat.strides.iter().map(|s| s * STRIP as i64).collect(),
+    };
+    let row = Dim {
+        size: STRIP,
+        ..flat.clone()
+    };
+    vec![rows, row]
+}
+
+/// A part in two or three: as much along its first dimension as fits, what is left of it and, if
+/// not even the first coordinate fits, that one by its other dimensions.
+fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a>> {
+    let first = part.dims.iter().position(|d| d.size > 1).unwrap_or(0);
+    let dims = &part.dims[first..];
+    let inner: u64 = dims[1..].iter().map(|d| d.size).product();
+    let taken = |from: u64, count: u64| {
+        let mut dims = dims.to_vec();
+        dims[0].size = count;
+        let strides = part.starts.iter().zip(&dims[0].strides);
+        Part {
+            starts: strides.map(|(at, s)| at + from as i64 * s).collect(),
+            out: part.out + from * inner,
+            unit: part.unit,
+            dims,
+        }
+    };
+    let most = splits::longest(dims[0].size, |n| fits(&taken(0, n)));
+    vec![taken(0, most), taken(most, dims[0].size - most)]
+}
+
+/// Units an input spans under some dimensions.
+fn extent(dims: &[Dim], input: usize) -> u64 {
+    let ways = dims.iter().map(|d| d.way(input).unsigned_abs());
+    ways.sum::<u64>() + 1
+}
+
+/// Units that lie before an input's element with coordinates 0.
+fn back(dims: &[Dim], input: usize) -> i64 {
+    dims.iter().map(|d| -d.way(input).min(0)).sum()
+}
+
+/// Whether the output's rows and those of all inputs that differ along them are whole vec4, or
+/// there is one row only, which may end inside one.
+fn by_whole_vecs(dims: &[Dim], origin: &[i64], lanes: u64) -> bool {
+    let Some((last, outer)) = dims.split_last() else {
+        return false;
+    };
+    let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+    let fits = |i: usize| match last.strides[i] {
+        0 => true,
+        1 => whole(origin[i]) && outer.iter().all(|d| whole(d.strides[i])),
+        _ => false,
+    };
+    let rows = outer.is_empty() || last.size.is_multiple_of(lanes);
+    rows && (0..origin.len()).all(fits)
+}
+
+/// The same dimensions counted in vec4 along the last; what is left of it is dropped. Inputs
+/// that are read by vec4 count their strides so, too.
+fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
+    let mut dims = dims.to_vec();
+    let last = dims.len() - 1;
+    for (d, dim) in dims.iter_mut().enumerate() {
+        for (i, stride) in dim.strides.iter_mut().enumerate() {
+            // Along the last dimension a vec4 follows the other.
+            if d < last {
+                *stride /= unit.input(i) as i64;
+            }
+        }
+    }
+    dims[last].size /= unit.elements;
+    dims
+}
+
+/// The output's dimensions with each input's strides: ones dropped, and neighbours merged that
+/// every input walks as one. At least one dimension is left.
+fn merged(problem: &Problem) -> Vec<Dim> {
+    let output = &problem.outputs()[0].shape;
+    let inputs = problem.inputs();
+    let mut dims: Vec<Dim> = Vec::new();
+    for (d, &size) in output.iter().enumerate() {
+        let stride = |(i, shape): (usize, &Vec<u64>)| {
+            let own = (d + shape.len()).checked_sub(output.len());
+            match (own.filter(|&d| shape[d] != 1), problem.layout(i)) {
+                (Some(d), Some(layout)) => layout.strides[d],
+                (Some(d), None) => elements(&shape[d + 1..]) as i64,
+                (None, _) => 0,
+            }
+        };
+        let strides: Vec<i64> = inputs.iter().enumerate().map(stride).collect();
+        if size == 1 {
+            continue;
+        }
+        match dims.last_mut() {
+            Some(before)
+                if before
+                    .strides
+                    .iter()
+                    .zip(&strides)
+                    .all(|(b, s)| s.checked_mul(size as i64) == Some(*b)) =>
+            {
+                before.size *= size;
+                before.strides = strides;
+            }
+            _ => dims.push(Dim { size, strides }),
+        }
+    }
+    if dims.is_empty() {
+        let strides = vec![0; inputs.len()];
+        dims.push(Dim { size: 1, strides });
+    }
+    dims
+}

@@ -1,0 +1,237 @@
+//! Planning both extremes and their indices from one read.
+//!
+//! A first pass leaves two records a part of a segment, of the least and of the greatest; each of
+//! the four results is finished from one of them, so that four storage buffers do. Views are cut
+//! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
+//! Of many short segments the records would cost more than they save: there four steps read the
+//! input one by one.
+
+use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::keys::Keys;
+use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
+use crate::plan::reduce::out_view;
+use crate::plan::schedule::{Planner, Step};
+use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
+use crate::plan::{MAX_ITERATIONS, Slot};
+use crate::{DType, Error, Order};
+
+/// Least bytes of a contiguous segment that is taken so.
+const LEAST_ROW: u64 = 32;
+/// Bytes of a contiguous segment that are worth two records.
+const LEAST_FUSED: u64 = 1024;
+/// Bytes of a contiguous segment that are worth a lane with records of its own.
+const ROW_LANE: u64 = 2048;
+
+impl Planner<'_> {
+    /// Plans both extremes of every segment and their indices, from one read.
+    pub(crate) fn extremes(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
+        layout.check()?;
+        let steps = self.sides(outputs);
+        if layout.repeats() {
+            let last = self.problem.selects_last_index();
+            let only = if last {
+                self.problem.reduced_len() - 1
+            } else {
+                0
+            };
+            // Either extreme is the one element in its one form.
+            let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+            for i in 0..2 {
+                let dst = Slot::Output(i);
+                let step = Step { dst, ..value };
+                self.search(&step, &layout.without_reduced(), false, None)?;
+                self.fill(2 + i, steps[2].out, only, outputs)?;
+            }
+            return Ok(());
+        }
+        let written = steps.map(|step| self.outputs_per_dispatch(step.out));
+        let written = written.into_iter().min().unwrap_or(1);
+        let sizes = self.windows(layout, StoreFormat::Partial, written, true)?;
+        let mut groups = Groups::new(layout, sizes, self.splits);
+        while let Some((kept, reduced)) = groups.next()? {
+            let windows = Window::all(layout, &kept, &reduced);
+            self.extremes_group(&steps, &windows)?;
+        }
+        Ok(())
+    }
+
+    /// Whether segments are contiguous, and too short to be worth records of their own.
+    pub(crate) fn short_segments(&self) -> bool {
+        let [_, len, inner] = self.one_axis(1);
+        let bytes = len * self.problem.dtype().size();
+        let forced = matches!(
+            self.caps.tuning.force,
+            Some(Family::Extremes | Family::ExtremeRows)
+        );
+        inner == 1 && len > 1 && bytes < LEAST_FUSED && !forced
+    }
+
+    /// Plans the four results one by one.
+    pub(crate) fn extremes_apart(&mut self, outputs: u64) -> Result<(), Error> {
+        let [outer, len, inner] = self.one_axis(outputs);
+        let dtype = self.problem.dtype();
+        for (i, step) in (0..).zip(self.sides(outputs)) {
+            let order = [Order::Least, Order::Greatest][i % 2];
+            if step.index && len == 1 {
+                self.fill(i, step.out, 0, outputs)?;
+                continue;
+            }
+            self.reduce(&Step {
+                keys: Keys::new(dtype, order, self.problem.nan_policy(), step.index),
+                outer,
+                len,
+                inner,
+                ..step
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The results of both extremes as steps: their values, then their indices.
+    fn sides(&self, outputs: u64) -> [Step; 4] {
+        let problem = self.problem;
+        let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        let out = match problem.outputs()[2].dtype {
+            DType::I64 => StoreFormat::Index64,
+            _ => StoreFormat::Index32,
+        };
+        [
+            (0, Order::Least, false),
+            (1, Order::Greatest, false),
+            (2, Order::Least, true),
+            (3, Order::Greatest, true),
+        ]
+        .map(|(i, order, index)| Step {
+            dst: Slot::Output(i),
+            out: if index { out } else { value.out },
+            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
+            index,
+            ..value
+        })
+    }
+
+    /// Plans windows whose outputs are the same: records of the least and of the greatest, and
+    /// what both become.
+    fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
+        let first = &windows[0];
+        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
+        let (family, share) = if self.by_rows(windows) {
+            (Family::ExtremeRows, self.share_rows(outputs, len))
+        } else if self.by_columns(first) {
+            (Family::ExtremeColumns, self.share_columns(first))
+        } else {
+            let share = self.share(first.layout, StoreFormat::Partial, outputs, len, true);
+            (Family::Extremes, share)
+        };
+        let records = outputs * share.parts;
+        let kernel = Kernel {
+            family,
+            keys: steps[2].keys,
+            out: StoreFormat::Partial,
+            index: true,
+            truth: self.problem.dtype() == DType::Bool,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let dst = out_view(Slot::Records, StoreFormat::Partial, 0, 2 * records);
+        for (i, window) in windows.iter().enumerate() {
+            self.window(kernel, window, share, dst, i > 0)?;
+        }
+        for (i, step) in (0..).zip(steps) {
+            let from = i % 2 * records;
+            let results = first.results(share);
+            self.finish(step, &results, share.parts, from, &(0..outputs))?;
+        }
+        Ok(())
+    }
+
+    /// Whether segments are contiguous and long enough to be taken by vec4, and every buffer has
+    /// one.
+    fn by_rows(&self, windows: &[Window<'_>]) -> bool {
+        let (layout, len) = (windows[0].layout, windows[0].reduced.elements());
+        let contiguous = matches!(layout.reduced[..], [Axis { stride: 1, .. }]);
+        let element = self.problem.dtype().size();
+        let seen = |window: &Window<'_>| window.place()[2] * element;
+        let vecs = match self.splits.input(0) {
+            [] => self.problem.input_bytes(0) >= 16,
+            _ => windows.iter().all(|window| seen(window) >= 16),
+        };
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        contiguous && vecs && !forced && len * element >= LEAST_ROW
+    }
+
+    /// Shares contiguous segments: slices, and lanes abreast in each.
+    fn share_rows(&self, outputs: u64, len: u64) -> Share {
+        let tuning = &self.caps.tuning;
+        let element = self.problem.dtype().size();
+        let bytes = len * element;
+        let room = (self.room(true) / outputs).max(1);
+        let lanes = match tuning.blocked {
+            true => 1,
+            false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
+        };
+        let least = bytes.div_ceil(lanes * ROW_BLOCK * (MAX_ITERATIONS / 2));
+        let wanted = self.slices(outputs * lanes, bytes / tuning.slice_bytes.max(1));
+        let slices = wanted.min(room / lanes).max(least);
+        let slice = match slices {
+            1 => len,
+            _ => len.div_ceil(slices).next_multiple_of(ROW_BLOCK / element),
+        };
+        Share {
+            parts: len.div_ceil(slice) * lanes,
+            slice,
+            step: lanes,
+            inner: 1,
+        }
+    }
+
+    /// Whether neighbouring elements belong to neighbouring segments and all lies in whole vec4.
+    fn by_columns(&self, window: &Window<'_>) -> bool {
+        let Window { layout, kept, .. } = window;
+        let lanes = 16 / self.problem.dtype().size();
+        let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+        let [Axis { stride, .. }] = layout.reduced[..] else {
+            return false;
+        };
+        let (Some((last, outer)), Some(&size)) = (layout.kept.split_last(), kept.sizes.last())
+        else {
+            return false;
+        };
+        let forced = self.caps.tuning.force == Some(Family::Extremes);
+        self.aligned
+            && !forced
+            && (last.stride == 1 && size.is_multiple_of(lanes))
+            && (stride > 0 && whole(stride) && outer.iter().all(|a| whole(a.stride)))
+            && whole(layout.first as i64 + kept.at)
+    }
+
+    /// Invocations that take all columns of a part, two vec4 each.
+    pub(crate) fn column_pairs(&self, window: &Window<'_>) -> u64 {
+        let size = window.kept.sizes.last().copied().unwrap_or(1);
+        let width = size * self.problem.dtype().size() / 16;
+        window.kept.elements() / size * width.div_ceil(2)
+    }
+
+    /// Shares columns: slices of their length.
+    fn share_columns(&self, window: &Window<'_>) -> Share {
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let room = (self.room(true) / outputs).max(1);
+        // Records must be worth their bytes.
+        let worth = len * self.problem.dtype().size() / 256;
+        let wanted = self.slices(self.column_pairs(window), worth.min(room));
+        let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
+        Share {
+            parts: len.div_ceil(slice),
+            slice,
+            step: 1,
+            inner: outputs,
+        }
+    }
+}
+
+/// The type whose order is that of a type's elements, once any true is 1.
+fn ordered(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool => DType::U8,
+        other => other,
+    }
+}

@@ -1,0 +1,427 @@
+//! Strided views as they lie in memory: their canonical form, parts of it, and windows, which are
+//! what a dispatch sees.
+//!
+//! Strides are signed here and wrap in the shaders, so that a flipped dimension costs nothing.
+//! Knows no kernels; how a window is shared among invocations, `strided.rs` decides.
+
+use crate::kernel::params::{STRIDE_DIMS, StrideTable};
+use crate::plan::partition::dispatches;
+use crate::plan::splits::{BufferSplits, inside, longest};
+use crate::{Dim, Error, Problem};
+
+/// A dimension of a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub size: u64,
+    pub stride: i64,
+}
+
+/// The canonical form of a strided input: where its elements lie, by kept and reduced dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StridedLayout {
+    /// The element with coordinates 0, from the input's start.
+    pub first: u64,
+    pub kept: Vec<Axis>,
+    pub reduced: Vec<Axis>,
+}
+
+impl StridedLayout {
+    /// How input 0 lies; `None` for a tensor in C order.
+    pub(crate) fn of(problem: &Problem) -> Option<StridedLayout> {
+        let view = problem.layout(0)?;
+        let shape = &problem.inputs()[0];
+        let mut layout = StridedLayout {
+            first: view.offset,
+            kept: Vec::new(),
+            reduced: Vec::new(),
+        };
+        for (d, (&size, &stride)) in shape.iter().zip(&view.strides).enumerate() {
+            let reduced = !problem.is_copy() && problem.reduced()[d];
+            match reduced {
+                _ if size == 1 => {}
+                true if problem.op().is_index() => layout.reduced.push(Axis { size, stride }),
+                true => layout.unordered(Axis { size, stride }),
+                false => push(&mut layout.kept, Axis { size, stride }),
+            }
+        }
+        if !problem.op().is_index() {
+            layout.reduced.sort_by_key(|a| std::cmp::Reverse(a.stride));
+            let sorted = std::mem::take(&mut layout.reduced);
+            sorted
+                .into_iter()
+                .for_each(|a| push(&mut layout.reduced, a));
+        }
+        Some(layout)
+    }
+
+    /// Adds a reduced dimension whose order means nothing: a repeated one is met once, a flipped
+    /// one from its other end.
+    fn unordered(&mut self, axis: Axis) {
+        if axis.stride < 0 {
+            self.first -= (axis.size - 1) * axis.stride.unsigned_abs();
+        }
+        if axis.stride != 0 {
+            self.reduced.push(Axis {
+                size: axis.size,
+                stride: axis.stride.abs(),
+            });
+        }
+    }
+
+    /// The dimensions in the order of memory, if that is a contiguous block whose kept ones are in
+    /// the order of the output.
+    pub(crate) fn contiguous(&self) -> Option<Vec<Dim>> {
+        let kept = self.kept.iter().map(|a| (*a, false));
+        let mut all: Vec<_> = kept
+            .chain(self.reduced.iter().map(|a| (*a, true)))
+            .collect();
+        let falls = |pair: &[Axis]| pair[0].stride > pair[1].stride;
+        all.sort_by_key(|(a, _)| std::cmp::Reverse(a.stride));
+        let mut next = 1;
+        for (axis, _) in all.iter().rev() {
+            if axis.stride != next {
+                return None;
+            }
+            next *= axis.size as i64;
+        }
+        let dim = |(axis, reduced): (Axis, bool)| Dim {
+            size: axis.size,
+            reduced,
+        };
+        let ordered = self.kept.windows(2).all(falls);
+        ordered.then(|| all.into_iter().map(dim).collect())
+    }
+
+    /// Refuses more dimensions than kernels take.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let (needed, limit) = (self.kept.len() + self.reduced.len(), STRIDE_DIMS);
+        match needed <= limit {
+            true => Ok(()),
+            false => Err(Error::Limit {
+                what: "merged dimensions of a strided view",
+                needed: needed as u64,
+                limit: limit as u64,
+            }),
+        }
+    }
+
+    /// How input 0 lies, also where it is a tensor in C order.
+    pub(crate) fn whole(problem: &Problem) -> StridedLayout {
+        let plain = || {
+            let dims = problem.inputs()[0].iter().zip(problem.reduced());
+            let mut layout = StridedLayout {
+                first: 0,
+                kept: Vec::new(),
+                reduced: Vec::new(),
+            };
+            let mut next = 1;
+            for (&size, &reduced) in dims.rev().filter(|(size, _)| **size > 1) {
+                let axes = if reduced {
+                    &mut layout.reduced
+                } else {
+                    &mut layout.kept
+                };
+                axes.insert(0, Axis { size, stride: next });
+                next *= size as i64;
+            }
+            let kept = std::mem::take(&mut layout.kept);
+            kept.into_iter().for_each(|a| push(&mut layout.kept, a));
+            layout
+        };
+        StridedLayout::of(problem).unwrap_or_else(plain)
+    }
+
+    /// Whether the elements of a segment are one, however often it is repeated.
+    pub(crate) fn repeats(&self) -> bool {
+        self.reduced.iter().all(|axis| axis.stride == 0)
+    }
+
+    /// The elements of this view without its reduced dimensions.
+    pub(crate) fn without_reduced(&self) -> StridedLayout {
+        StridedLayout {
+            reduced: Vec::new(),
+            ..self.clone()
+        }
+    }
+}
+
+/// Adds a dimension, or makes the one before longer where both are walked as one.
+fn push(axes: &mut Vec<Axis>, axis: Axis) {
+    match axes.last_mut() {
+        Some(before) if axis.stride.checked_mul(axis.size as i64) == Some(before.stride) => {
+            before.size *= axis.size;
+            before.stride = axis.stride;
+        }
+        _ => axes.push(axis),
+    }
+}
+
+/// Elements from the first to the last of some dimensions, less one.
+pub(crate) fn span(axes: &[Axis], sizes: &[u64]) -> u64 {
+    let ways = axes.iter().zip(sizes);
+    ways.map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
+        .sum()
+}
+
+/// A part of some dimensions. Of kept ones, whose elements are written one after another, it is
+/// contiguous in their C order.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Its first coordinate's distance from the dimensions' first element.
+    pub at: i64,
+    /// Its place in the C order.
+    pub place: u64,
+    pub sizes: Vec<u64>,
+}
+
+impl Part {
+    pub(crate) fn elements(&self) -> u64 {
+        self.sizes.iter().product()
+    }
+
+    /// Its coordinates `from..from + count` along dimension `d`.
+    fn along(&self, axes: &[Axis], d: usize, from: u64, count: u64) -> Part {
+        let behind: u64 = axes[d + 1..].iter().map(|a| a.size).product();
+        let mut sizes = self.sizes.clone();
+        sizes[d] = count;
+        Part {
+            at: self.at + from as i64 * axes[d].stride,
+            place: self.place + from * behind,
+            sizes,
+        }
+    }
+
+    /// Parts of it that fit, in C order: as many coordinates of its first dimension as fit
+    /// together; one that does not fit even alone by the other dimensions. `Err`: an element that
+    /// does not fit.
+    fn divided<'a>(
+        &self,
+        axes: &'a [Axis],
+        fits: impl Fn(&Part) -> bool + 'a,
+    ) -> impl Iterator<Item = Result<Part, Part>> + 'a {
+        let mut rest = vec![self.clone()];
+        std::iter::from_fn(move || {
+            loop {
+                let part = rest.pop()?;
+                if fits(&part) {
+                    return Some(Ok(part));
+                }
+                let Some(d) = part.sizes.iter().position(|&size| size > 1) else {
+                    return Some(Err(part));
+                };
+                let size = part.sizes[d];
+                let count = longest(size, |n| fits(&part.along(axes, d, 0, n)));
+                rest.push(part.along(axes, d, count, size - count));
+                rest.push(part.along(axes, d, 0, count));
+            }
+        })
+    }
+}
+
+/// BufferSplits dimensions into parts of at most these sizes, of which all after the first above one
+/// are whole.
+pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
+    let mut all = vec![Part {
+        at: 0,
+        place: 0,
+        sizes: Vec::new(),
+    }];
+    for (axis, &most) in axes.iter().zip(sizes) {
+        let mut longer = Vec::new();
+        for part in &all {
+            let mut from = 0;
+            while from < axis.size {
+                let count = most.min(axis.size - from);
+                let mut sizes = part.sizes.clone();
+                sizes.push(count);
+                longer.push(Part {
+                    at: part.at + from as i64 * axis.stride,
+                    place: part.place * axis.size + from,
+                    sizes,
+                });
+                from += count;
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+/// Halves the first dimension that can be.
+pub(crate) fn halve(sizes: &mut [u64]) {
+    if let Some(size) = sizes.iter_mut().find(|s| **s > 1) {
+        *size = size.div_ceil(2);
+    }
+}
+
+/// How many parts the dimensions are cut into.
+pub(crate) fn count(axes: &[Axis], sizes: &[u64]) -> u64 {
+    let parts = axes.iter().zip(sizes).map(|(a, s)| a.size.div_ceil(*s));
+    parts.fold(1, u64::saturating_mul)
+}
+
+/// What one dispatch sees of a view: a part of the outputs and a part of each of their segments.
+pub(crate) struct Window<'a> {
+    pub layout: &'a StridedLayout,
+    pub kept: &'a Part,
+    pub reduced: &'a Part,
+}
+
+impl Window<'_> {
+    /// The windows of some outputs.
+    pub(crate) fn all<'a>(
+        layout: &'a StridedLayout,
+        kept: &'a Part,
+        reduced: &'a [Part],
+    ) -> Vec<Window<'a>> {
+        let window = |reduced| Window {
+            layout,
+            kept,
+            reduced,
+        };
+        reduced.iter().map(window).collect()
+    }
+
+    /// Whether one buffer holds it.
+    fn is_whole(&self, cuts: &[u64]) -> bool {
+        let [lowest, _, count] = self.place();
+        inside(cuts, &(lowest..lowest + count)).next().is_none()
+    }
+
+    /// Its lowest element from the input's start, the first one's distance from that, and how
+    /// many it spans.
+    pub(crate) fn place(&self) -> [u64; 3] {
+        let first = self.layout.first as i64 + self.kept.at + self.reduced.at;
+        let below = |axes: &[Axis], sizes: &[u64]| -> u64 {
+            let falling = axes.iter().zip(sizes).filter(|(a, _)| a.stride < 0);
+            falling
+                .map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
+                .sum()
+        };
+        let skip = below(&self.layout.kept, &self.kept.sizes)
+            + below(&self.layout.reduced, &self.reduced.sizes);
+        let all = span(&self.layout.kept, &self.kept.sizes)
+            + span(&self.layout.reduced, &self.reduced.sizes);
+        [first as u64 - skip, skip, all + 1]
+    }
+
+    /// The dimensions that are left, kept ones first, and how many of them are kept.
+    pub(crate) fn stride_table(&self, inputs: usize) -> (StrideTable, usize) {
+        let mut table = StrideTable::default();
+        let mut add = |axes: &[Axis], sizes: &[u64]| {
+            for (axis, &size) in axes.iter().zip(sizes).filter(|(_, s)| **s > 1) {
+                let mut strides = vec![axis.stride as u32];
+                strides.resize(inputs, 0);
+                table.shape.push(size as u32);
+                table.strides.push(strides);
+            }
+            table.shape.len()
+        };
+        let kept = add(&self.layout.kept, &self.kept.sizes);
+        add(&self.layout.reduced, &self.reduced.sizes);
+        table.starts = vec![0; inputs];
+        table.starts[0] = self.place()[1] as u32;
+        (table, kept)
+    }
+}
+
+/// The windows of a view: those of the same outputs together, none across the end of a buffer.
+pub(crate) struct Groups<'a> {
+    layout: &'a StridedLayout,
+    /// Parts of the kept dimensions, the first of them last.
+    kept: Vec<Part>,
+    /// Parts of the reduced ones.
+    reduced: Vec<Part>,
+    cuts: &'a [u64],
+    tried: u64,
+}
+
+impl<'a> Groups<'a> {
+    /// Windows of at most these sizes, of the kept and of the reduced dimensions.
+    pub(crate) fn new(
+        layout: &'a StridedLayout,
+        [kept, reduced]: [Vec<u64>; 2],
+        splits: &'a BufferSplits,
+    ) -> Groups<'a> {
+        let outputs = splits.outputs();
+        let written = |part: &Part| {
+            let range = part.place..part.place + part.elements();
+            inside(&outputs, &range).next().is_none()
+        };
+        let all = parts(&layout.kept, &kept);
+        let uncut = all.iter().flat_map(|p| p.divided(&layout.kept, &written));
+        // No output is in two buffers.
+        let mut kept: Vec<Part> = uncut.flatten().collect();
+        kept.reverse();
+        Groups {
+            layout,
+            kept,
+            reduced: parts(&layout.reduced, &reduced),
+            cuts: splits.input(0),
+            tried: 0,
+        }
+    }
+
+    /// Some outputs and the parts of their segments, the longest first.
+    pub(crate) fn next(&mut self) -> Result<Option<(Part, Vec<Part>)>, Error> {
+        while let Some(kept) = self.kept.pop() {
+            match self.uncut(&kept)? {
+                Ok(mut reduced) => {
+                    // It gives every record that the others are merged with.
+                    reduced.sort_by_key(|part| std::cmp::Reverse(part.elements()));
+                    return Ok(Some((kept, reduced)));
+                }
+                Err(element) => self.divide(&kept, &element)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The parts of segments that make windows in one buffer each; or one element of each segment
+    /// that does not.
+    fn uncut(&mut self, kept: &Part) -> Result<Result<Vec<Part>, Part>, Error> {
+        let Groups { layout, cuts, .. } = *self;
+        let mut parts = Vec::new();
+        for part in &self.reduced {
+            let whole = |reduced: &Part| {
+                Window {
+                    layout,
+                    kept,
+                    reduced,
+                }
+                .is_whole(cuts)
+            };
+            for part in part.divided(&layout.reduced, whole) {
+                self.tried += 1;
+                dispatches(self.tried)?;
+                match part {
+                    Ok(part) => parts.push(part),
+                    Err(element) => return Ok(Err(element)),
+                }
+            }
+        }
+        Ok(Ok(parts))
+    }
+
+    /// Divides outputs so that this element of all their segments is in one buffer.
+    fn divide(&mut self, kept: &Part, reduced: &Part) -> Result<(), Error> {
+        let Groups { layout, cuts, .. } = *self;
+        let whole = |kept: &Part| {
+            Window {
+                layout,
+                kept,
+                reduced,
+            }
+            .is_whole(cuts)
+        };
+        let from = self.kept.len();
+        for part in kept.divided(&layout.kept, whole) {
+            self.tried += 1;
+            dispatches(self.tried)?;
+            // No element is in two buffers.
+            self.kept.extend(part);
+        }
+        self.kept[from..].reverse();
+        Ok(())
+    }
+}

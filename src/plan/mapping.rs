@@ -1,0 +1,424 @@
+//! How a region is mapped: the family of kernels, and the invocations and slices a segment gets.
+//!
+//! Keeps the choice between families, by shape, limits and tuning. Which regions there are, and what
+//! parameters a kernel takes, others decide.
+
+use crate::kernel::{Family, StoreFormat};
+use crate::plan::MAX_ITERATIONS;
+use crate::plan::partition::Region;
+use crate::plan::schedule::{Planner, Step};
+
+/// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
+const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
+/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+pub(crate) const BLOCK_BYTES: u64 = 128;
+/// Rows a loop iteration of columns takes; where there are few, it takes one.
+pub(crate) const BLOCK_ROWS: u64 = 4;
+const FEW_ROWS: u64 = 16;
+/// Rows of a slice of strips, and of shallow matrices, and bytes of a column of it, that what a CPU
+/// fetches ahead outlives.
+const NEAR_ROWS: u64 = 256;
+const NEAR_BYTES: u64 = 1024;
+/// Invocations of strips, bands, panels and lines that take neighbouring vec4, and vec4 that each takes
+/// of a wide row of strips.
+pub(crate) const TEAM: u64 = 8;
+pub(crate) const RUNS: u64 = 8;
+/// Least rows of panels, and most of those that are parts of rows.
+const LEAST_PANEL_ROWS: u64 = 17;
+const FEW_PANEL_ROWS: u64 = 64;
+/// Most elements of a row that tiles are written out for.
+const WRITTEN_OUT: u64 = 16;
+/// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
+const BAND: u64 = 2 * RUNS * TEAM;
+/// Most vec4 of rows that are whole vec4 of which lanes take a column each, whatever else is possible.
+const NARROW: u64 = TEAM + 2;
+/// Rows are laid side by side until their records are this part of what is read.
+const RECORDS_PART: u64 = 32;
+
+/// How a region is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapping {
+    Each,
+    Short,
+    /// By tiles, shallow columns or panels.
+    Lines(Family),
+    /// By shallow columns, a record for each.
+    Thin,
+    Rows {
+        lanes: u64,
+        slices: u64,
+        slice: u64,
+    },
+    Columns(ColumnMapping),
+}
+
+/// How columns are mapped: `fold` rows side by side make a wide row, of which a slice has so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnMapping {
+    pub family: Family,
+    pub fold: u64,
+    pub slices: u64,
+    pub slice: u64,
+}
+
+impl Mapping {
+    /// Records an output takes.
+    pub(crate) fn parts(self) -> u64 {
+        match self {
+            Mapping::Each | Mapping::Short | Mapping::Lines(_) | Mapping::Thin => 1,
+            Mapping::Rows { slices, .. } => slices,
+            Mapping::Columns(wide) => wide.slices * wide.fold,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// Chooses how a region is mapped.
+    pub(crate) fn mapping(&self, step: &Step, b: &Region) -> Mapping {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        // Below one vec4 there is nothing to bind as such.
+        if b.outer * b.len * b.inner * element < 16 {
+            return Mapping::Each;
+        }
+        if self.is_thin(step, b) {
+            return Mapping::Thin;
+        }
+        if b.len == 1 {
+            return Mapping::Each;
+        }
+        // Rows of whole vec4, also where bindings cut them.
+        let vecs = |len: u64| (len * element).is_multiple_of(16);
+        let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
+        let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
+        let short = short.then_some(Mapping::Short);
+        if let Some(family) = self.line_family(step, b) {
+            let out = step.out.bytes();
+            let begins = (b.out * out).is_multiple_of(16);
+            let reads = family != Family::SmallRows || vecs(b.at);
+            // Limits may cut a step so that some regions begin inside a line.
+            return match begins && reads {
+                true => Mapping::Lines(family),
+                false => Mapping::Each,
+            };
+        }
+        let rows = self.rows(b, element);
+        let columns = self.columns(step, b);
+        let chosen = match (tuning.force, b.inner) {
+            (Some(Family::Each), _) => None,
+            (Some(Family::ShortRows), 1) if short.is_some() => short,
+            (Some(Family::Rows), 1) => rows,
+            (Some(family), _) if family.is_columns() => columns,
+            (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
+            (_, 1) if b.len * element > tuning.each_row_bytes => rows,
+            (_, 2..) if b.len >= tuning.each_column_len => columns,
+            _ => None,
+        };
+        chosen.unwrap_or(Mapping::Each)
+    }
+
+    /// The family that writes what the segments of a step give by whole vec4, if there is one: the
+    /// same for all regions of whole segments.
+    pub(crate) fn line_family(&self, step: &Step, b: &Region) -> Option<Family> {
+        let element = u64::from(step.keys.bits() / 8);
+        let line = 16 / element * step.out.bytes();
+        let writes = step.out != StoreFormat::Partial && line >= 16;
+        let whole = b.len == step.len && b.inner == step.inner && b.len < MAX_ITERATIONS / 8;
+        if !(self.aligned && writes && whole && step.outer * step.inner * element >= 16) {
+            return None;
+        }
+        let panels = (step.inner * element).is_multiple_of(16) && self.caps.long_kernels;
+        match (self.caps.tuning.force, step.inner) {
+            (Some(Family::SmallRows), 1) => Some(Family::SmallRows),
+            (Some(Family::Shallow), 2..) => Some(Family::Shallow),
+            (Some(Family::Panels), 2..) if panels => Some(Family::Panels),
+            (Some(_), _) => None,
+            (_, 1) => self
+                .prefers_tiles(step, element)
+                .then_some(Family::SmallRows),
+            _ if panels && self.prefers_panels(step, element) => Some(Family::Panels),
+            _ => self
+                .prefers_shallow(step, element)
+                .then_some(Family::Shallow),
+        }
+    }
+
+    /// Whether rows are so short, and so many, that they are taken by tiles.
+    fn prefers_tiles(&self, step: &Step, element: u64) -> bool {
+        let whole = (step.len * element).is_multiple_of(16);
+        // Elements below 32 bits, each taken by itself, cost more than their bytes.
+        let worth = element >= 4 || !whole || self.written_out(step.len);
+        worth && step.len <= self.caps.tuning.small_row_len && many_lines(step, element)
+    }
+
+    /// Whether a region is a part of a matrix, of so few and so long rows that what its records cost
+    /// decides.
+    fn is_thin(&self, step: &Step, b: &Region) -> bool {
+        let tuning = &self.caps.tuning;
+        let part = b.len < step.len || step.out == StoreFormat::Partial && b.len > 1;
+        let lines = b.inner * u64::from(step.keys.bits() / 8) / 16;
+        let thin = match tuning.force {
+            None => b.len <= tuning.shallow_len.saturating_mul(2) && lines >= tuning.invocations,
+            Some(family) => family == Family::Shallow,
+        };
+        let fits = b.outer == 1 && b.len < MAX_ITERATIONS / 128 && lines > 0;
+        self.aligned && part && fits && thin
+    }
+
+    /// Whether a kernel of tiles is written out for that length, instead of one for all.
+    pub(crate) fn written_out(&self, len: u64) -> bool {
+        self.caps.long_kernels && len <= WRITTEN_OUT
+    }
+
+    /// Whether columns are so short, or matrices so small, that a lane takes some lines whole.
+    fn prefers_shallow(&self, step: &Step, element: u64) -> bool {
+        let tuning = &self.caps.tuning;
+        let bytes = step.len * step.inner * element;
+        let lines = step.outer * step.inner * element / 16;
+        let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
+        let near = near && step.len <= NEAR_ROWS;
+        // Of more rows panels, bands and strips take those in whole vec4.
+        let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
+        let most = if longer {
+            LEAST_PANEL_ROWS - 1
+        } else {
+            u64::MAX
+        };
+        (step.len <= tuning.shallow_len.min(most) || near) && many_lines(step, element)
+    }
+
+    /// Whether there are so many panels that they fill the device, and they are worth it: of whole
+    /// rows, or of few rows, but not very few; of fewer where a result is one word.
+    fn prefers_panels(&self, step: &Step, element: u64) -> bool {
+        let width = step.inner * element / 16;
+        let (_, parts) = panels(width, element);
+        let few = match step.index || step.out.per_word() > 1 {
+            true => step.len <= FEW_PANEL_ROWS,
+            false => step.len <= FEW_PANEL_ROWS / 2,
+        };
+        // What bands take as well.
+        let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
+        let many = step.outer * parts >= self.caps.tuning.panels;
+        let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
+        // Lanes without a column cost as much as the others.
+        let teams = width.div_ceil(TEAM);
+        let busy = 4 * width > 3 * TEAM * teams || teams > 2;
+        self.caps.long_strips() && many && !banded && worth && busy
+    }
+
+    /// Slices that fill the device, of `most` that make sense.
+    pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let wanted = tuning.invocations.div_ceil(invocations.max(1));
+        wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
+    }
+
+    fn rows(&self, b: &Region, element: u64) -> Option<Mapping> {
+        let tuning = &self.caps.tuning;
+        let bytes = b.len * element;
+        let wg = u64::from(self.caps.workgroup());
+        let most = wg.min(tuning.row_lanes.into()).max(1);
+        let lanes = (bytes / tuning.lane_bytes.max(1)).clamp(1, most);
+        let lanes = 1 << lanes.ilog2();
+        let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
+        // A block an iteration, and a few for edges and trees.
+        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
+        let slices = filled.max(bytes.div_ceil(longest));
+        // Whole vec4 blocks, so that slices of an aligned row are aligned.
+        let slice = match slices {
+            1 => b.len,
+            _ => b
+                .len
+                .div_ceil(slices)
+                .next_multiple_of(BLOCK_BYTES / element),
+        };
+        let slices = b.len.div_ceil(slice);
+        let records = self.caps.records();
+        let groups = self.caps.groups();
+        let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
+        fits.then_some(Mapping::Rows {
+            lanes,
+            slices,
+            slice,
+        })
+    }
+
+    /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
+    /// enough, and the family for them; none where a segment is too short for it.
+    fn fold(&self, len: u64, pitch: u64, element: u64) -> Option<(Family, u64)> {
+        let tuning = &self.caps.tuning;
+        let least = 16 / gcd(pitch, 16);
+        let vecs = least * pitch / 16;
+        let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
+        // Records of rows side by side must not be more than a part of what is read.
+        let worth = (len * element / (RECORDS_PART * StoreFormat::Partial.bytes()) / least).max(1);
+        let widest = if element < 4 { BAND } else { 2 * BAND };
+        let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
+        let forced = tuning.force.filter(|family| family.is_columns());
+        let family = match forced {
+            _ if !self.caps.long_kernels => Family::Columns,
+            Some(Family::Bands) if vecs > widest => Family::Strips,
+            // A row an iteration: the longest segments would fall into too many slices.
+            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
+            Some(family) => family,
+            None if !self.caps.long_strips() => Family::Columns,
+            None if vecs > widest => Family::Strips,
+            None if vecs <= NARROW || vecs < 2 * TEAM && band * vecs * 2 < BAND => Family::Columns,
+            None => Family::Bands,
+        };
+        let unrolled = match family {
+            Family::Columns if self.caps.long_strips() => 1,
+            Family::Columns => (tuning.wide_bytes / 16)
+                .div_ceil(vecs)
+                .clamp(1, most.max(1)),
+            Family::Bands => band,
+            _ => 1,
+        };
+        (most > 0).then_some((family, least * unrolled))
+    }
+
+    fn columns(&self, step: &Step, b: &Region) -> Option<Mapping> {
+        let element = u64::from(step.keys.bits() / 8);
+        let pitch = b.inner * element;
+        let (family, fold) = self.fold(b.len, pitch, element)?;
+        let width = fold * pitch / 16;
+        // One more for a matrix that begins inside a vec4.
+        let rows = b.len.div_ceil(fold) + 1;
+        let groups = self.caps.groups();
+        let wg = u64::from(self.caps.workgroup());
+        let records = self.caps.records();
+        let room = records / (fold * b.inner).max(1);
+        // Records of a slice cost their bytes; a slice must be worth them.
+        let worth = rows * element / 64;
+        let lanes = column_lanes(family, width);
+        let most = worth.min(room).min(MAX_PARTS / fold);
+        // Parts of a row that neighbours take are near in time only where slices are short.
+        let near = match family {
+            Family::Strips => rows / NEAR_ROWS.max(NEAR_BYTES / element),
+            _ => 1,
+        };
+        let near = near.min(most).min(self.caps.tuning.slices);
+        // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
+        let vecs = lane_vecs(family, width).min(2 * RUNS);
+        let filled = self.slices(b.outer * lanes * vecs, most).max(near);
+        let longest =
+            column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
+        let slices = filled.max(rows.div_ceil(longest));
+        let slice = rows.div_ceil(slices);
+        let slices = rows.div_ceil(slice);
+        // Results that share words come from records, too.
+        let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
+        let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
+        fits.then_some(Mapping::Columns(ColumnMapping {
+            family,
+            fold,
+            slices,
+            slice,
+        }))
+    }
+
+    /// Invocations a region takes.
+    pub(crate) fn lanes(&self, step: &Step, b: &Region) -> u64 {
+        let outputs = b.outer * b.inner;
+        match self.mapping(step, b) {
+            Mapping::Each | Mapping::Short => outputs,
+            Mapping::Lines(Family::Panels) => {
+                let element = u64::from(step.keys.bits() / 8);
+                let (_, parts) = panels(b.inner * element / 16, element);
+                b.outer * parts * TEAM
+            }
+            // Some may be taken element by element.
+            Mapping::Lines(_) | Mapping::Thin => outputs + TEAM,
+            Mapping::Rows { lanes, slices, .. } => outputs * slices * lanes,
+            Mapping::Columns(wide) => {
+                let element = u64::from(step.keys.bits() / 8);
+                let width = b.inner * wide.fold * element / 16;
+                b.outer * wide.slices * column_lanes(wide.family, width)
+            }
+        }
+    }
+
+    /// The same mapping for another part of the same segments, which may be shorter.
+    pub(crate) fn shortened(&self, step: &Step, mapping: Mapping, b: &Region) -> Mapping {
+        let element = u64::from(step.keys.bits() / 8);
+        let whole = (b.at * element).is_multiple_of(16) && (b.len * element).is_multiple_of(16);
+        match mapping {
+            // Buffers may end anywhere; a vec4 may be more than there is.
+            _ if b.len * b.inner * element < 16 => Mapping::Each,
+            Mapping::Lines(_) => Mapping::Each,
+            Mapping::Short if !whole => Mapping::Each,
+            Mapping::Each | Mapping::Short | Mapping::Thin => mapping,
+            Mapping::Rows { lanes, slice, .. } => Mapping::Rows {
+                lanes,
+                slices: b.len.div_ceil(slice),
+                slice,
+            },
+            Mapping::Columns(wide) => Mapping::Columns(ColumnMapping {
+                slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice),
+                ..wide
+            }),
+        }
+    }
+}
+
+/// Vec4 of a row of a panel that a lane takes, and panels of a matrix whose rows are that wide.
+pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
+    let most = if element == 1 { RUNS } else { 2 * RUNS };
+    let teams = width.div_ceil(TEAM);
+    let parts = teams.div_ceil(most);
+    (teams.div_ceil(parts), parts)
+}
+
+/// Whether a step has so many lines, or so even ones, that what is left over may take a dispatch.
+fn many_lines(step: &Step, element: u64) -> bool {
+    let (outputs, segments) = (step.outer * step.inner, 16 / element);
+    outputs.is_multiple_of(segments) || outputs >= 64 * segments
+}
+
+/// Whether every row of a region is whole vec4.
+pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
+    let vecs = |n: u64| (n * element).is_multiple_of(16);
+    vecs(b.at) && vecs(b.inner)
+}
+
+/// Vec4 of a wide row of bands that a lane takes. Every number is a kernel, and so not all are taken.
+pub(crate) fn band_runs(width: u64) -> u64 {
+    let runs = width.div_ceil(TEAM);
+    runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
+}
+
+/// Vec4 of a wide row that a lane takes.
+fn lane_vecs(family: Family, width: u64) -> u64 {
+    match family {
+        Family::Strips => RUNS,
+        Family::Bands => band_runs(width),
+        _ => 1,
+    }
+}
+
+/// Lanes that share a wide row of that many vec4.
+pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
+    match family {
+        Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
+        Family::Bands => TEAM,
+        _ => width,
+    }
+}
+
+/// ColumnMapping rows that an iteration takes.
+pub(crate) fn column_rows(family: Family) -> u64 {
+    match family {
+        Family::Bands => 1,
+        _ => BLOCK_ROWS,
+    }
+}
+
+/// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
+/// of which is looked for in its block of rows.
+pub(crate) fn column_ends(family: Family, width: u64, element: u64) -> u64 {
+    lane_vecs(family, width) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

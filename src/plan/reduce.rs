@@ -1,0 +1,538 @@
+//! From a region and its mapping to a dispatch: kernel, parameters, views, workgroups.
+//!
+//! Knows how kernels take their work; which region and which mapping, others decide.
+
+use crate::Error;
+use crate::kernel::params::Params;
+use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::plan::mapping::{
+    BLOCK_BYTES, ColumnMapping, Mapping, TEAM, band_runs, column_ends, column_lanes, column_rows,
+    in_vecs, panels,
+};
+use crate::plan::partition::Region;
+use crate::plan::schedule::{Planner, Step};
+use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
+use std::ops::Range;
+
+impl Planner<'_> {
+    /// The first pass over a region.
+    pub(crate) fn pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        mapping: Mapping,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let lines = matches!(mapping, Mapping::Lines(_));
+        debug_assert!(
+            !lines || !merge && out != StoreFormat::Partial,
+            "lines are results"
+        );
+        // Leftover columns of a later matrix would begin with the first one's records.
+        debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
+        match mapping {
+            Mapping::Each => self.each(step, b, dst, out, merge, false),
+            Mapping::Short => self.short_pass(step, b, dst, out, merge),
+            Mapping::Lines(Family::Panels) => self.panels_pass(step, b, dst, out),
+            Mapping::Lines(family) => self.lines_pass(step, b, family, dst, out, merge),
+            Mapping::Thin => self.lines_pass(step, b, Family::Shallow, dst, out, merge),
+            Mapping::Rows {
+                lanes,
+                slices,
+                slice,
+            } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
+            Mapping::Columns(wide) => self.columns_pass(step, b, wide, dst, out, merge),
+        }
+    }
+
+    pub(crate) fn each(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+        raw: bool,
+    ) -> Result<(), Error> {
+        let (count, src) = (b.outer * b.inner, self.src_view(step, b));
+        let kernel = Kernel {
+            out,
+            raw,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: count as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        self.each_of(step, kernel, src, record_view(dst, out, b, 1), params)
+    }
+
+    /// Some segments element by element, as `params` has them.
+    fn each_of(
+        &mut self,
+        step: &Step,
+        kernel: Kernel,
+        src: View,
+        dst: View,
+        params: Params,
+    ) -> Result<(), Error> {
+        let words = words(kernel.out, params.items.into());
+        let each = u64::from(kernel.out.per_word()) * (u64::from(params.len) + 1) + 1;
+        let taken = self.items_per_invocation(words, each);
+        let kernel = Kernel {
+            keys: step.keys,
+            coarsened: taken > 1,
+            index: step.index,
+            ..kernel
+        };
+        let params = Params {
+            width: taken as u32,
+            ..params
+        };
+        let lanes = words.div_ceil(taken);
+        self.push(kernel, Some(src), dst, params, lanes, taken * each)
+    }
+
+    /// How many of so many items a lane takes one after the other, of so many iterations each: as
+    /// long as the device is filled and no lane loops too long.
+    fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let spare = items / tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / iterations).min(tuning.short_rows);
+        spare.min(most).max(1)
+    }
+
+    fn short_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let each = (b.len * element).div_ceil(64) + 1;
+        // Several rows a lane, as long as the device is filled and no lane loops too long.
+        let spare = b.outer / self.caps.tuning.invocations.max(1);
+        let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
+        let per_word = u64::from(out.per_word());
+        let rows = spare.min(most).max(1).next_multiple_of(per_word);
+        let kernel = Kernel {
+            family: Family::ShortRows,
+            keys: step.keys,
+            out,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: b.outer as u32,
+            slice: rows as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        // Small results may begin inside a word.
+        let lanes = (b.outer + per_word - 1).div_ceil(rows);
+        self.push(kernel, Some(src), dst, params, lanes, rows * each)
+    }
+
+    fn lines_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        family: Family,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let segments = 16 / element;
+        let unaligned = family == Family::Shallow && !in_vecs(b, element);
+        let (unrolled, abreast, team) = match family {
+            Family::SmallRows if self.written_out(b.len) => (b.len, 1, TEAM),
+            // Long tiles: a lane alone reads long stretches.
+            Family::SmallRows => (0, 1, 1),
+            _ => {
+                let unrolled = self.abreast(b, element, unaligned);
+                (unrolled, unrolled.max(1), TEAM)
+            }
+        };
+        let lines = b.outer * b.inner / segments;
+        if lines == 0 {
+            return self.each(step, b, dst, out, merge, false);
+        }
+        // Loose lines may be taken element by element, each of which is looked for first.
+        let each = 1 + match unaligned {
+            true => abreast * (b.len + segments + 1),
+            false => b.len,
+        };
+        let records = if out == StoreFormat::Partial {
+            segments
+        } else {
+            0
+        };
+        let each = each + abreast * records;
+        let taken = self.items_per_invocation(lines.div_ceil(abreast), each);
+        let kernel = Kernel {
+            family,
+            keys: step.keys,
+            out,
+            unaligned,
+            unrolled: unrolled as u32,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: lines as u32,
+            slice: taken as u32,
+            width: (b.inner / segments) as u32,
+            lanes: team as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let written = lines * segments;
+        let (src, to) = (self.src_view(step, b), part_view(dst, out, b, 0..written));
+        let invocations = lines.div_ceil(abreast * team * taken) * team;
+        self.push(kernel, Some(src), to, params, invocations, taken * each)?;
+        self.rest(step, b, written, dst, out, merge)
+    }
+
+    /// Lines of shallow columns that a lane takes at once; 0: one, element by element.
+    fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
+        let width = b.inner * element / 16;
+        let several = self.caps.long_strips();
+        // Most must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
+        let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
+        match unaligned {
+            true if !by_vec => 0,
+            true if several => 4,
+            false if several && width.is_multiple_of(2) => 2,
+            _ => 1,
+        }
+    }
+
+    fn panels_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        dst: Slot,
+        out: StoreFormat,
+    ) -> Result<(), Error> {
+        let element = u64::from(step.keys.bits() / 8);
+        let width = b.inner * element / 16;
+        let (runs, parts) = panels(width, element);
+        let each = b.len + 1;
+        let taken = self.items_per_invocation(b.outer * parts * TEAM, each);
+        let kernel = Kernel {
+            family: Family::Panels,
+            keys: step.keys,
+            out,
+            unrolled: runs as u32,
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: (b.outer * parts) as u32,
+            slices: parts as u32,
+            slice: taken as u32,
+            width: width as u32,
+            ..box_params(b)
+        };
+        let (src, to) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let invocations = (b.outer * parts).div_ceil(taken) * TEAM;
+        self.push(kernel, Some(src), to, params, invocations, taken * each)
+    }
+
+    /// The outputs of a region from number `done` on: those of a matrix' last columns, and of whole
+    /// matrices.
+    fn rest(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        done: u64,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let (matrix, column) = (done / b.inner, done % b.inner);
+        let from = |matrix: u64, outer: u64| Region {
+            at: b.at + matrix * b.len * b.inner,
+            out: b.out + matrix * b.inner,
+            outer,
+            ..*b
+        };
+        if column > 0 {
+            let (one, count) = (from(matrix, 1), b.inner - column);
+            let mut src = self.src_view(step, &one);
+            let skipped = column * src.element;
+            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
+            let params = Params {
+                items: count as u32,
+                merge: merge.into(),
+                ..box_params(&one)
+            };
+            let kernel = Kernel {
+                out,
+                ..self.kernel(self.caps.workgroup())
+            };
+            let to = part_view(dst, out, &one, column..b.inner);
+            self.each_of(step, kernel, src, to, params)?;
+        }
+        let next = matrix + u64::from(column > 0);
+        match next < b.outer {
+            true => self.each(step, &from(next, b.outer - next), dst, out, merge, false),
+            false => Ok(()),
+        }
+    }
+
+    fn rows_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        [lanes, slices, slice]: [u64; 3],
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let items = b.outer * slices;
+        let element = u64::from(step.keys.bits() / 8);
+        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        // Beside the blocks two trees, and the item itself.
+        let each = blocks + 2 * u64::from(lanes.ilog2()) + 1;
+        let taken = self.items_per_invocation(items * lanes, each);
+        let kernel = Kernel {
+            family: Family::Rows,
+            keys: step.keys,
+            out,
+            lanes: lanes as u32,
+            blocked: self.caps.tuning.blocked,
+            coarsened: taken > 1,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: taken as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
+        let invocations = items.div_ceil(taken) * lanes;
+        self.push(kernel, Some(src), dst, params, invocations, taken * each)
+    }
+
+    fn columns_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        wide: ColumnMapping,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let ColumnMapping {
+            family,
+            fold,
+            slices,
+            slice,
+        } = wide;
+        let element = u64::from(step.keys.bits() / 8);
+        let width = fold * b.inner * element / 16;
+        let lanes = column_lanes(family, width);
+        let items = b.outer * slices * lanes;
+        let kernel = Kernel {
+            family,
+            keys: step.keys,
+            out,
+            unrolled: match family {
+                Family::Bands => band_runs(width) as u32,
+                _ => 0,
+            },
+            index: step.index,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: width as u32,
+            lanes: lanes as u32,
+            total: (b.len * b.inner) as u32,
+            merge: merge.into(),
+            ..box_params(b)
+        };
+        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, width, element);
+        let (src, dst) = (
+            self.src_view(step, b),
+            record_view(dst, out, b, slices * fold),
+        );
+        self.push(kernel, Some(src), dst, params, items, iterations)
+    }
+
+    /// The second pass: `parts` records an output, from record `from` on, become results. `run`:
+    /// the outputs of the region that it takes.
+    pub(crate) fn finish(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        parts: u64,
+        from: u64,
+        run: &Range<u64>,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let count = run.end - run.start;
+        let groups = self.caps.groups();
+        // Lanes share an output's records as long as there are workgroups for it.
+        let mut lanes = 1;
+        while lanes * 2 <= (wg / 4).min(parts / 2)
+            && (count + 4) * lanes * 2 <= groups * wg
+            && count * lanes < self.caps.tuning.invocations
+        {
+            lanes *= 2;
+        }
+        let words = words(step.out, count);
+        let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
+        // More than one only of so many outputs that none has several lanes.
+        let taken = self.items_per_invocation(words, each);
+        let kernel = Kernel {
+            family: Family::Finish,
+            keys: step.keys,
+            out: step.out,
+            lanes: lanes as u32,
+            coarsened: taken > 1,
+            index: step.index,
+            ..self.kernel(wg as u32)
+        };
+        let params = Params {
+            items: count as u32,
+            len: parts as u32,
+            inner: b.inner as u32,
+            width: taken as u32,
+            ..Params::default()
+        };
+        let records = b.outer * b.inner * parts - run.start;
+        let src = out_view(
+            Slot::Records,
+            StoreFormat::Partial,
+            from + run.start,
+            records,
+        );
+        let dst = out_view(step.dst, step.out, b.out + run.start, count);
+        if taken > 1 {
+            let (invocations, iterations) = (words.div_ceil(taken), taken * each);
+            return self.push(kernel, Some(src), dst, params, invocations, iterations);
+        }
+        let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
+        // A result below a word may begin inside one.
+        let outputs = count + u64::from(step.out.per_word()) - 1;
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+    }
+
+    pub(crate) fn src_view(&self, step: &Step, b: &Region) -> View {
+        let element = u64::from(step.keys.bits() / 8);
+        View {
+            slot: step.src,
+            offset: (step.at + b.at) * element,
+            bytes: b.outer * b.len * b.inner * element,
+            element,
+        }
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        kernel: Kernel,
+        src: Option<View>,
+        dst: View,
+        params: Params,
+        invocations: u64,
+        iterations: u64,
+    ) -> Result<(), Error> {
+        let most = u64::from(self.caps.workgroups);
+        let groups = invocations.div_ceil(u64::from(kernel.workgroup));
+        let x = groups.min(most);
+        let y = groups.div_ceil(x.max(1));
+        if iterations > MAX_ITERATIONS {
+            return Err(Error::Limit {
+                what: "loop iterations of an invocation",
+                needed: iterations,
+                limit: MAX_ITERATIONS,
+            });
+        }
+        if y > most {
+            return Err(Error::Limit {
+                what: "workgroups of a dispatch",
+                needed: groups,
+                limit: most * most,
+            });
+        }
+        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
+            return Err(Error::Limit {
+                what: "bytes of workgroup memory",
+                needed: kernel.workgroup_bytes().into(),
+                limit: self.caps.workgroup_bytes.into(),
+            });
+        }
+        let params = Params {
+            grid: x as u32,
+            ..params
+        };
+        self.plan.passes.push(Pass {
+            kernel,
+            src,
+            indices: None,
+            dst,
+            params,
+            stride_table: None,
+            workgroups: [x as u32, y as u32, 1],
+            iterations,
+            output_window: None,
+        });
+        Ok(())
+    }
+}
+
+fn box_params(b: &Region) -> Params {
+    Params {
+        len: b.len as u32,
+        inner: b.inner as u32,
+        base: b.base,
+        ..Params::default()
+    }
+}
+
+pub(crate) fn out_view(slot: Slot, out: StoreFormat, at: u64, count: u64) -> View {
+    View {
+        slot,
+        offset: at * out.bytes(),
+        bytes: count * out.bytes(),
+        element: out.bytes(),
+    }
+}
+
+/// Where a region's results go: its place in a result, or the start of the records.
+fn record_view(slot: Slot, out: StoreFormat, b: &Region, parts: u64) -> View {
+    part_view(slot, out, b, 0..b.outer * b.inner * parts)
+}
+
+/// Where some of a region's results go.
+fn part_view(slot: Slot, out: StoreFormat, b: &Region, part: Range<u64>) -> View {
+    let count = part.end - part.start;
+    match slot {
+        Slot::Records => out_view(slot, out, part.start, count),
+        _ => out_view(slot, out, b.out + part.start, count),
+    }
+}
+
+/// Words that results touch, one more where they may begin inside a word.
+pub(crate) fn words(out: StoreFormat, count: u64) -> u64 {
+    match out.per_word() {
+        1 => count,
+        n => count.div_ceil(n.into()) + 1,
+    }
+}

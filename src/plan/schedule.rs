@@ -1,0 +1,417 @@
+//! Planning reductions: from a problem to passes.
+//!
+//! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions
+//! (what one binding can see), a region becomes one or two passes: partial results as records,
+//! and records to results. Keeps the steps and their order; how a step is cut and a region mapped,
+//! `regions.rs` and `mapping.rs` decide.
+
+use crate::kernel::params::Params;
+use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::keys::Keys;
+use crate::plan::layout::StridedLayout;
+use crate::plan::mapping::Mapping;
+use crate::plan::partition::{Partition, Region, dispatches};
+use crate::plan::reduce::{out_view, words};
+use crate::plan::splits::{self, BufferSplits};
+use crate::plan::{Pass, Plan, Slot, View};
+use crate::problem::elements;
+use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
+
+/// One group of reduced dimensions between what comes before and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub src: Slot,
+    pub dst: Slot,
+    pub out: StoreFormat,
+    pub keys: Keys,
+    /// First element, from the source's start.
+    pub at: u64,
+    pub outer: u64,
+    pub len: u64,
+    pub inner: u64,
+    pub index: bool,
+}
+
+pub(crate) struct Planner<'a> {
+    pub caps: &'a Caps,
+    pub problem: &'a Problem,
+    pub aligned: bool,
+    /// The canonical form of a reduction of contiguous elements.
+    pub dims: Vec<Dim>,
+    /// Its first element, from the input's start.
+    pub first: u64,
+    /// Whether the result is records, for [`crate::Partial`].
+    pub partial: bool,
+    /// Where buffers end.
+    pub splits: &'a BufferSplits,
+    pub plan: Plan,
+}
+
+impl Planner<'_> {
+    pub(crate) fn problem(&mut self) -> Result<(), Error> {
+        let problem = self.problem;
+        let output = &problem.outputs()[0];
+        let outputs = elements(&output.shape);
+        if outputs == 0 {
+            return Ok(());
+        }
+        self.caps.suffice()?;
+        let dtype = problem.dtype();
+        if problem.op().is_elementwise() && !problem.is_copy() {
+            return self.elementwise();
+        }
+        if problem.op() == Op::Extremes {
+            self.dims = problem.dims();
+            if problem.layout(0).is_none() && self.short_segments() {
+                return self.extremes_apart(outputs);
+            }
+            return self.extremes(&StridedLayout::whole(problem), outputs);
+        }
+        if problem.reduced_len() == 0 && !problem.is_copy() {
+            let nothing = identity(dtype, problem.op().order());
+            return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
+        }
+        self.dims = problem.dims();
+        if let Some(view) = StridedLayout::of(problem) {
+            let Some(dims) = view.contiguous() else {
+                return self.view(&view, outputs);
+            };
+            (self.dims, self.first) = (dims, view.first);
+            self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
+        }
+        if problem.is_copy() {
+            return self.copy(outputs);
+        }
+        match problem.op().is_index() {
+            true => self.index(outputs),
+            false => self.values(outputs),
+        }
+    }
+
+    fn copy(&mut self, n: u64) -> Result<(), Error> {
+        let step = Step {
+            index: false,
+            ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
+        };
+        for partition in self.partitions(&step, self.outputs_per_dispatch(step.out))? {
+            self.each(
+                &step,
+                &partition.regions[0],
+                step.dst,
+                step.out,
+                false,
+                true,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A step over elements of the problem's type that gives values of it.
+    pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
+        let (problem, dtype) = (self.problem, self.problem.dtype());
+        Step {
+            src,
+            dst,
+            out: StoreFormat::value(dtype),
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), false),
+            at: if src == Slot::Input(0) { self.first } else { 0 },
+            outer,
+            len,
+            inner,
+            index: false,
+        }
+    }
+
+    /// The canonical form along one axis; its length is 1 where nothing is reduced.
+    pub(crate) fn one_axis(&self, outputs: u64) -> [u64; 3] {
+        let dims = &self.dims;
+        let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
+        match dims.iter().position(|d| d.reduced) {
+            None => [outputs, 1, 1],
+            Some(at) => [
+                product(&dims[..at]),
+                dims[at].size,
+                product(&dims[at + 1..]),
+            ],
+        }
+    }
+
+    fn values(&mut self, outputs: u64) -> Result<(), Error> {
+        let mut dims = self.dims.clone();
+        let mut src = Slot::Input(0);
+        let partitions = dims.iter().filter(|d| d.reduced).count();
+        if partitions == 0 {
+            // Nothing is combined, but values still get their one form.
+            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
+            return self.reduce(&self.last(step));
+        }
+        for done in 0..partitions {
+            // The longest first: what is left to read shrinks fastest.
+            let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
+            let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
+            let Some(at) = longest.map(|(i, _)| i) else {
+                break;
+            };
+            let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
+            let shape: [u64; 3] = [
+                product(&dims[..at]),
+                dims[at].size,
+                product(&dims[at + 1..]),
+            ];
+            let dst = match done + 1 == partitions {
+                true => Slot::Output(0),
+                false => Slot::Temp(done % 2),
+            };
+            let step = self.step(src, dst, shape);
+            match done + 1 == partitions {
+                true => self.reduce(&self.last(step))?,
+                false => self.reduce(&step)?,
+            }
+            src = dst;
+            dims.remove(at);
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, outputs: u64) -> Result<(), Error> {
+        let problem = self.problem;
+        let result = problem.outputs();
+        let out = match result[0].dtype {
+            DType::I64 => StoreFormat::Index64,
+            _ => StoreFormat::Index32,
+        };
+        let shape = self.one_axis(outputs);
+        let dtype = problem.dtype();
+        let step = self.last(Step {
+            out,
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), true),
+            index: true,
+            ..self.step(Slot::Input(0), Slot::Output(0), shape)
+        });
+        let value = StoreFormat::value(dtype);
+        let values = result.len() == 2 && !self.partial;
+        let mut written = self.outputs_per_dispatch(step.out);
+        if values {
+            // Values are gathered by the indices, which must fit a binding as well.
+            let near = self.caps.budget(true) / out.bytes().max(value.bytes());
+            let indices = self.caps.elements(out.bytes()).min(near);
+            written = written.min(self.outputs_per_dispatch(value)).min(indices);
+        }
+        for partition in self.partitions(&step, written)? {
+            let (first, count) = (partition.regions[0].out, partition.outputs());
+            let before = self.plan.passes.len();
+            match shape[1] > 1 || self.partial {
+                true => self.reduce_partition(&step, &partition)?,
+                false => self.fill_range(0, out, 0, first, count)?,
+            }
+            if values {
+                self.gather(&step, value, &partition)?;
+                self.hold(before);
+            }
+        }
+        Ok(())
+    }
+
+    /// The step that gives the result: records where those are wanted.
+    pub(crate) fn last(&self, step: Step) -> Step {
+        match self.partial {
+            true => Step {
+                out: StoreFormat::Partial,
+                ..step
+            },
+            false => step,
+        }
+    }
+
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
+        let most = self.outputs_per_dispatch(out);
+        dispatches(n.div_ceil(most))?;
+        for run in splits::runs(&self.splits.outputs(), 0..n) {
+            let mut at = run.start;
+            while at < run.end {
+                let count = most.min(run.end - at);
+                self.fill_range(output, out, element, at, count)?;
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
+    fn fill_range(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        at: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let kernel = Kernel {
+            family: Family::Fill,
+            out,
+            ..self.kernel(self.caps.workgroup())
+        };
+        // Below a word the element sits at the top, as the shaders have it.
+        let shift = 32u64.saturating_sub(8 * out.bytes());
+        let params = Params {
+            items: count as u32,
+            fill: element << shift,
+            ..Params::default()
+        };
+        let dst = out_view(Slot::Output(output), out, at, count);
+        self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+
+    /// Results of the passes from number `first` on leave together where one of these reads them
+    /// together.
+    fn hold(&mut self, first: usize) {
+        let passes = &mut self.plan.passes[first..];
+        let read: Vec<View> = passes.iter().filter_map(|p| p.indices).collect();
+        let results = |p: &&mut Pass| p.dst.slot == Slot::Output(0);
+        for pass in passes.iter_mut().filter(results) {
+            let part = pass.dst;
+            let end = |v: &View| v.offset + v.bytes;
+            let holds = |v: &&View| v.offset <= part.offset && end(&part) <= end(v);
+            pass.output_window = read.iter().find(holds).copied();
+        }
+    }
+
+    /// The values of a group, by its indices.
+    fn gather(
+        &mut self,
+        step: &Step,
+        value: StoreFormat,
+        partition: &Partition,
+    ) -> Result<(), Error> {
+        let first = partition.regions[0].out;
+        let runs = |b: &Region| {
+            let (begin, end) = (b.out - first, b.out - first + b.outer * b.inner);
+            let runs = partition.runs.clone().into_iter();
+            let within = runs.map(move |r| r.start.max(begin)..r.end.min(end));
+            within.filter(|r| !r.is_empty())
+        };
+        let all = partition
+            .regions
+            .iter()
+            .flat_map(|b| runs(b).map(move |r| (b, r)));
+        for (b, run) in all {
+            let (out, count) = (first + run.start, run.end - run.start);
+            let kernel = Kernel {
+                family: Family::Gather,
+                out: value,
+                index_words: step.out.bytes() as u32 / 4,
+                ..self.kernel(self.caps.workgroup())
+            };
+            let params = Params {
+                items: count as u32,
+                len: b.len as u32,
+                inner: b.inner as u32,
+                base: b.base,
+                ..Params::default()
+            };
+            let dst = out_view(Slot::Output(1), value, out, count);
+            let mut src = self.src_view(step, b);
+            let skipped = (out - b.out) * src.element;
+            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
+            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
+            let indices = out_view(Slot::Output(0), step.out, out, count);
+            if let Some(pass) = self.plan.passes.last_mut() {
+                pass.indices = Some(indices);
+            }
+        }
+        Ok(())
+    }
+
+    /// A kernel of the problem, to be completed.
+    pub(crate) fn kernel(&self, workgroup: u32) -> Kernel {
+        let problem = self.problem;
+        let (dtype, index) = (problem.dtype(), problem.op().is_index());
+        Kernel {
+            family: Family::Each,
+            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
+            out: StoreFormat::Partial,
+            workgroup,
+            lanes: 1,
+            blocked: false,
+            coarsened: false,
+            unrolled: 0,
+            unaligned: false,
+            index,
+            last: problem.selects_last_index(),
+            raw: false,
+            truth: false,
+            index_words: 2,
+            inputs: 1,
+            scalars: 0,
+            row_invariant: 0,
+            chained: false,
+        }
+    }
+
+    pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
+        for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
+            self.reduce_partition(step, &partition)?;
+        }
+        Ok(())
+    }
+
+    fn reduce_partition(&mut self, step: &Step, partition: &Partition) -> Result<(), Error> {
+        let first = partition.regions[0];
+        let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
+        let mapping = self.mapping(step, &first);
+        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
+        let subword = step.out.per_word() > 1 && !alone;
+        if whole && mapping.parts() == 1 && !subword {
+            return self.pass(step, &first, mapping, step.dst, step.out, false);
+        }
+        for (i, b) in partition.regions.iter().enumerate() {
+            let mapping = match b.inner < first.inner {
+                true => Mapping::Each,
+                false => self.shortened(step, mapping, b),
+            };
+            self.pass(step, b, mapping, Slot::Records, StoreFormat::Partial, i > 0)?;
+            // A part of a row, which is taken by one pass, has the records of its own columns.
+            if let Some(pass) = self.plan.passes.last_mut() {
+                pass.dst.offset += (b.out - first.out) * StoreFormat::Partial.bytes();
+            }
+        }
+        for run in &partition.runs {
+            self.finish(step, &first, mapping.parts(), 0, run)?;
+        }
+        Ok(())
+    }
+}
+
+/// The result over an empty set.
+pub(crate) fn identity(dtype: DType, order: Order) -> u64 {
+    // The key that every other replaces is the last in the order: the identity by its bits.
+    let bits = 8 * dtype.size();
+    let ones = u64::MAX >> (64 - bits);
+    let sign = 1u64 << (bits - 1);
+    let max = match order {
+        Order::Least => false,
+        Order::Greatest => true,
+        Order::GreatestMagnitude => return 0,
+    };
+    match (dtype, max) {
+        (DType::F16, false) => 0x7c00,
+        (DType::F16, true) => 0xfc00,
+        (DType::BF16, false) => 0x7f80,
+        (DType::BF16, true) => 0xff80,
+        (DType::F32, false) => 0x7f80_0000,
+        (DType::F32, true) => 0xff80_0000,
+        (DType::F64, false) => 0x7ff0 << 48,
+        (DType::F64, true) => 0xfff0 << 48,
+        (DType::Bool, _) => (!max).into(),
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, false) => ones,
+        (DType::U8 | DType::U16 | DType::U32 | DType::U64, true) => 0,
+        (_, false) => ones ^ sign,
+        (_, true) => sign,
+    }
+}

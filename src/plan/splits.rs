@@ -1,0 +1,303 @@
+//! Tensors of several buffers: what a dispatch sees is cut where a buffer ends.
+//!
+//! Knows regions and where buffers end; which regions there are, and how each is mapped, others
+//! decide.
+
+use crate::Problem;
+use crate::plan::partition::{Partition, Region};
+use std::ops::Range;
+
+/// Where tensors go on in another buffer: for each input and each output the elements, counted
+/// from the tensor's start and in any order, that are the first of a buffer. That 0 is one, and
+/// what is beyond the tensor, need not be said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BufferSplits {
+    /// By input; inputs that are missing here have one buffer.
+    pub inputs: Vec<Vec<u64>>,
+    /// By output; likewise.
+    pub outputs: Vec<Vec<u64>>,
+}
+
+impl BufferSplits {
+    /// Whether every tensor has one buffer.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inputs.iter().chain(&self.outputs).all(Vec::is_empty)
+    }
+
+    /// The same cuts, of every tensor in order.
+    pub(crate) fn in_order(&self) -> BufferSplits {
+        let ordered = |tensors: &[Vec<u64>]| {
+            let cuts = tensors.iter().map(|cuts| sorted(cuts.iter().copied()));
+            cuts.collect()
+        };
+        BufferSplits {
+            inputs: ordered(&self.inputs),
+            outputs: ordered(&self.outputs),
+        }
+    }
+
+    /// Whether every buffer holds a tensor from a multiple of 16 bytes on.
+    pub(crate) fn are_aligned(&self, problem: &Problem) -> bool {
+        let whole = |cuts: &[u64], size: u64| cuts.iter().all(|c| c.is_multiple_of(16 / size));
+        let mut inputs = self.inputs.iter();
+        let mut outputs = self.outputs.iter().zip(problem.outputs());
+        inputs.all(|cuts| whole(cuts, problem.dtype().size()))
+            && outputs.all(|(cuts, output)| whole(cuts, output.dtype.size()))
+    }
+
+    /// Where an input goes on.
+    pub(crate) fn input(&self, i: usize) -> &[u64] {
+        self.inputs.get(i).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where any output goes on: outputs are written together.
+    pub(crate) fn outputs(&self) -> Vec<u64> {
+        sorted(self.outputs.iter().flatten().copied())
+    }
+}
+
+/// The cuts strictly inside a range.
+pub(crate) fn inside(cuts: &[u64], range: &Range<u64>) -> impl Iterator<Item = u64> {
+    let (begin, end) = (range.start, range.end);
+    let first = cuts.partition_point(|&c| c <= begin);
+    cuts[first..].iter().copied().take_while(move |&c| c < end)
+}
+
+/// How many of `count`, which do not all fit together, do: at least one.
+pub(crate) fn longest(count: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut most, mut beyond) = (1, count);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        match fits(middle) {
+            true => most = middle,
+            false => beyond = middle,
+        }
+    }
+    most
+}
+
+/// A range in parts, each without a cut inside.
+pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
+    let mut begin = range.start;
+    let ends = inside(cuts, &range).chain([range.end]);
+    let run = |end| std::mem::replace(&mut begin, end)..end;
+    ends.map(run).collect()
+}
+
+/// BufferSplits groups so that no region reaches across a cut of its input, counted from the step's first
+/// element, and no run of outputs across one of the outputs. A group that is cut has `most`
+/// outputs at most: they go through records.
+pub(crate) fn cut(
+    partitions: Vec<Partition>,
+    input: &[u64],
+    outputs: &[u64],
+    most: u64,
+) -> Vec<Partition> {
+    let cuts = Ends {
+        input,
+        outputs,
+        most,
+    };
+    let mut all = Vec::new();
+    for partition in partitions {
+        match &partition.regions[..] {
+            [one] if one.outer > 1 => cuts.matrices(one, &mut all),
+            regions => cuts.segments(regions, &mut all),
+        }
+    }
+    all
+}
+
+/// Where the tensors of a step are cut.
+struct Ends<'a> {
+    input: &'a [u64],
+    outputs: &'a [u64],
+    most: u64,
+}
+
+impl Ends<'_> {
+    /// Cuts a region of several matrices between them; those that a cut goes through are cut alone.
+    fn matrices(&self, b: &Region, all: &mut Vec<Partition>) {
+        let matrix = b.len * b.inner;
+        let elements = b.at..b.at + b.outer * matrix;
+        let results = b.out..b.out + b.outer * b.inner;
+        // The matrix that a cut goes through or, between two, the second.
+        let points = |p: u64, begin: u64, size: u64| {
+            let through = !(p - begin).is_multiple_of(size);
+            [(p - begin) / size, (p - begin) / size + u64::from(through)]
+        };
+        let read = inside(self.input, &elements).flat_map(|p| points(p, b.at, matrix));
+        let written = inside(self.outputs, &results).flat_map(|p| points(p, b.out, b.inner));
+        for run in runs(&sorted(read.chain(written)), 0..b.outer) {
+            let part = Region {
+                at: b.at + run.start * matrix,
+                out: b.out + run.start * b.inner,
+                outer: run.end - run.start,
+                ..*b
+            };
+            self.segments(&[part], all);
+        }
+    }
+
+    /// BufferSplits regions that share their outputs. A row that a cut goes through becomes regions of parts
+    /// of it, which join the others; where every row is such a one, or there are too many outputs,
+    /// those are cut as well.
+    fn segments(&self, regions: &[Region], all: &mut Vec<Partition>) {
+        let first = regions[0];
+        if first.outer > 1 {
+            all.push(Partition::of(regions.to_vec(), self.outputs));
+            return;
+        }
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        for b in regions {
+            rows(b, self.input, &mut whole, &mut parts);
+        }
+        let results = first.out..first.out + first.inner;
+        let direct = whole.len() + parts.len() == 1 && runs(self.outputs, results).len() == 1;
+        if !whole.is_empty() && (direct || first.inner <= self.most) {
+            // The longest first: it gives every record that the others are merged with.
+            whole.sort_by_key(|b| std::cmp::Reverse(b.len));
+            whole.extend(parts);
+            all.push(Partition::of(whole, self.outputs));
+            return;
+        }
+        let columns = parts.iter().map(|b| b.out - first.out);
+        let steps = (1..first.inner.div_ceil(self.most)).map(|i| i * self.most);
+        for run in runs(&sorted(columns.chain(steps)), 0..first.inner) {
+            let narrow = |(b, l): (&Region, u64)| Region {
+                at: b.at + l * b.inner + run.start,
+                out: b.out + run.start,
+                len: 1,
+                inner: run.end - run.start,
+                base: b.base + l,
+                ..*b
+            };
+            let lines = regions.iter().flat_map(|b| (0..b.len).map(move |l| (b, l)));
+            let regions = lines.map(narrow).collect();
+            all.push(Partition::of(regions, self.outputs));
+        }
+    }
+}
+
+fn sorted(points: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut points: Vec<u64> = points.collect();
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+/// The whole rows of a matrix between cuts, and the parts of rows that cuts go through.
+fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Region>) {
+    let end = b.at + b.len * b.inner;
+    let mut push = |range: Range<u64>| {
+        let (row, column) = (
+            (range.start - b.at) / b.inner,
+            (range.start - b.at) % b.inner,
+        );
+        let elements = range.end - range.start;
+        let part = elements < b.inner || column > 0;
+        let to: &mut Vec<Region> = if part { parts } else { whole };
+        to.push(Region {
+            at: range.start,
+            out: b.out + column,
+            len: (elements / b.inner).max(1),
+            inner: if part { elements } else { b.inner },
+            base: b.base + row,
+            ..*b
+        });
+    };
+    for run in runs(input, b.at..end) {
+        // Up to the end of a row, whole rows, and the begin of one.
+        let row = |p: u64, up: bool| {
+            let rows = if up {
+                (p - b.at).div_ceil(b.inner)
+            } else {
+                (p - b.at) / b.inner
+            };
+            b.at + rows * b.inner
+        };
+        let (first, last) = (row(run.start, true), row(run.end, false));
+        if first > last {
+            push(run);
+            continue;
+        }
+        let pieces = [run.start..first, first..last, last..run.end];
+        pieces
+            .into_iter()
+            .filter(|p| !p.is_empty())
+            .for_each(&mut push);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(outer: u64, len: u64, inner: u64) -> Partition {
+        let b = Region {
+            at: 0,
+            out: 0,
+            outer,
+            len,
+            inner,
+            base: 0,
+        };
+        Partition::of(vec![b], &[])
+    }
+
+    /// A group's regions (at, out, outer, len, inner, base) and the ends of its runs.
+    type Shape = (Vec<[u64; 6]>, Vec<u64>);
+
+    fn shape(partitions: &[Partition]) -> Vec<Shape> {
+        let fields = |b: &Region| [b.at, b.out, b.outer, b.len, b.inner, b.base];
+        let ends = |g: &Partition| g.runs.iter().map(|r| r.end).collect();
+        let group = |g: &Partition| (g.regions.iter().map(fields).collect(), ends(g));
+        partitions.iter().map(group).collect()
+    }
+
+    /// Two rows of five, of which `w` columns from `c` on are a group.
+    fn column(c: u64, w: u64) -> Shape {
+        (vec![[c, c, 1, 1, w, 0], [5 + c, c, 1, 1, w, 1]], vec![w])
+    }
+
+    #[test]
+    fn rows_are_cut_between_elements_and_matrices_between_each_other() {
+        let cut = shape(&cut(vec![one(4, 10, 1)], &[10, 27], &[], 100));
+        let regions: Vec<_> = cut.into_iter().map(|(regions, _)| regions).collect();
+        assert_eq!(
+            regions,
+            [
+                vec![[0, 0, 1, 10, 1, 0]],
+                vec![[10, 1, 1, 10, 1, 0]],
+                vec![[20, 2, 1, 7, 1, 0], [27, 2, 1, 3, 1, 7]],
+                vec![[30, 3, 1, 10, 1, 0]],
+            ]
+        );
+    }
+
+    #[test]
+    fn a_row_of_columns_is_cut_and_joins_the_others() {
+        let cut = shape(&cut(vec![one(1, 6, 4)], &[10], &[3], 100));
+        let regions = vec![
+            [12, 0, 1, 3, 4, 3],
+            [0, 0, 1, 2, 4, 0],
+            [8, 0, 1, 1, 2, 2],
+            [10, 2, 1, 1, 2, 2],
+        ];
+        assert_eq!(cut, [(regions, vec![3, 4])]);
+    }
+
+    #[test]
+    fn where_every_row_is_cut_the_outputs_are_cut_as_well() {
+        let cut = shape(&cut(vec![one(1, 2, 5)], &[2, 6], &[], 100));
+        assert_eq!(cut, [column(0, 1), column(1, 1), column(2, 3)]);
+    }
+
+    #[test]
+    fn more_outputs_than_records_are_cut_only_if_they_need_records() {
+        let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3));
+        assert_eq!(narrow, [column(0, 3), column(3, 2)]);
+        let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3));
+        assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
+    }
+}

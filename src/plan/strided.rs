@@ -1,0 +1,369 @@
+//! Planning reductions of strided views: from shape and strides to dispatches.
+//!
+//! A view that is a contiguous block after all, possibly transposed, is left to the schedule: its
+//! order of the reduced dimensions means nothing, and its kept ones need only keep theirs.
+//! What is left goes through kernels that take element by element and find each by its strides,
+//! window by window: a window is what one binding of one buffer can see.
+
+use crate::kernel::params::Params;
+use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::keys::Keys;
+use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
+use crate::plan::partition::{MAX_REGION, Region, dispatches};
+use crate::plan::reduce::{out_view, words};
+use crate::plan::schedule::{Planner, Step};
+use crate::plan::{MAX_ITERATIONS, Slot, View};
+use crate::{DType, Error};
+
+/// Least elements of a part of a segment that is shared.
+const LEAST_PART: u64 = 64;
+/// Invocations that read a run of neighbouring elements abreast.
+pub(crate) const ABREAST: u64 = 32;
+/// Bytes that an iteration over a contiguous segment takes: four vec4.
+pub(crate) const ROW_BLOCK: u64 = 64;
+
+/// How the elements of a segment are shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// Invocations a segment, each of at most `slice` elements, `step` apart.
+    pub parts: u64,
+    pub slice: u64,
+    pub step: u64,
+    /// Outputs whose parts lie side by side.
+    pub inner: u64,
+}
+
+impl Window<'_> {
+    /// The region of its results, as records are finished.
+    pub(crate) fn results(&self, share: Share) -> Region {
+        Region {
+            at: 0,
+            out: self.kept.place,
+            outer: self.kept.elements() / share.inner,
+            len: self.reduced.elements(),
+            inner: share.inner,
+            base: 0,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// Plans a problem whose input is no contiguous block.
+    pub(crate) fn view(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
+        layout.check()?;
+        let problem = self.problem;
+        let values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        if !problem.op().is_index() {
+            return self.search(&self.last(values), layout, problem.is_copy(), None);
+        }
+        let result = problem.outputs();
+        let index = self.last(Step {
+            out: match result[0].dtype {
+                DType::I64 => StoreFormat::Index64,
+                _ => StoreFormat::Index32,
+            },
+            keys: Keys::new(
+                problem.dtype(),
+                problem.op().order(),
+                problem.nan_policy(),
+                true,
+            ),
+            index: true,
+            ..values
+        });
+        let picked = Step {
+            dst: Slot::Output(1),
+            out: values.out,
+            index: false,
+            ..index
+        };
+        let picked = (result.len() == 2 && !self.partial).then_some(picked);
+        // Along an axis that repeats one element, or has one only, there is nothing to compare.
+        if !self.partial && layout.repeats() {
+            let last = problem.selects_last_index();
+            let only = if last { problem.reduced_len() - 1 } else { 0 };
+            self.fill(0, index.out, only, outputs)?;
+            return picked.map_or(Ok(()), |step| {
+                self.search(&step, &layout.without_reduced(), true, None)
+            });
+        }
+        self.search(&index, layout, false, picked)
+    }
+
+    /// Parts of all outputs that a window may have: as many as there are invocations, and records
+    /// in a binding, twice as many for both extremes.
+    pub(crate) fn room(&self, both: bool) -> u64 {
+        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
+        let records = match both {
+            true => {
+                // Those of one extreme are also bound apart, from anywhere.
+                let apart = self.caps.elements(StoreFormat::Partial.bytes());
+                apart.min(self.caps.records() / 2)
+            }
+            false => self.caps.records(),
+        };
+        records.min(lanes)
+    }
+
+    /// The sizes of windows that bindings, dispatches and records can take: of the kept and of the
+    /// reduced dimensions. For `both` extremes all results are records first.
+    pub(crate) fn windows(
+        &self,
+        layout: &StridedLayout,
+        out: StoreFormat,
+        written: u64,
+        both: bool,
+    ) -> Result<[Vec<u64>; 2], Error> {
+        let sizes = |axes: &[Axis]| axes.iter().map(|a| a.size).collect::<Vec<_>>();
+        let (mut kept, mut reduced) = (sizes(&layout.kept), sizes(&layout.reduced));
+        let element = self.problem.dtype().size();
+        let budget = self.caps.budget(true) / element;
+        let seen = self.caps.elements(element).min(MAX_REGION).min(budget);
+        let room = self.room(both);
+        loop {
+            let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
+            let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
+            let least = self.least_parts(layout, out, len);
+            let several = count(&layout.reduced, &reduced) > 1 || !self.splits.input(0).is_empty();
+            let recorded = both || least > 1 || several;
+            // Of a view that repeats elements more are read than it spans.
+            let long = outputs.saturating_mul(len) > budget;
+            let crowded = long || recorded && outputs * least > room;
+            if spans[0] + spans[1] + 1 > seen {
+                let kept_more = spans[0] >= spans[1];
+                halve(if kept_more { &mut kept } else { &mut reduced });
+            } else if outputs > written.min(MAX_REGION) || crowded && outputs > 1 {
+                halve(&mut kept);
+            } else if len > MAX_REGION || crowded {
+                halve(&mut reduced);
+            } else {
+                break;
+            }
+        }
+        let all = count(&layout.kept, &kept).saturating_mul(count(&layout.reduced, &reduced));
+        dispatches(all)?;
+        Ok([kept, reduced])
+    }
+
+    /// Elements that one invocation may take: its iterations count those over dimensions.
+    fn most_elements(&self, layout: &StridedLayout, out: StoreFormat) -> u64 {
+        let dims = layout.reduced.len().max(1) as u64;
+        (MAX_ITERATIONS / 2) / (dims * u64::from(out.per_word()))
+    }
+
+    /// Invocations that a segment of that length needs at least.
+    fn least_parts(&self, layout: &StridedLayout, out: StoreFormat, len: u64) -> u64 {
+        match len <= self.most_elements(layout, out) {
+            true => 1,
+            false => len.div_ceil(self.most_elements(layout, StoreFormat::Partial)),
+        }
+    }
+
+    /// Shares a window's segments among as many invocations as fill the device.
+    pub(crate) fn share(
+        &self,
+        layout: &StridedLayout,
+        out: StoreFormat,
+        outputs: u64,
+        len: u64,
+        both: bool,
+    ) -> Share {
+        let step = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
+        // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
+        let across = step(&layout.kept) <= step(&layout.reduced);
+        let blocked = across || self.caps.tuning.blocked;
+        let room = self.room(both) / outputs.max(1);
+        let most = (len / LEAST_PART).min(room).max(1);
+        let wanted = self.slices(outputs, most);
+        let abreast = if blocked { 1 } else { ABREAST.min(most) };
+        let parts = wanted.max(abreast).max(self.least_parts(layout, out, len));
+        let slice = len.div_ceil(parts);
+        let parts = len.div_ceil(slice);
+        Share {
+            parts,
+            slice,
+            step: if blocked { 1 } else { parts },
+            inner: if across { outputs } else { 1 },
+        }
+    }
+
+    /// Plans the search for extremes, or a copy of the elements as they are; then the elements
+    /// that the indices point to, if they are wanted.
+    pub(crate) fn search(
+        &mut self,
+        step: &Step,
+        layout: &StridedLayout,
+        raw: bool,
+        picked: Option<Step>,
+    ) -> Result<(), Error> {
+        let mut written = self.outputs_per_dispatch(step.out);
+        if let Some(value) = picked {
+            // The indices must fit a binding as well.
+            let bytes = step.out.bytes().max(value.out.bytes());
+            let indices = self.caps.elements(step.out.bytes());
+            let near = indices.min(self.caps.budget(true) / bytes);
+            written = written.min(self.outputs_per_dispatch(value.out)).min(near);
+        }
+        let sizes = self.windows(layout, step.out, written, false)?;
+        let mut groups = Groups::new(layout, sizes, self.splits);
+        while let Some((kept, reduced)) = groups.next()? {
+            let windows = Window::all(layout, &kept, &reduced);
+            self.search_group(step, &windows, raw)?;
+            if let Some(value) = picked {
+                for window in &windows {
+                    self.pick(&value, step.out, window)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans windows whose outputs are the same.
+    fn search_group(
+        &mut self,
+        step: &Step,
+        windows: &[Window<'_>],
+        raw: bool,
+    ) -> Result<(), Error> {
+        let first = &windows[0];
+        let (outputs, len) = (first.kept.elements(), first.reduced.elements());
+        let share = self.share(first.layout, step.out, outputs, len, false);
+        let direct = windows.len() == 1 && share.parts == 1;
+        let dst = match direct {
+            true => out_view(step.dst, step.out, first.kept.place, outputs),
+            false => out_view(
+                Slot::Records,
+                StoreFormat::Partial,
+                0,
+                outputs * share.parts,
+            ),
+        };
+        let kernel = Kernel {
+            family: Family::Strided,
+            keys: step.keys,
+            out: if direct {
+                step.out
+            } else {
+                StoreFormat::Partial
+            },
+            index: step.index,
+            raw,
+            ..self.kernel(self.caps.workgroup())
+        };
+        for (i, window) in windows.iter().enumerate() {
+            self.window(kernel, window, share, dst, i > 0)?;
+        }
+        match direct {
+            true => Ok(()),
+            false => self.finish(step, &first.results(share), share.parts, 0, &(0..outputs)),
+        }
+    }
+
+    /// Plans a dispatch over a window.
+    pub(crate) fn window(
+        &mut self,
+        kernel: Kernel,
+        window: &Window<'_>,
+        share: Share,
+        dst: View,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let (table, kept) = window.stride_table(1);
+        let (across, inner) = match kernel.family {
+            Family::ExtremeColumns => {
+                let pairs = self.column_pairs(window);
+                (pairs, pairs)
+            }
+            _ => (outputs, share.inner),
+        };
+        let items = across * share.parts;
+        let dims = table.shape.len() as u64;
+        let params = Params {
+            items: items as u32,
+            lanes: kept as u32,
+            total: dims as u32,
+            len: len as u32,
+            inner: inner as u32,
+            slices: share.parts as u32,
+            slice: share.slice as u32,
+            width: share.step as u32,
+            merge: merge.into(),
+            base: window.reduced.place,
+            ..Params::default()
+        };
+        let iterations = iterations(&kernel, share, dims, kept as u64);
+        let lanes = words(kernel.out, items);
+        let src = self.window_view(window);
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.plan.passes.last_mut() {
+            pass.stride_table = Some((table, vec![src]));
+        }
+        Ok(())
+    }
+
+    /// Plans the elements of a window that indices point to.
+    fn pick(&mut self, step: &Step, index: StoreFormat, window: &Window<'_>) -> Result<(), Error> {
+        let (table, kept) = window.stride_table(2);
+        let outputs = window.kept.elements();
+        let kernel = Kernel {
+            family: Family::StridedGather,
+            out: step.out,
+            index_words: index.bytes() as u32 / 4,
+            inputs: 2,
+            ..self.kernel(self.caps.workgroup())
+        };
+        let params = Params {
+            items: outputs as u32,
+            lanes: kept as u32,
+            len: window.reduced.elements() as u32,
+            slice: window.layout.reduced[0].stride as u32,
+            base: window.reduced.place,
+            ..Params::default()
+        };
+        let place = window.kept.place;
+        let dst = out_view(step.dst, step.out, place, outputs);
+        let indices = out_view(Slot::Output(0), index, place, outputs);
+        let views = vec![self.window_view(window), indices];
+        let iterations = u64::from(step.out.per_word()) * (kept as u64 + 2);
+        let lanes = words(step.out, outputs);
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.plan.passes.last_mut() {
+            pass.stride_table = Some((table, views));
+        }
+        Ok(())
+    }
+
+    fn window_view(&self, window: &Window<'_>) -> View {
+        let element = self.problem.dtype().size();
+        let [lowest, _, count] = window.place();
+        View {
+            slot: Slot::Input(0),
+            offset: lowest * element,
+            bytes: count * element,
+            element,
+        }
+    }
+}
+
+/// Most loop iterations of an invocation that walks some dimensions, of which so many are kept.
+fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
+    match kernel.family {
+        // Blocks, up to three vec4, and as many of a block to find each extreme.
+        Family::ExtremeRows => {
+            let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
+            bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
+        }
+        // Blocks, up to three rows, and each column of two vec4 sought twice in four rows; below 32
+        // bits one vec4 after the other.
+        Family::ExtremeColumns => {
+            let columns = 2 * u64::from(128 / kernel.keys.bits());
+            let turns = if kernel.keys.bits() < 32 { 2 } else { 1 };
+            turns * (share.slice / 4 + 5) + columns * 9 + dims
+        }
+        _ => {
+            let reduced = (dims - kept).max(1);
+            u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! The CPU reference: the definition that every result is checked against.
+//!
+//! This module keeps what the operators mean, element by element, in plain comparisons of typed
+//! values. It must not know how a device computes them: it takes nothing from plans, kernels or
+//! order-preserving keys, so that a mistake made there cannot repeat itself here.
+//!
+//! ```
+//! use wgreduce::{DType, Element, Problem, reference};
+//! let problem = Problem::arg_max(DType::F32, &[2, 3], -1)?;
+//! let scores: [f32; 6] = [1.0, 5.0, 5.0, -1.0, f32::NAN, 2.0];
+//! let outputs = reference::evaluate(&problem, &[f32::bytes(&scores)])?;
+//! assert_eq!(i64::from_bytes(&outputs[0]), [1, 1]);
+//! # Ok::<(), wgreduce::ProblemError>(())
+//! ```
+
+mod streamed;
+
+use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
+use half::{bf16, f16};
+use std::fmt;
+
+pub use streamed::evaluate_streamed;
+
+/// Runs `$body` with `$t` as the Rust type of the elements.
+macro_rules! for_type {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        for_type!(@ $dtype, $t, $body, BF16 bf16, F16 f16, F32 f32, F64 f64, I8 i8, I16 i16,
+            I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, Bool bool)
+    };
+    (@ $dtype:expr, $t:ident, $body:expr, $($name:ident $type:ty),*) => {
+        match $dtype {
+            $(DType::$name => {
+                type $t = $type;
+                $body
+            })*
+        }
+    };
+}
+
+/// Computes `problem` over `inputs`, which are raw little-endian bytes in C order, and gives the
+/// bytes of one tensor for each of [`Problem::outputs`].
+///
+/// # Errors
+/// [`ProblemError::InputCount`] and [`ProblemError::InputBytes`] when the inputs are not those of
+/// the problem.
+pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
+    let lens: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
+    problem.check_inputs(&lens)?;
+    let outputs = problem.outputs();
+    if outputs[0].bytes() == 0 {
+        return Ok(vec![Vec::new(); outputs.len()]);
+    }
+    if problem.is_copy() {
+        return Ok(vec![copy(problem, inputs[0])]);
+    }
+    if problem.op() == Op::Extremes {
+        let results = problem.separate().map(|one| evaluate(&one, inputs));
+        let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+        return Ok(results.concat());
+    }
+    Ok(for_type!(problem.dtype(), T => match problem.op() {
+        Op::ArgMaxAbs => indices(problem, inputs[0], T::magnitude),
+        Op::ReduceMaxAbs => vec![values(problem, inputs, T::magnitude)],
+        Op::ArgMin | Op::ArgMax => indices(problem, inputs[0], |x: T| x),
+        _ => vec![values(problem, inputs, |x: T| x)],
+    }))
+}
+
+/// The bytes of the input's elements, in C order.
+fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
+    let size = problem.dtype().size() as usize;
+    let elements = positions(problem, 0, &problem.inputs()[0]);
+    elements
+        .flat_map(|at| &input[at * size..][..size])
+        .copied()
+        .collect()
+}
+
+/// Minima or maxima of what `of` makes of the elements, over axes or over several inputs. The output
+/// has at least one element.
+fn values<T: Value, V: Value>(problem: &Problem, inputs: &[&[u8]], of: fn(T) -> V) -> Vec<u8> {
+    let rule = Rule::of(problem);
+    let shape = &problem.outputs()[0].shape;
+    let mut extremes: Vec<Option<V>> = vec![None; count(shape)];
+    if problem.op().is_elementwise() {
+        for (i, input) in inputs.iter().enumerate() {
+            for (held, at) in extremes.iter_mut().zip(positions(problem, i, shape)) {
+                let new = of(T::read(&input[at * T::SIZE..]));
+                *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
+            }
+        }
+    } else {
+        let elements = positions(problem, 0, &problem.inputs()[0]);
+        for (from, at) in elements.zip(output_walk(problem)) {
+            let new = of(T::read(&inputs[0][from * T::SIZE..]));
+            let held = &mut extremes[at];
+            *held = Some(held.map_or(new, |held| rule.extreme(held, new)));
+        }
+    }
+    let mut bytes = Vec::with_capacity(extremes.len() * V::SIZE);
+    for extreme in extremes {
+        let value = extreme.unwrap_or_else(|| rule.identity());
+        value.write(&mut bytes);
+    }
+    bytes
+}
+
+/// Indices along one axis of what `of` makes of the elements, then the elements they point to if the
+/// problem has them.
+fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) -> Vec<Vec<u8>> {
+    let rule = Rule::of(problem);
+    let outputs = problem.outputs();
+    // The best element so far of each output, its place among the elements and its position in
+    // the input's data.
+    let mut best: Vec<Option<(V, usize, usize)>> = vec![None; count(&outputs[0].shape)];
+    let elements = positions(problem, 0, &problem.inputs()[0]).enumerate();
+    for ((place, position), at) in elements.zip(output_walk(problem)) {
+        let new = of(T::read(&input[position * T::SIZE..]));
+        match best[at] {
+            Some((held, ..)) if !rule.points_to(held, new) => {}
+            _ => best[at] = Some((new, place, position)),
+        }
+    }
+    // A scalar is a row of one.
+    let shape = &problem.inputs()[0];
+    let axis = problem.reduced().iter().position(|&reduced| reduced);
+    let (len, stride) = axis.map_or((1, 1), |a| (shape[a], shape[a + 1..].iter().product()));
+
+    let index_size = outputs[0].dtype.size() as usize;
+    let sizes = outputs.iter().map(|o| o.bytes() as usize);
+    let mut bytes: Vec<_> = sizes.map(Vec::with_capacity).collect();
+    for (_, place, position) in best.into_iter().flatten() {
+        let index = place as u64 / stride % len;
+        // As many bytes as the index type has: the problem was checked, so it fits.
+        bytes[0].extend(&index.to_le_bytes()[..index_size]);
+        if let Some(values) = bytes.get_mut(1) {
+            values.extend(&input[position * T::SIZE..][..T::SIZE]);
+        }
+    }
+    bytes
+}
+
+/// What decides between two elements.
+#[derive(Clone, Copy)]
+struct Rule {
+    max: bool,
+    /// Of magnitudes there is none below zero.
+    abs: bool,
+    ignore_nan: bool,
+    last: bool,
+}
+
+impl Rule {
+    fn of(problem: &Problem) -> Rule {
+        Rule {
+            max: problem.op().is_max(),
+            abs: problem.op().order() == Order::GreatestMagnitude,
+            ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
+            last: problem.selects_last_index(),
+        }
+    }
+
+    /// The extreme of two values, where -0 is below +0.
+    fn extreme<T: Value>(self, held: T, new: T) -> T {
+        let new_wins = match (held.is_nan(), new.is_nan()) {
+            (true, _) => self.ignore_nan,
+            (false, true) => !self.ignore_nan,
+            (false, false) if self.max => below(held, new),
+            (false, false) => below(new, held),
+        };
+        if new_wins { new } else { held }
+    }
+
+    /// The result of an empty set.
+    fn identity<T: Value>(self) -> T {
+        match self.abs {
+            true => T::read(&[0; 8]),
+            false => T::identity(self.max),
+        }
+    }
+
+    /// Whether the index goes from one element to another further along the axis. -0 and +0 tie.
+    fn points_to<T: Value>(self, held: T, new: T) -> bool {
+        let (lower, higher) = if self.max { (held, new) } else { (new, held) };
+        match (held.is_nan(), new.is_nan()) {
+            (true, true) => self.last,
+            (true, false) => self.ignore_nan,
+            (false, true) => !self.ignore_nan,
+            (false, false) => lower.less(higher) || self.last && !higher.less(lower),
+        }
+    }
+}
+
+/// The order of values other than NaN: `less`, and -0 below +0.
+fn below<T: Value>(a: T, b: T) -> bool {
+    a.less(b) || !b.less(a) && a.is_negative() && !b.is_negative()
+}
+
+/// An element as the CPU knows it.
+trait Value: Copy + fmt::Debug {
+    const SIZE: usize = size_of::<Self>();
+    /// What holds its distance from zero, however large.
+    type Magnitude: Value;
+    fn magnitude(self) -> Self::Magnitude;
+    /// From the first bytes of a slice.
+    fn read(bytes: &[u8]) -> Self;
+    /// Appends the bytes, those of the canonical NaN for any NaN.
+    fn write(self, bytes: &mut Vec<u8>);
+    fn is_nan(self) -> bool;
+    /// The language's `<`: false with a NaN, -0 equals +0.
+    fn less(self, other: Self) -> bool;
+    /// The sign bit of a float; what tells one zero from another.
+    fn is_negative(self) -> bool;
+    /// The result of an empty set: the value that loses to every other.
+    fn identity(max: bool) -> Self;
+}
+
+macro_rules! floats {
+    // A 16-bit float is compared as the equal f32.
+    ($($t:ty, $wide:ty, $canonical_nan:literal;)*) => {$(
+        impl Value for $t {
+            type Magnitude = $t;
+            fn magnitude(self) -> $t {
+                <$t>::from_bits(self.to_bits() & !(1 << (8 * Self::SIZE - 1)))
+            }
+            fn read(bytes: &[u8]) -> Self {
+                <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+            }
+            fn write(self, bytes: &mut Vec<u8>) {
+                let bits = match Value::is_nan(self) {
+                    true => $canonical_nan,
+                    false => self.to_bits(),
+                };
+                bytes.extend(bits.to_le_bytes());
+            }
+            fn is_nan(self) -> bool {
+                <$wide>::from(self).is_nan()
+            }
+            fn less(self, other: Self) -> bool {
+                <$wide>::from(self) < <$wide>::from(other)
+            }
+            fn is_negative(self) -> bool {
+                self.is_sign_negative()
+            }
+            fn identity(max: bool) -> Self {
+                if max { <$t>::NEG_INFINITY } else { <$t>::INFINITY }
+            }
+        }
+    )*};
+}
+floats! {
+    bf16, f32, 0x7fc0;
+    f16, f32, 0x7e00;
+    f32, f32, 0x7fc0_0000;
+    f64, f64, 0x7ff8_0000_0000_0000;
+}
+
+macro_rules! integers {
+    ($($t:ty, $magnitude:ty, $abs:expr;)*) => {$(
+        impl Value for $t {
+            type Magnitude = $magnitude;
+            fn magnitude(self) -> $magnitude {
+                $abs(self)
+            }
+            fn read(bytes: &[u8]) -> Self {
+                <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+            }
+            fn write(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+            fn is_nan(self) -> bool {
+                false
+            }
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+            fn is_negative(self) -> bool {
+                false
+            }
+            fn identity(max: bool) -> Self {
+                if max { <$t>::MIN } else { <$t>::MAX }
+            }
+        }
+    )*};
+}
+integers! {
+    i8, u8, i8::unsigned_abs;
+    i16, u16, i16::unsigned_abs;
+    i32, u32, i32::unsigned_abs;
+    i64, u64, i64::unsigned_abs;
+    u8, u8, u8::from;
+    u16, u16, u16::from;
+    u32, u32, u32::from;
+    u64, u64, u64::from;
+}
+
+impl Value for bool {
+    type Magnitude = bool;
+    fn magnitude(self) -> bool {
+        self
+    }
+    fn read(bytes: &[u8]) -> Self {
+        bytes[0] != 0
+    }
+    fn write(self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self));
+    }
+    fn is_nan(self) -> bool {
+        false
+    }
+    fn less(self, other: Self) -> bool {
+        !self && other
+    }
+    fn is_negative(self) -> bool {
+        false
+    }
+    fn identity(max: bool) -> Self {
+        !max
+    }
+}
+
+/// Every coordinate of a shape in C order, each as the sum of its coordinates times strides, and
+/// of where the first is.
+struct Walk<'a> {
+    shape: &'a [u64],
+    strides: Vec<i64>,
+    coordinates: Vec<u64>,
+    sum: i64,
+    done: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(shape: &'a [u64], strides: Vec<i64>, first: u64) -> Walk<'a> {
+        Walk {
+            shape,
+            strides,
+            coordinates: vec![0; shape.len()],
+            sum: first as i64,
+            done: shape.contains(&0),
+        }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.done {
+            return None;
+        }
+        let sum = self.sum;
+        for d in (0..self.shape.len()).rev() {
+            self.coordinates[d] += 1;
+            self.sum += self.strides[d];
+            if self.coordinates[d] < self.shape[d] {
+                return Some(sum as usize);
+            }
+            self.coordinates[d] = 0;
+            self.sum -= self.strides[d] * self.shape[d] as i64;
+        }
+        self.done = true;
+        Some(sum as usize)
+    }
+}
+
+/// For every element of a reduction's input in C order, the element of the output it goes into.
+fn output_walk(problem: &Problem) -> Walk<'_> {
+    let shape = &problem.inputs()[0];
+    let reduced = problem.reduced();
+    let dims = shape.iter().zip(reduced).map(|(&size, &r)| (size, !r));
+    Walk::new(shape, strides(&dims.collect::<Vec<_>>()), 0)
+}
+
+/// For every element of `shape` in C order, the position in the data of input `i` of the element
+/// that is there once the input is broadcast to that shape.
+fn positions<'a>(problem: &'a Problem, i: usize, shape: &'a [u64]) -> Walk<'a> {
+    let from = &problem.inputs()[i];
+    let (own, offset) = match problem.layout(i) {
+        Some(layout) => (layout.strides.clone(), layout.offset),
+        None => {
+            let dims: Vec<_> = from.iter().map(|&size| (size, true)).collect();
+            (strides(&dims), 0)
+        }
+    };
+    // Aligned at the last dimension; a missing dimension and one of 1 stand still.
+    let mut all = vec![0; shape.len() - from.len()];
+    let own = own.into_iter().zip(from);
+    all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
+    Walk::new(shape, all, offset)
+}
+
+/// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.
+fn strides(dims: &[(u64, bool)]) -> Vec<i64> {
+    let mut strides = vec![0; dims.len()];
+    let mut next = 1i64;
+    for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
+        *stride = next;
+        // Wraps only beside a dimension of 0, where nothing is walked.
+        next = next.wrapping_mul(size as i64);
+    }
+    strides
+}
+
+fn count(shape: &[u64]) -> usize {
+    shape.iter().product::<u64>() as usize
+}
+
+/// Checks that `outputs` are what `problem` gives over `inputs`, byte for byte: what a device
+/// computed, compared with the definition.
+///
+/// ```
+/// use wgreduce::{DType, Element, Problem, reference};
+/// let problem = Problem::arg_max(DType::F32, &[3], 0)?;
+/// let scores = [1.0f32, 5.0, 5.0];
+/// let scores = f32::bytes(&scores);
+/// assert!(reference::verify(&problem, &[scores], &[i64::bytes(&[1])]).is_ok());
+/// let wrong = reference::verify(&problem, &[scores], &[i64::bytes(&[2])]).unwrap_err();
+/// assert_eq!(wrong.to_string(), "output 0 at [0]: expected 1 (0x0000000000000001), got 2 (0x0000000000000002)");
+/// # Ok::<(), wgreduce::ProblemError>(())
+/// ```
+///
+/// # Errors
+/// [`VerifyError`]: the first difference, or data that is not the problem's.
+pub fn verify(
+    problem: &Problem,
+    inputs: &[&[u8]],
+    outputs: &[impl AsRef<[u8]>],
+) -> Result<(), VerifyError> {
+    let expected = evaluate(problem, inputs)?;
+    if expected.len() != outputs.len() {
+        return Err(VerifyError::OutputCount {
+            expected: expected.len(),
+            actual: outputs.len(),
+        });
+    }
+    let tensors = problem.outputs();
+    let compared = tensors.iter().zip(expected.iter().zip(outputs)).enumerate();
+    for (output, (tensor, (expected, actual))) in compared {
+        if let Some(difference) = first_difference(tensor, expected, actual.as_ref()) {
+            return Err(VerifyError::Different { output, difference });
+        }
+    }
+    Ok(())
+}
+
+/// Why outputs are not the ones of a problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// An output is not as defined.
+    #[error("output {output}{}{difference}", if .difference.index.is_some() { " " } else { ": " })]
+    Different {
+        /// The output's position.
+        output: usize,
+        /// Where, and in what.
+        difference: Difference,
+    },
+    /// Another number of outputs than the problem has.
+    #[error("{actual} outputs were given where the problem has {expected}")]
+    OutputCount {
+        /// The problem's.
+        expected: usize,
+        /// The call's.
+        actual: usize,
+    },
+    /// The inputs are not the problem's.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+}
+
+/// Where two tensors differ first, and in what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Coordinates of the element; `None` when the number of bytes is wrong.
+    pub index: Option<Vec<u64>>,
+    /// The expected element, as value and bits: `-0.0 (0x80000000)`; or `24 bytes`.
+    pub expected: String,
+    /// What was there, in the same form.
+    pub actual: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(index) = &self.index {
+            write!(f, "at {index:?}: ")?;
+        }
+        write!(f, "expected {}, got {}", self.expected, self.actual)
+    }
+}
+
+/// Compares two tensors byte for byte: `None` if they are the same and of the size `output` says.
+pub fn first_difference(output: &Output, expected: &[u8], actual: &[u8]) -> Option<Difference> {
+    for data in [expected, actual] {
+        if data.len() as u64 != output.bytes() {
+            return Some(Difference {
+                index: None,
+                expected: format!("{} bytes", output.bytes()),
+                actual: format!("{} bytes", data.len()),
+            });
+        }
+    }
+    let size = output.dtype.size() as usize;
+    let mut pairs = expected.chunks_exact(size).zip(actual.chunks_exact(size));
+    let mut left = pairs.position(|(expected, actual)| expected != actual)?;
+    let element = left * size..(left + 1) * size;
+    let mut index = vec![0; output.shape.len()];
+    for (coordinate, &size) in index.iter_mut().zip(&output.shape).rev() {
+        *coordinate = left as u64 % size;
+        left /= size as usize;
+    }
+    Some(Difference {
+        index: Some(index),
+        expected: show(output.dtype, &expected[element.clone()]),
+        actual: show(output.dtype, &actual[element]),
+    })
+}
+
+/// An element as value and bits.
+fn show(dtype: DType, element: &[u8]) -> String {
+    let value = for_type!(dtype, T => format!("{:?}", T::read(element)));
+    let bits: String = element.iter().rev().map(|b| format!("{b:02x}")).collect();
+    format!("{value} (0x{bits})")
+}

@@ -1,0 +1,294 @@
+//! A reduction with its buffers: bind groups and parameters, ready to be recorded.
+//!
+//! Everything that can be refused about buffers is refused before; recording cannot fail.
+
+use crate::device::context::Context;
+use crate::kernel::params;
+use crate::plan::{Pass, Scratch, View};
+use crate::run::buffers::{BoundRange, BufferTable, Tensors, offset_alignment};
+use crate::{Error, Plan};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+/// A compiled pass: what a plan's pass became on a device.
+pub(crate) struct Compiled {
+    pub pipeline: wgpu::ComputePipeline,
+    pub layout: wgpu::BindGroupLayout,
+}
+
+struct Dispatch {
+    compiled: Arc<Compiled>,
+    group: wgpu::BindGroup,
+    workgroups: [u32; 3],
+}
+
+/// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
+/// queue; it may be recorded any number of times.
+///
+/// A `Bound` keeps its buffers alive, but not whole: where the caller destroys one, or has it
+/// mapped, at the time of a submit, it is that submit of the caller's that wgpu refuses, with an
+/// error of the caller's device. Nothing else can surface at its `finish` or `submit`.
+///
+/// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
+/// [`Bound::parts`]; most work is one part. Whoever has several submits each by itself:
+///
+/// ```
+/// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::Bound) {
+/// # use wgreduce::wgpu;
+/// for part in 0..bound.parts() {
+///     let mut encoder = device.create_command_encoder(&Default::default());
+///     bound.encode_part(part, &mut encoder);
+///     queue.submit([encoder.finish()]);
+/// }
+/// # }
+/// ```
+pub struct Bound {
+    dispatches: Vec<Dispatch>,
+    parts: Vec<std::ops::Range<usize>>,
+}
+
+impl Bound {
+    /// Records the reduction as a compute pass of its own.
+    pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
+        self.record(&mut compute_pass(encoder, None));
+    }
+
+    /// Records one part and, where asked for, when it begins and ends.
+    pub(crate) fn encode_timed(
+        &self,
+        part: usize,
+        encoder: &mut wgpu::CommandEncoder,
+        times: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) {
+        self.record_part(part, &mut compute_pass(encoder, times));
+    }
+
+    /// Records the reduction into a compute pass that is open. It leaves its own pipeline and
+    /// bind group 0 set.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        record(&self.dispatches, pass);
+    }
+
+    /// Parts that the work is cut into so that none exceeds [`crate::Tuning::submit_bytes`]; none
+    /// if there is nothing to do.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Records one part as [`Bound::encode`] records all. Parts belong in order, each of them once;
+    /// there is nothing to record from [`Bound::parts`] on.
+    pub fn encode_part(&self, part: usize, encoder: &mut wgpu::CommandEncoder) {
+        self.encode_timed(part, encoder, None);
+    }
+
+    /// Records one part as [`Bound::record`] records all.
+    pub fn record_part(&self, part: usize, pass: &mut wgpu::ComputePass<'_>) {
+        let dispatches = self
+            .parts
+            .get(part)
+            .map(|part| &self.dispatches[part.clone()]);
+        record(dispatches.unwrap_or_default(), pass);
+    }
+
+    /// Dispatches that are recorded.
+    pub fn dispatches(&self) -> usize {
+        self.dispatches.len()
+    }
+}
+
+fn compute_pass<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+) -> wgpu::ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        label: Some("wgreduce"),
+        timestamp_writes,
+    })
+}
+
+fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
+    for dispatch in dispatches {
+        let [x, y, z] = dispatch.workgroups;
+        pass.set_pipeline(&dispatch.compiled.pipeline);
+        pass.set_bind_group(0, &dispatch.group, &[]);
+        pass.dispatch_workgroups(x, y, z);
+    }
+}
+
+impl std::fmt::Debug for Bound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bound({} dispatches)", self.dispatches.len())
+    }
+}
+
+/// Binds a compiled plan to buffers.
+pub(crate) fn bind(
+    context: &Context,
+    plan: &Plan,
+    compiled: &[Arc<Compiled>],
+    scratch: &[Scratch],
+    tensors: Tensors,
+    given: Option<&[wgpu::BufferSlice<'_>]>,
+) -> Result<Bound, Error> {
+    let alignment = offset_alignment(context);
+    let places = BufferTable::new(context, scratch, alignment, tensors, given)?;
+    Ok(Bound {
+        parts: plan.parts().to_vec(),
+        ..bind_passes(context, plan.passes(), compiled, &places)?
+    })
+}
+
+/// Binds some passes, each of whose views lies within one piece, as one part.
+pub(crate) fn bind_passes(
+    context: &Context,
+    passes: &[Pass],
+    compiled: &[Arc<Compiled>],
+    places: &BufferTable,
+) -> Result<Bound, Error> {
+    let alignment = offset_alignment(context);
+    let limits = context.device.limits();
+    let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
+    if passes.is_empty() {
+        return Ok(Bound {
+            dispatches: Vec::new(),
+            parts: Vec::new(),
+        });
+    }
+    let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+    let blocks = Blocks::new(passes, stride);
+    let uniforms = context.buffer("parameters", blocks.bytes, usage)?;
+    let mut words = vec![0u32; blocks.bytes as usize / 4];
+    let mut dispatches = Vec::with_capacity(passes.len());
+    for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&blocks.starts) {
+        let seen = PassBindings::new(pass, places, alignment);
+        seen.write(pass, at, stride, &mut words);
+        let group = seen.group(context, pass, &compiled.layout, |binding| {
+            wgpu::BufferBinding {
+                buffer: &uniforms,
+                offset: at + u64::from(binding) * stride,
+                size: NonZeroU64::new(block_bytes(binding)),
+            }
+        });
+        dispatches.push(Dispatch {
+            group: group?,
+            compiled: compiled.clone(),
+            workgroups: pass.workgroups,
+        });
+    }
+    let write = || {
+        let bytes = bytemuck::cast_slice(&words);
+        context.queue.write_buffer(&uniforms, 0, bytes);
+    };
+    context.scoped("parameters", 4 * words.len() as u64, write)?;
+    let parts = std::iter::once(0..dispatches.len()).collect();
+    Ok(Bound { dispatches, parts })
+}
+
+/// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.
+fn block_bytes(binding: u32) -> u64 {
+    match binding {
+        0 => params::BYTES,
+        _ => params::ZIP_BYTES,
+    }
+}
+
+/// Where each pass' uniform blocks begin in their buffer.
+struct Blocks {
+    starts: Vec<u64>,
+    bytes: u64,
+}
+
+impl Blocks {
+    fn new(passes: &[Pass], stride: u64) -> Blocks {
+        let mut bytes = 0;
+        let mut starts = Vec::with_capacity(passes.len());
+        for pass in passes {
+            starts.push(bytes);
+            bytes += stride;
+            if pass.stride_table.is_some() {
+                bytes += params::ZIP_BYTES.next_multiple_of(stride);
+            }
+        }
+        Blocks { starts, bytes }
+    }
+}
+
+/// What a pass' bindings cover.
+struct PassBindings<'a> {
+    src: Option<BoundRange<'a>>,
+    indices: Option<BoundRange<'a>>,
+    dst: BoundRange<'a>,
+    strided: Vec<BoundRange<'a>>,
+}
+
+impl<'a> PassBindings<'a> {
+    fn new(pass: &Pass, places: &'a BufferTable, alignment: u64) -> PassBindings<'a> {
+        let range = |view: &View| places.range(view, alignment);
+        let views = pass.stride_table.iter().flat_map(|(_, views)| views);
+        PassBindings {
+            src: pass.src.as_ref().map(range),
+            indices: pass.indices.as_ref().map(range),
+            dst: range(&pass.dst),
+            strided: views.map(range).collect(),
+        }
+    }
+
+    /// The bind group, of this storage and of a pass' uniform blocks.
+    fn group<'b>(
+        &'b self,
+        context: &Context,
+        pass: &Pass,
+        layout: &wgpu::BindGroupLayout,
+        uniform: impl Fn(u32) -> wgpu::BufferBinding<'b>,
+    ) -> Result<wgpu::BindGroup, Error> {
+        let entry = |&binding: &u32| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(match self.range(pass, binding) {
+                Some(range) => range.binding(),
+                None => uniform(binding),
+            }),
+        };
+        let entries: Vec<_> = pass.kernel.bindings().iter().map(entry).collect();
+        let descriptor = wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        };
+        let create = || context.device.create_bind_group(&descriptor);
+        context.scoped("a bind group", 0, create)
+    }
+
+    /// What storage a binding covers; none for a uniform block.
+    fn range(&self, pass: &Pass, binding: u32) -> Option<&BoundRange<'a>> {
+        match binding {
+            0 => None,
+            2 => Some(&self.dst),
+            _ if pass.stride_table.is_some() => {
+                // The one view may be bound twice: as words and as vec4.
+                let input = (binding as usize).checked_sub(3)?;
+                self.strided.get(input).or(self.strided.first())
+            }
+            1 => self.indices.as_ref().or(self.src.as_ref()),
+            _ => self.src.as_ref(),
+        }
+    }
+
+    /// Writes the parameters, with the distances that alignment leaves.
+    fn write(&self, pass: &Pass, at: u64, stride: u64, words: &mut [u32]) {
+        let mut block = pass.params;
+        block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
+        block.dst_delta = self.dst.delta;
+        if let Some(indices) = &self.indices {
+            block.slice = indices.delta;
+        }
+        let at = at as usize / 4;
+        words[at..at + params::WORDS].copy_from_slice(&block.words());
+        if let Some((table, _)) = &pass.stride_table {
+            let mut table = table.clone();
+            let starts = table.starts.iter_mut().zip(&self.strided);
+            starts.for_each(|(start, range)| *start += range.delta);
+            let at = at + stride as usize / 4;
+            words[at..at + params::STRIDE_TABLE_WORDS].copy_from_slice(&table.words());
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Running a plan: pipelines, buffers and bind groups, host data up and down, streams.
+
+#[cfg(feature = "ndarray")]
+pub(crate) mod array;
+pub(crate) mod bind;
+pub(crate) mod buffers;
+pub(crate) mod reducer;
+pub(crate) mod selftest;
+pub(crate) mod stream;
+pub(crate) mod workspace;

@@ -1,0 +1,308 @@
+//! Known answers that a device must give before it is trusted: a driver that computes wrongly
+//! is found when it is opened, not by its users.
+//!
+//! Keeps the questions, of which every row asks for another thing that drivers get wrong; the
+//! tests below plant those faults. Knows nothing of kernels.
+
+use crate::device::context::PollMode;
+use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
+
+/// Runs the known-answer tests on a reducer; some milliseconds.
+///
+/// # Errors
+/// [`Error::SelfTest`] with the first difference; what a run can give.
+pub(crate) async fn run(reducer: &Reducer) -> Result<(), Error> {
+    for (problem, inputs) in questions()? {
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let reduction = reducer.prepare(&problem)?;
+        // Opening a device takes its time anyway: no thread is needed for this.
+        let (answer, _) = reduction
+            .run_on(&inputs, PollMode::Here(None), false)
+            .await?;
+        judge(&reducer.adapter_info().name, &problem, &inputs, &answer)?;
+    }
+    Ok(())
+}
+
+/// Whether an answer is the right one.
+fn judge(
+    adapter: &str,
+    problem: &Problem,
+    inputs: &[&[u8]],
+    answer: &[Vec<u8>],
+) -> Result<(), Error> {
+    match reference::verify(problem, inputs, answer) {
+        Ok(()) => Ok(()),
+        Err(difference) => Err(Error::SelfTest {
+            adapter: adapter.to_owned(),
+            case: problem.to_string(),
+            difference: Box::new(difference),
+        }),
+    }
+}
+
+/// Elements of the long rows: more than a workgroup takes at once, and no whole number of vec4.
+const LEN: usize = 3001;
+
+/// A problem and its inputs.
+type Question = (Problem, Vec<Vec<u8>>);
+
+/// One of each kind: rows and columns, key widths, packed results, one axis and several, inputs
+/// that are broadcast.
+fn questions() -> Result<Vec<Question>, ProblemError> {
+    let floats = float_rows();
+    let rows = (floats.len() / LEN) as u64;
+    let floats = bytemuck::cast_slice(&floats).to_vec();
+    let longs = bytemuck::cast_slice(&long_columns()).to_vec();
+    let halves = bits().take(5 * 33).map(|b| (b >> 40) as u16);
+    // No NaN, of which each row would have one.
+    let halves: Vec<u16> = halves.map(|half| half & 0xbbff).collect();
+    let halves = bytemuck::cast_slice(&halves).to_vec();
+    let mut bytes = bits().map(|b| (b >> 40) as u8);
+    let mut bytes = |n| bytes.by_ref().take(n).collect();
+    let rows = Problem::arg_min(DType::F32, &[rows, LEN as u64], 1)?;
+    let columns = Problem::arg_max(DType::I64, &[130, 6], 0)?.select_last_index(true)?;
+    let packed = Problem::reduce_max(DType::F16, &[5, 33], &[1])?;
+    let scattered = Problem::reduce_min(DType::I8, &[3, 40, 7], &[0, 2])?;
+    let broadcast = Problem::max(DType::U8, &[&[5, 33][..], &[33]])?;
+    Ok(vec![
+        (rows, vec![floats]),
+        (columns, vec![longs]),
+        (packed, vec![halves]),
+        (scattered, vec![bytes(3 * 40 * 7)]),
+        (broadcast, vec![bytes(5 * 33), bytes(33)]),
+    ])
+}
+
+/// Rows of `LEN` float32 each, as bits.
+fn float_rows() -> Vec<u32> {
+    // Between 1 and 2, no two alike: the least differs from the next in its last bit alone.
+    let plain = || (0..LEN as u32).map(|i| 0x3f80_0002 + (i * 1999) % 3001 * 2000);
+    let put = |at: &[(usize, u32)]| {
+        let mut row: Vec<u32> = plain().collect();
+        at.iter().for_each(|&(i, bits)| row[i] = bits);
+        row
+    };
+    const NAN: u32 = 0xffc0_0001;
+    [
+        // The last bit; then what is last, after the last whole vec4.
+        put(&[(700, 0x3f80_0001), (2900, 0x3f80_0000)]),
+        put(&[(LEN - 1, 0xff7f_ffff)]),
+        // Two NaNs, and an infinity; the infinity, and the number next to it.
+        put(&[(5, 0xff80_0000), (1234, NAN), (2345, 0x7f80_0001)]),
+        put(&[(10, 0xff7f_ffff), (2000, 0xff80_0000)]),
+        // Zeros of both signs tie.
+        put(&[(300, 0), (900, 0x8000_0000), (2000, 0)]),
+        // Subnormals.
+        put(&[(100, 9), (200, 0x8000_0001), (2500, 0x8000_0002)]),
+        // Ties of numbers.
+        put(&[
+            (1500, 0xc000_0000),
+            (1501, 0xc000_0000),
+            (2999, 0xc000_0000),
+        ]),
+        vec![0x7f80_0000; LEN],
+    ]
+    .concat()
+}
+
+/// 130 rows of six int64, which are read as columns.
+fn long_columns() -> Vec<i64> {
+    let column = |row: i64| {
+        [
+            // The low half decides, then the high half against the low one, then the sign.
+            (7 << 32) + (row * 37) % 130,
+            (((row * 37) % 130) << 32) - row,
+            if row == 50 { 3 } else { -5 - row },
+            // Ties; what is last; what no double holds.
+            if row % 40 == 7 { i64::MAX } else { row },
+            row,
+            (1 << 62) + (row * 37) % 130,
+        ]
+    };
+    (0..130).flat_map(column).collect()
+}
+
+/// Bits that no simple pattern gives, always the same.
+fn bits() -> impl Iterator<Item = u64> {
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reference::VerifyError;
+    use crate::{Class, NanPolicy};
+
+    /// What a driver makes of a problem.
+    type Driver = fn(&Problem, &[&[u8]]) -> Vec<Vec<u8>>;
+
+    fn right(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
+        reference::evaluate(problem, inputs).expect("a question")
+    }
+
+    /// Right, but for other inputs: every element, as bits at the low end, and its position.
+    fn on(problem: &Problem, inputs: &[&[u8]], change: impl Fn(u64, usize) -> u64) -> Vec<Vec<u8>> {
+        let size = problem.dtype().size() as usize;
+        let changed = |input: &&[u8]| {
+            let elements = input.chunks(size).map(word).enumerate();
+            let changed = elements.map(|(at, bits)| change(bits, at).to_le_bytes());
+            changed.flat_map(|bytes| bytes[..size].to_vec()).collect()
+        };
+        let inputs: Vec<Vec<u8>> = inputs.iter().map(changed).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        right(problem, &inputs)
+    }
+
+    /// The bits of an element.
+    fn word(element: &[u8]) -> u64 {
+        let mut wide = [0; 8];
+        wide[..element.len()].copy_from_slice(element);
+        u64::from_le_bytes(wide)
+    }
+
+    fn is(problem: &Problem, class: Class, size: u64) -> bool {
+        problem.dtype().class() == class && problem.dtype().size() == size
+    }
+
+    fn is_f32(problem: &Problem) -> bool {
+        is(problem, Class::Float, 4)
+    }
+
+    fn is_i64(problem: &Problem) -> bool {
+        is(problem, Class::Signed, 8)
+    }
+
+    const FAULTS: &[(&str, Driver)] = &[
+        ("writes nothing", |p, i| {
+            right(p, i).iter().map(|o| vec![0; o.len()]).collect()
+        }),
+        ("ignores NaN", |p, i| {
+            right(&p.clone().nan(NanPolicy::Ignore), i)
+        }),
+        ("takes the other end of ties", |p, i| {
+            let other = p.clone().select_last_index(!p.selects_last_index());
+            right(&other.unwrap_or(p.clone()), i)
+        }),
+        ("has minimum for maximum", |p, i| {
+            let (dtype, shape, axes) = (p.dtype(), &p.inputs()[0], p.reduced());
+            let axes: Vec<i64> = (0..).zip(axes).filter(|a| *a.1).map(|a| a.0).collect();
+            let other = match (p.op().is_index(), p.op().is_max()) {
+                _ if p.op().is_elementwise() => Problem::min(dtype, p.inputs()),
+                (true, true) => Problem::arg_min(dtype, shape, axes[0]),
+                (true, false) => Problem::arg_max(dtype, shape, axes[0]),
+                (false, true) => Problem::reduce_min(dtype, shape, &axes),
+                (false, false) => Problem::reduce_max(dtype, shape, &axes),
+            };
+            right(&other.expect("the other operator"), i)
+        }),
+        ("flushes subnormals", |p, i| {
+            on(p, i, |e, _| match is_f32(p) && e & 0x7f80_0000 == 0 {
+                true => 0,
+                false => e,
+            })
+        }),
+        ("orders zeros for an index", |p, i| {
+            let below = |e| if e == 0x8000_0000 { 0x8000_0001 } else { e };
+            on(p, i, |e, _| if is_f32(p) { below(e) } else { e })
+        }),
+        ("drops the last bits of float32", |p, i| {
+            on(p, i, |e, _| if is_f32(p) { e & !1 } else { e })
+        }),
+        ("drops what is behind the last whole vec4", |p, i| {
+            let tail = |at: usize| is_f32(p) && at % LEN == LEN - 1;
+            on(p, i, |e, at| if tail(at) { 0x7f7f_ffff } else { e })
+        }),
+        ("drops what is behind the first 2048 of a row", |p, i| {
+            let tail = |at: usize| is_f32(p) && at % LEN >= 2048;
+            on(p, i, |e, at| if tail(at) { 0x7f7f_ffff } else { e })
+        }),
+        ("has no infinity", |p, i| {
+            let finite = |e| {
+                if e & 0x7fff_ffff == 0x7f80_0000 {
+                    e - 1
+                } else {
+                    e
+                }
+            };
+            on(p, i, |e, _| if is_f32(p) { finite(e) } else { e })
+        }),
+        ("compares the low halves of 64 bits", |p, i| {
+            on(p, i, |e, _| if is_i64(p) { e & 0xffff_ffff } else { e })
+        }),
+        ("compares the high halves of 64 bits", |p, i| {
+            on(p, i, |e, _| if is_i64(p) { e >> 32 << 32 } else { e })
+        }),
+        ("compares int64 as uint64", |p, i| {
+            on(p, i, |e, _| if is_i64(p) { e ^ 1 << 63 } else { e })
+        }),
+        ("compares int64 as double", |p, i| {
+            let rounded = |e: u64| (e as i64 as f64) as i64 as u64;
+            on(p, i, |e, _| if is_i64(p) { rounded(e) } else { e })
+        }),
+        ("unpacks a word's first element for all of it", |p, i| {
+            let size = p.dtype().size() as usize;
+            let first = |at: usize| word(&i[0][at * size / 4 * 4..][..size]);
+            let packed = size < 4 && i.len() == 1;
+            on(p, i, |e, at| if packed { first(at) } else { e })
+        }),
+        ("drops the sign of 16-bit floats", |p, i| {
+            let half = is(p, Class::Float, 2);
+            on(p, i, |e, _| if half { e & 0x7fff } else { e })
+        }),
+        ("does not walk along a broadcast input", |p, i| match i {
+            [whole, row] => right(p, &[whole, &vec![row[0]; row.len()]]),
+            _ => right(p, i),
+        }),
+        ("takes the first of several inputs", |p, i| match i {
+            [whole, row] => right(p, &[whole, &vec![0; row.len()]]),
+            _ => right(p, i),
+        }),
+        ("takes 8 bits as unsigned", |p, i| {
+            on(
+                p,
+                i,
+                |e, _| if is(p, Class::Signed, 1) { e & 0x7f } else { e },
+            )
+        }),
+        ("packs results one place off", |p, i| {
+            let rotated = |mut o: Vec<u8>| match p.op().is_index() {
+                true => o,
+                false => {
+                    o.rotate_left(p.dtype().size() as usize);
+                    o
+                }
+            };
+            right(p, i).into_iter().map(rotated).collect()
+        }),
+    ];
+
+    fn asked(driver: Driver) -> Result<(), Error> {
+        for (problem, inputs) in questions()? {
+            let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+            judge("a driver", &problem, &inputs, &driver(&problem, &inputs))?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_planted_fault_is_found_and_told() {
+        asked(right).expect("what is right is accepted");
+        for (name, driver) in FAULTS {
+            let found = match asked(*driver) {
+                Err(Error::SelfTest { difference, .. }) => *difference,
+                other => panic!("a driver that {name} is trusted: {other:?}"),
+            };
+            // An element that is told, not a wrong number of bytes.
+            let told = matches!(&found, VerifyError::Different { output: 0, difference }
+                if difference.index.is_some());
+            assert!(told, "a driver that {name}: {found}");
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Host data larger than memory: the passes of a plan, each over windows of its inputs that are
+//! uploaded just before it; results leave as soon as they are whole.
+//!
+//! Keeps the windows and their memory. What a pass computes, and over which part of a tensor, is
+//! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
+
+use crate::device::context::{BufferMapping, Context, PollMode};
+use crate::plan::{Pass, Slot, View};
+use crate::run::bind;
+use crate::run::buffers::{BufferTable, Piece, offset_alignment};
+use crate::run::reducer::Ready;
+use crate::run::workspace::unmapped;
+use crate::{Caps, Error, Plan, Problem, Reducer};
+use std::io;
+use std::sync::Arc;
+
+/// Larger windows are no faster.
+const WINDOW_BYTES: u64 = 32 << 20;
+/// Bytes that are asked for at once.
+const READ_BYTES: u64 = 256 << 10;
+/// Upload chunks, and buffers for results on their way back: one is filled while the device
+/// works on another.
+const RING: u64 = 2;
+
+/// A problem prepared for data that need not fit memory, neither the host's nor the device's.
+///
+/// Inputs are read in windows, and no more than a set number of bytes is ever allocated, on host
+/// and device together, whatever the size of the tensors. While the device reduces a window the
+/// next one is read.
+///
+/// ```
+/// use wgreduce::{AdapterChoice, DType, Problem, Reducer};
+/// # fn main() -> Result<(), wgreduce::Error> {
+/// # if matches!(Reducer::open_blocking(&AdapterChoice::Auto), Err(wgreduce::Error::NoAdapter { .. })) { return Ok(()); }
+/// let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
+/// // Four million bytes, within one million; a file would be read alike.
+/// let problem = Problem::arg_max(DType::U8, &[4, 1_000_000], 1)?;
+/// let stream = reducer.stream(&problem, 1_000_000)?;
+/// let mut winners = vec![0; 32];
+/// stream.run_blocking(
+///     |_input, at, into| Ok(into.iter_mut().enumerate().for_each(|(i, b)| *b = (at + i as u64) as u8)),
+///     |_output, at, bytes| Ok(winners[at as usize..][..bytes.len()].copy_from_slice(bytes)),
+/// )?;
+/// assert_eq!(winners[..8], 255i64.to_le_bytes());
+/// # Ok(())
+/// # }
+/// ```
+pub struct Stream {
+    pub(crate) reducer: Reducer,
+    ready: Ready,
+    layout: Layout,
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({})", self.ready.plan)
+    }
+}
+
+impl Reducer {
+    /// Prepares a problem whose data is read and written piece by piece, in at most `memory`
+    /// bytes.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] when that many bytes do not suffice; what [`Reducer::prepare`] gives.
+    pub fn stream(&self, problem: &Problem, memory: u64) -> Result<Stream, Error> {
+        Stream::new(self, memory, |caps| Plan::new(problem, caps))
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(
+        reducer: &Reducer,
+        memory: u64,
+        plan: impl Fn(&Caps) -> Result<Plan, Error>,
+    ) -> Result<Stream, Error> {
+        let alignment = offset_alignment(reducer.context());
+        let caps = reducer.caps();
+        let least = alignment + 16;
+        let refused = |needed| Error::Limit {
+            what: "memory of a stream",
+            needed,
+            limit: memory,
+        };
+        let mut window = memory.min(WINDOW_BYTES).max(least);
+        let mut too_much = None;
+        loop {
+            let planned = plan(&caps.lowered(window, caps.workgroups));
+            let plan = match (planned, too_much) {
+                (Ok(plan), _) => plan,
+                (Err(Error::Limit { .. }), Some(needed)) => return Err(refused(needed)),
+                (Err(error), _) => return Err(error),
+            };
+            let layout = Layout::new(&plan, alignment);
+            let needed = layout.bytes(&plan);
+            if needed <= memory {
+                return Ok(Stream {
+                    ready: reducer.ready(plan)?,
+                    reducer: reducer.clone(),
+                    layout,
+                });
+            }
+            if window == least {
+                return Err(refused(needed));
+            }
+            too_much = Some(needed);
+            window = (window / 2).max(least);
+        }
+    }
+
+    /// The plan, whose passes see a window each.
+    pub fn plan(&self) -> &Plan {
+        &self.ready.plan
+    }
+
+    /// Bytes that a run allocates, on host and device together.
+    pub fn memory(&self) -> u64 {
+        self.layout.bytes(&self.ready.plan)
+    }
+
+    /// Bytes that a run reads, of all inputs. More than they have where some are read again.
+    pub fn read_bytes(&self) -> u64 {
+        let mut held = Held::default();
+        let views = self.ready.plan.passes().iter().flat_map(inputs);
+        views.filter(|v| held.take(v)).map(|v| v.bytes).sum()
+    }
+
+    /// Runs. The future completes under any executor, as [`crate::Polling`] says.
+    ///
+    /// `read` fills a slice with the bytes of an input from an offset on; `write` takes bytes of
+    /// an output and their offset. Bytes are little endian, in C order. An output's bytes come in
+    /// order, each once; reading goes forward but for some parts that are read again. Both are
+    /// called by whoever polls the future.
+    ///
+    /// # Errors
+    /// [`Error::Source`], [`Error::Sink`] with what the functions said; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`].
+    pub async fn run(
+        &self,
+        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        self.run_on(read, write, self.reducer.background()).await
+    }
+
+    /// [`Stream::run`], in the calling thread.
+    ///
+    /// # Errors
+    /// As [`Stream::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    pub fn run_blocking(
+        &self,
+        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        pollster::block_on(self.run_on(read, write, self.reducer.blocking()))
+    }
+
+    pub(crate) async fn run_on(
+        &self,
+        mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+        drive: PollMode,
+    ) -> Result<(), Error> {
+        let passes = self.ready.plan.passes();
+        if passes.is_empty() {
+            return Ok(());
+        }
+        let mut windows = self.reducer.with_room(|| Windows::new(self, drive))?;
+        for (i, pass) in passes.iter().enumerate() {
+            for view in inputs(pass) {
+                windows.upload(view, &mut read).await?;
+            }
+            let result = match pass.dst.slot {
+                Slot::Output(_) => {
+                    let result = pass.result();
+                    windows.open(result);
+                    let goes_on = passes
+                        .get(i + 1)
+                        .is_some_and(|next| next.result() == result);
+                    (!goes_on).then_some(result)
+                }
+                _ => None,
+            };
+            let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
+            windows.dispatch(ready, result, &mut write).await?;
+        }
+        windows.finish(&mut write).await
+    }
+}
+
+/// Views of inputs that a pass reads.
+fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
+    let strided = pass.stride_table.iter().flat_map(|(_, views)| views);
+    let all = pass.src.iter().chain(strided);
+    all.filter(|v| matches!(v.slot, Slot::Input(_)))
+}
+
+/// What lies in the inputs' windows: slot, begin and end.
+#[derive(Default)]
+struct Held(Vec<(Slot, u64, u64)>);
+
+impl Held {
+    /// Whether a view must be uploaded; it is held from now on.
+    fn take(&mut self, view: &View) -> bool {
+        let (begin, end) = (view.offset, view.offset + view.bytes);
+        let holds = |h: &(Slot, u64, u64)| h.0 == view.slot && h.1 <= begin && end <= h.2;
+        if self.0.iter().any(holds) {
+            return false;
+        }
+        self.0.retain(|held| held.0 != view.slot);
+        self.0.push((view.slot, begin, end));
+        true
+    }
+}
+
+/// Bytes of the windows: of each input and output, and the largest of each kind.
+struct Layout {
+    alignment: u64,
+    inputs: Vec<u64>,
+    outputs: Vec<u64>,
+}
+
+impl Layout {
+    fn new(plan: &Plan, alignment: u64) -> Layout {
+        let mut layout = Layout {
+            alignment,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+        };
+        for pass in plan.passes() {
+            for view in inputs(pass).chain(&pass.indices).chain([&pass.dst]) {
+                layout.widen(view);
+            }
+        }
+        layout
+    }
+
+    fn widen(&mut self, view: &View) {
+        let bytes = self.window(view).1;
+        let (sizes, i) = match view.slot {
+            Slot::Input(i) => (&mut self.inputs, i),
+            Slot::Output(i) => (&mut self.outputs, i),
+            _ => return,
+        };
+        if sizes.len() <= i {
+            sizes.resize(i + 1, 0);
+        }
+        sizes[i] = sizes[i].max(bytes);
+    }
+
+    /// Where a view's window begins in its tensor, and its bytes. Windows keep the place of an
+    /// element within an aligned block, which plans rely on.
+    fn window(&self, view: &View) -> (u64, u64) {
+        let start = view.offset / self.alignment * self.alignment;
+        let bytes = view.offset - start + view.bytes;
+        (start, bytes.next_multiple_of(16))
+    }
+
+    fn chunk(&self) -> u64 {
+        self.inputs.iter().copied().max().unwrap_or(0)
+    }
+
+    fn back(&self) -> u64 {
+        self.outputs.iter().copied().max().unwrap_or(0)
+    }
+
+    fn bytes(&self, plan: &Plan) -> u64 {
+        let windows: u64 = self.inputs.iter().chain(&self.outputs).sum();
+        let rings = RING * (self.chunk() + self.back());
+        windows + rings + plan.scratch_bytes() + READ_BYTES.min(self.chunk())
+    }
+}
+
+/// A buffer that is mapped, or will be when the work before is done.
+struct Chunk {
+    buffer: wgpu::Buffer,
+    mapping: Option<(BufferMapping, wgpu::SubmissionIndex)>,
+}
+
+/// A result on its way back, and where it goes.
+struct Back {
+    chunk: Chunk,
+    view: Option<View>,
+}
+
+/// The buffers of a run.
+struct Windows<'a> {
+    context: &'a Context,
+    drive: PollMode,
+    layout: &'a Layout,
+    places: BufferTable,
+    held: Held,
+    inputs: Vec<wgpu::Buffer>,
+    outputs: Vec<wgpu::Buffer>,
+    uploads: Vec<Chunk>,
+    backs: Vec<Back>,
+    turn: [usize; 2],
+    bytes: Vec<u8>,
+}
+
+impl<'a> Windows<'a> {
+    fn new(stream: &'a Stream, drive: PollMode) -> Result<Windows<'a>, Error> {
+        use wgpu::BufferUsages as U;
+        let (context, layout) = (stream.reducer.context(), &stream.layout);
+        let windows = |what, sizes: &[u64], usage| {
+            let window = |&bytes: &u64| context.buffer(what, bytes, U::STORAGE | usage);
+            sizes.iter().map(window).collect::<Result<Vec<_>, _>>()
+        };
+        let ring = |what, bytes, usage| {
+            let chunk = |_| {
+                Ok(Chunk {
+                    buffer: context.buffer(what, bytes, usage)?,
+                    mapping: None,
+                })
+            };
+            (0..RING).map(chunk).collect::<Result<Vec<_>, Error>>()
+        };
+        let backs = ring(
+            "a result's way back",
+            layout.back(),
+            U::MAP_READ | U::COPY_DST,
+        )?;
+        let scratch = stream.ready.plan.scratch(stream.reducer.caps());
+        let mut places = BufferTable::scratch(context, &scratch)?;
+        places.inputs = vec![Vec::new(); layout.inputs.len()];
+        places.outputs = vec![Vec::new(); layout.outputs.len()];
+        Ok(Windows {
+            context,
+            drive,
+            layout,
+            places,
+            held: Held::default(),
+            inputs: windows("a window of an input", &layout.inputs, U::COPY_DST)?,
+            outputs: windows("a window of an output", &layout.outputs, U::COPY_SRC)?,
+            uploads: ring("an upload", layout.chunk(), U::MAP_WRITE | U::COPY_SRC)?,
+            backs: backs
+                .into_iter()
+                .map(|chunk| Back { chunk, view: None })
+                .collect(),
+            turn: [0; 2],
+            bytes: vec![0; READ_BYTES.min(layout.chunk()) as usize],
+        })
+    }
+
+    /// Brings a part of an input to its window, unless it is there.
+    async fn upload(
+        &mut self,
+        view: &View,
+        read: &mut impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let Slot::Input(input) = view.slot else {
+            return Ok(());
+        };
+        if !self.held.take(view) {
+            return Ok(());
+        }
+        let turn = self.turn[0];
+        self.turn[0] = (turn + 1) % self.uploads.len();
+        self.mapped(turn).await?;
+        let chunk = &self.uploads[turn];
+        let (start, size) = self.layout.window(view);
+        {
+            let mapped = chunk.buffer.slice(..).get_mapped_range_mut();
+            let mut mapped = mapped.map_err(|e| unmapped(self.context, e))?;
+            let (mut at, end) = (view.offset, view.offset + view.bytes);
+            while at < end {
+                let count = (end - at).min(self.bytes.len() as u64) as usize;
+                let bytes = &mut self.bytes[..count];
+                read(input, at, bytes).map_err(|error| Error::Source {
+                    input,
+                    offset: at,
+                    bytes: count as u64,
+                    error: Arc::new(error),
+                })?;
+                let place = (at - start) as usize;
+                mapped.slice(place..place + count).copy_from_slice(bytes);
+                at += count as u64;
+            }
+        }
+        chunk.buffer.unmap();
+        let mut encoder = self.context.encoder();
+        encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.inputs[input], 0, size);
+        let submitted = self.context.submit(encoder)?;
+        let again = self
+            .context
+            .request_map(chunk.buffer.slice(..), wgpu::MapMode::Write)?;
+        self.uploads[turn].mapping = Some((again, submitted));
+        self.places.inputs[input] = vec![piece(&self.inputs[input], start, size)];
+        Ok(())
+    }
+
+    /// Waits until an upload chunk can be written.
+    async fn mapped(&mut self, turn: usize) -> Result<(), Error> {
+        let chunk = &mut self.uploads[turn];
+        match chunk.mapping.take() {
+            Some((mapping, after)) => {
+                let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
+                mapped.await
+            }
+            None => {
+                let slice = chunk.buffer.slice(..);
+                let mapped = self.context.map(slice, wgpu::MapMode::Write, self.drive);
+                mapped.await
+            }
+        }
+    }
+
+    /// Lets an output's window stand for a part of it.
+    fn open(&mut self, view: &View) {
+        if let Slot::Output(i) = view.slot {
+            let (start, size) = self.layout.window(view);
+            self.places.outputs[i] = vec![piece(&self.outputs[i], start, size)];
+        }
+    }
+
+    /// Submits a pass, and the way back of the result that it makes whole.
+    async fn dispatch(
+        &mut self,
+        (passes, compiled): (&[Pass], &[Arc<bind::Compiled>]),
+        result: Option<&View>,
+        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let bound = bind::bind_passes(self.context, passes, compiled, &self.places)?;
+        let mut encoder = self.context.encoder();
+        bound.encode(&mut encoder);
+        let Some(view) = result else {
+            return self.context.submit(encoder).map(drop);
+        };
+        let turn = self.turn[1];
+        self.turn[1] = (turn + 1) % self.backs.len();
+        self.deliver(turn, write).await?;
+        let Slot::Output(i) = view.slot else {
+            return Ok(());
+        };
+        let back = &mut self.backs[turn];
+        let (buffer, size) = (&back.chunk.buffer, self.layout.window(view).1);
+        encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);
+        let submitted = self.context.submit(encoder)?;
+        let mapping = self
+            .context
+            .request_map(buffer.slice(..), wgpu::MapMode::Read)?;
+        back.chunk.mapping = Some((mapping, submitted));
+        back.view = Some(*view);
+        Ok(())
+    }
+
+    /// Hands a result over, if one is on its way.
+    async fn deliver(
+        &mut self,
+        turn: usize,
+        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let back = &mut self.backs[turn];
+        let (Some(view), Some((mapping, after))) = (back.view.take(), back.chunk.mapping.take())
+        else {
+            return Ok(());
+        };
+        let Slot::Output(output) = view.slot else {
+            return Ok(());
+        };
+        let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
+        mapped.await?;
+        let begin = (view.offset - self.layout.window(&view).0) as usize;
+        let buffer = &back.chunk.buffer;
+        {
+            let mapped = buffer.slice(..).get_mapped_range();
+            let mapped = mapped.map_err(|e| unmapped(self.context, e))?;
+            let bytes = &mapped[begin..begin + view.bytes as usize];
+            write(output, view.offset, bytes).map_err(|error| Error::Sink {
+                output,
+                offset: view.offset,
+                bytes: view.bytes,
+                error: Arc::new(error),
+            })?;
+        }
+        buffer.unmap();
+        Ok(())
+    }
+
+    /// Hands over what is still on its way, the oldest first.
+    async fn finish(
+        &mut self,
+        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let first = self.turn[1];
+        let count = self.backs.len();
+        for i in 0..count {
+            self.deliver((first + i) % count, write).await?;
+        }
+        Ok(())
+    }
+}
+
+fn piece(buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
+    Piece {
+        buffer: buffer.clone(),
+        start,
+        offset: 0,
+        bytes,
+    }
+}

@@ -1,0 +1,268 @@
+//! Runs from host data: buffers that are kept from run to run, the way up, the work, the way back,
+//! and how long each took.
+//!
+//! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
+
+use crate::device::context::{Context, PollMode};
+use crate::device::staging::{Sent, Upload};
+use crate::run::bind::Bound;
+use crate::run::buffers::{Buffers, Tensor};
+use crate::{Element, Error, Problem};
+use std::time::{Duration, Instant};
+
+/// How long the parts of a run took.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Times {
+    /// Host data to the device.
+    pub upload: Duration,
+    /// On the device, by its own clock, where it has one.
+    pub gpu: Option<Duration>,
+    /// From the submission of the work to its completion.
+    pub wall: Duration,
+    /// Results to the host.
+    pub readback: Duration,
+}
+
+/// The buffers of a run from host data.
+pub(crate) struct Workspace {
+    /// By tensor, as many as it takes.
+    inputs: Vec<Vec<wgpu::Buffer>>,
+    outputs: Vec<Vec<wgpu::Buffer>>,
+    readback: Vec<Vec<wgpu::Buffer>>,
+    bound: Bound,
+    timer: Option<Timer>,
+}
+
+/// A pair of timestamps and the way to read them.
+struct Timer {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    readback: wgpu::Buffer,
+}
+
+impl Workspace {
+    /// Buffers for a problem, none larger than `most` bytes, and what binds them.
+    pub(crate) fn new(
+        context: &Context,
+        problem: &Problem,
+        most: u64,
+        bind: impl FnOnce(Buffers<'_>) -> Result<Bound, Error>,
+    ) -> Result<Workspace, Error> {
+        use wgpu::BufferUsages as U;
+        let buffers = |what, bytes: u64, usage| {
+            let count = bytes.div_ceil(most).max(1);
+            let size = |i| most.min(bytes - i * most);
+            let make = |i| context.buffer(what, size(i), usage);
+            (0..count).map(make).collect::<Result<Vec<_>, _>>()
+        };
+        let input = |i| buffers("an input", problem.input_bytes(i), U::STORAGE | U::COPY_DST);
+        let inputs = (0..problem.inputs().len())
+            .map(input)
+            .collect::<Result<Vec<_>, _>>()?;
+        let results = |what, usage| {
+            let outputs = problem.outputs().into_iter();
+            let make = |o: crate::Output| buffers(what, o.bytes(), usage);
+            outputs.map(make).collect::<Result<Vec<_>, _>>()
+        };
+        let result = results("an output", U::STORAGE | U::COPY_SRC)?;
+        let readback = results("a result's way back", U::MAP_READ | U::COPY_DST)?;
+        let (from, to) = (slices(&inputs), slices(&result));
+        let from: Vec<Tensor<'_>> = from.iter().map(|s| s.as_slice().into()).collect();
+        let to: Vec<Tensor<'_>> = to.iter().map(|s| s.as_slice().into()).collect();
+        let bound = bind(Buffers {
+            inputs: &from,
+            outputs: &to,
+            scratch: None,
+        })?;
+        Ok(Workspace {
+            readback,
+            bound,
+            timer: Timer::new(context)?,
+            inputs,
+            outputs: result,
+        })
+    }
+
+    /// Uploads the inputs, runs, and reads the outputs back; where it is `timed`, one after the other.
+    /// `upload`: begins one of that many bytes.
+    pub(crate) async fn run<'a>(
+        &self,
+        context: &Context,
+        problem: &Problem,
+        inputs: &[&[u8]],
+        drive: PollMode,
+        timed: bool,
+        upload: impl FnOnce(u64) -> Result<Upload<'a>, Error>,
+    ) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        let mut times = Times::default();
+        let start = Instant::now();
+        let (mut encoder, sent) = self.uploaded(problem, inputs, upload).await?;
+        let mut sent = Some(sent);
+        if timed {
+            let copies = context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
+            if let Some(sent) = sent.take() {
+                sent.arrived(copies).await?;
+            }
+        }
+        times.upload = start.elapsed();
+
+        let start = Instant::now();
+        let timer = self.timer.as_ref().filter(|_| timed);
+        self.encode_parts(context, timer, &mut encoder)?;
+        if let Some(timer) = timer {
+            timer.resolve(&mut encoder);
+            context.submit(encoder)?;
+            times.gpu = timer.read(context, drive).await?;
+            times.wall = start.elapsed();
+            encoder = context.encoder();
+        }
+        let start = Instant::now();
+        let results = self.outputs.iter().flatten();
+        for (from, to) in results.zip(self.readback.iter().flatten()) {
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
+        }
+        let done = context.submit(encoder)?;
+        if let Some(sent) = sent {
+            sent.submitted(done.clone())?;
+        }
+        let outputs = self.read_back(context, problem, &done, drive).await?;
+        match timer {
+            Some(_) => times.readback = start.elapsed(),
+            None => times.wall = start.elapsed(),
+        }
+        Ok((outputs, times))
+    }
+
+    /// The inputs on their way to the device, in an encoder that has yet to be submitted.
+    async fn uploaded<'a>(
+        &self,
+        problem: &Problem,
+        inputs: &[&[u8]],
+        upload: impl FnOnce(u64) -> Result<Upload<'a>, Error>,
+    ) -> Result<(wgpu::CommandEncoder, Sent<'a>), Error> {
+        let buffers = self.inputs.iter().flatten();
+        let mut upload = upload(buffers.map(wgpu::Buffer::size).sum())?;
+        for (i, (data, buffers)) in inputs.iter().zip(&self.inputs).enumerate() {
+            // Of a view's tensor as much as it reaches.
+            let mut data = &data[..problem.input_bytes(i) as usize];
+            for buffer in buffers {
+                let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
+                upload.push(piece, buffer).await?;
+                data = rest;
+            }
+        }
+        Ok(upload.finish())
+    }
+
+    /// Records all parts and submits all but the last, which stays in the encoder.
+    fn encode_parts(
+        &self,
+        context: &Context,
+        timer: Option<&Timer>,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), Error> {
+        let parts = self.bound.parts();
+        for part in 0..parts {
+            if part > 0 {
+                context.submit(std::mem::replace(encoder, context.encoder()))?;
+            }
+            let times = timer.and_then(|t| t.writes(part == 0, part + 1 == parts));
+            self.bound.encode_timed(part, encoder, times);
+        }
+        Ok(())
+    }
+
+    /// What is in the buffers for the results' way back, once the submission is done.
+    async fn read_back(
+        &self,
+        context: &Context,
+        problem: &Problem,
+        done: &wgpu::SubmissionIndex,
+        drive: PollMode,
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        let mut outputs = Vec::new();
+        let tensors = problem.outputs().into_iter();
+        for (buffers, output) in self.readback.iter().zip(tensors) {
+            let mut bytes = Vec::new();
+            for buffer in buffers {
+                let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
+                let after = Some(done.clone());
+                context.wait_mapped(mapping, after, drive).await?;
+                let left = output.bytes() - bytes.len() as u64;
+                let piece = read(context, buffer, left.min(buffer.size()))?;
+                buffer.unmap();
+                match bytes.is_empty() {
+                    true => bytes = piece,
+                    false => bytes.extend(piece),
+                }
+            }
+            outputs.push(bytes);
+        }
+        Ok(outputs)
+    }
+}
+
+/// The slices of each tensor.
+fn slices(tensors: &[Vec<wgpu::Buffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
+    let tensors = tensors.iter();
+    tensors
+        .map(|buffers| buffers.iter().map(|b| b.slice(..)).collect())
+        .collect()
+}
+
+pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
+    context.refused("a mapped range", error.to_string())
+}
+
+fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
+    let view = buffer.slice(..).get_mapped_range();
+    let view = view.map_err(|e| unmapped(context, e))?;
+    Ok(view[..bytes as usize].to_vec())
+}
+
+impl Timer {
+    fn new(context: &Context) -> Result<Option<Timer>, Error> {
+        use wgpu::BufferUsages as U;
+        let features = context.device.features();
+        if !features.contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return Ok(None);
+        }
+        let descriptor = wgpu::QuerySetDescriptor {
+            label: Some("wgreduce"),
+            ty: wgpu::QueryType::Timestamp,
+            count: 2,
+        };
+        let create = || context.device.create_query_set(&descriptor);
+        Ok(Some(Timer {
+            queries: context.scoped("timestamps", 16, create)?,
+            resolved: context.buffer("timestamps", 16, U::QUERY_RESOLVE | U::COPY_SRC)?,
+            readback: context.buffer("timestamps", 16, U::MAP_READ | U::COPY_DST)?,
+        }))
+    }
+
+    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
+    fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
+        (first || last).then_some(wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: first.then_some(0),
+            end_of_pass_write_index: last.then_some(1),
+        })
+    }
+
+    fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readback, 0, 16);
+    }
+
+    async fn read(&self, context: &Context, drive: PollMode) -> Result<Option<Duration>, Error> {
+        let slice = self.readback.slice(..);
+        context.map(slice, wgpu::MapMode::Read, drive).await?;
+        let bytes = read(context, &self.readback, 16)?;
+        self.readback.unmap();
+        let ticks: Vec<u64> = Element::from_bytes(&bytes);
+        let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
+        let nanos = ticks * f64::from(context.queue.get_timestamp_period());
+        Ok(Some(Duration::from_nanos(nanos as u64)))
+    }
+}

@@ -1,0 +1,125 @@
+//! How work is mapped to invocations where several ways are right: policies, as plain data. What they were
+//! measured by is in `docs/tuning.md`.
+
+/// What kind of machine an adapter is, as far as tuning goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AdapterClass {
+    /// A CPU that plays GPU.
+    Software,
+    /// A GPU that shares the CPU's memory; also what is not known.
+    Integrated,
+    /// A GPU with memory of its own.
+    Discrete,
+}
+
+impl AdapterClass {
+    /// The class of a device type.
+    pub fn of(kind: wgpu::DeviceType) -> AdapterClass {
+        match kind {
+            wgpu::DeviceType::Cpu => AdapterClass::Software,
+            wgpu::DeviceType::DiscreteGpu => AdapterClass::Discrete,
+            _ => AdapterClass::Integrated,
+        }
+    }
+}
+
+/// How work is mapped to invocations where several ways are right. Results never depend on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// Invocations in a workgroup, a power of two; lowered to what the device allows.
+    pub workgroup: u32,
+    /// Most invocations that share a row, a power of two. 1: each walks a row or a slice of its
+    /// own, which is what a CPU likes.
+    pub row_lanes: u32,
+    /// Bytes of a row that a lane takes before another lane is added.
+    pub lane_bytes: u64,
+    /// Whether the lanes of a row walk a contiguous run each, instead of abreast.
+    pub blocked: bool,
+    /// Invocations that fill the device: shorter work is split to reach them.
+    pub invocations: u64,
+    /// Least bytes of a slice when a segment is split.
+    pub slice_bytes: u64,
+    /// Most slices of a segment, unless the limit on iterations asks for more.
+    pub slices: u64,
+    /// Bytes up to which a row is taken by one lane, element by element.
+    pub each_row_bytes: u64,
+    /// Elements along the reduced axis below which columns are taken element by element.
+    pub each_column_len: u64,
+    /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
+    pub wide_bytes: u64,
+    /// Whether a lane takes eight to thirty-two vec4 of columns, of shallow ones two or four, or of the
+    /// rows of an elementwise result, instead of one.
+    pub strips: bool,
+    /// Bytes up to which a row of whole vec4 is taken by one lane.
+    pub short_row_bytes: u64,
+    /// Most such rows, or longer ones, or words or vec4 of results that a lane takes one after another.
+    pub short_rows: u64,
+    /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
+    /// Of elements below 32 bits, rows of whole vec4 only where tiles are written out.
+    pub small_row_len: u64,
+    /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
+    /// with all rows of them. Where a binding holds only some of the rows, up to twice as many.
+    pub shallow_len: u64,
+    /// Bytes of a matrix up to which they are, if there are lines enough to fill the device.
+    pub shallow_bytes: u64,
+    /// Panels of columns from which on they are taken whole, where lanes take strips.
+    pub panels: u64,
+    /// Bytes that a dispatch, and a submit of several, may read or write: no watchdog must fire.
+    /// A dispatch takes at least 1 KiB. Bytes that are read across rows count four times.
+    pub submit_bytes: u64,
+    /// Takes this family wherever it is possible (for tests and measurements).
+    pub force: Option<crate::kernel::Family>,
+}
+
+impl Tuning {
+    /// The defaults of a class.
+    pub fn of(class: AdapterClass) -> Tuning {
+        // From others' published figures: not yet measured on hardware.
+        let gpu = Tuning {
+            workgroup: 256,
+            row_lanes: 256,
+            lane_bytes: 128,
+            blocked: false,
+            invocations: 1 << 18,
+            slice_bytes: 16 << 10,
+            slices: 1024,
+            each_row_bytes: 32,
+            each_column_len: 4,
+            wide_bytes: 512,
+            strips: false,
+            short_row_bytes: 64,
+            short_rows: 1,
+            small_row_len: 12,
+            shallow_len: 21,
+            shallow_bytes: 0,
+            panels: 64,
+            // About a quarter of a second, for each class.
+            submit_bytes: 16 << 30,
+            force: None,
+        };
+        match class {
+            AdapterClass::Discrete => gpu,
+            AdapterClass::Integrated => Tuning {
+                invocations: 1 << 15,
+                submit_bytes: 2 << 30,
+                ..gpu
+            },
+            // Measured on lavapipe: docs/tuning.md has the figures, and what did not pay.
+            AdapterClass::Software => Tuning {
+                workgroup: 32,
+                row_lanes: 1,
+                blocked: true,
+                invocations: 4096,
+                wide_bytes: 1024,
+                strips: true,
+                short_row_bytes: 512,
+                short_rows: 256,
+                small_row_len: 256,
+                shallow_bytes: 16 << 10,
+                submit_bytes: 512 << 20,
+                ..gpu
+            },
+        }
+    }
+}
