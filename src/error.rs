@@ -46,6 +46,12 @@ pub enum Error {
         /// What the driver said.
         message: String,
     },
+    /// The queue given with a device is another device's.
+    #[error("the queue is not that of the device, which is of adapter {adapter}")]
+    ForeignQueue {
+        /// The name of the device's adapter.
+        adapter: String,
+    },
     /// A plan would exceed a limit of the device.
     #[error("{what} of {needed} exceeds the limit of {limit}")]
     Limit {
@@ -55,6 +61,12 @@ pub enum Error {
         needed: u64,
         /// What the device allows.
         limit: u64,
+    },
+    /// Caps with an offset alignment that no device has.
+    #[error("an offset alignment of {alignment}, which is no power of two up to 65536")]
+    OffsetAlignment {
+        /// The alignment, in bytes.
+        alignment: u64,
     },
     /// The device ran out of memory; it can still be used.
     #[error("out of device memory: {what} of {bytes} bytes")]

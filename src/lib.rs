@@ -108,7 +108,7 @@ pub use problem::{
 };
 pub use run::bind::Bound;
 pub use run::buffers::{Buffers, Tensor};
-pub use run::reducer::{Polling, Reducer, Reduction};
+pub use run::reducer::{Outputs, Polling, Reducer, Reduction};
 pub use run::stream::Stream;
 pub use run::workspace::Times;
 pub use tuning::{AdapterClass, Tuning};

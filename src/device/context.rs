@@ -60,6 +60,24 @@ impl Deadline {
     }
 }
 
+/// Whether a queue is a device's own. wgpu runs what a queue is told to call once its work is done when
+/// that queue's device is polled, and no other. Waits for the work that was submitted before.
+pub(crate) fn is_own_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
+    let (called, answer) = mpsc::channel();
+    queue.on_submitted_work_done(move || {
+        // Who asked may have given up.
+        let _ = called.send(());
+    });
+    for poll in [wgpu::PollType::Poll, wgpu::PollType::wait_indefinitely()] {
+        // Of a lost device nothing can be told.
+        if device.poll(poll).is_err() || answer.try_recv().is_ok() {
+            return true;
+        }
+    }
+    // Another thread that polls may be about to call.
+    answer.recv_timeout(Duration::from_millis(200)).is_ok()
+}
+
 /// A device, its queue, and its state of health.
 pub(crate) struct Context {
     pub device: wgpu::Device,

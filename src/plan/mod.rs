@@ -227,6 +227,7 @@ impl Plan {
         partial: bool,
         splits: &BufferSplits,
     ) -> Result<Plan, Error> {
+        caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
         let mut planner = Planner {
             caps,
             problem,

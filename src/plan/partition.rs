@@ -186,14 +186,17 @@ impl Planner<'_> {
 }
 
 impl Caps {
-    /// Refuses limits below what every plan needs.
-    pub(crate) fn suffice(&self) -> Result<(), Error> {
+    /// Refuses limits below what every plan needs, and those that no device has. `buffers` are the least
+    /// storage buffers of a kernel.
+    pub(crate) fn suffice(&self, buffers: u64) -> Result<(), Error> {
+        let alignment = self.offset_alignment;
+        if !(alignment.is_power_of_two() && alignment <= 1 << 16) {
+            return Err(Error::OffsetAlignment { alignment });
+        }
         let needs = [
-            (
-                "a storage binding",
-                self.offset_alignment + 16,
-                self.binding_bytes,
-            ),
+            ("a storage binding", alignment + 16, self.binding_bytes),
+            ("a buffer", 16, self.buffer_bytes),
+            ("workgroups of a dispatch", 1, self.workgroups.into()),
             (
                 "a workgroup",
                 LEAST_WORKGROUP.into(),
@@ -203,6 +206,11 @@ impl Caps {
                 "bytes of workgroup memory",
                 (16 * LEAST_WORKGROUP).into(),
                 self.workgroup_bytes.into(),
+            ),
+            (
+                "storage buffers of a shader",
+                buffers,
+                self.storage_buffers.into(),
             ),
         ];
         match needs.into_iter().find(|&(_, needed, limit)| needed > limit) {

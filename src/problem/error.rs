@@ -127,6 +127,27 @@ pub enum ProblemError {
         /// Inputs of the call.
         actual: usize,
     },
+    /// A call that takes another number of outputs than the problem has, such as one result of an index
+    /// with its values.
+    #[error("{op} gives {expected} outputs where the call takes {actual}")]
+    OutputCount {
+        /// The operator.
+        op: Op,
+        /// Outputs of the problem.
+        expected: usize,
+        /// Outputs of the call.
+        actual: usize,
+    },
+    /// An output that the problem does not have.
+    #[error("output {output} of {op}, which has {outputs}")]
+    NoSuchOutput {
+        /// The operator.
+        op: Op,
+        /// The position asked for.
+        output: usize,
+        /// Outputs of the problem.
+        outputs: usize,
+    },
     /// Input data of the wrong size.
     #[error("input {input} has {actual} bytes where {dtype} of shape {shape:?} takes {expected}")]
     InputBytes {

@@ -5,13 +5,14 @@
 //! and goes, `workspace.rs`.
 
 use crate::device::adapter::{self, Adapter, AdapterChoice};
-use crate::device::context::{Context, Deadline, PollMode, lock};
+use crate::device::context::{self, Context, Deadline, PollMode, lock};
 use crate::device::staging::{Ring, Upload};
 use crate::plan::Scratch;
 use crate::run::bind::{self, Bound, Compiled};
 use crate::run::buffers::{Buffers, Tensors};
+use crate::run::selftest;
 use crate::run::workspace::{Times, Workspace};
-use crate::{Caps, Element, Error, Kernel, Plan, Problem, ProblemError, Slot};
+use crate::{Caps, DType, Element, Error, Kernel, Op, Plan, Problem, ProblemError, Slot};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -80,8 +81,25 @@ impl Reducer {
         supported(&adapter.to_string(), &adapter.limits)?;
         let (device, queue) = request(&adapter).await?;
         let reducer = Reducer::new(&device, &queue)?;
-        crate::run::selftest::run(&reducer).await?;
+        reducer.self_test().await?;
         Ok(reducer)
+    }
+
+    /// Asks the device questions whose answers are known, and compares every byte. Takes about as long
+    /// as compiling a dozen kernels.
+    ///
+    /// # Errors
+    /// [`Error::SelfTest`] with the first difference, and what a run can give.
+    pub async fn self_test(&self) -> Result<(), Error> {
+        selftest::run(self).await
+    }
+
+    /// [`Reducer::self_test`], waiting for the answers.
+    ///
+    /// # Errors
+    /// As [`Reducer::self_test`].
+    pub fn self_test_blocking(&self) -> Result<(), Error> {
+        pollster::block_on(self.self_test())
     }
 
     /// [`Reducer::open`], waiting for it.
@@ -92,13 +110,18 @@ impl Reducer {
         pollster::block_on(Reducer::open(choice))
     }
 
-    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are.
+    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits
+    /// for work that was submitted before. The device is trusted: [`Reducer::self_test`] asks it what
+    /// [`Reducer::open`] does.
     ///
     /// # Errors
-    /// [`Error::Unsupported`].
+    /// [`Error::Unsupported`], [`Error::ForeignQueue`].
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
         supported(&info.name, &limits)?;
+        if !context::is_own_queue(device, queue) {
+            return Err(Error::ForeignQueue { adapter: info.name });
+        }
         let caps = Caps::of(&info, &limits);
         Ok(Reducer {
             caps: Arc::new(caps),
@@ -293,6 +316,54 @@ impl Reducer {
         input: &[T],
     ) -> Result<Vec<O>, Error> {
         self.recent(problem)?.run_blocking(input)
+    }
+
+    /// [`Reduction::run_many`] of a problem that is prepared as by [`Reducer::run`].
+    ///
+    /// # Errors
+    /// What [`Reducer::prepare`] and [`Reduction::run_many`] give.
+    pub async fn run_many<T: Element>(
+        &self,
+        problem: &Problem,
+        inputs: &[&[T]],
+    ) -> Result<Outputs, Error> {
+        self.recent(problem)?.run_many(inputs).await
+    }
+
+    /// [`Reducer::run_many`], waiting for the results.
+    ///
+    /// # Errors
+    /// As [`Reducer::run_many`].
+    pub fn run_many_blocking<T: Element>(
+        &self,
+        problem: &Problem,
+        inputs: &[&[T]],
+    ) -> Result<Outputs, Error> {
+        self.recent(problem)?.run_many_blocking(inputs)
+    }
+
+    /// [`Reduction::run_bytes`] of a problem that is prepared as by [`Reducer::run`].
+    ///
+    /// # Errors
+    /// What [`Reducer::prepare`] and [`Reduction::run_bytes`] give.
+    pub async fn run_bytes(
+        &self,
+        problem: &Problem,
+        inputs: &[&[u8]],
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        self.recent(problem)?.run_bytes(inputs).await
+    }
+
+    /// [`Reducer::run_bytes`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reducer::run_bytes`].
+    pub fn run_bytes_blocking(
+        &self,
+        problem: &Problem,
+        inputs: &[&[u8]],
+    ) -> Result<Vec<Vec<u8>>, Error> {
+        self.recent(problem)?.run_bytes_blocking(inputs)
     }
 }
 
@@ -574,6 +645,40 @@ impl Reduction {
         Ok(O::from_bytes(&outputs[0]))
     }
 
+    /// Runs from host data of any number of inputs to any number of outputs: of an index operator with
+    /// values first the indices, of [`Problem::extremes`] all four.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; what [`Reduction::run_bytes`]
+    /// gives.
+    pub async fn run_many<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
+        let inputs = self.input_bytes(inputs)?;
+        Ok(self.outputs(self.run_bytes(&inputs).await?))
+    }
+
+    /// [`Reduction::run_many`], waiting for the results.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_many`].
+    pub fn run_many_blocking<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
+        let inputs = self.input_bytes(inputs)?;
+        Ok(self.outputs(self.run_bytes_blocking(&inputs)?))
+    }
+
+    fn input_bytes<'a, T: Element>(&self, inputs: &[&'a [T]]) -> Result<Vec<&'a [u8]>, Error> {
+        same_type("input 0", self.prepared.problem.dtype(), T::DTYPE)?;
+        Ok(inputs.iter().map(|input| T::bytes(input)).collect())
+    }
+
+    fn outputs(&self, bytes: Vec<Vec<u8>>) -> Outputs {
+        let problem = &self.prepared.problem;
+        Outputs {
+            op: problem.op(),
+            types: problem.outputs().iter().map(|o| o.dtype).collect(),
+            bytes,
+        }
+    }
+
     /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
     /// The future completes under any executor, as [`Polling`] says.
     ///
@@ -612,18 +717,19 @@ impl Reduction {
         pollster::block_on(self.run_on(inputs, self.reducer.blocking(), true))
     }
 
-    fn check_types(&self, input: crate::DType, output: crate::DType) -> Result<(), Error> {
-        let check = |what: &str, expected, actual| match expected == actual {
-            true => Ok(()),
-            false => Err(ProblemError::ElementType {
-                what: what.into(),
-                expected,
-                actual,
-            }),
-        };
-        check("input 0", self.prepared.problem.dtype(), input)?;
-        check("output 0", self.prepared.problem.outputs()[0].dtype, output)?;
-        Ok(())
+    /// For a call of one typed input and one typed output.
+    fn check_types(&self, input: DType, output: DType) -> Result<(), Error> {
+        let problem = &self.prepared.problem;
+        let outputs = problem.outputs();
+        same_type("input 0", problem.dtype(), input)?;
+        if outputs.len() != 1 {
+            return Err(Error::Problem(ProblemError::OutputCount {
+                op: problem.op(),
+                expected: outputs.len(),
+                actual: 1,
+            }));
+        }
+        same_type("output 0", outputs[0].dtype, output)
     }
 
     pub(crate) async fn run_on(
@@ -655,6 +761,53 @@ impl Reduction {
         let result = run.await?;
         lock(&self.prepared.idle).push(workspace);
         Ok(result)
+    }
+}
+
+/// The outputs of a run, in the order of [`Problem::outputs`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    op: Op,
+    types: Vec<DType>,
+    bytes: Vec<Vec<u8>>,
+}
+
+impl Outputs {
+    /// The elements of an output, in C order.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOutput`], [`ProblemError::ElementType`].
+    pub fn get<O: Element>(&self, output: usize) -> Result<Vec<O>, Error> {
+        let Some(bytes) = self.bytes.get(output) else {
+            return Err(Error::Problem(ProblemError::NoSuchOutput {
+                op: self.op,
+                output,
+                outputs: self.bytes.len(),
+            }));
+        };
+        same_type(&format!("output {output}"), self.types[output], O::DTYPE)?;
+        Ok(O::from_bytes(bytes))
+    }
+
+    /// The bytes of each output: little endian, C order.
+    pub fn bytes(&self) -> &[Vec<u8>] {
+        &self.bytes
+    }
+
+    /// [`Outputs::bytes`], without a copy.
+    pub fn into_bytes(self) -> Vec<Vec<u8>> {
+        self.bytes
+    }
+}
+
+fn same_type(what: &str, expected: DType, actual: DType) -> Result<(), Error> {
+    match expected == actual {
+        true => Ok(()),
+        false => Err(Error::Problem(ProblemError::ElementType {
+            what: what.into(),
+            expected,
+            actual,
+        })),
     }
 }
 

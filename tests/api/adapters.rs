@@ -6,7 +6,8 @@ use wgreduce::{AdapterChoice, Caps, Error, Reducer, adapters_blocking, wgpu};
 #[test]
 fn a_device_below_the_floor_is_refused() {
     let floor = wgpu::Limits::downlevel_defaults();
-    assert!(Reducer::new(&noop(floor.clone()).0, &noop(floor.clone()).1).is_ok());
+    let (device, queue) = noop(floor.clone());
+    assert!(Reducer::new(&device, &queue).is_ok());
     let (device, queue) = noop(wgpu::Limits {
         max_storage_buffers_per_shader_stage: 3,
         ..floor
@@ -14,6 +15,21 @@ fn a_device_below_the_floor_is_refused() {
     match Reducer::new(&device, &queue) {
         Err(Error::Unsupported { actual, needed, .. }) => assert_eq!((actual, needed), (3, 4)),
         other => panic!("{other:?}"),
+    }
+}
+
+/// On a device that has done nothing, and on one whose work is done or goes on.
+#[test]
+fn a_queue_of_another_device_is_refused() {
+    let [(ours, queue), (other, theirs)] = [(); 2].map(|()| noop(wgpu::Limits::default()));
+    for _ in 0..2 {
+        match Reducer::new(&ours, &theirs) {
+            Err(Error::ForeignQueue { adapter }) => assert_eq!(adapter, ours.adapter_info().name),
+            answer => panic!("{answer:?}"),
+        }
+        assert!(Reducer::new(&other, &queue).is_err());
+        assert!(Reducer::new(&ours, &queue).is_ok());
+        queue.submit([ours.create_command_encoder(&Default::default()).finish()]);
     }
 }
 

@@ -141,6 +141,41 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
     let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
     assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));
     assert!(times.wall > std::time::Duration::ZERO);
+    several_results(reducer, &scores)
+}
+
+/// Typed runs with several inputs and outputs, and those that would drop an output.
+fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
+    let both = Problem::arg_max(DType::F32, &[2, 3], 1)?.with_values(true)?;
+    let outputs = reducer.run_many_blocking(&both, &[scores])?;
+    assert_eq!(outputs.get::<i64>(0)?, [1, 0]);
+    let values = outputs.get::<f32>(1)?;
+    assert!(values[0] == 2.0 && values[1].is_nan(), "{values:?}");
+    let told = |e: wgreduce::Error| e.to_string();
+    let refused = [
+        reducer
+            .run_blocking::<f32, i64>(&both, scores)
+            .map_err(told),
+        outputs.get::<i64>(1).map_err(told),
+        outputs.get::<i64>(2).map_err(told),
+    ];
+    assert_eq!(
+        refused.map(Result::unwrap_err),
+        [
+            "ArgMax gives 2 outputs where the call takes 1",
+            "output 1 is float32 in the problem but int64 in the call",
+            "output 2 of ArgMax, which has 2",
+        ]
+    );
+    let least = Problem::min(DType::F32, &[[6], [6]])?;
+    let other = scores.map(|x| x - 1.0);
+    let outputs = pollster::block_on(reducer.run_many(&least, &[scores, &other[..]]))?;
+    assert_eq!(outputs.get::<f32>(0)?[..3], other[..3]);
+    let bytes = reducer.run_bytes_blocking(
+        &least,
+        &[bytemuck::bytes_of(scores), bytemuck::bytes_of(&other)],
+    )?;
+    assert_eq!(bytes, outputs.into_bytes());
     Ok(())
 }
 

@@ -352,7 +352,7 @@ impl Machine<'_> {
             }
             Slot::Temp(_) => {
                 // In buffers as large as the device has.
-                let (most, whole) = (self.caps.buffer_bytes, self.plan.slot_bytes(slot));
+                let (most, whole) = (self.caps.buffer_bytes / 16 * 16, self.plan.slot_bytes(slot));
                 let start = offset / most * most;
                 let end = whole.min(start + most);
                 (0, start, end, end - start)

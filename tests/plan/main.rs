@@ -6,6 +6,7 @@ mod grid;
 mod huge;
 mod interpret;
 mod named;
+mod odd_caps;
 mod pieces;
 mod views;
 

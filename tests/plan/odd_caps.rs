@@ -1,0 +1,109 @@
+//! Caps that no device has: a right plan or a typed error, whatever their fields are.
+
+use super::interpret::{Truth, run};
+use support::grid::class;
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
+
+type Change = (&'static str, fn(&mut Caps, u64));
+
+/// Every limit and every number of the tuning.
+const FIELDS: [Change; 21] = [
+    ("binding_bytes", |c, n| c.binding_bytes = n),
+    ("buffer_bytes", |c, n| c.buffer_bytes = n),
+    ("offset_alignment", |c, n| c.offset_alignment = n),
+    ("workgroups", |c, n| c.workgroups = n as u32),
+    ("invocations", |c, n| c.invocations = n as u32),
+    ("workgroup_bytes", |c, n| c.workgroup_bytes = n as u32),
+    ("storage_buffers", |c, n| c.storage_buffers = n as u32),
+    ("workgroup", |c, n| c.tuning.workgroup = n as u32),
+    ("row_lanes", |c, n| c.tuning.row_lanes = n as u32),
+    ("lane_bytes", |c, n| c.tuning.lane_bytes = n),
+    ("tuning.invocations", |c, n| c.tuning.invocations = n),
+    ("slice_bytes", |c, n| c.tuning.slice_bytes = n),
+    ("slices", |c, n| c.tuning.slices = n),
+    ("each_row_bytes", |c, n| c.tuning.each_row_bytes = n),
+    ("each_column_len", |c, n| c.tuning.each_column_len = n),
+    ("wide_bytes", |c, n| c.tuning.wide_bytes = n),
+    ("short_row_bytes", |c, n| c.tuning.short_row_bytes = n),
+    ("short_rows", |c, n| c.tuning.short_rows = n),
+    ("small_row_len", |c, n| c.tuning.small_row_len = n),
+    ("shallow_bytes", |c, n| c.tuning.shallow_bytes = n),
+    ("panels, shallow_len, submit_bytes", |c, n| {
+        (c.tuning.panels, c.tuning.shallow_len) = (n, n);
+        c.tuning.submit_bytes = n;
+    }),
+];
+
+const VALUES: [u64; 10] = [0, 1, 2, 3, 5, 24, 48, 1000, 1 << 31, u64::MAX];
+
+fn problems() -> Vec<Problem> {
+    let all = [
+        Problem::arg_min(DType::F32, &[7, 300], 1),
+        Problem::arg_max(DType::U8, &[3, 1000], 1).and_then(|p| p.with_values(true)),
+        Problem::arg_max(DType::F16, &[2, 40, 33], 1),
+        Problem::reduce_min(DType::I64, &[5, 3, 8], &[1]),
+        Problem::reduce_max(DType::U16, &[5, 4, 3, 8], &[1, 3]),
+        Problem::reduce_max(DType::I8, &[700], &[]),
+        Problem::reduce_min(DType::F32, &[0, 30], &[0]),
+        Problem::extremes(DType::F32, &[9, 70], 1),
+        Problem::extremes(DType::BF16, &[3, 70, 16], 1),
+        Problem::arg_min(DType::F32, &[6, 50], 1).and_then(|p| p.strided(0, &[-1, 6], 5)),
+        Problem::min(DType::F32, &[[6, 50], [1, 50], [6, 1]]),
+        Problem::max(DType::U8, &[[70]; 9]),
+    ];
+    all.map(|p| p.expect("a problem")).into()
+}
+
+/// What was planned under these caps, if anything was.
+fn planned(problem: &Problem, truth: &Truth, caps: &Caps) -> Result<Option<Plan>, String> {
+    match Plan::new(problem, caps) {
+        Ok(plan) => {
+            run(problem, truth, caps, &plan, plan.passes(), [0, 0])?;
+            Ok(Some(plan))
+        }
+        Err(Error::Limit { needed, limit, .. }) if needed > limit => Ok(None),
+        Err(Error::OffsetAlignment { .. }) => Ok(None),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+#[test]
+fn any_value_of_any_field_gives_a_right_plan_or_a_typed_error() {
+    let (mut plans, mut errors) = (0, 0);
+    for problem in problems() {
+        let truth = Truth::new(&problem);
+        for adapter in [AdapterClass::Software, AdapterClass::Discrete] {
+            for (field, change) in FIELDS {
+                for value in VALUES {
+                    let mut caps = class(adapter);
+                    change(&mut caps, value);
+                    let done = planned(&problem, &truth, &caps);
+                    match done.unwrap_or_else(|e| panic!("{problem}, {field} {value}: {e}")) {
+                        Some(_) => plans += 1,
+                        None => errors += 1,
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        plans > 2000 && errors > 500,
+        "{plans} plans, {errors} errors"
+    );
+}
+
+#[test]
+fn an_offset_alignment_that_no_device_has_is_told() {
+    for alignment in [0, 3, 48, 1 << 17, u64::MAX] {
+        let caps = Caps {
+            offset_alignment: alignment,
+            ..class(AdapterClass::Integrated)
+        };
+        for problem in problems() {
+            match Plan::new(&problem, &caps) {
+                Err(Error::OffsetAlignment { alignment: told }) => assert_eq!(told, alignment),
+                other => panic!("{problem}: {other:?}"),
+            }
+        }
+    }
+}
