@@ -152,8 +152,8 @@ pub enum Error {
         /// Its position.
         index: usize,
     },
-    /// An output in a buffer that an input, or another output, is in.
-    #[error("output {output} shares its buffer with an input or another output")]
+    /// An output with bytes that an input, or another output, has too.
+    #[error("output {output} overlaps an input or another output")]
     Aliased {
         /// Position of the output.
         output: usize,
@@ -185,8 +185,8 @@ pub enum Error {
     /// Partial results that do not belong together, or are none.
     #[error(transparent)]
     Partial(#[from] PartialError),
-    /// Scratch in a buffer that a tensor, or other scratch, is in.
-    #[error("scratch {index} shares its buffer with a tensor or other scratch")]
+    /// Scratch with bytes that a tensor, or other scratch, has too.
+    #[error("scratch {index} overlaps a tensor or other scratch")]
     AliasedScratch {
         /// Its position.
         index: usize,

@@ -77,6 +77,7 @@
 //! `cross_check` of somebody else's results.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 
 mod caps;
@@ -85,6 +86,7 @@ mod error;
 mod kernel;
 mod keys;
 #[cfg(feature = "onnx")]
+#[cfg_attr(docsrs, doc(cfg(feature = "onnx")))]
 pub mod onnx;
 mod partial;
 mod plan;
@@ -96,6 +98,7 @@ mod tuning;
 pub use caps::Caps;
 pub use device::adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use error::Error;
+pub use half;
 pub use kernel::params::{Params, StrideTable};
 pub use kernel::{Family, Kernel, StoreFormat};
 pub use keys::Keys;
@@ -104,7 +107,7 @@ pub use plan::splits::BufferSplits;
 pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
-    ProblemError,
+    ProblemError, UnknownName,
 };
 pub use run::bind::Bound;
 pub use run::buffers::{Buffers, Tensor};

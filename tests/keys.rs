@@ -100,6 +100,7 @@ fn prefer(dtype: DType, order: Order, a: u64, b: u64, zeros_tie: bool) -> Orderi
             Some((x, y)) => y.abs().partial_cmp(&x.abs()).expect("no NaN here"),
             None => far(b).cmp(&far(a)),
         },
+        other => panic!("{other:?} has no rule here"),
     }
 }
 

@@ -180,7 +180,7 @@ fn partial_results_of_other_problems_do_not_merge() -> Outcome {
         ),
         (
             Problem::arg_min(DType::I8, &[3, 2], 0),
-            "the element type is I8, not U8",
+            "the element type is int8, not uint8",
         ),
         (
             Ok(base()?.nan(NanPolicy::Ignore)),
@@ -192,7 +192,7 @@ fn partial_results_of_other_problems_do_not_merge() -> Outcome {
         ),
         (
             base()?.index_type(IndexType::I32),
-            "the index type is Some(I32), not Some(I64)",
+            "the index type is int32, not int64",
         ),
         (
             base()?.with_values(true),

@@ -32,8 +32,8 @@ fn a_type_is_found_by_both_of_its_names_and_by_no_other_text() {
                     uint64 bool";
     assert_eq!(names, expected);
     for dtype in DType::ALL {
-        assert_eq!(DType::from_name(dtype.name()), Some(dtype));
-        assert_eq!(DType::from_name(dtype.onnx_name()), Some(dtype));
+        assert_eq!(dtype.name().parse(), Ok(dtype));
+        assert_eq!(dtype.onnx_name().parse(), Ok(dtype));
     }
     assert_eq!(
         [DType::F32.onnx_name(), DType::F64.onnx_name()],
@@ -41,8 +41,50 @@ fn a_type_is_found_by_both_of_its_names_and_by_no_other_text() {
     );
     assert_eq!(DType::BF16.onnx_name(), "bfloat16");
     for text in ["", "Float", "float 32", "f32", "string"] {
-        assert_eq!(DType::from_name(text), None, "{text}");
+        assert!(text.parse::<DType>().is_err(), "{text}");
     }
+    let told = "f32".parse::<DType>().unwrap_err().to_string();
+    assert!(told.starts_with("no element type is called \"f32\"; there are: bfloat16, float16"));
+}
+
+#[test]
+fn an_operator_is_found_by_its_name() {
+    for op in Op::ALL.into_iter().chain(Op::BEYOND_ONNX) {
+        assert_eq!(op.name().parse(), Ok(op));
+    }
+    let told = "argmin".parse::<Op>().unwrap_err().to_string();
+    assert!(told.starts_with("no operator is called \"argmin\"; there are: ArgMin, ArgMax"));
+    assert!(
+        told.ends_with("Extremes, ArgMaxAbs, ReduceMaxAbs"),
+        "{told}"
+    );
+}
+
+#[test]
+fn every_option_that_is_set_can_be_asked_for() {
+    let problem = Problem::arg_min(DType::I8, &[3, 4], 0).expect("a problem");
+    let asked = |p: &Problem| {
+        let options = (p.keeps_dims(), p.selects_last_index(), p.gives_values());
+        (options, p.index_result_type(), p.nan_policy())
+    };
+    let defaults = (true, false, false);
+    assert_eq!(
+        asked(&problem),
+        (defaults, Some(IndexType::I64), NanPolicy::Propagate)
+    );
+    let other = problem
+        .keepdims(false)
+        .and_then(|p| p.select_last_index(true));
+    let other = other.and_then(|p| p.with_values(true));
+    let other = other
+        .and_then(|p| p.index_type(IndexType::U32))
+        .expect("a problem");
+    assert_eq!(
+        asked(&other.nan(NanPolicy::Ignore)),
+        ((false, true, true), Some(IndexType::U32), NanPolicy::Ignore)
+    );
+    let values = Problem::reduce_min(DType::I8, &[3], &[0]).expect("a problem");
+    assert_eq!(asked(&values), (defaults, None, NanPolicy::Propagate));
 }
 
 #[test]

@@ -236,17 +236,24 @@ impl Partial {
 
     fn check_same(&self, other: &Partial) -> Result<(), PartialError> {
         let (a, b) = (&self.kind, &other.kind);
-        fn text(x: &dyn std::fmt::Debug) -> String {
-            format!("{x:?}")
-        }
+        let index = |kind: &Kind| match kind.index {
+            Some(index) => index.dtype().to_string(),
+            None => "none".into(),
+        };
+        let shape = |partial: &Partial| format!("{:?}", partial.shape);
+        let nan = |kind: &Kind| format!("{:?}", kind.nan);
         let pairs = [
-            ("the operator", text(&a.op), text(&b.op)),
-            ("the element type", text(&a.dtype), text(&b.dtype)),
-            ("the NaN policy", text(&a.nan), text(&b.nan)),
-            ("select_last_index", text(&a.last), text(&b.last)),
-            ("the index type", text(&a.index), text(&b.index)),
-            ("the presence of values", text(&a.values), text(&b.values)),
-            ("the output's shape", text(&self.shape), text(&other.shape)),
+            ("the operator", a.op.to_string(), b.op.to_string()),
+            ("the element type", a.dtype.to_string(), b.dtype.to_string()),
+            ("the NaN policy", nan(a), nan(b)),
+            ("select_last_index", a.last.to_string(), b.last.to_string()),
+            ("the index type", index(a), index(b)),
+            (
+                "the presence of values",
+                a.values.to_string(),
+                b.values.to_string(),
+            ),
+            ("the output's shape", shape(self), shape(other)),
         ];
         match pairs.into_iter().find(|(_, ours, theirs)| ours != theirs) {
             None => Ok(()),

@@ -3,7 +3,9 @@
 //! Keeps ONNX's list and nothing of operators: what a type's values are worth, the reference and
 //! the keys know.
 
+use super::UnknownName;
 use std::fmt;
+use std::str::FromStr;
 
 /// An element type, by ONNX's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -134,12 +136,20 @@ impl DType {
             DType::BF16 => 16,
         }
     }
+}
 
-    /// The type of that NumPy or ONNX name, `None` for any other text.
-    pub fn from_name(name: &str) -> Option<DType> {
-        DType::ALL
-            .into_iter()
-            .find(|t| t.name() == name || t.onnx_name() == name)
+/// By NumPy's name or ONNX's: `float32` or `float`.
+impl FromStr for DType {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<DType, UnknownName> {
+        let named = |t: &DType| t.name() == name || t.onnx_name() == name;
+        let found = DType::ALL.into_iter().find(named);
+        found.ok_or_else(|| UnknownName {
+            what: "element type",
+            name: name.into(),
+            names: DType::ALL.map(DType::name).into(),
+        })
     }
 }
 

@@ -184,6 +184,18 @@ pub enum ProblemError {
     },
 }
 
+/// A text that names no element type, or no operator.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {what} is called {name:?}; there are: {}", .names.join(", "))]
+pub struct UnknownName {
+    /// `element type`, `operator`.
+    pub what: &'static str,
+    /// The text.
+    pub name: String,
+    /// The names that there are.
+    pub names: Vec<&'static str>,
+}
+
 fn there_are(elements: u64) -> String {
     match elements {
         0 => "there is none".into(),

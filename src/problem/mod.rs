@@ -9,7 +9,7 @@ mod layout;
 mod op;
 
 pub use dtype::{Class, DType, Element};
-pub use error::ProblemError;
+pub use error::{ProblemError, UnknownName};
 pub use layout::Layout;
 pub use op::{IndexType, NanPolicy, Op, Order};
 use std::fmt;
@@ -469,6 +469,21 @@ impl Problem {
     /// Whether ties go to the last index.
     pub fn selects_last_index(&self) -> bool {
         self.select_last_index
+    }
+
+    /// Whether reduced dimensions stay, with size 1.
+    pub fn keeps_dims(&self) -> bool {
+        self.keepdims
+    }
+
+    /// The element type of an index result; `None` where there is none.
+    pub fn index_result_type(&self) -> Option<IndexType> {
+        self.op.is_index().then_some(self.index_type)
+    }
+
+    /// Whether the elements that indices point to are a second output.
+    pub fn gives_values(&self) -> bool {
+        self.values
     }
 
     /// What a NaN does.

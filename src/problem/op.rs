@@ -2,8 +2,9 @@
 //!
 //! Names and kinds only: which shapes and options go with them, the problem knows.
 
-use super::DType;
+use super::{DType, UnknownName};
 use std::fmt;
+use std::str::FromStr;
 
 /// An operator: one of the ONNX specification, what fuses several of them, or what extends them by
 /// magnitudes.
@@ -32,6 +33,7 @@ pub enum Op {
 
 /// Which element of a set wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Order {
     /// The smallest.
     Least,
@@ -51,6 +53,9 @@ impl Op {
         Op::Min,
         Op::Max,
     ];
+
+    /// The operators that ONNX does not have.
+    pub const BEYOND_ONNX: [Op; 3] = [Op::Extremes, Op::ArgMaxAbs, Op::ReduceMaxAbs];
 
     /// ONNX's name: `ArgMin`; those that are not ONNX's have one alike.
     pub const fn name(self) -> &'static str {
@@ -107,6 +112,21 @@ impl Op {
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// By [`Op::name`].
+impl FromStr for Op {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Op, UnknownName> {
+        let all = || Op::ALL.into_iter().chain(Op::BEYOND_ONNX);
+        let found = all().find(|op| op.name() == name);
+        found.ok_or_else(|| UnknownName {
+            what: "operator",
+            name: name.into(),
+            names: all().map(Op::name).collect(),
+        })
     }
 }
 

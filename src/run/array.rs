@@ -4,6 +4,7 @@ use crate::{Element, Error, Problem, ProblemError, Reducer};
 use ndarray::{ArrayD, ArrayView, Dimension};
 use std::borrow::Cow;
 
+#[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
 impl Reducer {
     /// Solves a problem of one input and one output from an array of its input's shape. Arrays
     /// that lie contiguously in memory in any order, transposed and flipped ones too, are read as

@@ -95,15 +95,36 @@ impl<'a> Tensor<'a> {
 pub struct Buffers<'a> {
     /// A tensor an input.
     pub inputs: &'a [Tensor<'a>],
-    /// A tensor an output, in buffers that are none of the inputs'.
+    /// A tensor an output. Inputs, outputs and scratch may lie in one buffer, apart from each other:
+    /// kernels then bind what they read as writable storage, and are compiled for it once.
     pub outputs: &'a [Tensor<'a>],
-    /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], each in
-    /// a buffer of its own with the usage `STORAGE`, beginning at a multiple of the device's
+    /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
+    /// the usage `STORAGE`, beginning at a multiple of the device's
     /// `min_storage_buffer_offset_alignment`. `None`: the library allocates what is needed.
     ///
     /// What is in it does not matter, before or after: reductions that run on one queue may
     /// share it.
     pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,
+}
+
+impl<'a> Buffers<'a> {
+    /// Inputs and outputs; the library allocates the scratch.
+    pub fn new(inputs: &'a [Tensor<'a>], outputs: &'a [Tensor<'a>]) -> Buffers<'a> {
+        Buffers {
+            inputs,
+            outputs,
+            scratch: None,
+        }
+    }
+
+    /// The same with scratch of the caller's.
+    #[must_use]
+    pub fn with_scratch(self, scratch: &'a [wgpu::BufferSlice<'a>]) -> Buffers<'a> {
+        Buffers {
+            scratch: Some(scratch),
+            ..self
+        }
+    }
 }
 
 /// A range of a buffer that holds some bytes of a slot of the plan.
@@ -134,16 +155,37 @@ impl Tensors {
         let tensors = Tensors { inputs, outputs };
         for (i, own) in tensors.outputs.iter().enumerate() {
             let others = tensors.outputs[..i].iter().chain(&tensors.inputs).flatten();
-            let shared = own.iter().filter(|p| p.bytes > 0).any(|p| {
-                let mut others = others.clone();
-                others.any(|other| other.buffer == p.buffer)
-            });
+            let overlapped = own.iter().any(|p| others.clone().any(|q| p.overlaps(q)));
             let overlaps = |(j, p): (usize, &Piece)| own[..j].iter().any(|q| p.overlaps(q));
-            if shared || own.iter().enumerate().any(overlaps) {
+            if overlapped || own.iter().enumerate().any(overlaps) {
                 return Err(Error::Aliased { output: i });
             }
         }
         Ok(tensors)
+    }
+
+    /// Whether a buffer that is written holds something else, too: another tensor, or scratch.
+    pub(crate) fn share_buffers(&self, scratch: Option<&[wgpu::BufferSlice<'_>]>) -> bool {
+        let inputs = self.inputs.iter().flatten().map(|p| &p.buffer);
+        let outputs = self
+            .outputs
+            .iter()
+            .map(|pieces| pieces.iter().map(|p| &p.buffer));
+        let scratch = scratch.unwrap_or_default().iter().map(|s| s.buffer());
+        let mut all: Vec<&wgpu::Buffer> = inputs.collect();
+        for output in outputs {
+            if output.clone().any(|buffer| all.contains(&buffer)) {
+                return true;
+            }
+            all.extend(output);
+        }
+        for buffer in scratch {
+            if all.contains(&buffer) {
+                return true;
+            }
+            all.push(buffer);
+        }
+        false
     }
 
     /// Where tensors go on in another buffer.
@@ -174,7 +216,7 @@ impl Piece {
     fn overlaps(&self, other: &Piece) -> bool {
         let end = |p: &Piece| p.offset + p.bytes;
         let apart = end(self) <= other.offset || end(other) <= self.offset;
-        self.buffer == other.buffer && !apart
+        self.buffer == other.buffer && !apart && self.bytes > 0 && other.bytes > 0
     }
 }
 
@@ -221,9 +263,8 @@ impl BufferTable {
         let places = match given {
             None => BufferTable::scratch(context, scratch)?,
             Some(given) => {
-                let tensors = inputs.iter().chain(&outputs).flatten();
-                let taken = tensors.filter(|p| p.bytes > 0).map(|p| &p.buffer).collect();
-                let pieces = placed_scratch(scratch, given, alignment, taken)?;
+                let tensors = inputs.iter().chain(&outputs).flatten().collect();
+                let pieces = placed_scratch(scratch, given, alignment, tensors)?;
                 BufferTable::of_scratch(scratch, pieces)
             }
         };
@@ -299,27 +340,30 @@ fn of(pieces: &[Piece], byte: u64) -> &Piece {
     &pieces[after.max(1) - 1]
 }
 
-/// The caller's scratch, if it is fit for use beside the buffers that are taken.
-fn placed_scratch<'a>(
+/// The caller's scratch, if it is fit for use beside what is taken.
+fn placed_scratch(
     needed: &[Scratch],
-    given: &'a [wgpu::BufferSlice<'a>],
+    given: &[wgpu::BufferSlice<'_>],
     alignment: u64,
-    mut taken: Vec<&'a wgpu::Buffer>,
+    taken: Vec<&Piece>,
 ) -> Result<Vec<Piece>, Error> {
     let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
     let wanted: Vec<_> = needed.iter().map(|s| (s.bytes, alignment)).collect();
-    let found = pieces("scratch", &tensors, &wanted)?.into_iter().flatten();
-    for (index, slice) in given.iter().enumerate() {
-        if taken.contains(&slice.buffer()) {
+    let found: Vec<Piece> = pieces("scratch", &tensors, &wanted)?
+        .into_iter()
+        .flatten()
+        .collect();
+    for (index, piece) in found.iter().enumerate() {
+        let mut others = taken.iter().copied().chain(&found[..index]);
+        if others.any(|other| piece.overlaps(other)) {
             return Err(Error::AliasedScratch { index });
         }
-        taken.push(slice.buffer());
     }
     let placed = |(piece, needed): (Piece, &Scratch)| Piece {
         start: needed.start,
         ..piece
     };
-    Ok(found.zip(needed).map(placed).collect())
+    Ok(found.into_iter().zip(needed).map(placed).collect())
 }
 
 /// Checks tensors against what the problem has: (bytes, bytes of an element) each.

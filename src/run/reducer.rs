@@ -54,7 +54,8 @@ pub enum Polling {
 struct Shared {
     context: Context,
     info: wgpu::AdapterInfo,
-    compiled: Mutex<HashMap<Kernel, Arc<Compiled>>>,
+    /// By kernel, and whether what it reads is bound as writable storage.
+    compiled: Mutex<HashMap<(Kernel, bool), Arc<Compiled>>>,
     /// What the reductions keep for later runs.
     idle: Mutex<Vec<Weak<Idle>>>,
     uploads: Ring,
@@ -229,7 +230,7 @@ impl Reducer {
         self.shared.context.alive()?;
         let plan = Plan::new(problem, &self.caps)?;
         let prepared = Prepared {
-            ready: self.shared.ready(plan)?,
+            ready: self.shared.ready(plan, false)?,
             problem: problem.clone(),
             anywhere: OnceLock::new(),
             idle: self.shared.keeper(),
@@ -267,7 +268,7 @@ impl Reducer {
     }
 
     pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
-        self.shared.ready(plan)
+        self.shared.ready(plan, false)
     }
 
     /// [`Shared::with_room`].
@@ -440,9 +441,11 @@ impl Shared {
         }
     }
 
-    fn ready(&self, plan: Plan) -> Result<Ready, Error> {
+    /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
+    /// where both bindings are writable.
+    fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
         log::debug!("{plan}");
-        let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel);
+        let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel, shared);
         let compiled = plan
             .passes()
             .iter()
@@ -451,29 +454,33 @@ impl Shared {
         Ok(Ready { plan, compiled })
     }
 
-    fn compiled(&self, kernel: &Kernel) -> Result<Arc<Compiled>, Error> {
-        if let Some(compiled) = lock(&self.compiled).get(kernel) {
+    fn compiled(&self, kernel: &Kernel, shared: bool) -> Result<Arc<Compiled>, Error> {
+        let key = (*kernel, shared);
+        if let Some(compiled) = lock(&self.compiled).get(&key) {
             return Ok(compiled.clone());
         }
         // Compiled without the lock: two threads may do it twice, none waits for the other.
         let start = Instant::now();
-        let compiled = self
-            .context
-            .scoped("a pipeline", 0, || compile(&self.context.device, kernel))?;
+        let compile = || compile(&self.context.device, kernel, shared);
+        let compiled = self.context.scoped("a pipeline", 0, compile)?;
         self.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
         let mut all = lock(&self.compiled);
-        Ok(all.entry(*kernel).or_insert(Arc::new(compiled)).clone())
+        Ok(all.entry(key).or_insert(Arc::new(compiled)).clone())
     }
 }
 
-fn compile(device: &wgpu::Device, kernel: &Kernel) -> Compiled {
+fn compile(device: &wgpu::Device, kernel: &Kernel, shared: bool) -> Compiled {
     let label = kernel.label();
+    let mut text = kernel.wgsl();
+    if shared {
+        text = text.replace("var<storage, read>", "var<storage, read_write>");
+    }
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(&label),
-        source: wgpu::ShaderSource::Wgsl(kernel.wgsl().into()),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
     });
-    let entry = |&binding: &u32| layout_entry(binding, kernel.has_stride_table());
+    let entry = |&binding: &u32| layout_entry(binding, kernel.has_stride_table(), shared);
     let entries: Vec<_> = kernel.bindings().iter().map(entry).collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(&label),
@@ -499,12 +506,13 @@ fn compile(device: &wgpu::Device, kernel: &Kernel) -> Compiled {
     Compiled { pipeline, layout }
 }
 
-fn layout_entry(binding: u32, zip: bool) -> wgpu::BindGroupLayoutEntry {
+fn layout_entry(binding: u32, stride_table: bool, shared: bool) -> wgpu::BindGroupLayoutEntry {
     let ty = match binding {
         0 => wgpu::BufferBindingType::Uniform,
-        1 if zip => wgpu::BufferBindingType::Uniform,
-        2 => wgpu::BufferBindingType::Storage { read_only: false },
-        _ => wgpu::BufferBindingType::Storage { read_only: true },
+        1 if stride_table => wgpu::BufferBindingType::Uniform,
+        _ => wgpu::BufferBindingType::Storage {
+            read_only: binding != 2 && !shared,
+        },
     };
     wgpu::BindGroupLayoutEntry {
         binding,
@@ -518,7 +526,9 @@ fn layout_entry(binding: u32, zip: bool) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
-/// A problem, planned and compiled; runs any number of times, from any thread.
+/// A problem, planned and compiled; runs any number of times, from any thread. Cheap to clone; clones share
+/// everything.
+#[derive(Clone)]
 pub struct Reduction {
     reducer: Reducer,
     prepared: Arc<Prepared>,
@@ -575,15 +585,24 @@ impl Reduction {
         let Prepared { problem, ready, .. } = &*self.prepared;
         let tensors = Tensors::new(problem, buffers)?;
         let (cuts, aligned) = (tensors.cuts(problem), tensors.are_aligned());
+        let shared = tensors.share_buffers(buffers.scratch);
         let in_pieces;
         let ready = match (cuts.is_empty(), aligned) {
             (true, true) => ready,
             (true, false) => self.anywhere()?,
             (false, _) => {
                 let plan = Plan::in_pieces(problem, &self.reducer.caps, &cuts, aligned)?;
-                in_pieces = self.reducer.shared.ready(plan)?;
+                in_pieces = self.reducer.shared.ready(plan, shared)?;
                 &in_pieces
             }
+        };
+        let of_shared;
+        let ready = match shared && cuts.is_empty() {
+            true => {
+                of_shared = self.reducer.shared.ready(ready.plan.clone(), true)?;
+                &of_shared
+            }
+            false => ready,
         };
         let scratch = match buffers.scratch {
             Some(_) if cuts.is_empty() => self.scratch(),
@@ -596,8 +615,7 @@ impl Reduction {
 
     /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
     /// none for a reduction of one pass, one for partial results, up to three for scattered
-    /// axes, more where one would exceed the largest buffer. A dispatch reads one and writes
-    /// another, so that each needs a buffer of its own.
+    /// axes, more where one would exceed the largest buffer.
     pub fn scratch_sizes(&self) -> Vec<u64> {
         self.scratch().iter().map(|scratch| scratch.bytes).collect()
     }
@@ -620,7 +638,7 @@ impl Reduction {
             return Ok(ready);
         }
         let plan = Plan::for_buffers(&self.prepared.problem, &self.reducer.caps, false)?;
-        let ready = self.reducer.shared.ready(plan)?;
+        let ready = self.reducer.shared.ready(plan, false)?;
         Ok(self.prepared.anywhere.get_or_init(|| ready))
     }
 

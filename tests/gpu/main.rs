@@ -50,6 +50,7 @@ const SUBJECTS: &[Subject] = &[
     ("min_and_max_of_strided_views", elementwise::of_views),
     ("empty_and_degenerate_shapes", reductions::degenerate),
     ("buffers_of_foreign_size_and_offset", reductions::foreign),
+    ("everything_in_one_buffer", reductions::arena),
     ("run_from_host_data", reductions::host),
     ("tensors_of_several_buffers", pieces::several_buffers),
     ("more_than_2_to_the_32_elements", pieces::beyond_32_bits),

@@ -3,8 +3,11 @@
 
 use super::{check_all, check_data, data_for, same, slices, some, tuned, turns};
 use libtest_mimic::Failed;
+use std::ops::Range;
+use support::device::buffer;
 use support::{golden, index_problem, mixed, seed, tensor, types, value_problem, ways};
-use wgreduce::{Class, DType, Problem, Reducer};
+use wgreduce::wgpu::{Buffer, BufferUsages, MapMode, PollType};
+use wgreduce::{Bound, Buffers, Class, DType, Problem, Reducer, Tensor};
 
 /// All types, each in every order: values element by element, indices by rows, either by columns. Of the
 /// ways to ask for more than a value, the plain suite takes every third.
@@ -177,6 +180,103 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
     )?;
     assert_eq!(bytes, outputs.into_bytes());
     Ok(())
+}
+
+/// Inputs, outputs and scratch side by side in one buffer, as in a caller's arena.
+pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
+    let alignment = u64::from(
+        reducer
+            .device()
+            .limits()
+            .min_storage_buffer_offset_alignment,
+    );
+    let sliced = tuned(reducer, |t| (t.invocations, t.slice_bytes) = (1 << 20, 64));
+    for (i, dtype) in some(reducer, seed() as usize, (0..).zip(types(0))) {
+        let size = dtype.size();
+        // All at whole vec4, or anywhere.
+        for (offset, multiple) in [(0, 16), (size, size)] {
+            let problems = [
+                Problem::arg_max(dtype, &[3, 700, 2], 1)?.with_values(true)?,
+                Problem::reduce_min(dtype, &[5, 4, 60, 3], &[0, 2])?,
+                Problem::extremes(dtype, &[9, 70], 1)?,
+                Problem::min(dtype, &[[6, 50], [1, 50], [6, 1]])?,
+                Problem::arg_min(dtype, &[50, 6], 1)?.strided(0, &[1, 50], 0)?,
+            ];
+            for problem in problems {
+                for reducer in [reducer, &sliced] {
+                    let reduction = reducer.prepare(&problem)?;
+                    let data = data_for(&problem, i);
+                    let mut at = offset;
+                    let mut place = |bytes: u64, multiple: u64| {
+                        let begin = at.next_multiple_of(multiple);
+                        at = begin + bytes;
+                        begin..at
+                    };
+                    let inputs: Vec<_> = data
+                        .iter()
+                        .map(|d| place(d.len() as u64, multiple))
+                        .collect();
+                    let outputs = problem.outputs().into_iter();
+                    let outputs: Vec<_> = outputs
+                        .map(|o| place(o.bytes(), multiple.max(o.dtype.size())))
+                        .collect();
+                    let scratch = reduction.scratch_sizes().into_iter();
+                    let scratch: Vec<_> = scratch
+                        .map(|bytes| place(bytes, alignment.max(16)))
+                        .collect();
+                    let usage =
+                        BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+                    let buffer = buffer(reducer, (at + 64).next_multiple_of(4), usage);
+                    let mut before = vec![0xa5; buffer.size() as usize];
+                    for (range, data) in inputs.iter().zip(&data) {
+                        before[range.start as usize..range.end as usize].copy_from_slice(data);
+                    }
+                    reducer.queue().write_buffer(&buffer, 0, &before);
+                    let tensors = |ranges: &[Range<u64>]| -> Vec<Tensor<'_>> {
+                        ranges
+                            .iter()
+                            .map(|r| buffer.slice(r.clone()).into())
+                            .collect()
+                    };
+                    let placed: Vec<_> = scratch.iter().map(|r| buffer.slice(r.clone())).collect();
+                    let (ins, outs) = (tensors(&inputs), tensors(&outputs));
+                    let bound = reduction.bind(Buffers::new(&ins, &outs).with_scratch(&placed))?;
+                    let after = contents(reducer, &bound, &buffer)?;
+                    let written: Vec<_> = outputs
+                        .iter()
+                        .map(|r| after[r.start as usize..r.end as usize].to_vec())
+                        .collect();
+                    wgreduce::reference::verify(&problem, &slices(&data), &written)
+                        .map_err(|e| format!("{problem}: {e}"))?;
+                    let free = |at: &usize| {
+                        let mut taken = outputs.iter().chain(&scratch);
+                        !taken.any(|r| r.contains(&(*at as u64)))
+                    };
+                    let changed = (0..after.len())
+                        .filter(free)
+                        .find(|&at| after[at] != before[at]);
+                    if let Some(at) = changed {
+                        return Err(format!("{problem}: byte {at} was changed").into());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a buffer holds after a run.
+fn contents(reducer: &Reducer, bound: &Bound, buffer: &Buffer) -> Result<Vec<u8>, Failed> {
+    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+    let back = self::buffer(reducer, buffer.size(), usage);
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, back.size());
+    encoder.map_buffer_on_submit(&back, MapMode::Read, .., |r| r.expect("mapped"));
+    reducer.queue().submit([encoder.finish()]);
+    reducer.device().poll(PollType::wait_indefinitely())?;
+    let contents = back.slice(..).get_mapped_range()?.to_vec();
+    Ok(contents)
 }
 
 /// What the ONNX reference implementation answered; tests/reference holds the CPU reference

@@ -1,7 +1,7 @@
 //! The golden cases of cases.json: what the ONNX reference implementation answered.
 
 use serde_json::Value;
-use wgreduce::{DType, NanPolicy, Op, Output, Problem, ProblemError};
+use wgreduce::{NanPolicy, Op, Output, Problem, ProblemError};
 
 /// A problem, its inputs, and its one output.
 pub struct Case {
@@ -40,7 +40,7 @@ fn tensor(tensor: &Value) -> (Output, Vec<u8>) {
     let hex = tensor[2].as_str().unwrap();
     let shape = tensor[1].as_array().unwrap().iter();
     let output = Output {
-        dtype: DType::from_name(tensor[0].as_str().unwrap()).unwrap(),
+        dtype: tensor[0].as_str().unwrap().parse().unwrap(),
         shape: shape.map(|d| d.as_u64().unwrap()).collect(),
     };
     let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
