@@ -99,12 +99,9 @@ pub use caps::Caps;
 pub use device::adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
 pub use error::Error;
 pub use half;
-pub use kernel::params::{Params, StrideTable};
-pub use kernel::{Family, Kernel, StoreFormat};
-pub use keys::Keys;
 pub use partial::{Partial, PartialError, Shard};
+pub use plan::Plan;
 pub use plan::splits::BufferSplits;
-pub use plan::{MAX_ITERATIONS, Pass, Plan, Slot, View};
 pub use problem::{
     Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
     ProblemError, UnknownName,
@@ -116,6 +113,15 @@ pub use run::stream::Stream;
 pub use run::workspace::Times;
 pub use tuning::{AdapterClass, Tuning};
 pub use wgpu;
+
+/// What plans are made of: for tests, measurements and those who read a plan. Not part of what versions
+/// promise: any release may change it.
+pub mod unstable {
+    pub use crate::kernel::params::{Params, StrideTable};
+    pub use crate::kernel::{Family, Kernel, StoreFormat};
+    pub use crate::keys::Keys;
+    pub use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
+}
 
 /// The README's examples are tests.
 #[cfg(doctest)]

@@ -2,7 +2,8 @@
 
 use half::{bf16, f16};
 use std::cmp::Ordering;
-use wgreduce::{Class, DType, Keys, NanPolicy, Order};
+use wgreduce::unstable::Keys;
+use wgreduce::{Class, DType, NanPolicy, Order};
 
 const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
 

@@ -6,7 +6,8 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 use support::kernels::{Source, kernels};
-use wgreduce::{DType, Family, Kernel, NanPolicy, Order, StoreFormat};
+use wgreduce::unstable::{Family, Kernel, StoreFormat};
+use wgreduce::{DType, NanPolicy, Order};
 
 /// Every kernel, of all element types.
 static KERNELS: LazyLock<Vec<(Kernel, Source)>> = LazyLock::new(|| kernels(&DType::ALL));
@@ -200,7 +201,7 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     for order in ORDERS {
         for dtype in DType::ALL {
             for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
-                let keys = wgreduce::Keys::new(dtype, order, nan, false);
+                let keys = wgreduce::unstable::Keys::new(dtype, order, nan, false);
                 assert!(has(&|k| k.keys == keys), "{dtype} {order:?} {nan:?}");
             }
         }

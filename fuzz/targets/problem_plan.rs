@@ -4,9 +4,9 @@
 use arbitrary::{Arbitrary, Unstructured};
 use support::mixed;
 use support::oracle::answers;
+use wgreduce::unstable::{MAX_ITERATIONS, Slot, View};
 use wgreduce::{
-    BufferSplits, Caps, DType, IndexType, MAX_ITERATIONS, NanPolicy, Plan, Problem, ProblemError,
-    Slot, View, reference,
+    BufferSplits, Caps, DType, IndexType, NanPolicy, Plan, Problem, ProblemError, reference,
 };
 
 #[derive(Arbitrary, Debug)]

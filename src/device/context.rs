@@ -136,11 +136,16 @@ impl Context {
         }
     }
 
-    /// The error of a call that the device refused: it may be gone.
+    /// The error of a call that the device refused: it may be gone. wgpu's words take several lines, and
+    /// here one.
     pub fn refused(&self, what: &'static str, message: String) -> Error {
+        let words: Vec<&str> = message.split_whitespace().collect();
         match self.check() {
             Err(lost) => lost,
-            Ok(()) => Error::Device { what, message },
+            Ok(()) => Error::Device {
+                what,
+                message: words.join(" "),
+            },
         }
     }
 

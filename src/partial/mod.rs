@@ -54,7 +54,7 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// | 8 each | the output's dimensions |
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
 ///
-/// The key is what [`crate::Keys::key`] gives: the smallest wins. The index counts from the start of
+/// The key is what [`crate::unstable::Keys::key`] gives: the smallest wins. The index counts from the start of
 /// the whole; value operators have 0. Of no elements all are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {

@@ -104,7 +104,7 @@ pub struct Pass {
     pub workgroups: [u32; 3],
     /// Most loop iterations of an invocation.
     pub iterations: u64,
-    /// The results that a later pass reads at once, of which this one writes a part.
+    /// The output range that a later pass reads whole; this pass writes part of it.
     pub(crate) output_window: Option<View>,
 }
 

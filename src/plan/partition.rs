@@ -244,7 +244,7 @@ impl Caps {
         usable.min(binding) / bytes
     }
 
-    /// Bytes that a dispatch may read or write of what one submit may, nearby or far apart.
+    /// Bytes that a dispatch may read or write: the submit budget. Strided reads cost four times as much.
     pub(crate) fn budget(&self, apart: bool) -> u64 {
         let bytes = self.tuning.submit_bytes.max(LEAST_SUBMIT);
         if apart { bytes / STRIDED_COST } else { bytes }

@@ -22,8 +22,8 @@ struct Dispatch {
     workgroups: [u32; 3],
 }
 
-/// A reduction bound to buffers. Recording it fails never, allocates nothing and touches no
-/// queue; it may be recorded any number of times.
+/// A reduction bound to buffers. Recording never fails, allocates no GPU memory and does not touch the queue;
+/// it may be recorded any number of times.
 ///
 /// A `Bound` keeps its buffers alive, but not whole: where the caller destroys one, or has it
 /// mapped, at the time of a submit, it is that submit of the caller's that wgpu refuses, with an

@@ -7,12 +7,14 @@
 use crate::device::adapter::{self, Adapter, AdapterChoice};
 use crate::device::context::{self, Context, Deadline, PollMode, lock};
 use crate::device::staging::{Ring, Upload};
+use crate::kernel::Kernel;
 use crate::plan::Scratch;
+use crate::plan::{Pass, Slot};
 use crate::run::bind::{self, Bound, Compiled};
 use crate::run::buffers::{Buffers, Tensors};
 use crate::run::selftest;
 use crate::run::workspace::{Times, Workspace};
-use crate::{Caps, DType, Element, Error, Kernel, Op, Plan, Problem, ProblemError, Slot};
+use crate::{Caps, DType, Element, Error, Op, Plan, Problem, ProblemError};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -445,7 +447,7 @@ impl Shared {
     /// where both bindings are writable.
     fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
         log::debug!("{plan}");
-        let compiled = |pass: &crate::Pass| self.compiled(&pass.kernel, shared);
+        let compiled = |pass: &Pass| self.compiled(&pass.kernel, shared);
         let compiled = plan
             .passes()
             .iter()

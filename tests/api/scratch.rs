@@ -2,8 +2,9 @@
 
 use super::buffers::too_small;
 use super::{buffer, buffer_for, prepared, reducer, submit};
+use wgreduce::unstable::Slot;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer, Reduction, Slot};
+use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer, Reduction};
 
 /// A reduction of scattered axes, with partial results and two tensors between its steps, and
 /// the buffers it needs.

@@ -7,7 +7,8 @@ use super::{check_all, same, some, tiny, tuned, turns};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{extremes as problem, mixed, types};
-use wgreduce::{DType, Family, Problem, Reducer};
+use wgreduce::unstable::Family;
+use wgreduce::{DType, Problem, Reducer};
 
 pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let abreast = tuned(reducer, |t| {

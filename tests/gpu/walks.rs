@@ -5,7 +5,8 @@ use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::views::VIEWS;
 use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
-use wgreduce::{AdapterClass, DType, Family, Plan, Problem, Reducer, Tuning};
+use wgreduce::unstable::Family;
+use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements, of which the middle is reduced.
 const SHAPES: &[[u64; 3]] = &[

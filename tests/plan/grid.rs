@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
 use support::picked;
-use wgreduce::{AdapterClass, Caps, DType, Family, Pass, Plan, Problem, Slot, StoreFormat, Tuning};
+use wgreduce::unstable::{Family, Pass, Slot, StoreFormat};
+use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must do on, by name.
 pub fn devices() -> Vec<(String, Caps)> {
@@ -125,7 +126,7 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     in_parts(&plan, caps)?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
-    let vecs = |p: &wgreduce::Pass| {
+    let vecs = |p: &wgreduce::unstable::Pass| {
         use Family::{
             ElementwiseStrips, ElementwiseVecs, ExtremeColumns, Panels, Shallow, ShortRows,
             SmallRows,
@@ -312,7 +313,8 @@ fn columns_are_cut_at_every_length() {
                 let problem = Problem::arg_min(dtype, &shape, 1).expect("a problem");
                 let plan = check(&problem, &caps, &[0, 1]);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
-                let sliced = |p: &&wgreduce::Pass| p.params.merge == 1 && p.params.slices > 1;
+                let sliced =
+                    |p: &&wgreduce::unstable::Pass| p.params.merge == 1 && p.params.slices > 1;
                 merged += plan.passes().iter().filter(sliced).count();
             }
         }
@@ -517,7 +519,7 @@ fn broken_plans_are_refused() {
     }
 }
 
-pub type Break = fn(&mut Vec<wgreduce::Pass>);
+pub type Break = fn(&mut Vec<wgreduce::unstable::Pass>);
 
 pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
     let truth = Truth::new(problem);

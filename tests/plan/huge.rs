@@ -6,7 +6,8 @@ use super::interpret::limits;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
-use wgreduce::{Caps, DType, Error, Family, Pass, Plan, Problem, Slot, Tuning};
+use wgreduce::unstable::{Family, Pass, Slot};
+use wgreduce::{Caps, DType, Error, Plan, Problem, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
 

@@ -7,10 +7,8 @@
 //! written once; no access leaves its view; no record is read that this step has not written.
 
 use std::collections::HashSet;
-use wgreduce::{
-    BufferSplits, Caps, DType, Family, Keys, MAX_ITERATIONS, Op, Order, Params, Pass, Plan,
-    Problem, Slot, StoreFormat, View,
-};
+use wgreduce::unstable::{Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View};
+use wgreduce::{BufferSplits, Caps, DType, Op, Order, Plan, Problem};
 
 pub type Check<T = ()> = Result<T, String>;
 

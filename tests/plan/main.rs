@@ -11,7 +11,8 @@ mod pieces;
 mod views;
 
 use support::grid::class;
-use wgreduce::{AdapterClass, Caps, Family, Plan, Tuning};
+use wgreduce::unstable::Family;
+use wgreduce::{AdapterClass, Caps, Plan, Tuning};
 
 /// Limits of a fake device: bindings of that many bytes, aligned so, workgroups a dimension.
 fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> Caps {

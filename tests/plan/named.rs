@@ -2,12 +2,11 @@
 
 use super::{fake, families};
 use support::grid::{CLASSES, class};
-use wgreduce::Family::{
+use wgreduce::unstable::Family::{
     Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
 };
-use wgreduce::{
-    AdapterClass, Caps, DType, Error, Family, Plan, Problem, ProblemError, StoreFormat, Tuning,
-};
+use wgreduce::unstable::{Family, StoreFormat};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
 
 /// Parts of a segment in the first pass, and rows of the second.
 fn parts(plan: &Plan) -> u64 {

@@ -6,11 +6,12 @@ use super::grid::{Break, any_limits, check, devices, refused};
 use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::picked;
-use wgreduce::Family::{
+use wgreduce::unstable::Family::{
     Each, ElementwiseVecs, ElementwiseWords, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish,
     Gather, Strided, StridedGather,
 };
-use wgreduce::{AdapterClass, Caps, DType, Error, Family, Plan, Problem, Slot, Tuning};
+use wgreduce::unstable::{Family, Slot};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
 
 #[test]
 fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {

@@ -4,7 +4,8 @@
 use crate::catalogue;
 use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
 use std::collections::HashMap;
-use wgreduce::{BufferSplits, Caps, DType, Kernel, NanPolicy, Op, Plan, Problem};
+use wgreduce::unstable::Kernel;
+use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Plan, Problem};
 
 /// What a pipeline is compiled from.
 pub type Source = (String, Vec<(&'static str, u64)>);

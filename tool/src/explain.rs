@@ -3,7 +3,8 @@
 
 use std::fmt::Write;
 
-use wgreduce::{Family, Kernel, Pass, Plan, Problem, Slot};
+use wgreduce::unstable::{Family, Kernel, Pass, Slot};
+use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
 const SHOWN: usize = 12;

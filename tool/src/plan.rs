@@ -4,7 +4,8 @@
 
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
-use wgreduce::{Caps, DType, Error, Op, Pass, Plan, Problem, ProblemError};
+use wgreduce::unstable::Pass;
+use wgreduce::{Caps, DType, Error, Op, Plan, Problem, ProblemError};
 
 use crate::args::{self, Common};
 use crate::device::Device;

@@ -12,7 +12,8 @@ use std::path::Path;
 use std::process::Command;
 use support::grid::class;
 use support::kernels::Source;
-use wgreduce::{AdapterClass, DType, Kernel, Plan, Problem};
+use wgreduce::unstable::Kernel;
+use wgreduce::{AdapterClass, DType, Plan, Problem};
 
 /// RADV's names: Polaris and Vega of GCN, RDNA 1, 2 and 3.
 const FAMILIES: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use support::kernels::{Source, kernels_on};
-use wgreduce::{Caps, DType, Kernel};
+use wgreduce::unstable::Kernel;
+use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is. Others are numbers in it.
 const SHAPING: [&str; 12] = [

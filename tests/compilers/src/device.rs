@@ -9,8 +9,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 use support::kernels::{Source, source};
+use wgreduce::unstable::{Kernel, Params, Pass, Slot, StrideTable, View};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{Kernel, Params, Pass, Plan, Problem, Slot, StrideTable, View};
+use wgreduce::{Plan, Problem};
 
 /// What every buffer is filled with before a run.
 const POISON: u8 = 0xa5;

@@ -8,7 +8,7 @@ use naga::back::hlsl::{BindTarget, Options, PipelineOptions, ShaderModel, Writer
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use support::kernels::Source;
-use wgreduce::Kernel;
+use wgreduce::unstable::Kernel;
 
 /// A binding of a kernel and the register that the root signature has for it.
 #[derive(Clone, Debug)]

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 use support::grid::{CLASSES, class};
 use support::kernels::devices;
-use wgreduce::{BufferSplits, DType, Family, Plan, reference};
+use wgreduce::unstable::Family;
+use wgreduce::{BufferSplits, DType, Plan, reference};
 
 /// Compiles a choice of kernels of every device to DXIL.
 pub fn compile(library: &Path) -> Result<()> {

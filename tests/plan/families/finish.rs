@@ -3,7 +3,7 @@
 
 use super::super::interpret::{Cell, Check, Run, ensure};
 use std::collections::{BTreeSet, HashSet};
-use wgreduce::Slot;
+use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
     pub(super) fn finish(&mut self) -> Check {

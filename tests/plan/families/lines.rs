@@ -3,7 +3,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
-use wgreduce::StoreFormat;
+use wgreduce::unstable::StoreFormat;
 
 /// Where the first column of a line is.
 #[derive(Clone, Copy)]

@@ -13,7 +13,7 @@ mod rows;
 mod views;
 
 use super::interpret::{Cell, Check, Run, ensure};
-use wgreduce::Family;
+use wgreduce::unstable::Family;
 
 /// Rows in a block of columns.
 const BLOCK: u32 = 4;

@@ -1,7 +1,7 @@
 //! `strided.wgsl`, `strided_gather.wgsl` over `view.wgsl`: elements found by their strides.
 
 use super::super::interpret::{Check, Found, Run, ensure, fused};
-use wgreduce::Slot;
+use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
     /// `along`: how far a place of the dimensions first..end lies from the first element. Strides

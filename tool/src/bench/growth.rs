@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use wgreduce::{Caps, DType, Kernel, Op, Pass, Plan};
+use wgreduce::unstable::{Kernel, Pass};
+use wgreduce::{Caps, DType, Op, Plan};
 
 use super::catalogue::Case;
 

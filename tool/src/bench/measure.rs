@@ -249,7 +249,7 @@ fn first_difference(
 /// Kernels and grids, a dispatch each.
 fn labels(reduction: &Reduction) -> Vec<String> {
     let passes = reduction.plan().passes().iter();
-    let label = |pass: &wgreduce::Pass| {
+    let label = |pass: &wgreduce::unstable::Pass| {
         let [x, y, _] = pass.workgroups;
         format!("{} on {x}x{y}", pass.label())
     };
