@@ -128,8 +128,16 @@ fn scratch_that_overlaps_something_else_is_refused() {
         }
     }
     // Apart in one buffer: a dispatch reads one and writes the other.
-    let halves = [large.slice(..half), large.slice(half..), fresh[2]];
-    assert!(output.size() == 64 && bind_with(&all, &halves).is_ok());
+    let thirds = [
+        large.slice(..half / 2),
+        large.slice(half / 2..half),
+        large.slice(half..),
+    ];
+    assert_eq!(output.size(), 64);
+    let bound = bind_with(&all, &thirds).expect("apart");
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    reducer.queue().submit([encoder.finish()]);
     let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 14], 0));
     for (behind, refused) in [(256, false), (0, true)] {
         let scratch = [large.slice(behind..)];
