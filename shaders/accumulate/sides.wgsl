@@ -1,5 +1,5 @@
-// The least of a segment, as a search for both extremes has it of each side, and lines of columns. The index goes by canonical keys, in which zeros tie; the
-// value by keys as they come, in which they do not: what reads the records canonicalizes them.
+// The best of a segment, as a search for both extremes has it of each side. The index goes by canonical
+// keys, in which zeros tie; the value by keys as they come, in which they do not: `finish` canonicalizes.
 struct Side {
     least: Key,
     key: Key,

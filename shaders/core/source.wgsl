@@ -1,10 +1,25 @@
 // The source, as words: any word of it can be read, whatever the size of the binding.
 @group(0) @binding(3) var<storage, read> words: array<u32>;
 
-// Four vec4 of it.
-struct Rows {
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
+// Element e.
+fn raw(e: u32) -> Raw {
+    let w = word_of(e);
+//# if BITS == 64
+    return raw_from(words[w], words[w + 1u], e);
+//# else
+    return raw_from(words[w], 0u, e);
+//# end
 }
+//# if SRC
+
+// The same as whole vec4. Both bind the same range: where its size is no multiple of 16 bytes, the
+// last words are out of reach of the vec4.
+@group(0) @binding({SRC}) var<storage, read> src: array<vec4<u32>>;
+
+// A vec4 that may lie partly outside the binding; the words outside mean nothing.
+fn edge(v: u32) -> vec4<u32> {
+    let end = arrayLength(&words) - 1u;
+    let w = min(vec4<u32>(4u * v) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(end));
+    return vec4<u32>(words[w.x], words[w.y], words[w.z], words[w.w]);
+}
+//# end

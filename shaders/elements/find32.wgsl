@@ -22,14 +22,37 @@ fn fold_key(f: Fold) -> Key {
     return least(f.keys);
 }
 
+// Per word the least key.
+fn vec_keys(v: vec4<u32>) -> vec4<u32> {
+    let k = keys_of(v);
+    var m = k.p0;
+//# for j in 1..PLANES
+    m = min(m, k.p{j});
+//# end
+    return m;
+}
+
+fn vec_ends(v: vec4<u32>) -> Ends {
+    var e = ends(v);
+//# for j in 0..PLANES - 1
+    e = join(e, ends(v << vec4<u32>({32 - BITS * (j + 1)}u)));
+//# end
+    return e;
+}
+
 // The least key of four vec4.
 fn four_key(r: Rows) -> Key {
     return least(min(min(vec_keys(r.a), vec_keys(r.b)), min(vec_keys(r.c), vec_keys(r.d))));
 }
 
-fn inside(place: vec4<u32>, low: u32, high: u32) -> vec4<bool> {
+fn inside(place: Places, low: u32, high: u32) -> Mask {
     return (place >= vec4<u32>(low)) & (place < vec4<u32>(high));
 }
+
+// The places of a plane's elements in their vec4.
+//# for j in 0..PLANES
+const PLACES_{j}: Places = vec4<u32>({j}u, {PLANES + j}u, {2 * PLANES + j}u, {3 * PLANES + j}u);
+//# end
 
 // How far a place is from the end of `size` places that is preferred.
 fn distance(place: vec4<u32>, size: u32) -> vec4<u32> {
@@ -43,6 +66,16 @@ const FAR: u32 = 0xffffu;
 fn reached(k: vec4<u32>, reach: Key, place: vec4<u32>, number: u32) -> vec4<u32> {
     let far = distance(place + vec4<u32>(number * E), 4u * E);
     return select(vec4<u32>(FAR), far, k <= vec4<u32>(reach));
+}
+
+// The same of all elements of that vec4; per word the least.
+fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
+    let k = keys_of(v);
+    var m = reached(k.p0, reach, PLACES_0, number);
+//# for j in 1..PLANES
+    m = min(m, reached(k.p{j}, reach, PLACES_{j}, number));
+//# end
+    return m;
 }
 
 // How far the preferred element that reach takes is from that end of four vec4; beyond them all
@@ -72,14 +105,51 @@ fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
     return select(four_place(a), 4u * E + four_place(b), a == FAR);
 }
 
-// Per lane, how far a match is from the preferred end; FAR where there is none.
+// The least key of the elements low..high of a vec4.
+fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
+    let k = keys_of(v);
+    var m = vec4<u32>(PAD);
+//# for j in 0..PLANES
+    m = min(m, select(vec4<u32>(PAD), k.p{j}, inside(PLACES_{j}, low, high)));
+//# end
+    return least(m);
+}
+
+// The place in low..high of the first element of that canonical key, the last with LAST; else E.
+fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
+    let k = keys_of(v);
+    var m = vec4<u32>(FAR);
+//# for j in 0..PLANES
+    m = min(m, matches(k.p{j}, want, PLACES_{j}, low, high));
+//# end
+    let d = least(m);
+    return select(select(d, E - 1u - d, LAST != 0u), E, d == FAR);
+}
+
+// Per element, how far a match is from the preferred end; FAR where there is none.
 fn matches(k: vec4<u32>, want: Key, place: vec4<u32>, low: u32, high: u32) -> vec4<u32> {
     let found = (canonical4(k) == vec4<u32>(want)) & inside(place, low, high);
     return select(vec4<u32>(FAR), distance(place, E), found);
 }
 
-// The place of the nearest match; E where there is none.
-fn pick(distance: vec4<u32>) -> u32 {
-    let d = least(distance);
-    return select(select(d, E - 1u - d, LAST != 0u), E, d == FAR);
+fn plane_canonical(k: Plane) -> Plane {
+    return canonical4(k);
+}
+
+fn plane_min(a: Plane, b: Plane) -> Plane {
+    return min(a, b);
+}
+
+// Whether keys met later in their segments replace those met before.
+fn plane_replaces(later: Plane, best: Plane) -> Mask {
+    return (later < best) | ((later == best) & vec4<bool>(LAST != 0u));
+}
+
+// Key n of a plane, and its place.
+fn plane_key(k: Plane, n: u32) -> Key {
+    return k[n];
+}
+
+fn plane_place(p: Places, n: u32) -> u32 {
+    return p[n];
 }

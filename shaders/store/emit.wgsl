@@ -1,5 +1,18 @@
-// A result that has words of its own: a record, an index, a value of 32 or 64 bits.
+//# if DST_VECS
+// A partial result: a vec4.
+fn record(r: u32) -> Best {
+    let w = dst[r];
+    return Best(unpack(w.xy), w.zw);
+}
 
+fn emit(slot: u32, best: Best) {
+    let at = P.dst_delta + slot;
+    if P.merge == 0u || better(best, record(at)) {
+        dst[at] = vec4<u32>(pack(best.key), best.index);
+    }
+}
+//# else
+// A result that has words of its own: a partial result, an index, a value of 32 or 64 bits.
 fn record(r: u32) -> Best {
     let w = 4u * r;
     return Best(unpack(vec2<u32>(dst[w], dst[w + 1u])), vec2<u32>(dst[w + 2u], dst[w + 3u]));
@@ -34,3 +47,4 @@ fn emit(slot: u32, best: Best) {
         }
     }
 }
+//# end

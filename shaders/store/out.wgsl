@@ -1,4 +1,4 @@
-// What a kernel writes. OUT: 0 record (key, index), 1 index of 64 bits, 2 index of 32 bits,
+// What a kernel writes. OUT: 0 partial result (key, index), 1 index of 64 bits, 2 index of 32 bits,
 // 3 value of 32 bits, 4 value of 64 bits, 5 value of 16 bits, 6 value of 8 bits.
 // Of results smaller than a word one invocation owns the word, so that no two write it.
 override OUT: u32;
@@ -27,3 +27,32 @@ fn lane_bits(top: u32, j: u32) -> u32 {
 fn output_at(w: u32, j: u32) -> u32 {
     return w * per_word() + j - P.dst_delta % per_word();
 }
+
+//# if DST_VECS
+// The destination, as whole vec4.
+@group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
+//# else
+// The destination, as words.
+@group(0) @binding(2) var<storage, read_write> dst: array<u32>;
+
+// Writes what the mask names of word v, counted likewise; the other bytes are somebody else's.
+fn write_word(v: u32, bits: u32, mask: u32) {
+    let w = P.dst_delta / per_word() + v;
+    if mask == WHOLE {
+        dst[w] = bits;
+    } else if mask != 0u {
+        dst[w] = (dst[w] & ~mask) | bits;
+    }
+}
+
+// Writes the bits of an element that has words of its own, as result o.
+fn write_bits(o: u32, bits: vec2<u32>) {
+    let at = P.dst_delta + o;
+    if OUT == 3u {
+        dst[at] = bits.x;
+    } else {
+        dst[2u * at] = bits.x;
+        dst[2u * at + 1u] = bits.y;
+    }
+}
+//# end

@@ -1,4 +1,6 @@
-// A vec4 of columns an invocation: neighbours read neighbouring vec4.
+// Columns: {S} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {R} each, {S} apart, and
+// so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
+// read, and not written.
 override WG: u32;
 
 @compute @workgroup_size(WG)
@@ -7,19 +9,53 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     if item >= P.items {
         return;
     }
-    let v = item % P.width;
-    let s = slice_of(item / P.width);
-    let pitch = P.width;
-    var acc = column_none(s);
+    let s = slice_of(item / P.lanes);
+    let lane = item % P.lanes;
+    let first = lane / {S}u * {S * R}u + lane % {S}u;
+    let none = column_none(s);
+//# for r in 0..R
+    var a{r} = none;
+//# end
     var t = s.low;
-    var at = s.first + t * pitch + v;
+    var at = s.first + t * P.width + first;
+//# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
-        acc = column_block(acc, at, pitch, t);
-        at += BLOCK * pitch;
+//# for r in 0..R
+        a{r} = acc_block(a{r}, block_at(at + {r * S}u), t);
+//# end
+        at += BLOCK * P.width;
     }
+//# end
     for (; t < s.high; t++) {
-        acc = acc_take(acc, src[at], E, t);
-        at += pitch;
+//# for r in 0..R
+        a{r} = acc_take(a{r}, keys_of(src[at + {r * S}u]), t);
+//# end
+        at += P.width;
     }
-    column_emit(s, v, column_all(s, v, acc));
+//# if R == 1
+    write_column(s, first, a0);
+//# else
+    // Eight a loop: a loop over all would compare its number with each, and none compiles for long.
+//# for g in 0..R step 8
+    for (var j = {g}u; j < {min(g + 8, R)}u; j++) {
+        var a = a{g};
+        switch j {
+//# for r in g + 1..min(g + 8, R)
+            case {r}u: {
+                a = a{r};
+            }
+//# end
+            default: {
+            }
+        }
+        write_column(s, first + j * {S}u, a);
+    }
+//# end
+//# end
+}
+
+fn write_column(s: Slice, v: u32, a: Acc) {
+    if v < P.width {
+        column_emit(s, v, column_all(s, v, a));
+    }
 }

@@ -2,15 +2,20 @@
 override WG: u32;
 override CHAINED: u32; // 1: combine with the results that are there
 
-fn dst_raw(e: u32) -> Raw {
-    let w = word_of(e);
-    return raw_from(dst[w], dst[w + HIGH], e);
-}
-
 fn result(o: u32) -> Raw {
-    var k = combined(offsets(o));
+    let at = offsets(o);
+    var k = key(raw_0(at));
+//# for i in 1..INPUTS
+    k = lesser(k, key(raw_{i}(at)));
+//# end
     if CHAINED != 0u {
-        k = lesser(k, key(dst_raw(P.dst_delta + o)));
+        let e = P.dst_delta + o;
+        let w = word_of(e);
+//# if BITS == 64
+        k = lesser(k, key(raw_from(dst[w], dst[w + 1u], e)));
+//# else
+        k = lesser(k, key(raw_from(dst[w], 0u, e)));
+//# end
     }
     return element(canonical(k));
 }

@@ -23,14 +23,6 @@ fn rows_at(w: Walk, t: u32) -> Rows {
     return Rows(row_at(w, t), row_at(w, t + 1u), row_at(w, t + 2u), row_at(w, t + 3u));
 }
 
-fn rows_keys(r: Rows) -> Keys {
-    return keys_min(keys_min(keys_of(r.a), keys_of(r.b)), keys_min(keys_of(r.c), keys_of(r.d)));
-}
-
-fn turned_rows(r: Rows) -> Rows {
-    return Rows(turned4(r.a), turned4(r.b), turned4(r.c), turned4(r.d));
-}
-
 // A side whose block is known, with its row.
 fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
     var row = nowhere().x;
@@ -49,13 +41,13 @@ fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
 
 // Leaves the records of the columns of a vec4, of which the first goes to `slot`. One loop for both
 // sides: FXC compiles a second one as long as the first.
-fn leave_columns(slot: u32, w: Walk, low: Column, high: Column, records: u32) {
+fn leave_columns(slot: u32, w: Walk, low: Acc, high: Acc, records: u32) {
     for (var n = 0u; n < 2u * E; n++) {
         let turn = n >= E;
         let i = n % E;
-        var s = column_side(low, i);
+        var s = acc_side(low, i);
         if turn {
-            s = column_side(high, i);
+            s = acc_side(high, i);
         }
         leave(slot + i + select(0u, records, turn), exact(s, w, i, turn));
     }
@@ -64,12 +56,12 @@ fn leave_columns(slot: u32, w: Walk, low: Column, high: Column, records: u32) {
 // Walks one vec4 of columns and leaves its records. The first row is met twice.
 fn take_columns(w: Walk, slot: u32, records: u32) {
     let x = row_at(w, w.begin);
-    var low = column(keys_of(x), w.begin);
-    var high = column(keys_of(turned4(x)), w.begin);
+    var low = acc_first(keys_of(x), w.begin);
+    var high = acc_first(keys_of(turned4(x)), w.begin);
     for (var t = w.begin; t < w.end; t += 4u) {
         let r = rows_at(w, t);
-        low = column_taken(low, rows_keys(r), t);
-        high = column_taken(high, rows_keys(turned_rows(r)), t);
+        low = acc_block(low, r, t);
+        high = acc_block(high, turned_rows(r), t);
     }
     leave_columns(slot, w, low, high, records);
 }

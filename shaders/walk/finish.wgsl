@@ -1,6 +1,32 @@
-// Finish: records become results. LANES neighbouring invocations take the records of an output.
+// Finish: partial results become results. LANES neighbouring invocations take those of an output; where
+// that is one, it takes P.width words of outputs, WG apart.
 override WG: u32;
 override LANES: u32; // a power of two; WG / LANES is a multiple of 4
+
+// Canonical, unless both ends of an order were searched at once.
+fn source_record(r: u32) -> Best {
+    let w = src[P.src_delta + r];
+    return Best(canonical(unpack(w.xy)), w.zw);
+}
+
+// The best of every so many of an output's partial results, from number `lane` on.
+fn finished(o: u32, lane: u32) -> Best {
+    var outer = 0u;
+    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    for (var column = o; column >= P.inner; column = o - outer * P.inner) {
+        outer = o / P.inner;
+    }
+    let start = o + outer * (P.len - 1u) * P.inner;
+    var best = source_record(start + min(lane, P.len - 1u) * P.inner);
+    for (var i = lane + LANES; i < P.len; i += LANES) {
+        let next = source_record(start + i * P.inner);
+        if better(next, best) {
+            best = next;
+        }
+    }
+    return best;
+}
+//# if SHARED
 
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_index: array<vec2<u32>, WG>;
@@ -24,16 +50,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     }
     // Invocations without an output repeat the last one, so that all arrive at the barriers.
     let o = min(output, P.items - 1u);
-    let outer = o / P.inner;
-    let start = outer * P.len * P.inner + o - outer * P.inner;
-    var best = source_record(start + min(lane, P.len - 1u) * P.inner);
-    for (var i = lane + LANES; i < P.len; i += LANES) {
-        let next = source_record(start + i * P.inner);
-        if better(next, best) {
-            best = next;
-        }
-    }
-    share(lid, best);
+    share(lid, finished(o, lane));
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
         if lane < half && better(shared_best(lid + half), shared_best(lid)) {
@@ -60,3 +77,22 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         write_word(first / per_word() + lid, bits, mask);
     }
 }
+//# else
+
+fn value(o: u32) -> u32 {
+    return pack(element(finished(o, 0u).key)).x;
+}
+
+@compute @workgroup_size(WG)
+fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let first = linear(group) * WG * P.width + lid;
+    for (var i = 0u; i < P.width; i++) {
+        let w = first + i * WG;
+        if OUT >= 5u {
+            write_values(w);
+        } else if w < P.items {
+            emit(w, finished(w, 0u));
+        }
+    }
+}
+//# end

@@ -1,15 +1,64 @@
-// Gather: the elements of a box that indices point to.
+// Gather: the elements that indices point to, as far as they lie in the window. INDEX_WORDS words an
+// index; indices count from the segment's start, the window begins at P.base.
 override WG: u32;
+override INDEX_WORDS: u32;
 
-@group(0) @binding(1) var<storage, read> indices: array<u32>;
+@group(0) @binding({INDICES}) var<storage, read> indices: array<u32>;
+
+// Where an output's element lies: its place, and whether it is in the window.
+struct There {
+    e: u32,
+    yes: bool,
+}
+
+// Index number n of the binding, as a place in the window's segment.
+fn index_at(n: u32) -> There {
+    let w = INDEX_WORDS * n;
+    let lo = indices[w];
+    var hi = 0u;
+    if INDEX_WORDS == 2u {
+        hi = indices[w + 1u];
+    }
+    let i = lo - P.base_lo;
+    let high = hi - P.base_hi - select(0u, 1u, lo < P.base_lo);
+    return There(i, high == 0u && i < P.len);
+}
 
 fn there(o: u32) -> There {
+//# if STRIDED
+    let t = index_at(Z.starts[0].y + o);
+    return There(segment(o) + t.e * P.slice, t.yes); // P.slice: from one element of a segment to the next
+//# else
     let t = index_at(P.slice + o); // P.slice: indices before the box in the binding
     let outer = o / P.inner;
     return There(P.src_delta + (outer * P.len + t.e) * P.inner + o - outer * P.inner, t.yes);
+//# end
 }
 
+// Writes output word w, or what of it is there.
 @compute @workgroup_size(WG)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    write_picked(linear(group) * WG + lid);
+    let w = linear(group) * WG + lid;
+    if OUT < 5u {
+        if w < P.items {
+            let t = there(w);
+            if t.yes {
+                write_bits(w, pack(raw(t.e)));
+            }
+        }
+        return;
+    }
+    var bits = 0u;
+    var mask = 0u;
+    for (var j = 0u; j < per_word(); j++) {
+        let o = output_at(w, j);
+        if o < P.items {
+            let t = there(o);
+            if t.yes {
+                bits |= lane_bits(pack(raw(t.e)).x, j);
+                mask |= lane_mask(j);
+            }
+        }
+    }
+    write_word(w, bits, mask);
 }

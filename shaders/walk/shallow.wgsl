@@ -1,8 +1,6 @@
 // Shallow: columns of few rows. An invocation takes the columns of so many neighbouring lines at once,
-// whatever matrices they are of, and so on; `run` is written out for RUNS of them.
+// whatever matrices they are of, and so on: {R}, or a line element by element.
 override WG: u32;
-override RUNS: u32; // 0: a line, element by element
-const ITEM_STRIDE: u32 = 1u;
 
 // Where the first column of a run of lines is.
 struct Start {
@@ -11,7 +9,7 @@ struct Start {
 }
 
 fn abreast() -> u32 {
-    return max(RUNS, 1u);
+    return max({R}u, 1u);
 }
 
 // So many columns further; software rasterisers divide slowly.

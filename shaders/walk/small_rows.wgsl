@@ -1,5 +1,5 @@
-// Small rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements.
-// `small_rows_at` takes them one after the other, unrolled for a number of elements or in a loop.
+// Small rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements. An invocation
+// takes them one after the other, unrolled for {N} elements or, if that is 0, in a loop.
 override WG: u32;
 
 // The best of a row, and its place.
@@ -16,24 +16,13 @@ fn cell_key(k: Key) -> Key {
     return k;
 }
 
-// A row's first element.
-fn cell_first(k: Key) -> Cell {
-    return Cell(cell_key(k), 0u);
-}
-
-// Another one, at its place in the row.
-fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
-    let key = cell_key(k);
-    let wins = replaces(key, c.key);
-    return Cell(select(c.key, key, wins), select(c.at, place, wins));
-}
-
 fn cell_result(c: Cell) -> Key {
     if INDEX != 0u {
         return place_key(c.at);
     }
     return c.key;
 }
+//# if N == 0
 
 // A walk through a tile in a loop.
 struct Tile {
@@ -52,6 +41,50 @@ fn tile_one(t: Tile, k: Key) -> Tile {
     let line = line_select(t.line, line_pushed(t.line, cell_result(cell)), done);
     return Tile(line, cell, select(next, 0u, done));
 }
+
+fn small_rows_at(first: u32) -> Line {
+    var t: Tile;
+    for (var i = 0u; i < P.len; i++) {
+        let k = keys_of(src[first + i]);
+//# for e in 0..E
+        t = tile_one(t, plane_key(k.p{e % PLANES}, {e / PLANES}u));
+//# end
+    }
+    return t.line;
+}
+//# else
+
+// A row's first element.
+fn cell_first(k: Key) -> Cell {
+    return Cell(cell_key(k), 0u);
+}
+
+// Another one, at its place in the row.
+fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
+    let key = cell_key(k);
+    let wins = replaces(key, c.key);
+    return Cell(select(c.key, key, wins), select(c.at, place, wins));
+}
+
+fn small_rows_at(first: u32) -> Line {
+    var line: Line;
+    var c: Cell;
+//# for i in 0..N
+    let k{i} = keys_of(src[first + {i}u]);
+//# for e in i * E..(i + 1) * E
+//# if e % N == 0
+    c = cell_first(plane_key(k{i}.p{e % PLANES}, {e % E / PLANES}u));
+//# else
+    c = cell_next(c, plane_key(k{i}.p{e % PLANES}, {e % E / PLANES}u), {e % N}u);
+//# end
+//# if e % N == N - 1
+    line = line_pushed(line, cell_result(c));
+//# end
+//# end
+//# end
+    return line;
+}
+//# end
 
 @compute @workgroup_size(WG)
 fn small_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {

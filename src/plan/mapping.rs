@@ -3,7 +3,7 @@
 //! Keeps the choice between families, by shape, limits and tuning. Which regions there are, and what
 //! parameters a kernel takes, others decide.
 
-use crate::kernel::{Family, StoreFormat};
+use crate::kernel::{self, Family, StoreFormat};
 use crate::plan::MAX_ITERATIONS;
 use crate::plan::partition::Region;
 use crate::plan::schedule::{Planner, Step};
@@ -21,8 +21,8 @@ const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
 /// Invocations of strips, bands, panels and lines that take neighbouring vec4, and vec4 that each takes
 /// of a wide row of strips.
-pub(crate) const TEAM: u64 = 8;
-pub(crate) const RUNS: u64 = 8;
+pub(crate) const TEAM: u64 = kernel::TEAM as u64;
+pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Least rows of panels, and most of those that are parts of rows.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;

@@ -399,13 +399,15 @@ impl Planner<'_> {
         let words = words(step.out, count);
         let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
         // More than one only of so many outputs that none has several lanes.
-        let taken = self.items_per_invocation(words, each);
+        let taken = match lanes {
+            1 => self.items_per_invocation(words, each),
+            _ => 1,
+        };
         let kernel = Kernel {
             family: Family::Finish,
             keys: step.keys,
             out: step.out,
             lanes: lanes as u32,
-            coarsened: taken > 1,
             index: step.index,
             ..self.kernel(wg as u32)
         };
@@ -424,7 +426,7 @@ impl Planner<'_> {
             records,
         );
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
-        if taken > 1 {
+        if lanes == 1 {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);
             return self.push(kernel, Some(src), dst, params, invocations, iterations);
         }

@@ -198,10 +198,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 family == Family::ShortRows && p.slice > 1,
             ),
             ("rows in turn", rows && kernel.coarsened),
-            (
-                "finished in turn",
-                family == Family::Finish && kernel.coarsened,
-            ),
+            ("finished in turn", family == Family::Finish && p.width > 1),
             (
                 "thin records",
                 family == Family::Shallow && kernel.out == StoreFormat::Partial,

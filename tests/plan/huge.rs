@@ -112,7 +112,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                     _ => lines * line,
                 }
             }
-            Family::Finish if pass.kernel.coarsened && pass.kernel.workgroup <= 1 << 16 => {
+            Family::Finish if pass.kernel.lanes == 1 && pass.kernel.workgroup <= 1 << 16 => {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 lanes * u64::from(p.width) * u64::from(pass.kernel.out.per_word())

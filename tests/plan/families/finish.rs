@@ -1,4 +1,4 @@
-//! `finish.wgsl`, `finish_several.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing,
+//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing,
 //! and by indices.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
@@ -8,9 +8,9 @@ use wgreduce::unstable::Slot;
 impl Run<'_, '_> {
     pub(super) fn finish(&mut self) -> Check {
         let p = self.p;
-        let read = match self.pass.kernel.coarsened {
-            true => self.finish_several()?,
-            false => self.finish_by_teams()?,
+        let read = match self.pass.kernel.lanes {
+            1 => self.finish_alone()?,
+            _ => self.finish_by_teams()?,
         };
         // Some of the outputs leave records that lie between theirs.
         let all = self.source()?.count == u64::from(p.items * p.len);
@@ -29,13 +29,9 @@ impl Run<'_, '_> {
     }
 
     /// Words of outputs, some for each invocation: the records that are read.
-    fn finish_several(&mut self) -> Check<BTreeSet<u32>> {
+    fn finish_alone(&mut self) -> Check<BTreeSet<u32>> {
         let (p, wg) = (self.p, self.wg);
-        ensure!(
-            self.pass.kernel.lanes == 1 && p.width > 1,
-            "{} a lane",
-            p.width
-        );
+        ensure!(p.width >= 1, "{} a lane", p.width);
         let mut read = BTreeSet::new();
         for invocation in self.invocations() {
             let first = invocation / wg * wg * p.width + invocation % wg;

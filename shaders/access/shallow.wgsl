@@ -1,3 +1,4 @@
+//# if UNALIGNED
 // Columns anywhere: they are counted by elements. Where a run is several lines, matrices are wider.
 fn line_width() -> u32 {
     return E;
@@ -9,30 +10,31 @@ fn matrix_width() -> u32 {
 
 // The sixteen bytes that begin so many elements into the first of two vec4.
 fn shifted(a: vec4<u32>, b: vec4<u32>, elements: u32) -> vec4<u32> {
-    let bits = elements * (128u / E);
+    let bits = elements * {BITS}u;
     let odd = vec4<bool>((bits & 32u) != 0u);
     let high = vec4<bool>((bits & 64u) != 0u);
     let one = select(vec4<u32>(a.yzw, b.x), vec4<u32>(a.w, b.xyz), high);
     let two = select(b, b.zwzw, high);
     let words = select(select(a, vec4<u32>(a.zw, b.xy), high), one, odd);
-    if E <= 4u {
-        return words;
-    }
+//# if BITS >= 32
+    return words;
+//# else
     let rest = vec4<u32>(bits & 31u);
     let next = vec4<u32>(words.yzw, select(two.x, two.y, odd.x));
     return (words >> rest) | ((next << vec4<u32>(1u)) << (vec4<u32>(31u) - rest));
+//# end
 }
 
 // Whether all lines of a run lie in one matrix, and what is read with them in the binding.
 fn fits(s: Start, at: u32) -> bool {
-    let last = (at + (P.len - 1u) * P.inner) / E + RUNS;
-    return RUNS != 0u && s.column + RUNS * E <= P.inner && last < arrayLength(&src);
+    let last = (at + (P.len - 1u) * P.inner) / E + {R}u;
+    return {R}u != 0u && s.column + {R}u * E <= P.inner && last < arrayLength(&src);
 }
 
 fn take(v: u32, s: Start) {
     let at = P.src_delta + s.matrix * P.len * P.inner + s.column;
     if fits(s, at) {
-        run(at, v, v + RUNS);
+        run(at, v, v + {R}u);
         return;
     }
     var start = s;
@@ -43,8 +45,9 @@ fn take(v: u32, s: Start) {
     }
 }
 
-// The places in the first row of a line's elements.
-fn line_places(s: Start) -> Keys {
+// Element by element.
+fn best_columns(s: Start) -> Acc {
+    // The places in the first row of a line's elements.
     var l: Line;
     var start = s;
     for (var j = 0u; j < E; j++) {
@@ -52,15 +55,24 @@ fn line_places(s: Start) -> Keys {
         l = line_pushed(l, place_key(at));
         start = further(start, 0u, 1u);
     }
-    return line_keys(l);
-}
-
-// Element by element.
-fn best_columns(s: Start) -> Column {
-    let places = line_places(s);
-    var best = column(keys_at(places, 0u), 0u);
+    let places = line_keys(l);
+    var best = acc_first(keys_at(places, 0u), 0u);
     for (var t = 1u; t < P.len; t++) {
-        best = column_taken(best, keys_at(places, t * P.inner), t);
+        best = acc_take(best, keys_at(places, t * P.inner), t);
     }
     return best;
 }
+//# else
+// Columns in whole vec4: they are counted by these. A run of lines lies in one matrix.
+fn line_width() -> u32 {
+    return 1u;
+}
+
+fn matrix_width() -> u32 {
+    return P.width;
+}
+
+fn take(v: u32, s: Start) {
+    run(P.src_delta / E + s.matrix * P.len * P.width + s.column, v, v + {R}u);
+}
+//# end

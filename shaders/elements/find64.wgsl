@@ -1,20 +1,5 @@
-// Elements of 64 bits: two in a vec4, low word first.
-const E: u32 = 2u;
+// Blocks of elements of 64 bits. As find32.wgsl otherwise.
 
-fn raw(e: u32) -> vec2<u32> {
-    return vec2<u32>(words[2u * e], words[2u * e + 1u]);
-}
-
-fn vec_key(v: vec4<u32>) -> Key {
-    return lesser(key(v.xy), key(v.zw));
-}
-
-// The least key of four vec4.
-fn four_key(r: Rows) -> Key {
-    return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
-}
-
-// What is known of vec4 that are taken one after the other.
 alias Fold = Key;
 
 fn fold_of(v: vec4<u32>) -> Fold {
@@ -29,6 +14,21 @@ fn fold_key(f: Fold) -> Key {
     return f;
 }
 
+fn vec_key(v: vec4<u32>) -> Key {
+    return lesser(key(v.xy), key(v.zw));
+}
+
+fn four_key(r: Rows) -> Key {
+    return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
+}
+
+fn inside(place: Places, low: u32, high: u32) -> Mask {
+    return place >= low && place < high;
+}
+
+const PLACES_0: Places = 0u;
+const PLACES_1: Places = 1u;
+
 // The place in the vec4 with that number of four of the preferred key that reach takes; else
 // the place of none before.
 fn vec_reached(v: vec4<u32>, reach: Key, number: u32, none: u32) -> u32 {
@@ -39,7 +39,6 @@ fn vec_reached(v: vec4<u32>, reach: Key, number: u32, none: u32) -> u32 {
     return select(near, far, LAST != 0u);
 }
 
-// The place among the elements of four vec4 of the preferred one that reach takes.
 fn four_find(r: Rows, reach: Key) -> u32 {
     if LAST != 0u {
         let ab = vec_reached(r.b, reach, 1u, vec_reached(r.a, reach, 0u, 0u));
@@ -49,7 +48,6 @@ fn four_find(r: Rows, reach: Key) -> u32 {
     return vec_reached(r.a, reach, 0u, vec_reached(r.b, reach, 1u, cd));
 }
 
-// The same of eight vec4.
 fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
     if LAST != 0u {
         let ab = vec_reached(late.b, reach, 5u, vec_reached(late.a, reach, 4u, four_find(early, reach)));
@@ -74,4 +72,24 @@ fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
         return select(select(E, 0u, first), 1u, second);
     }
     return select(select(E, 1u, second), 0u, first);
+}
+
+fn plane_canonical(k: Plane) -> Plane {
+    return canonical(k);
+}
+
+fn plane_min(a: Plane, b: Plane) -> Plane {
+    return lesser(a, b);
+}
+
+fn plane_replaces(later: Plane, best: Plane) -> Mask {
+    return replaces(later, best);
+}
+
+fn plane_key(k: Plane, n: u32) -> Key {
+    return k;
+}
+
+fn plane_place(p: Places, n: u32) -> u32 {
+    return p;
 }

@@ -31,35 +31,76 @@ fn slice_of(part: u32) -> Slice {
     let end = max(begin, min(begin + P.slice, (ends + wide - 1u) / wide));
     let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
     let high = max(low, min(end, ends / wide));
+//# if BLOCKS
     let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
+//# else
+    let blocks = low;
+//# end
     return Slice(start / E, skew, ends, begin, end, low, high, blocks, part, wide / P.inner);
 }
 
 // No row yet. Should all there is be what never wins, the first row counts; in an empty slice,
 // a place beyond every row, so that none is found below.
 fn column_none(s: Slice) -> Acc {
-    return acc_none(select(s.low, P.slices * P.slice, s.begin == s.end));
+    let t = select(s.low, P.slices * P.slice, s.begin == s.end);
+    let none = Bests(Plane(PAD), Places(t));
+    return Acc(
+//# for j in 0..PLANES
+        none,
+//# end
+    );
 }
 
-// Column vec4 v of the slice's first wide row, which begins before the matrix.
+// Column vec4 v of the slice's first wide row, which begins before the matrix. Columns of which the
+// matrix has no element there begin with the next row.
 fn column_start(s: Slice, v: u32) -> Acc {
-    let at = (s.begin * P.width + v) * E;
+    let t = s.begin;
+    let at = (t * P.width + v) * E;
     let low = max(at, s.skew) - at;
     let high = min(at + E, max(s.ends, at)) - at;
-    return acc_start(edge(s.first + at / E), low, high, s.begin);
+    let k = keys_of(edge(s.first + at / E));
+    return Acc(
+//# for j in 0..PLANES
+        column_begun(k.p{j}, inside(PLACES_{j}, low, high), t),
+//# end
+    );
+}
+
+fn column_begun(k: Plane, valid: Mask, t: u32) -> Bests {
+    let key = select(Plane(PAD), plane_canonical(k), valid);
+    return Bests(key, select(Places(t + 1u), Places(t), valid));
 }
 
 // Column vec4 v of the slice's last wide row, which ends after the matrix.
 fn column_end(s: Slice, v: u32, acc: Acc) -> Acc {
-    let at = ((s.end - 1u) * P.width + v) * E;
-    return acc_take(acc, edge(s.first + at / E), min(at + E, max(s.ends, at)) - at, s.end - 1u);
+    let t = s.end - 1u;
+    let at = (t * P.width + v) * E;
+    let high = min(at + E, max(s.ends, at)) - at;
+    let k = keys_of(edge(s.first + at / E));
+    return Acc(
+//# for j in 0..PLANES
+        column_ended(acc.p{j}, k.p{j}, inside(PLACES_{j}, 0u, high), t),
+//# end
+    );
 }
 
-// Whole rows from t on, a block of them; `at` is the column's vec4 in row t, rows are `pitch`
-// apart.
-fn column_block(acc: Acc, at: u32, pitch: u32, t: u32) -> Acc {
-    let rows = Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
-    return acc_block(acc, rows, t);
+fn column_ended(b: Bests, k: Plane, valid: Mask, t: u32) -> Bests {
+    let all = bests_taken(b, k, t);
+    return Bests(select(b.key, all.key, valid), select(b.at, all.at, valid));
+}
+
+fn column_joined(earlier: Acc, later: Acc) -> Acc {
+    return Acc(
+//# for j in 0..PLANES
+        bests_joined(earlier.p{j}, later.p{j}),
+//# end
+    );
+}
+
+// A block of whole rows; `at` is the column's vec4 in the first.
+fn block_at(at: u32) -> Rows {
+    let pitch = P.width;
+    return Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
 }
 
 // What is known of column vec4 v when its whole rows are.
@@ -69,7 +110,7 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
         let start = column_start(s, v);
         acc = start;
         if s.low < s.high {
-            acc = acc_join(start, whole);
+            acc = column_joined(start, whole);
         }
     }
     if s.high < s.end {

@@ -1,9 +1,38 @@
-// The keys of four vec4 in both orders, of elements of 32 bits and less.
-struct Both {
-    low: Key,
-    high: Key,
+// Elements for both orders at once: flipping TURN turns the order of the keys round, and a NaN stays one.
+override TURN: u32;
+//# if BITS == 64
+override TURN_LO: u32;
+
+// An element as it counts.
+fn whole(r: Raw) -> Raw {
+    return r;
 }
 
+fn turned(r: Raw) -> Raw {
+    return r ^ vec2<u32>(TURN_LO, TURN);
+}
+
+// The same of a vec4's elements.
+fn whole4(v: vec4<u32>) -> vec4<u32> {
+    return v;
+}
+
+fn turned4(v: vec4<u32>) -> vec4<u32> {
+    return v ^ vec2<u32>(TURN_LO, TURN).xyxy;
+}
+//# else
+override TRUTH: u32; // 1: bytes are truth values, any but 0 is 1
+
+// An element as it counts.
+fn whole(r: Raw) -> Raw {
+    return select(r, min(r, 1u) << 24u, TRUTH != 0u);
+}
+
+fn turned(r: Raw) -> Raw {
+    return r ^ TURN;
+}
+
+// The same of a vec4's elements.
 fn whole4(v: vec4<u32>) -> vec4<u32> {
     let ones = ((v & vec4<u32>(0x7f7f7f7fu)) + vec4<u32>(0x7f7f7f7fu)) | v;
     let bits = (ones >> vec4<u32>(7u)) & vec4<u32>(0x01010101u);
@@ -27,17 +56,25 @@ fn turned_key(e: Ends) -> Key {
     let b = select(most, low_of(e), most >= TOP);
     return select(key(turned(b)), NAN_KEY, below || above);
 }
+//# end
 
-fn four_least(r: Rows) -> Key {
-    return least(min(min(vec_keys(r.a), vec_keys(r.b)), min(vec_keys(r.c), vec_keys(r.d))));
+// The least keys of four vec4 in both orders.
+struct Both {
+    low: Key,
+    high: Key,
+}
+
+fn turned_rows(r: Rows) -> Rows {
+    return Rows(turned4(r.a), turned4(r.b), turned4(r.c), turned4(r.d));
 }
 
 fn both_keys(r: Rows) -> Both {
+//# if BITS < 64
     if ENDS != 0u {
         let ab = join(vec_ends(r.a), vec_ends(r.b));
         let e = join(ab, join(vec_ends(r.c), vec_ends(r.d)));
         return Both(ends_key(e), turned_key(e));
     }
-    let t = Rows(turned4(r.a), turned4(r.b), turned4(r.c), turned4(r.d));
-    return Both(four_least(r), four_least(t));
+//# end
+    return Both(four_key(r), four_key(turned_rows(r)));
 }

@@ -1,0 +1,37 @@
+// The inputs of an elementwise kernel. One is read by whole vec4, as the output is written, or element
+// by element, whatever its place: then one element serves a whole vec4.
+//# for i in 0..INPUTS
+//# if VECS & ((SCALARS >> i & 1) == 0)
+@group(0) @binding({3 + i}) var<storage, read> in_{i}: array<vec4<u32>>;
+
+fn keys_{i}(at: Offsets, j: u32) -> Keys {
+    return keys_of(in_{i}[offset_{i}(at) + j]);
+}
+//# else
+@group(0) @binding({3 + i}) var<storage, read> in_{i}: array<u32>;
+
+fn raw_{i}(at: Offsets) -> Raw {
+    let e = offset_{i}(at);
+    let w = word_of(e);
+//# if BITS == 64
+    return raw_from(in_{i}[w], in_{i}[w + 1u], e);
+//# else
+    return raw_from(in_{i}[w], 0u, e);
+//# end
+}
+//# if VECS
+
+fn keys_{i}(at: Offsets, j: u32) -> Keys {
+    return keys_of(splat(raw_{i}(at)));
+}
+//# end
+//# end
+
+fn offset_{i}(at: Offsets) -> u32 {
+//# if i < 4
+    return at.a[{i}u];
+//# else
+    return at.b[{i - 4}u];
+//# end
+}
+//# end

@@ -1,0 +1,114 @@
+// The best of each column in a vec4: of each plane of elements the best keys, and where they were met.
+// An index goes by canonical keys, in which zeros tie; a value by keys as they come.
+struct Bests {
+    key: Plane,
+    at: Places,
+//# if BOTH
+    least: Plane, // of the keys as they come
+//# end
+}
+
+struct Acc {
+//# for j in 0..PLANES
+    p{j}: Bests,
+//# end
+}
+
+fn bests(k: Plane, at: Places) -> Bests {
+//# if BOTH
+    return Bests(plane_canonical(k), at, k);
+//# else
+    if INDEX == 0u {
+        return Bests(k, at);
+    }
+    return Bests(plane_canonical(k), at);
+//# end
+}
+
+// Of keys that were met at t, after all others.
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return bests_joined(b, bests(k, Places(t)));
+}
+
+fn bests_joined(earlier: Bests, later: Bests) -> Bests {
+//# if BOTH == 0
+    if INDEX == 0u {
+        return Bests(plane_min(earlier.key, later.key), earlier.at);
+    }
+//# end
+    let wins = plane_replaces(later.key, earlier.key);
+    let key = select(earlier.key, later.key, wins);
+    let at = select(earlier.at, later.at, wins);
+//# if BOTH
+    return Bests(key, at, plane_min(earlier.least, later.least));
+//# else
+    return Bests(key, at);
+//# end
+}
+
+// Of the first keys of each column.
+fn acc_first(k: Keys, t: u32) -> Acc {
+    return Acc(
+//# for j in 0..PLANES
+        bests(k.p{j}, Places(t)),
+//# end
+    );
+}
+
+fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
+    return Acc(
+//# for j in 0..PLANES
+        bests_taken(a.p{j}, k.p{j}, t),
+//# end
+    );
+}
+
+// Of the least keys of a block of four rows. A plane at a time, so that few keys live at once.
+fn acc_block(a: Acc, r: Rows, t: u32) -> Acc {
+    return Acc(
+//# for j in 0..PLANES
+        bests_taken(a.p{j}, block_{j}(r), t),
+//# end
+    );
+}
+//# for j in 0..PLANES
+
+fn block_{j}(r: Rows) -> Plane {
+    let ab = plane_min(plane_{j}(r.a), plane_{j}(r.b));
+    return plane_min(ab, plane_min(plane_{j}(r.c), plane_{j}(r.d)));
+}
+//# end
+
+// The plane that holds column i.
+fn acc_bests(a: Acc, i: u32) -> Bests {
+//# if PLANES > 1
+    switch i & {PLANES - 1}u {
+//# for j in 0..PLANES - 1
+        case {j}u: {
+            return a.p{j};
+        }
+//# end
+        default: {
+            return a.p{PLANES - 1};
+        }
+    }
+//# else
+    return a.p0;
+//# end
+}
+
+fn acc_key(a: Acc, i: u32) -> Key {
+    return plane_key(acc_bests(a, i).key, i >> {LOG}u);
+}
+
+fn acc_at(a: Acc, i: u32) -> u32 {
+    return plane_place(acc_bests(a, i).at, i >> {LOG}u);
+}
+//# if BOTH
+
+fn acc_side(a: Acc, i: u32) -> Side {
+    let b = acc_bests(a, i);
+    let n = i >> {LOG}u;
+    return Side(plane_key(b.least, n), plane_key(b.key, n), plane_place(b.at, n));
+}
+//# end

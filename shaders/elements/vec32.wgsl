@@ -1,0 +1,71 @@
+// A vec4 of elements of 32 bits and less, of which {PLANES} share a word. Element i is in plane
+// i % {PLANES}, at i / {PLANES}: plane j holds the elements that are number j of their words.
+const E: u32 = {E}u;
+alias Raw = u32; // an element, at the top of the word
+alias Plane = vec4<u32>; // keys
+alias Places = vec4<u32>; // where each of them is
+alias Mask = vec4<bool>;
+
+// The keys of a vec4's elements.
+struct Keys {
+//# for j in 0..PLANES
+    p{j}: Plane,
+//# end
+}
+
+fn word_of(e: u32) -> u32 {
+    return e >> {LOG}u;
+}
+
+fn raw_from(low: u32, high: u32, e: u32) -> Raw {
+//# if PLANES == 1
+    return low;
+//# else
+    return (low << ({32 - BITS}u - {BITS}u * (e & {PLANES - 1}u))) & KEEP;
+//# end
+}
+
+// A vec4 of one element.
+fn splat(r: Raw) -> vec4<u32> {
+    let x = r >> {32 - BITS}u;
+    var w = x;
+//# for j in 1..PLANES
+    w |= x << {BITS * j}u;
+//# end
+    return vec4<u32>(w);
+}
+
+// Below the element a key carries noise.
+//# for j in 0..PLANES
+fn plane_{j}(v: vec4<u32>) -> Plane {
+//# if j + 1 == PLANES
+    return key4(v);
+//# else
+    return key4(v << vec4<u32>({32 - BITS * (j + 1)}u));
+//# end
+}
+
+//# end
+fn keys_of(v: vec4<u32>) -> Keys {
+    return Keys(
+//# for j in 0..PLANES
+        plane_{j}(v),
+//# end
+    );
+}
+
+fn keys_min(a: Keys, b: Keys) -> Keys {
+    return Keys(
+//# for j in 0..PLANES
+        min(a.p{j}, b.p{j}),
+//# end
+    );
+}
+
+fn words_of(k: Keys) -> vec4<u32> {
+    var w = element4(canonical4(k.p{PLANES - 1}));
+//# for j in 0..PLANES - 1
+    w |= element4(canonical4(k.p{j})) >> vec4<u32>({32 - BITS * (j + 1)}u);
+//# end
+    return w;
+}

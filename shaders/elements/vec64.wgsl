@@ -1,0 +1,43 @@
+// A vec4 of two elements of 64 bits, low word first, each a plane by itself. As vec32.wgsl otherwise.
+const E: u32 = 2u;
+alias Raw = vec2<u32>;
+alias Plane = Key;
+alias Places = u32;
+alias Mask = bool;
+
+struct Keys {
+    p0: Plane,
+    p1: Plane,
+}
+
+fn word_of(e: u32) -> u32 {
+    return 2u * e;
+}
+
+fn raw_from(low: u32, high: u32, e: u32) -> Raw {
+    return vec2<u32>(low, high);
+}
+
+fn splat(r: Raw) -> vec4<u32> {
+    return r.xyxy;
+}
+
+fn plane_0(v: vec4<u32>) -> Plane {
+    return key(v.xy);
+}
+
+fn plane_1(v: vec4<u32>) -> Plane {
+    return key(v.zw);
+}
+
+fn keys_of(v: vec4<u32>) -> Keys {
+    return Keys(plane_0(v), plane_1(v));
+}
+
+fn keys_min(a: Keys, b: Keys) -> Keys {
+    return Keys(lesser(a.p0, b.p0), lesser(a.p1, b.p1));
+}
+
+fn words_of(k: Keys) -> vec4<u32> {
+    return vec4<u32>(element(canonical(k.p0)), element(canonical(k.p1)));
+}
