@@ -1,14 +1,14 @@
 //! Order-preserving keys: the constants that make one arithmetic serve every element type, order
 //! and rule for NaN.
 //!
-//! Keeps what a key is, in Rust; the shaders' part is `shaders/elements/key32.wgsl` and `key64.wgsl`.
+//! Keeps what a key is, in Rust; the shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`.
 
 use crate::{Class, DType, NanPolicy, Order};
 
 /// The constants that turn an element type's bits into keys of which the least wins.
 ///
 /// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic
-/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/elements/key32.wgsl` tells what each
+/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/elements/keys32.wgsl` tells what each
 /// is for. Complementing before NaNs get their place gives the largest element with the same
 /// kernels; both ends of the order are free for NaNs because they lie together across the
 /// wrap of the sign-flipped bits.

@@ -118,7 +118,7 @@ pub use wgpu;
 /// promise: any release may change it.
 pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
-    pub use crate::kernel::{Family, Kernel, StoreFormat};
+    pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, Unit, Walk};
     pub use crate::keys::Keys;
     pub use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
 }

@@ -3,114 +3,14 @@
 //! Shapes are parameters, numbers `override`s; what repeats in the text, or is there or not, the
 //! directives of `template.rs` say. This module knows no plans and no device.
 
+mod family;
 pub(crate) mod params;
 mod template;
 
+pub use family::Family;
+
 use crate::DType;
 use crate::keys::Keys;
-
-/// How a kernel maps work to invocations; each is a file in `shaders/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Family {
-    /// Contiguous segments, by whole vec4, some lanes a segment.
-    Rows,
-    /// Contiguous segments of a few whole vec4, a lane a segment.
-    ShortRows,
-    /// Contiguous segments of a few elements: a lane takes as many as are whole vec4.
-    SmallRows,
-    /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
-    Columns,
-    /// Columns of a few elements: a lane takes some neighbouring vec4 of them, and so on.
-    Shallow,
-    /// Columns, a lane some vec4 of all rows, or parts of them, that some lanes take together.
-    Panels,
-    /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
-    Strips,
-    /// Columns, a lane as many vec4 as it takes for some lanes to take rows whole.
-    Bands,
-    /// A lane an output word, element by element.
-    Each,
-    /// Records of partial results become results.
-    Finish,
-    /// The elements that indices point to.
-    Gather,
-    /// The same element everywhere.
-    Fill,
-    /// Elementwise, a lane an output word.
-    ElementwiseWords,
-    /// Elementwise, a lane a vec4 of outputs.
-    ElementwiseVecs,
-    /// Elementwise, a lane eight vec4 of a row of outputs, and of the rows that follow.
-    ElementwiseStrips,
-    /// A strided view, element by element.
-    Strided,
-    /// The elements of a strided view that indices point to.
-    StridedGather,
-    /// The least and the greatest of a strided view at once, element by element.
-    Extremes,
-    /// The same by whole vec4, where segments are contiguous.
-    ExtremeRows,
-    /// The same by whole vec4, where neighbouring elements belong to neighbouring segments.
-    ExtremeColumns,
-}
-
-impl Family {
-    /// All families.
-    pub const ALL: [Family; 20] = [
-        Family::Rows,
-        Family::ShortRows,
-        Family::SmallRows,
-        Family::Columns,
-        Family::Shallow,
-        Family::Panels,
-        Family::Strips,
-        Family::Bands,
-        Family::Each,
-        Family::Finish,
-        Family::Gather,
-        Family::Fill,
-        Family::ElementwiseWords,
-        Family::ElementwiseVecs,
-        Family::ElementwiseStrips,
-        Family::Strided,
-        Family::StridedGather,
-        Family::Extremes,
-        Family::ExtremeRows,
-        Family::ExtremeColumns,
-    ];
-
-    /// Whether columns are walked as wide rows, which leave records where they are folded or cut.
-    pub const fn is_columns(self) -> bool {
-        matches!(self, Family::Columns | Family::Strips | Family::Bands)
-    }
-
-    /// The name of the shader file and of its entry point.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Family::Rows => "rows",
-            Family::ShortRows => "short_rows",
-            Family::SmallRows => "small_rows",
-            Family::Columns => "columns",
-            Family::Shallow => "shallow",
-            Family::Panels => "panels",
-            Family::Strips => "strips",
-            Family::Bands => "bands",
-            Family::Each => "each",
-            Family::Finish => "finish",
-            Family::Gather => "gather",
-            Family::Fill => "fill",
-            Family::ElementwiseWords => "elementwise_words",
-            Family::ElementwiseVecs => "elementwise_vecs",
-            Family::ElementwiseStrips => "elementwise_strips",
-            Family::Strided => "strided",
-            Family::StridedGather => "strided_gather",
-            Family::Extremes => "extremes",
-            Family::ExtremeRows => "extreme_rows",
-            Family::ExtremeColumns => "extreme_columns",
-        }
-    }
-}
 
 /// What a kernel writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -178,44 +78,117 @@ impl StoreFormat {
 /// The compile key: everything a pipeline depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
-    /// The mapping.
-    pub family: Family,
+    /// Which invocation meets which element.
+    pub walk: Walk,
     /// The order of the elements.
     pub keys: Keys,
     /// What is written.
     pub out: StoreFormat,
     /// Invocations in a workgroup.
     pub workgroup: u32,
-    /// Invocations that share a segment (rows, finish).
-    pub lanes: u32,
-    /// Whether a lane walks a run of its own (rows).
-    pub blocked: bool,
-    /// Whether lanes take several items, one after the other (rows, each).
-    pub coarsened: bool,
-    /// What the kernel is written out for: elements of a segment, or 0 for any (tiles); vec4 of
-    /// columns that a lane takes at once (shallow, panels, bands), or 0 for one, element by element
-    /// (shallow).
-    pub unrolled: u32,
-    /// Whether columns lie anywhere, instead of in whole vec4 (shallow).
-    pub unaligned: bool,
     /// Whether an index is wanted.
     pub index: bool,
     /// Whether the last of equals wins.
     pub last: bool,
-    /// Whether elements are copied as they are (each, strided).
-    pub raw: bool,
-    /// Whether bytes are truth values (extremes), whose order is then that of `uint8`.
-    pub truth: bool,
-    /// Words of an index that is read (gather, strided gather).
-    pub index_words: u32,
-    /// Inputs (elementwise), 1 to 8; what is read (strided): the view, and indices.
+}
+
+/// Which invocation meets which element, and what of it the text depends on. What each is for,
+/// [`Family`] says; `shaders/walk/` has a file for each, or for some together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    missing_docs,
+    reason = "the fields of all variants are told here, once"
+)]
+#[non_exhaustive]
+pub enum Walk {
+    /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
+    /// abreast. `coarsened`: they take several segments, one after the other.
+    Rows {
+        lanes: u32,
+        blocked: bool,
+        coarsened: bool,
+    },
+    ShortRows,
+    /// `unrolled` for rows of so many elements, or 0 for any.
+    SmallRows {
+        unrolled: u32,
+    },
+    /// A vec4 of a wide row an invocation.
+    Columns,
+    /// Eight.
+    Strips,
+    /// `runs`.
+    Bands {
+        runs: u32,
+    },
+    /// `runs` neighbouring vec4 an invocation; 0: one, element by element. `unaligned`: columns lie
+    /// anywhere, instead of in whole vec4.
+    Shallow {
+        runs: u32,
+        unaligned: bool,
+    },
+    Panels {
+        runs: u32,
+    },
+    /// `raw`: elements are copied as they are. `coarsened` as for rows.
+    Each {
+        raw: bool,
+        coarsened: bool,
+    },
+    Strided {
+        raw: bool,
+    },
+    /// `truth`: bytes are truth values, whose order is then that of `uint8`.
+    Extremes {
+        truth: bool,
+    },
+    ExtremeRows {
+        truth: bool,
+    },
+    ExtremeColumns {
+        truth: bool,
+    },
+    /// `lanes` invocations take the partial results of an output.
+    Finish {
+        lanes: u32,
+    },
+    /// Indices of `index_words` words.
+    Gather {
+        index_words: u32,
+    },
+    StridedGather {
+        index_words: u32,
+    },
+    Fill,
+    Elementwise(Elementwise),
+}
+
+/// How an elementwise kernel takes its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Elementwise {
+    /// What an invocation writes.
+    pub unit: Unit,
+    /// Inputs, 1 to 8.
     pub inputs: u32,
-    /// A bit for each input of which one element serves a whole vec4 (elementwise).
+    /// A bit for each input of which one element serves a whole vec4.
     pub scalars: u32,
-    /// A bit for each input that is the same in every row (elementwise strips).
+    /// A bit for each input that is the same in every row (strips).
     pub row_invariant: u32,
-    /// Whether what the output holds is an input, too (elementwise).
+    /// Whether what the output holds is an input, too.
     pub chained: bool,
+}
+
+/// What an invocation of an elementwise kernel writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unit {
+    /// A word.
+    Word,
+    /// A vec4.
+    Vec,
+    /// Eight vec4 of a row, and of the rows that follow.
+    Strip,
 }
 
 /// Invocations that take neighbouring vec4 together, and go on by as many: strips, bands, panels.
@@ -229,18 +202,79 @@ macro_rules! fragments {
     };
 }
 
+/// What makes a kernel of a walk, beside what all have.
+struct Recipe {
+    /// The fragments that no other kernels need.
+    fragments: &'static [&'static str],
+    /// The bindings in use, of 0 (parameters), 1 (source as vec4, indices, or a stride table), 2
+    /// (destination), 3 (source as words, and further inputs) and so on.
+    bindings: &'static [u32],
+    /// The binding of the source as vec4, or 0.
+    source_vecs: u32,
+    /// Whether all that is written are whole vec4.
+    writes_vecs: bool,
+    /// What the directives in its fragments may ask.
+    names: Vec<(&'static str, u32)>,
+    /// The values of the overrides that they declare.
+    constants: Vec<(&'static str, u32)>,
+    /// Bytes of workgroup memory an invocation.
+    invocation_bytes: u32,
+}
+
 impl Kernel {
     /// `reduce/rows/32bit/partial/wg256x32`: family, element bits, output, workgroup and lanes.
     pub fn label(&self) -> String {
-        let Kernel { family, out, .. } = self;
-        let (family, out) = (family.name(), format!("{out:?}").to_lowercase());
-        let (bits, wg, lanes) = (self.keys.bits(), self.workgroup, self.lanes);
+        let (family, out) = (self.family().name(), format!("{:?}", self.out));
+        let (bits, wg) = (self.keys.bits(), self.workgroup);
+        let lanes = match self.walk {
+            Walk::Rows { lanes, .. } | Walk::Finish { lanes } => lanes,
+            _ => 1,
+        };
+        let out = out.to_lowercase();
         format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
+    }
+
+    /// The name of the walk.
+    pub fn family(&self) -> Family {
+        match self.walk {
+            Walk::Rows { .. } => Family::Rows,
+            Walk::ShortRows => Family::ShortRows,
+            Walk::SmallRows { .. } => Family::SmallRows,
+            Walk::Columns => Family::Columns,
+            Walk::Strips => Family::Strips,
+            Walk::Bands { .. } => Family::Bands,
+            Walk::Shallow { .. } => Family::Shallow,
+            Walk::Panels { .. } => Family::Panels,
+            Walk::Each { .. } => Family::Each,
+            Walk::Strided { .. } => Family::Strided,
+            Walk::Extremes { .. } => Family::Extremes,
+            Walk::ExtremeRows { .. } => Family::ExtremeRows,
+            Walk::ExtremeColumns { .. } => Family::ExtremeColumns,
+            Walk::Finish { .. } => Family::Finish,
+            Walk::Gather { .. } => Family::Gather,
+            Walk::StridedGather { .. } => Family::StridedGather,
+            Walk::Fill => Family::Fill,
+            Walk::Elementwise(Elementwise { unit, .. }) => match unit {
+                Unit::Word => Family::ElementwiseWords,
+                Unit::Vec => Family::ElementwiseVecs,
+                Unit::Strip => Family::ElementwiseStrips,
+            },
+        }
+    }
+
+    /// What the text is unrolled for: elements of a small row, or vec4 of columns that an invocation
+    /// takes at once; 0 where nothing is.
+    pub fn unrolled(&self) -> u32 {
+        match self.walk {
+            Walk::SmallRows { unrolled } => unrolled,
+            Walk::Shallow { runs, .. } | Walk::Panels { runs } | Walk::Bands { runs } => runs,
+            _ => 0,
+        }
     }
 
     /// The name of the entry point.
     pub fn entry_point(&self) -> &'static str {
-        match self.family {
+        match self.family() {
             Family::Strips | Family::Bands => Family::Columns.name(),
             Family::StridedGather => Family::Gather.name(),
             family => family.name(),
@@ -249,187 +283,280 @@ impl Kernel {
 
     /// Whether the kernel is told how its inputs lie: elementwise and strided ones.
     pub fn has_stride_table(&self) -> bool {
-        self.is_elementwise() || self.is_strided()
-    }
-
-    fn is_elementwise(&self) -> bool {
-        use Family::{ElementwiseStrips, ElementwiseVecs, ElementwiseWords};
-        matches!(
-            self.family,
-            ElementwiseWords | ElementwiseVecs | ElementwiseStrips
-        )
-    }
-
-    fn is_strided(&self) -> bool {
-        matches!(self.family, Family::Strided | Family::StridedGather) || self.is_extremes()
+        let strided = matches!(self.walk, Walk::Strided { .. } | Walk::StridedGather { .. });
+        strided || self.is_extremes() || matches!(self.walk, Walk::Elementwise(_))
     }
 
     /// Whether the kernel finds the least and the greatest at once.
     pub fn is_extremes(&self) -> bool {
-        self.family == Family::Extremes || self.is_extremes_by_vec()
+        use Walk::{ExtremeColumns, ExtremeRows, Extremes};
+        let walk = self.walk;
+        matches!(
+            walk,
+            Extremes { .. } | ExtremeRows { .. } | ExtremeColumns { .. }
+        )
     }
 
-    fn is_extremes_by_vec(&self) -> bool {
-        matches!(self.family, Family::ExtremeRows | Family::ExtremeColumns)
-    }
-
-    /// The bindings in use, of 0 (parameters), 1 (source as vec4, or indices), 2 (destination)
-    /// and 3 (source as words).
+    /// The bindings in use.
     pub fn bindings(&self) -> &'static [u32] {
-        match self.family {
-            family if family.is_columns() => &[0, 1, 2, 3],
-            Family::Rows | Family::Gather => &[0, 1, 2, 3],
-            Family::Shallow if self.unaligned => &[0, 1, 2, 3],
-            Family::ShortRows | Family::SmallRows | Family::Shallow | Family::Panels => &[0, 1, 2],
-            Family::Finish => &[0, 1, 2],
-            Family::Each => &[0, 2, 3],
-            Family::Fill => &[0, 2],
-            // Binding 1 holds more parameters, 3 and up the inputs.
-            Family::Strided | Family::Extremes => &[0, 1, 2, 3],
-            // What is read is bound as vec4 as well.
-            Family::ExtremeRows | Family::ExtremeColumns => &[0, 1, 2, 3, 4],
-            Family::StridedGather => &[0, 1, 2, 3, 4],
-            _ => &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + self.inputs as usize],
-        }
+        self.recipe().bindings
     }
 
     /// Bytes of workgroup memory.
     pub fn workgroup_bytes(&self) -> u32 {
-        let key = if self.keys.bits() == 64 { 8 } else { 4 };
-        match self.family {
-            Family::Rows => self.workgroup * (key + 4),
-            Family::Finish if self.lanes > 1 => self.workgroup * (key + 8),
-            _ => 0,
-        }
+        self.workgroup * self.recipe().invocation_bytes
     }
 
-    /// The whole shader.
+    /// The whole shader: fragments that declare what others use, in any order.
     pub fn wgsl(&self) -> String {
-        let text = self.fragments().concat();
-        template::expand(&text, self.names())
-    }
-
-    /// The fragments that make the shader, which declare what others use, in any order.
-    fn fragments(&self) -> Vec<&'static str> {
+        let recipe = self.recipe();
+        let bits = self.keys.bits();
         let mut all = fragments!("core/params" "store/out").to_vec();
-        if self.family == Family::Fill {
-            all.extend(fragments!("walk/fill"));
-            return all;
+        if self.walk != Walk::Fill {
+            all.extend(match bits {
+                64 => fragments!("elements/keys64" "elements/vec64"),
+                _ => fragments!("elements/keys32" "elements/vec32"),
+            });
         }
-        all.extend(match self.keys.bits() {
-            64 => fragments!("elements/keys64" "elements/vec64"),
-            _ => fragments!("elements/keys32" "elements/vec32"),
-        });
-        if self.has_stride_table() {
-            all.extend(fragments!("access/stride_table"));
-        }
-        if !self.is_elementwise() {
+        if self.searches() {
             all.extend(fragments!("core/source" "core/better"));
-            all.extend(match self.keys.bits() {
+            all.extend(match bits {
                 64 => fragments!("elements/find64"),
                 _ => fragments!("elements/find32"),
             });
         }
-        let emits = match self.family {
-            Family::SmallRows | Family::Gather | Family::StridedGather => false,
-            Family::Shallow | Family::Panels => self.out == StoreFormat::Partial,
-            _ => !self.is_elementwise(),
-        };
-        if emits {
-            all.extend(fragments!("store/emit"));
-        }
-        if self.is_extremes() {
-            all.extend(fragments!(
-                "access/view" "access/parts" "elements/both" "accumulate/sides" "store/leave"
-            ));
-        }
-        all.extend(match self.family {
-            Family::Rows => fragments!("walk/rows"),
-            Family::ShortRows => fragments!("walk/short_rows"),
-            Family::SmallRows => fragments!("store/lines" "walk/small_rows"),
-            Family::Columns | Family::Strips | Family::Bands => {
-                fragments!("accumulate/columns" "access/slices" "walk/columns")
-            }
-            Family::Shallow => fragments!(
-                "accumulate/columns" "store/lines" "store/columns" "access/run" "access/shallow"
-                "walk/shallow"
-            ),
-            Family::Panels => fragments!(
-                "accumulate/columns" "store/lines" "store/columns" "access/run" "walk/panels"
-            ),
-            Family::Each => fragments!("store/values" "walk/each"),
-            Family::Finish if self.lanes > 1 => fragments!("walk/finish"),
-            Family::Finish => fragments!("store/values" "walk/finish"),
-            Family::Gather => fragments!("walk/gather"),
-            Family::Strided => {
-                fragments!("store/values" "access/view" "access/parts" "walk/strided")
-            }
-            Family::StridedGather => fragments!("access/view" "walk/gather"),
-            Family::Extremes => fragments!("walk/extremes"),
-            Family::ExtremeRows => fragments!("walk/extreme_rows"),
-            Family::ExtremeColumns => fragments!("accumulate/columns" "walk/extreme_columns"),
-            Family::ElementwiseWords => {
-                fragments!("access/inputs" "store/values" "walk/elementwise_words")
-            }
-            Family::ElementwiseVecs => fragments!("access/inputs" "walk/elementwise_vecs"),
-            Family::ElementwiseStrips => fragments!("access/inputs" "walk/elementwise_strips"),
-            Family::Fill => &[],
-        });
-        all
-    }
-
-    /// What the directives in the fragments may ask.
-    fn names(&self) -> template::Names<'static> {
-        use Family::{ElementwiseStrips, ElementwiseVecs, Finish, Panels, ShortRows, SmallRows};
-        let family = self.family;
-        let bits = self.keys.bits();
+        all.extend(recipe.fragments);
         // An element of 64 bits is a plane of its own.
         let planes = if bits == 64 { 2 } else { 32 / bits };
-        // Vec4 that an invocation takes of a row, and from one to the next.
-        let (runs, stride) = match family {
-            Family::Strips | ElementwiseStrips => (RUNS, TEAM),
-            Family::Bands | Panels => (self.unrolled, TEAM),
-            Family::Shallow => (self.unrolled, 1),
-            _ => (1, 1),
-        };
-        let partial = self.out == StoreFormat::Partial;
-        let lines = matches!(family, SmallRows | Family::Shallow | Panels);
-        let by_vec = matches!(family, Family::Rows | ShortRows | Finish);
-        let source = match family {
-            _ if self.is_extremes_by_vec() => 4,
-            _ => (lines || by_vec || family.is_columns()).into(),
-        };
-        let vecs = matches!(family, ElementwiseVecs | ElementwiseStrips);
-        let partials = partial && (family == Family::Rows || family.is_columns());
-        let all = [
+        let mut names = recipe.names;
+        names.extend([
             ("BITS", bits),
             ("PLANES", planes),
             ("LOG", planes.ilog2()),
             ("E", 128 / bits),
-            ("N", self.unrolled),
-            ("R", runs),
-            ("S", stride),
-            ("BLOCKS", (family != Family::Bands).into()),
-            ("UNALIGNED", self.unaligned.into()),
-            // The binding of the source as vec4, and of indices.
-            ("SRC", source),
-            ("INDICES", if self.is_strided() { 4 } else { 1 }),
-            ("STRIDED", self.is_strided().into()),
-            ("DST_VECS", (lines || vecs || partials).into()),
-            ("PARTIAL", partial.into()),
+            ("SRC", recipe.source_vecs),
+            ("DST_VECS", recipe.writes_vecs.into()),
             ("BOTH", self.is_extremes().into()),
-            ("SHARED", (self.lanes > 1).into()),
-            ("VECS", vecs.into()),
-            ("INPUTS", self.inputs),
-            ("SCALARS", self.scalars),
-            ("INVARIANT", self.row_invariant),
-        ];
-        all.map(|(name, x)| (name, x.into())).to_vec()
+        ]);
+        let names = names.into_iter().map(|(name, x)| (name, x.into()));
+        template::expand(&all.concat(), names.collect())
+    }
+
+    /// Whether elements are compared, or copied, that one source has.
+    fn searches(&self) -> bool {
+        !matches!(self.walk, Walk::Fill | Walk::Elementwise(_))
+    }
+
+    /// The values of the shader's overrides: those it declares, and no other.
+    pub fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
+        if self.walk != Walk::Fill {
+            all.extend(self.keys.constants());
+        }
+        if self.searches() {
+            all.push(("LAST", self.last.into()));
+            all.push(("INDEX", self.index.into()));
+        }
+        all.extend(self.recipe().constants);
+        all.into_iter().map(|(name, x)| (name, x.into())).collect()
+    }
+
+    fn recipe(&self) -> Recipe {
+        let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
+        let partial = self.out == StoreFormat::Partial;
+        let base = Recipe {
+            fragments: &[],
+            bindings: &[0, 1, 2, 3],
+            source_vecs: 0,
+            writes_vecs: false,
+            names: Vec::new(),
+            constants: Vec::new(),
+            invocation_bytes: 0,
+        };
+        match self.walk {
+            Walk::Rows {
+                lanes,
+                blocked,
+                coarsened,
+            } => Recipe {
+                fragments: fragments!("store/emit" "walk/rows"),
+                source_vecs: 1,
+                writes_vecs: partial,
+                constants: vec![
+                    ("LANES", lanes),
+                    ("BLOCKED", blocked.into()),
+                    ("COARSENED", coarsened.into()),
+                ],
+                invocation_bytes: key_bytes + 4,
+                ..base
+            },
+            Walk::ShortRows => Recipe {
+                fragments: fragments!("store/emit" "walk/short_rows"),
+                bindings: &[0, 1, 2],
+                source_vecs: 1,
+                ..base
+            },
+            Walk::SmallRows { unrolled } => Recipe {
+                fragments: fragments!("store/lines" "walk/small_rows"),
+                bindings: &[0, 1, 2],
+                source_vecs: 1,
+                writes_vecs: true,
+                names: vec![("N", unrolled)],
+                ..base
+            },
+            Walk::Columns => self.columns(1, 1, base),
+            Walk::Strips => self.columns(RUNS, TEAM, base),
+            Walk::Bands { runs } => self.columns(runs, TEAM, base),
+            Walk::Shallow { runs, unaligned } => Recipe {
+                fragments: fragments!(
+                    "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
+                    "access/shallow" "walk/shallow"
+                ),
+                bindings: if unaligned { &[0, 1, 2, 3] } else { &[0, 1, 2] },
+                source_vecs: 1,
+                writes_vecs: true,
+                names: vec![
+                    ("R", runs),
+                    ("S", 1),
+                    ("UNALIGNED", unaligned.into()),
+                    ("PARTIAL", partial.into()),
+                ],
+                ..base
+            },
+            Walk::Panels { runs } => Recipe {
+                fragments: fragments!(
+                    "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
+                    "walk/panels"
+                ),
+                bindings: &[0, 1, 2],
+                source_vecs: 1,
+                writes_vecs: true,
+                names: vec![("R", runs), ("S", TEAM), ("UNALIGNED", 0), ("PARTIAL", 0)],
+                ..base
+            },
+            Walk::Each { raw, coarsened } => Recipe {
+                fragments: fragments!("store/emit" "store/values" "walk/each"),
+                bindings: &[0, 2, 3],
+                constants: vec![("RAW", raw.into()), ("COARSENED", coarsened.into())],
+                ..base
+            },
+            Walk::Strided { raw } => Recipe {
+                fragments: fragments!(
+                    "access/stride_table" "access/view" "access/parts" "store/emit" "store/values"
+                    "walk/strided"
+                ),
+                constants: vec![("RAW", raw.into())],
+                ..base
+            },
+            Walk::Extremes { truth } => Recipe {
+                fragments: fragments!(
+                    "access/stride_table" "access/view" "access/parts" "elements/both"
+                    "accumulate/sides" "store/emit" "store/leave" "walk/extremes"
+                ),
+                constants: self.turn(truth),
+                ..base
+            },
+            Walk::ExtremeRows { truth } => Recipe {
+                fragments: fragments!(
+                    "access/stride_table" "access/view" "access/parts" "elements/both"
+                    "accumulate/sides" "store/emit" "store/leave" "walk/extreme_rows"
+                ),
+                bindings: &[0, 1, 2, 3, 4],
+                source_vecs: 4,
+                constants: self.turn(truth),
+                ..base
+            },
+            Walk::ExtremeColumns { truth } => Recipe {
+                fragments: fragments!(
+                    "access/stride_table" "access/view" "elements/both" "accumulate/sides"
+                    "accumulate/columns" "store/emit" "store/leave" "walk/extreme_columns"
+                ),
+                bindings: &[0, 1, 2, 3, 4],
+                source_vecs: 4,
+                constants: self.turn(truth),
+                ..base
+            },
+            Walk::Finish { lanes } => Recipe {
+                fragments: match lanes {
+                    1 => fragments!("store/emit" "store/values" "walk/finish"),
+                    _ => fragments!("store/emit" "walk/finish"),
+                },
+                bindings: &[0, 1, 2],
+                source_vecs: 1,
+                names: vec![("SHARED", (lanes > 1).into())],
+                constants: vec![("LANES", lanes)],
+                invocation_bytes: if lanes > 1 { key_bytes + 8 } else { 0 },
+                ..base
+            },
+            Walk::Gather { index_words } => Recipe {
+                fragments: fragments!("walk/gather"),
+                names: vec![("STRIDED", 0), ("INDICES", 1)],
+                constants: vec![("INDEX_WORDS", index_words)],
+                ..base
+            },
+            Walk::StridedGather { index_words } => Recipe {
+                fragments: fragments!("access/stride_table" "access/view" "walk/gather"),
+                bindings: &[0, 1, 2, 3, 4],
+                names: vec![("STRIDED", 1), ("INDICES", 4)],
+                constants: vec![("INDEX_WORDS", index_words)],
+                ..base
+            },
+            Walk::Fill => Recipe {
+                fragments: fragments!("walk/fill"),
+                bindings: &[0, 2],
+                ..base
+            },
+            Walk::Elementwise(Elementwise {
+                unit,
+                inputs,
+                scalars,
+                row_invariant,
+                chained,
+            }) => Recipe {
+                fragments: match unit {
+                    Unit::Word => fragments!(
+                        "access/stride_table" "access/inputs" "store/values" "walk/elementwise_words"
+                    ),
+                    Unit::Vec => {
+                        fragments!("access/stride_table" "access/inputs" "walk/elementwise_vecs")
+                    }
+                    Unit::Strip => {
+                        fragments!("access/stride_table" "access/inputs" "walk/elementwise_strips")
+                    }
+                },
+                bindings: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + inputs as usize],
+                writes_vecs: unit != Unit::Word,
+                names: vec![
+                    ("VECS", (unit != Unit::Word).into()),
+                    ("INPUTS", inputs),
+                    ("SCALARS", scalars),
+                    ("INVARIANT", row_invariant),
+                    ("R", RUNS),
+                    ("S", TEAM),
+                ],
+                constants: vec![("CHAINED", chained.into())],
+                ..base
+            },
+        }
+    }
+
+    /// Columns of which an invocation takes `runs` vec4 of a row, `stride` apart.
+    fn columns(&self, runs: u32, stride: u32, base: Recipe) -> Recipe {
+        let blocks = !matches!(self.walk, Walk::Bands { .. });
+        Recipe {
+            fragments: fragments!(
+                "accumulate/columns" "access/slices" "store/emit" "walk/columns"
+            ),
+            source_vecs: 1,
+            writes_vecs: self.out == StoreFormat::Partial,
+            names: vec![("R", runs), ("S", stride), ("BLOCKS", blocks.into())],
+            ..base
+        }
     }
 
     /// The bits to be flipped for the order of the largest element: the sign of floats,
     /// everything of others.
-    fn turn(&self) -> Vec<(&'static str, u32)> {
+    fn turn(&self, truth: bool) -> Vec<(&'static str, u32)> {
         let (high, low) = match (self.keys.are_floats(), self.keys.bits()) {
             (false, _) => (u32::MAX, u32::MAX),
             (true, 16) => (0x8000_8000, 0),
@@ -437,38 +564,7 @@ impl Kernel {
         };
         match self.keys.bits() {
             64 => vec![("TURN", high), ("TURN_LO", low)],
-            _ => vec![("TURN", high), ("TRUTH", self.truth.into())],
+            _ => vec![("TURN", high), ("TRUTH", truth.into())],
         }
-    }
-
-    /// The values of the shader's overrides: those it declares, and no other.
-    pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
-        if self.family != Family::Fill {
-            all.extend(self.keys.constants());
-        }
-        if self.is_elementwise() {
-            all.push(("CHAINED", self.chained as u32));
-        } else if self.family != Family::Fill {
-            all.push(("LAST", self.last as u32));
-            all.push(("INDEX", self.index as u32));
-        }
-        match self.family {
-            Family::Rows => {
-                all.push(("LANES", self.lanes));
-                all.push(("BLOCKED", self.blocked as u32));
-                all.push(("COARSENED", self.coarsened as u32));
-            }
-            Family::Each => {
-                all.push(("RAW", self.raw as u32));
-                all.push(("COARSENED", self.coarsened as u32));
-            }
-            Family::Strided => all.push(("RAW", self.raw as u32)),
-            Family::Finish => all.push(("LANES", self.lanes)),
-            _ if self.is_extremes() => all.extend(self.turn()),
-            Family::Gather | Family::StridedGather => all.push(("INDEX_WORDS", self.index_words)),
-            _ => {}
-        }
-        all.into_iter().map(|(name, x)| (name, x as f64)).collect()
     }
 }

@@ -7,7 +7,7 @@
 //! dispatch, in place.
 
 use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
-use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::kernel::{self, Elementwise, Kernel, StoreFormat, Walk};
 use crate::plan::mapping::{RUNS, TEAM};
 use crate::plan::partition::{MAX_REGION, dispatches};
 use crate::plan::reduce::words;
@@ -303,10 +303,10 @@ impl Planner<'_> {
         if let Some(strips) = &strips {
             behind = strips.laid(&mut dims, &mut params);
         }
-        let lanes = match kernel.family {
-            Family::ElementwiseStrips => params.items.into(),
-            Family::ElementwiseVecs => outputs,
-            _ => words(kernel.out, outputs),
+        let lanes = match (strips.is_some(), part.unit.vecs) {
+            (true, _) => params.items.into(),
+            (_, true) => outputs,
+            (_, false) => words(kernel.out, outputs),
         };
         let iterations = 4 * (STRIDE_DIMS as u64 + 1) + strips.map_or(0, |strips| strips.rows);
         // There is no reciprocal that divides by 1.
@@ -348,19 +348,18 @@ impl Planner<'_> {
             bits.sum::<u32>()
         };
         let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
-        Kernel {
-            family: match (in_strips, part.unit.vecs) {
-                (true, _) => Family::ElementwiseStrips,
-                (_, true) => Family::ElementwiseVecs,
-                (_, false) => Family::ElementwiseWords,
+        let walk = Walk::Elementwise(Elementwise {
+            unit: match (in_strips, part.unit.vecs) {
+                (true, _) => kernel::Unit::Strip,
+                (_, true) => kernel::Unit::Vec,
+                (_, false) => kernel::Unit::Word,
             },
-            out: StoreFormat::value(self.problem.dtype()),
             inputs: inputs.len() as u32,
             scalars: mask(&|i| part.unit.splat[i]),
             row_invariant: mask(&|i| in_strips && row(i) == 0),
             chained: inputs.start > 0,
-            ..self.kernel(self.caps.workgroup())
-        }
+        });
+        self.kernel(walk, StoreFormat::value(self.problem.dtype()))
     }
 
     /// How strips take a part, if they do: rows long enough, and rows of more than one.

@@ -6,7 +6,7 @@
 //! Of many short segments the records would cost more than they save: there four steps read the
 //! input one by one.
 
-use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::kernel::{Family, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
 use crate::plan::reduce::out_view;
@@ -115,23 +115,19 @@ impl Planner<'_> {
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let (family, share) = if self.by_rows(windows) {
-            (Family::ExtremeRows, self.share_rows(outputs, len))
+        let truth = self.problem.dtype() == DType::Bool;
+        let (walk, share) = if self.by_rows(windows) {
+            let share = self.share_rows(outputs, len);
+            (Walk::ExtremeRows { truth }, share)
         } else if self.by_columns(first) {
-            (Family::ExtremeColumns, self.share_columns(first))
+            let share = self.share_columns(first);
+            (Walk::ExtremeColumns { truth }, share)
         } else {
             let share = self.share(first.layout, StoreFormat::Partial, outputs, len, true);
-            (Family::Extremes, share)
+            (Walk::Extremes { truth }, share)
         };
         let records = outputs * share.parts;
-        let kernel = Kernel {
-            family,
-            keys: steps[2].keys,
-            out: StoreFormat::Partial,
-            index: true,
-            truth: self.problem.dtype() == DType::Bool,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let kernel = self.kernel_of(&steps[2], walk, StoreFormat::Partial);
         let dst = out_view(Slot::Records, StoreFormat::Partial, 0, 2 * records);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;

@@ -15,7 +15,7 @@ pub(crate) mod splits;
 mod strided;
 
 use crate::kernel::params::{Params, StrideTable};
-use crate::kernel::{Family, Kernel};
+use crate::kernel::{Elementwise, Kernel, Unit, Walk};
 use crate::{Caps, Error, Problem};
 use partition::STRIDED_COST;
 use schedule::Planner;
@@ -128,9 +128,9 @@ impl Pass {
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
         let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
-        match self.kernel.family {
+        match self.kernel.walk {
             // Its view may span columns that others take.
-            Family::Each => u64::from(p.items) * u64::from(p.len) * element,
+            Walk::Each { .. } => u64::from(p.items) * u64::from(p.len) * element,
             _ => self.read().map(|v| v.bytes).sum(),
         }
     }
@@ -143,14 +143,15 @@ impl Pass {
     /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
     /// are read across rows, or the bytes written if those are more.
     pub fn cost(&self) -> u64 {
-        let in_order = matches!(
-            self.kernel.family,
-            Family::Finish | Family::ElementwiseStrips
-        );
+        let in_order = match self.kernel.walk {
+            Walk::Elementwise(Elementwise { unit, .. }) => unit == Unit::Strip,
+            walk => matches!(walk, Walk::Finish { .. }),
+        };
+        let strided = matches!(self.kernel.walk, Walk::Strided { .. }) || self.kernel.is_extremes();
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
             // An element for each, however often it is read.
-            _ if self.kernel.family == Family::Strided || self.kernel.is_extremes() => {
+            _ if strided => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 STRIDED_COST * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::kernel::{Family, Kernel, StoreFormat, Walk};
 use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, band_runs, column_ends, column_lanes, column_rows,
     in_vecs, panels,
@@ -57,37 +57,30 @@ impl Planner<'_> {
         raw: bool,
     ) -> Result<(), Error> {
         let (count, src) = (b.outer * b.inner, self.src_view(step, b));
-        let kernel = Kernel {
-            out,
-            raw,
-            ..self.kernel(self.caps.workgroup())
-        };
         let params = Params {
             items: count as u32,
             merge: merge.into(),
             ..box_params(b)
         };
-        self.each_of(step, kernel, src, record_view(dst, out, b, 1), params)
+        let dst = record_view(dst, out, b, 1);
+        self.each_of(step, out, raw, src, dst, params)
     }
 
     /// Some segments element by element, as `params` has them.
     fn each_of(
         &mut self,
         step: &Step,
-        kernel: Kernel,
+        out: StoreFormat,
+        raw: bool,
         src: View,
         dst: View,
         params: Params,
     ) -> Result<(), Error> {
-        let words = words(kernel.out, params.items.into());
-        let each = u64::from(kernel.out.per_word()) * (u64::from(params.len) + 1) + 1;
+        let words = words(out, params.items.into());
+        let each = u64::from(out.per_word()) * (u64::from(params.len) + 1) + 1;
         let taken = self.items_per_invocation(words, each);
-        let kernel = Kernel {
-            keys: step.keys,
-            coarsened: taken > 1,
-            index: step.index,
-            ..kernel
-        };
+        let coarsened = taken > 1;
+        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, out);
         let params = Params {
             width: taken as u32,
             ..params
@@ -120,13 +113,7 @@ impl Planner<'_> {
         let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
         let per_word = u64::from(out.per_word());
         let rows = spare.min(most).max(1).next_multiple_of(per_word);
-        let kernel = Kernel {
-            family: Family::ShortRows,
-            keys: step.keys,
-            out,
-            index: step.index,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let kernel = self.kernel_of(step, Walk::ShortRows, out);
         let params = Params {
             items: b.outer as u32,
             slice: rows as u32,
@@ -176,15 +163,16 @@ impl Planner<'_> {
         };
         let each = each + abreast * records;
         let taken = self.items_per_invocation(lines.div_ceil(abreast), each);
-        let kernel = Kernel {
-            family,
-            keys: step.keys,
-            out,
-            unaligned,
-            unrolled: unrolled as u32,
-            index: step.index,
-            ..self.kernel(self.caps.workgroup())
+        let walk = match family {
+            Family::SmallRows => Walk::SmallRows {
+                unrolled: unrolled as u32,
+            },
+            _ => Walk::Shallow {
+                runs: unrolled as u32,
+                unaligned,
+            },
         };
+        let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: lines as u32,
             slice: taken as u32,
@@ -226,14 +214,8 @@ impl Planner<'_> {
         let (runs, parts) = panels(width, element);
         let each = b.len + 1;
         let taken = self.items_per_invocation(b.outer * parts * TEAM, each);
-        let kernel = Kernel {
-            family: Family::Panels,
-            keys: step.keys,
-            out,
-            unrolled: runs as u32,
-            index: step.index,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let walk = Walk::Panels { runs: runs as u32 };
+        let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: (b.outer * parts) as u32,
             slices: parts as u32,
@@ -274,12 +256,8 @@ impl Planner<'_> {
                 merge: merge.into(),
                 ..box_params(&one)
             };
-            let kernel = Kernel {
-                out,
-                ..self.kernel(self.caps.workgroup())
-            };
             let to = part_view(dst, out, &one, column..b.inner);
-            self.each_of(step, kernel, src, to, params)?;
+            self.each_of(step, out, false, src, to, params)?;
         }
         let next = matrix + u64::from(column > 0);
         match next < b.outer {
@@ -297,23 +275,18 @@ impl Planner<'_> {
         out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
-        let wg = u64::from(self.caps.workgroup());
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
         // Beside the blocks two trees, and the item itself.
         let each = blocks + 2 * u64::from(lanes.ilog2()) + 1;
         let taken = self.items_per_invocation(items * lanes, each);
-        let kernel = Kernel {
-            family: Family::Rows,
-            keys: step.keys,
-            out,
+        let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,
             coarsened: taken > 1,
-            index: step.index,
-            ..self.kernel(wg as u32)
         };
+        let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: items as u32,
             slices: slices as u32,
@@ -346,17 +319,14 @@ impl Planner<'_> {
         let width = fold * b.inner * element / 16;
         let lanes = column_lanes(family, width);
         let items = b.outer * slices * lanes;
-        let kernel = Kernel {
-            family,
-            keys: step.keys,
-            out,
-            unrolled: match family {
-                Family::Bands => band_runs(width) as u32,
-                _ => 0,
+        let walk = match family {
+            Family::Bands => Walk::Bands {
+                runs: band_runs(width) as u32,
             },
-            index: step.index,
-            ..self.kernel(self.caps.workgroup())
+            Family::Strips => Walk::Strips,
+            _ => Walk::Columns,
         };
+        let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: items as u32,
             slices: slices as u32,
@@ -403,14 +373,10 @@ impl Planner<'_> {
             1 => self.items_per_invocation(words, each),
             _ => 1,
         };
-        let kernel = Kernel {
-            family: Family::Finish,
-            keys: step.keys,
-            out: step.out,
+        let walk = Walk::Finish {
             lanes: lanes as u32,
-            index: step.index,
-            ..self.kernel(wg as u32)
         };
+        let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {
             items: count as u32,
             len: parts as u32,

@@ -6,7 +6,7 @@
 //! `regions.rs` and `mapping.rs` decide.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::StridedLayout;
 use crate::plan::mapping::Mapping;
@@ -251,11 +251,7 @@ impl Planner<'_> {
         at: u64,
         count: u64,
     ) -> Result<(), Error> {
-        let kernel = Kernel {
-            family: Family::Fill,
-            out,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let kernel = self.kernel(Walk::Fill, out);
         // Below a word the element sits at the top, as the shaders have it.
         let shift = 32u64.saturating_sub(8 * out.bytes());
         let params = Params {
@@ -301,12 +297,8 @@ impl Planner<'_> {
             .flat_map(|b| runs(b).map(move |r| (b, r)));
         for (b, run) in all {
             let (out, count) = (first + run.start, run.end - run.start);
-            let kernel = Kernel {
-                family: Family::Gather,
-                out: value,
-                index_words: step.out.bytes() as u32 / 4,
-                ..self.kernel(self.caps.workgroup())
-            };
+            let index_words = step.out.bytes() as u32 / 4;
+            let kernel = self.kernel(Walk::Gather { index_words }, value);
             let params = Params {
                 items: count as u32,
                 len: b.len as u32,
@@ -327,29 +319,26 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A kernel of the problem, to be completed.
-    pub(crate) fn kernel(&self, workgroup: u32) -> Kernel {
+    /// A kernel of the problem.
+    pub(crate) fn kernel(&self, walk: Walk, out: StoreFormat) -> Kernel {
         let problem = self.problem;
         let (dtype, index) = (problem.dtype(), problem.op().is_index());
         Kernel {
-            family: Family::Each,
+            walk,
             keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
-            out: StoreFormat::Partial,
-            workgroup,
-            lanes: 1,
-            blocked: false,
-            coarsened: false,
-            unrolled: 0,
-            unaligned: false,
+            out,
+            workgroup: self.caps.workgroup(),
             index,
             last: problem.selects_last_index(),
-            raw: false,
-            truth: false,
-            index_words: 2,
-            inputs: 1,
-            scalars: 0,
-            row_invariant: 0,
-            chained: false,
+        }
+    }
+
+    /// A kernel of a step.
+    pub(crate) fn kernel_of(&self, step: &Step, walk: Walk, out: StoreFormat) -> Kernel {
+        Kernel {
+            keys: step.keys,
+            index: step.index,
+            ..self.kernel(walk, out)
         }
     }
 

@@ -6,7 +6,7 @@
 //! window by window: a window is what one binding of one buffer can see.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Family, Kernel, StoreFormat};
+use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::partition::{MAX_REGION, Region, dispatches};
@@ -238,18 +238,11 @@ impl Planner<'_> {
                 outputs * share.parts,
             ),
         };
-        let kernel = Kernel {
-            family: Family::Strided,
-            keys: step.keys,
-            out: if direct {
-                step.out
-            } else {
-                StoreFormat::Partial
-            },
-            index: step.index,
-            raw,
-            ..self.kernel(self.caps.workgroup())
+        let out = match direct {
+            true => step.out,
+            false => StoreFormat::Partial,
         };
+        let kernel = self.kernel_of(step, Walk::Strided { raw }, out);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -270,8 +263,8 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (table, kept) = window.stride_table(1);
-        let (across, inner) = match kernel.family {
-            Family::ExtremeColumns => {
+        let (across, inner) = match kernel.walk {
+            Walk::ExtremeColumns { .. } => {
                 let pairs = self.column_pairs(window);
                 (pairs, pairs)
             }
@@ -306,13 +299,8 @@ impl Planner<'_> {
     fn pick(&mut self, step: &Step, index: StoreFormat, window: &Window<'_>) -> Result<(), Error> {
         let (table, kept) = window.stride_table(2);
         let outputs = window.kept.elements();
-        let kernel = Kernel {
-            family: Family::StridedGather,
-            out: step.out,
-            index_words: index.bytes() as u32 / 4,
-            inputs: 2,
-            ..self.kernel(self.caps.workgroup())
-        };
+        let index_words = index.bytes() as u32 / 4;
+        let kernel = self.kernel(Walk::StridedGather { index_words }, step.out);
         let params = Params {
             items: outputs as u32,
             lanes: kept as u32,
@@ -348,15 +336,15 @@ impl Planner<'_> {
 
 /// Most loop iterations of an invocation that walks some dimensions, of which so many are kept.
 fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
-    match kernel.family {
+    match kernel.walk {
         // Blocks, up to three vec4, and as many of a block to find each extreme.
-        Family::ExtremeRows => {
+        Walk::ExtremeRows { .. } => {
             let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
             bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
         }
         // Blocks, up to three rows, and each column of two vec4 sought twice in four rows; below 32
         // bits one vec4 after the other.
-        Family::ExtremeColumns => {
+        Walk::ExtremeColumns { .. } => {
             let columns = 2 * u64::from(128 / kernel.keys.bits());
             let turns = if kernel.keys.bits() < 32 { 2 } else { 1 };
             turns * (share.slice / 4 + 5) + columns * 9 + dims

@@ -141,7 +141,7 @@ struct Walked {
 impl Walked {
     fn plan(&mut self, problem: &Problem) -> Result<(), Failed> {
         let plan = Plan::new(problem, self.reducer.caps())?;
-        let families = plan.passes().iter().map(|pass| pass.kernel.family);
+        let families = plan.passes().iter().map(|pass| pass.kernel.family());
         self.families.extend(families);
         Ok(())
     }
@@ -305,7 +305,7 @@ pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
                 _ => Problem::reduce_min(dtype, &shape, &[1])?,
             };
             let plan = Plan::new(&problem, reducer.caps())?;
-            let times = u64::from(plan.passes()[0].kernel.unrolled);
+            let times = u64::from(plan.passes()[0].kernel.unrolled());
             let unrolled = times == count.next_multiple_of(if count > 16 { 4 } else { 2 });
             if reducer.caps().long_kernels && !unrolled {
                 return Err(format!("{plan}: not unrolled for {count} vec4").into());

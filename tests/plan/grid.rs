@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
 use support::picked;
-use wgreduce::unstable::{Family, Pass, Slot, StoreFormat};
+use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must do on, by name.
@@ -132,7 +132,7 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
             SmallRows,
         };
         matches!(
-            p.kernel.family,
+            p.kernel.family(),
             ShortRows
                 | SmallRows
                 | Shallow
@@ -177,9 +177,26 @@ fn in_parts(plan: &Plan, caps: &Caps) -> Check {
 fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     for pass in plan.passes() {
         let (kernel, p) = (&pass.kernel, &pass.params);
-        let rows = kernel.family == Family::Rows;
-        let family = kernel.family;
+        let rows = kernel.family() == Family::Rows;
+        let family = kernel.family();
         let columns = family.is_columns();
+        let (mut lanes, mut blocked, mut raw) = (1, false, false);
+        let (mut loose, mut taken) = (None, None);
+        match kernel.walk {
+            Walk::Rows {
+                lanes: l,
+                blocked: b,
+                ..
+            } => (lanes, blocked) = (l, b),
+            Walk::Finish { lanes: l } => lanes = l,
+            Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
+            Walk::Shallow {
+                runs,
+                unaligned: true,
+            } => loose = Some(runs),
+            Walk::Elementwise(t) => taken = Some(t),
+            _ => {}
+        }
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
         let per_matrix = u64::from(p.total).max(1);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
@@ -191,13 +208,13 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("a folded grid", pass.workgroups[1] > 1),
             ("temporary tensors", matches!(pass.dst.slot, Slot::Temp(_))),
             ("rows in slices", rows && p.slices > 1),
-            ("rows by lanes", rows && kernel.lanes > 1),
-            ("rows abreast", rows && kernel.lanes > 1 && !kernel.blocked),
+            ("rows by lanes", rows && lanes > 1),
+            ("rows abreast", rows && lanes > 1 && !blocked),
             (
                 "short rows in turn",
                 family == Family::ShortRows && p.slice > 1,
             ),
-            ("rows in turn", rows && kernel.coarsened),
+            ("rows in turn", rows && p.width > 1),
             ("finished in turn", family == Family::Finish && p.width > 1),
             (
                 "thin records",
@@ -205,21 +222,18 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ),
             (
                 "small rows written out",
-                family == Family::SmallRows && kernel.unrolled > 0,
+                family == Family::SmallRows && kernel.unrolled() > 0,
             ),
             (
                 "small rows in a loop",
-                family == Family::SmallRows && kernel.unrolled == 0,
+                family == Family::SmallRows && kernel.unrolled() == 0,
             ),
             (
                 "lines in turn",
                 matches!(family, Family::SmallRows | Family::Shallow) && p.slice > 1,
             ),
-            ("loose columns", kernel.unaligned && kernel.unrolled == 0),
-            (
-                "loose columns by vec4",
-                kernel.unaligned && kernel.unrolled > 0,
-            ),
+            ("loose columns", loose == Some(0)),
+            ("loose columns by vec4", loose > Some(0)),
             ("panels in turn", family == Family::Panels && p.slice > 1),
             (
                 "panels of parts of rows",
@@ -229,9 +243,12 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "strips of several teams",
                 family == Family::Strips && p.lanes > 8,
             ),
-            ("inputs that stand still", kernel.row_invariant > 0),
-            ("chained inputs", kernel.chained),
-            ("repeated elements", kernel.scalars > 0),
+            (
+                "inputs that stand still",
+                taken.is_some_and(|t| t.row_invariant > 0),
+            ),
+            ("chained inputs", taken.is_some_and(|t| t.chained)),
+            ("repeated elements", taken.is_some_and(|t| t.scalars > 0)),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
             (
                 "columns direct",
@@ -240,11 +257,8 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("columns in slices", columns && p.slices > 1),
             ("columns folded", columns && wide > p.inner),
             ("columns in matrices", columns && outer > 1),
-            (
-                "finished by lanes",
-                family == Family::Finish && kernel.lanes > 1,
-            ),
-            ("raw copies", kernel.raw),
+            ("finished by lanes", family == Family::Finish && lanes > 1),
+            ("raw copies", raw),
         ];
         seen.extend(cases.iter().filter(|c| c.1).map(|c| c.0));
     }
@@ -530,19 +544,30 @@ pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Bre
     }
 }
 
+fn taken(pass: &mut Pass) -> &mut Elementwise {
+    match &mut pass.kernel.walk {
+        Walk::Elementwise(taken) => taken,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn broken_elementwise_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
         ("a pass less", |passes| passes.truncate(passes.len() - 1)),
         ("a pass twice", |passes| passes.push(passes[0].clone())),
         ("passes reversed", |passes| passes.reverse()),
-        ("not chained", |passes| passes[1].kernel.chained = false),
+        ("not chained", |passes| {
+            taken(&mut passes[1]).chained = false
+        }),
         ("chained to nothing", |passes| {
-            passes[0].kernel.chained = true
+            taken(&mut passes[0]).chained = true
         }),
         ("an item less", |passes| passes[0].params.items -= 1),
         ("a dimension less", |passes| passes[0].params.len -= 1),
-        ("repeated elements", |passes| passes[0].kernel.scalars ^= 1),
+        ("repeated elements", |passes| {
+            taken(&mut passes[0]).scalars ^= 1
+        }),
         ("an iteration too many", |passes| {
             passes[0].iterations = u64::MAX;
         }),
@@ -561,7 +586,7 @@ fn broken_elementwise_plans_are_refused() {
                 .strides
                 .iter_mut()
                 .for_each(|s| s.truncate(views.len()));
-            passes[0].kernel.inputs -= 1;
+            taken(&mut passes[0]).inputs -= 1;
         }),
         ("an input for another", |passes| {
             let (_, views) = passes[0].stride_table.as_mut().expect("inputs");

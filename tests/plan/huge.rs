@@ -85,7 +85,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let p = &pass.params;
         // What a kernel computes past the last slice must not wrap either.
         let sliced = u64::from(p.slice) * u64::from(p.slices);
-        let beyond = match pass.kernel.family {
+        let beyond = match pass.kernel.family() {
             Family::Rows => sliced,
             family if family.is_columns() => {
                 (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass)
@@ -98,13 +98,13 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 let runs = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
-                let abreast = match pass.kernel.family {
-                    Family::Shallow => pass.kernel.unrolled.max(1),
+                let abreast = match pass.kernel.family() {
+                    Family::Shallow => pass.kernel.unrolled().max(1),
                     _ => 1,
                 };
                 let lines = runs * u64::from(abreast);
                 let line = 128 / u64::from(pass.kernel.keys.bits());
-                match pass.kernel.family {
+                match pass.kernel.family() {
                     Family::Panels => {
                         let rows = u64::from(p.items / p.slices) * u64::from(p.len);
                         (rows * u64::from(p.width) + 128) * line
@@ -112,7 +112,9 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                     _ => lines * line,
                 }
             }
-            Family::Finish if pass.kernel.lanes == 1 && pass.kernel.workgroup <= 1 << 16 => {
+            Family::Finish
+                if pass.kernel.workgroup_bytes() == 0 && pass.kernel.workgroup <= 1 << 16 =>
+            {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 lanes * u64::from(p.width) * u64::from(pass.kernel.out.per_word())
@@ -126,7 +128,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let Some((begin, end)) = range(pass) else {
             continue;
         };
-        match pass.kernel.family {
+        match pass.kernel.family() {
             Family::SmallRows | Family::Shallow => lines = Some((begin, end)),
             // What lines left over of their box.
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,

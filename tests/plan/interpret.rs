@@ -7,7 +7,9 @@
 //! written once; no access leaves its view; no record is read that this step has not written.
 
 use std::collections::HashSet;
-use wgreduce::unstable::{Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View};
+use wgreduce::unstable::{
+    Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View, Walk,
+};
 use wgreduce::{BufferSplits, Caps, DType, Op, Order, Plan, Problem};
 
 pub type Check<T = ()> = Result<T, String>;
@@ -431,7 +433,7 @@ impl Machine<'_> {
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
     use Family::{Strided, StridedGather};
-    matches!(pass.kernel.family, Strided | StridedGather) || pass.kernel.is_extremes()
+    matches!(pass.kernel.family(), Strided | StridedGather) || pass.kernel.is_extremes()
 }
 
 /// Whether both extremes are found at once.
@@ -455,7 +457,7 @@ fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
         Keys::new(dtype, side, nan, i >= 2)
     };
     let apart = !plan.passes().iter().any(|p| p.kernel.is_extremes());
-    match (pass.kernel.family, pass.dst.slot) {
+    match (pass.kernel.family(), pass.dst.slot) {
         (Family::Fill, _) => Keys::new(dtype, Order::Least, nan, true),
         // The results one by one: the records in between are of one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
@@ -522,8 +524,6 @@ impl<'m, 'a> Run<'m, 'a> {
             kernel.keys == keys && kernel.last == problem.selects_last_index(),
             "another order than the problem's"
         );
-        let truth = kernel.is_extremes() && problem.dtype() == DType::Bool;
-        ensure!(kernel.truth == truth, "truth values are misread");
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }
@@ -652,14 +652,15 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
+    fn is_chained(&self) -> bool {
+        matches!(self.pass.kernel.walk, Walk::Elementwise(taken) if taken.chained)
+    }
+
     /// What an output of an elementwise pass becomes: with what the pass before left there, or
     /// without.
     pub fn merged(&self, output: u32, mut from: Vec<u32>) -> Check<Cell> {
         ensure!(self.dst.slot == Slot::Output(0), "not to the output");
-        match (
-            &self.machine.results[0][output as usize],
-            self.pass.kernel.chained,
-        ) {
+        match (&self.machine.results[0][output as usize], self.is_chained()) {
             (Some(Cell::Of(before)), true) => from.extend(before),
             (None, false) => {}
             (cell, chained) => {
@@ -676,7 +677,7 @@ impl<'m, 'a> Run<'m, 'a> {
     }
 
     fn put(&mut self, element: usize, cell: Cell) -> Check {
-        let chained = self.pass.kernel.chained;
+        let chained = self.is_chained();
         let machine = &mut *self.machine;
         let beside = self.dst.slot == Slot::Output(1) && !fused(machine.problem);
         if let (true, Cell::Of(from)) = (beside, &cell) {
@@ -778,13 +779,18 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         "{storage} storage buffers"
     );
     if let Some((table, views)) = &pass.stride_table {
+        let inputs = match kernel.walk {
+            Walk::Elementwise(taken) => taken.inputs as usize,
+            Walk::StridedGather { .. } => 2,
+            _ => 1,
+        };
         ensure!(
-            kernel.has_stride_table() && views.len() == kernel.inputs as usize && views.len() <= 8,
+            kernel.has_stride_table() && views.len() == inputs && inputs <= 8,
             "{} inputs",
             views.len()
         );
         ensure!(table.strides.len() <= 8, "{} dimensions", table.shape.len());
-        let strips = kernel.family == Family::ElementwiseStrips;
+        let strips = kernel.family() == Family::ElementwiseStrips;
         let each = if strips { pass.params.lanes } else { 1 };
         let sizes = table.shape.iter().map(|&s| u64::from(s));
         let outputs = sizes.product::<u64>() * u64::from(each);

@@ -49,5 +49,5 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
 }
 
 fn families(plan: &Plan) -> Vec<Family> {
-    plan.passes().iter().map(|p| p.kernel.family).collect()
+    plan.passes().iter().map(|p| p.kernel.family()).collect()
 }

@@ -5,12 +5,12 @@ use support::grid::{CLASSES, class};
 use wgreduce::unstable::Family::{
     Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
 };
-use wgreduce::unstable::{Family, StoreFormat};
+use wgreduce::unstable::{Family, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
 
 /// Parts of a segment in the first pass, and rows of the second.
 fn parts(plan: &Plan) -> u64 {
-    let finish = plan.passes().iter().find(|p| p.kernel.family == Finish);
+    let finish = plan.passes().iter().find(|p| p.kernel.family() == Finish);
     finish.map_or(1, |p| p.params.len.into())
 }
 
@@ -37,7 +37,10 @@ fn one_long_row_is_cut_into_slices_that_fill_the_device() {
         let slices = u64::from(first.params.slices);
         assert_eq!(parts(&plan), slices);
         assert_eq!(plan.scratch_bytes(), 16 * slices);
-        let invocations = slices * u64::from(first.kernel.lanes);
+        let Walk::Rows { lanes, .. } = first.kernel.walk else {
+            panic!("{plan}");
+        };
+        let invocations = slices * u64::from(lanes);
         let filled = invocations >= caps.tuning.invocations;
         assert!(filled || slices == caps.tuning.slices, "{plan}");
         assert_eq!(first.src_bytes(), 4 << 24);
@@ -90,7 +93,7 @@ fn columns_are_cut_along_their_length() {
     for kind in CLASSES {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 0), &class(kind));
         assert_eq!(
-            plan.passes()[0].kernel.family,
+            plan.passes()[0].kernel.family(),
             columns(kind, true),
             "{plan}"
         );
@@ -142,8 +145,11 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     let taken = |kind, shape: [u64; 3]| {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &class(kind));
         let kernel = &plan.passes()[0].kernel;
-        assert_eq!(kernel.family, Shallow, "{plan}");
-        (kernel.unrolled, kernel.unaligned)
+        assert_eq!(kernel.family(), Shallow, "{plan}");
+        match kernel.walk {
+            Walk::Shallow { runs, unaligned } => (runs, unaligned),
+            other => panic!("{other:?}"),
+        }
     };
     let [software, discrete] = [AdapterClass::Software, AdapterClass::Discrete];
     for (shape, on_software, on_discrete) in [
@@ -160,7 +166,11 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     swiftshader.long_kernels = false;
     let problem = Problem::arg_min(DType::F32, &[1, 21, 513 * 513], 1);
     let kernel = planned(problem, &swiftshader).passes()[0].kernel;
-    assert_eq!((kernel.unrolled, kernel.unaligned), (0, true));
+    let walk = Walk::Shallow {
+        runs: 0,
+        unaligned: true,
+    };
+    assert_eq!(kernel.walk, walk);
 }
 
 #[test]
@@ -229,7 +239,7 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family, columns(kind, false), "{plan}");
+        assert_eq!(first.kernel.family(), columns(kind, false), "{plan}");
         assert_eq!((first.params.width, first.params.total), (128, 512 * 512));
     }
 }
@@ -283,7 +293,11 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
     ] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         let first = &plan.passes()[0].kernel;
-        assert_eq!((first.family, first.unrolled), (family, times), "{plan}");
+        assert_eq!(
+            (first.family(), first.unrolled()),
+            (family, times),
+            "{plan}"
+        );
     }
 }
 
@@ -295,7 +309,7 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
     let steps: Vec<_> = plan
         .passes()
         .iter()
-        .filter(|p| p.kernel.family != Finish)
+        .filter(|p| p.kernel.family() != Finish)
         .collect();
     assert_eq!(steps.len(), 2, "{plan}");
     // One tensor between the steps, without one of the reduced axes.
@@ -341,7 +355,7 @@ fn forced_families_are_taken() {
             ..caps.tuning.clone()
         });
         let plan = planned(Problem::arg_min(DType::F32, &[300, 200], 1), &caps);
-        assert_eq!(plan.passes()[0].kernel.family, family, "{plan}");
+        assert_eq!(plan.passes()[0].kernel.family(), family, "{plan}");
     }
     for family in [Shallow, Panels] {
         let caps = class(AdapterClass::Software);
@@ -450,7 +464,7 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
         }
         // SmallRows are in a loop.
         let plan = planned(Problem::arg_min(DType::F32, &[1000, 10], 1), &caps);
-        assert_eq!(plan.passes()[0].kernel.unrolled, 0, "{plan}");
+        assert_eq!(plan.passes()[0].kernel.unrolled(), 0, "{plan}");
         let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
         assert_eq!(families(&plan), [Family::ElementwiseVecs], "{plan}");
     }

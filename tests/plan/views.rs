@@ -10,7 +10,7 @@ use wgreduce::unstable::Family::{
     Each, ElementwiseVecs, ElementwiseWords, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish,
     Gather, Strided, StridedGather,
 };
-use wgreduce::unstable::{Family, Slot};
+use wgreduce::unstable::{Family, Slot, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
 
 #[test]
@@ -277,7 +277,14 @@ fn broken_plans_of_extremes_are_refused() {
             let last = passes.len() - 1;
             passes[last].kernel.keys = passes[last - 1].kernel.keys;
         }),
-        ("truth for numbers", |passes| passes[0].kernel.truth ^= true),
+        ("truth for numbers", |passes| {
+            match &mut passes[0].kernel.walk {
+                Walk::Extremes { truth }
+                | Walk::ExtremeRows { truth }
+                | Walk::ExtremeColumns { truth } => *truth ^= true,
+                other => panic!("{other:?}"),
+            }
+        }),
         ("records of the other", |passes| {
             let last = passes.len() - 1;
             passes[last].src.as_mut().expect("records").offset = 0;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{Family, Kernel, Pass, Slot};
+use wgreduce::unstable::{Family, Kernel, Pass, Slot, Unit, Walk};
 use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
@@ -36,8 +36,8 @@ pub fn explain(problem: &Problem, plan: &Plan) -> String {
     text += "\nhow they walk\n";
     let mut told = Vec::new();
     for kernel in stages.iter().map(|stage| &stage.passes[0].kernel) {
-        if !told.contains(&kernel.family) {
-            told.push(kernel.family);
+        if !told.contains(&kernel.family()) {
+            told.push(kernel.family());
             text += &walk(kernel);
         }
     }
@@ -70,7 +70,7 @@ fn segments(problem: &Problem) -> String {
 
 fn stages(plan: &Plan) -> Vec<Stage<'_>> {
     let alike = |a: &Pass, b: &Pass| {
-        a.kernel.family == b.kernel.family && a.dst.slot == b.dst.slot && read(a) == read(b)
+        a.kernel.family() == b.kernel.family() && a.dst.slot == b.dst.slot && read(a) == read(b)
     };
     let mut first = 0;
     let chunks = plan.passes().chunk_by(alike);
@@ -118,7 +118,7 @@ impl Stage<'_> {
             text,
             "    |  {passes}: {}, workgroups: {groups} of {}\n    |  \
              reads {} bytes, writes {}, at most {} iterations an invocation\n    v\n",
-            kernel.family.name(),
+            kernel.family().name(),
             kernel.workgroup,
             sum(&Pass::src_bytes),
             sum(&Pass::dst_bytes),
@@ -129,10 +129,13 @@ impl Stage<'_> {
 
 /// How a family maps memory, left to right, to lanes, which are invocations: in words, drawn.
 fn walk(kernel: &Kernel) -> String {
-    let mut text = format!("  {}: {}\n", kernel.family.name(), told(kernel));
-    let lines: Vec<String> = match kernel.family {
-        Family::Rows => shared(kernel.lanes, kernel.blocked).into(),
-        family => drawn(family).iter().map(|&line| line.into()).collect(),
+    let mut text = format!("  {}: {}\n", kernel.family().name(), told(kernel));
+    let lines: Vec<String> = match kernel.walk {
+        Walk::Rows { lanes, blocked, .. } => shared(lanes, blocked).into(),
+        _ => drawn(kernel.family())
+            .iter()
+            .map(|&line| line.into())
+            .collect(),
     };
     for line in lines {
         text += &format!("          {line}\n");
@@ -156,14 +159,13 @@ fn shared(lanes: u32, blocked: bool) -> [String; 2] {
 }
 
 fn told(kernel: &Kernel) -> String {
-    let lanes = kernel.lanes;
-    let words = match kernel.family {
-        Family::Rows if lanes == 1 => {
+    let words = match kernel.walk {
+        Walk::Rows { lanes: 1, .. } => {
             "one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
              only the least key is kept, and where the block was; the element is found at the end."
         }
-        Family::Rows => {
-            let walk = match kernel.blocked {
+        Walk::Rows { lanes, blocked, .. } => {
+            let walk = match blocked {
                 true => "each a run of its own",
                 false => "and walk it abreast",
             };
@@ -173,13 +175,13 @@ fn told(kernel: &Kernel) -> String {
                  tree in workgroup memory finds the best of them."
             );
         }
-        Family::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
-        Family::SmallRows => {
+        Walk::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
+        Walk::SmallRows { .. } => {
             "a lane takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
         }
-        Family::Shallow => {
-            let vecs = match kernel.unrolled {
+        Walk::Shallow { runs, .. } => {
+            let vecs = match runs {
                 0 | 1 => "a vec4 of columns, then of another one".to_owned(),
                 n => format!("{n} neighbouring vec4 of columns, then of others"),
             };
@@ -187,17 +189,17 @@ fn told(kernel: &Kernel) -> String {
                 "a lane takes all rows of {vecs},\n        and writes what they give by whole vec4."
             );
         }
-        Family::Panels => {
+        Walk::Panels { runs } => {
             return format!(
                 "eight lanes take all rows of {} vec4 of columns, in the order of memory,\n        \
                  and write what they give by whole vec4.",
-                8 * kernel.unrolled
+                8 * runs
             );
         }
-        Family::Columns | Family::Strips | Family::Bands => {
-            let vecs = match kernel.family {
-                Family::Strips => "eight vec4 of columns, every eighth one".into(),
-                Family::Bands => format!("{} vec4 of columns, every eighth one", kernel.unrolled),
+        Walk::Columns | Walk::Strips | Walk::Bands { .. } => {
+            let vecs = match kernel.walk {
+                Walk::Strips => "eight vec4 of columns, every eighth one".into(),
+                Walk::Bands { runs } => format!("{runs} vec4 of columns, every eighth one"),
                 _ => "a vec4 of columns".to_owned(),
             };
             return format!(
@@ -205,39 +207,41 @@ fn told(kernel: &Kernel) -> String {
                  are laid side by side;\n        tall ones are cut into slices."
             );
         }
-        Family::Each => "a lane takes the segments of one output word, element by element.",
-        Family::Finish => {
+        Walk::Each { .. } => "a lane takes the segments of one output word, element by element.",
+        Walk::Finish { lanes } => {
             return format!(
                 "the records of a segment, lanes: {lanes}; the least key wins, of equal ones the \
                  index\n        that the tie rule wants."
             );
         }
-        Family::Strided => {
+        Walk::Strided { .. } => {
             "a lane takes the segments of one output word, each element where the view\n\
              has it: by its coordinates times the strides."
         }
-        Family::StridedGather => "the elements of the view that the indices point to.",
-        Family::Extremes => {
+        Walk::StridedGather { .. } => "the elements of the view that the indices point to.",
+        Walk::Extremes { .. } => {
             "a lane takes a part of a segment, element by element, and leaves two\n\
              records: of the least and of the greatest."
         }
-        Family::ExtremeRows => {
+        Walk::ExtremeRows { .. } => {
             "lanes walk a slice of a segment abreast, by blocks of four vec4, and each\n\
              leaves two records: of the least and of the greatest."
         }
-        Family::ExtremeColumns => {
+        Walk::ExtremeColumns { .. } => {
             "a lane takes two vec4 of columns, four rows at a time, and leaves two\n\
              records a column: of the least and of the greatest."
         }
-        Family::Gather => "the elements that the indices point to.",
-        Family::Fill => "the same element everywhere; nothing is read.",
-        Family::ElementwiseWords => "a lane takes the elements of one output word.",
-        Family::ElementwiseVecs => "a lane takes a vec4 of each input and writes one.",
-        Family::ElementwiseStrips => {
-            "a lane takes eight vec4 of a row, and of the rows that follow; what an\n\
-             input repeats in every row is read once."
-        }
-        other => return format!("see shaders/{}.wgsl", other.name()),
+        Walk::Gather { .. } => "the elements that the indices point to.",
+        Walk::Fill => "the same element everywhere; nothing is read.",
+        Walk::Elementwise(taken) => match taken.unit {
+            Unit::Word => "a lane takes the elements of one output word.",
+            Unit::Vec => "a lane takes a vec4 of each input and writes one.",
+            _ => {
+                "a lane takes eight vec4 of a row, and of the rows that follow; what an\n\
+                 input repeats in every row is read once."
+            }
+        },
+        _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
     };
     words.replace('\n', "\n        ")
 }

@@ -280,7 +280,7 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
                 let first = plan.passes().first().ok_or("a plan without a pass")?.kernel;
                 let source = support::kernels::source(&first);
                 all.push((
-                    format!("{name} {op} {dtype} ({})", first.family.name()),
+                    format!("{name} {op} {dtype} ({})", first.family().name()),
                     first,
                     source,
                 ));

@@ -50,7 +50,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         let ways = ["INDEX", "SEVERAL", "WG"].map(value);
-        let written_out = kernel.unrolled == 0 || kernel.unrolled.is_power_of_two();
+        let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         written_out && value("IS_FLOAT") == u64::from(kernel.keys.bits() > 8) && seen.insert(way)
     });

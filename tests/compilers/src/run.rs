@@ -187,7 +187,7 @@ fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> 
         let plan = plan.map_err(|e| format!("{problem}: {e}"))?;
         outcome
             .families
-            .extend(plan.passes().iter().map(|p| p.kernel.family));
+            .extend(plan.passes().iter().map(|p| p.kernel.family()));
         outcome.passes += plan.passes().len();
         outcome.runs += 1;
         let told = match device.run(problem, &plan, &spot.inputs, begin) {

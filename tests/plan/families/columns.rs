@@ -46,10 +46,9 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn bands(&mut self) -> Check {
+    pub(super) fn bands(&mut self, runs: u32) -> Check {
         let p = self.p;
         self.matrix()?;
-        let runs = self.pass.kernel.unrolled;
         ensure!(p.width <= runs * TEAM, "a band of {} vec4", p.width);
         for item in self.items() {
             let mut s = self.slice_of(item / TEAM);

@@ -2,6 +2,7 @@
 
 use super::super::interpret::{Check, Run, ensure};
 use super::{RUNS, TEAM};
+use wgreduce::unstable::Elementwise;
 
 impl Run<'_, '_> {
     /// What an output unit is of: input elements by the input's place among all.
@@ -31,8 +32,8 @@ impl Run<'_, '_> {
         Ok((0..).zip(at).collect())
     }
 
-    pub(super) fn elementwise_words(&mut self) -> Check {
-        ensure!(self.pass.kernel.scalars == 0, "elements are repeated");
+    pub(super) fn elementwise_words(&mut self, taken: &Elementwise) -> Check {
+        ensure!(taken.scalars == 0, "elements are repeated");
         for w in self.invocations() {
             let mut results = Vec::new();
             for (j, o) in self.outputs(w) {
@@ -50,23 +51,23 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn elementwise_vecs(&mut self) -> Check {
+    pub(super) fn elementwise_vecs(&mut self, taken: &Elementwise) -> Check {
         for v in self.items() {
             let from = self.combined(v)?;
-            self.zip_vec(self.p.dst_delta + v, &from)?;
+            self.zip_vec(taken, self.p.dst_delta + v, &from)?;
         }
         Ok(())
     }
 
     /// One vec4 of outputs.
-    fn zip_vec(&mut self, at: u32, from: &[(usize, u32)]) -> Check {
+    fn zip_vec(&mut self, taken: &Elementwise, at: u32, from: &[(usize, u32)]) -> Check {
         let e = self.e;
         ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
         let to = self.dst.at(at)?;
         let mut cells = vec![Vec::new(); e as usize];
         for &(input, at) in from {
             let bind = &self.listed[input];
-            let splat = self.pass.kernel.scalars >> input & 1 == 1;
+            let splat = taken.scalars >> input & 1 == 1;
             let (slot, from) = (bind.slot, bind.at(at)?);
             let unit = if splat { 16 / u64::from(e) } else { 16 };
             ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
@@ -82,7 +83,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn elementwise_strips(&mut self) -> Check {
+    pub(super) fn elementwise_strips(&mut self, taken: &Elementwise) -> Check {
         let p = self.p;
         for item in self.items() {
             let (part, lane) = (item / p.lanes, item % p.lanes);
@@ -97,8 +98,8 @@ impl Run<'_, '_> {
                 for run in 0..RUNS {
                     let column = first + run * TEAM;
                     if column < p.width {
-                        let from = self.strip_inputs(&at, column, i)?;
-                        self.zip_vec(row + i * p.width + column, &from)?;
+                        let from = self.strip_inputs(taken, &at, column, i)?;
+                        self.zip_vec(taken, row + i * p.width + column, &from)?;
                     }
                 }
             }
@@ -108,19 +109,24 @@ impl Run<'_, '_> {
     }
 
     /// Where the inputs of a column of a row are, `row` rows on.
-    fn strip_inputs(&self, at: &[(usize, u32)], column: u32, row: u32) -> Check<Vec<(usize, u32)>> {
+    fn strip_inputs(
+        &self,
+        taken: &Elementwise,
+        at: &[(usize, u32)],
+        column: u32,
+        row: u32,
+    ) -> Check<Vec<(usize, u32)>> {
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no inputs".into());
         };
         let [.., along, down] = &table.strides[..] else {
             return Err("no strides along a row".into());
         };
-        let kernel = &self.pass.kernel;
         let place = |&(input, at): &(usize, u32)| {
             // What is read once a column serves all rows; a run further is a vec4 further.
-            let still = kernel.row_invariant >> input & 1 == 1;
+            let still = taken.row_invariant >> input & 1 == 1;
             ensure!(still == (down[input] == 0), "input {input} moves");
-            let splat = kernel.scalars >> input & 1 == 1;
+            let splat = taken.scalars >> input & 1 == 1;
             ensure!(
                 along[input] == u32::from(!splat),
                 "input {input} is strided"

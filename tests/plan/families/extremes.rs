@@ -2,9 +2,18 @@
 
 use super::super::interpret::{Check, Run, ensure};
 use super::Span;
+use wgreduce::DType;
 
 impl Run<'_, '_> {
-    pub(super) fn extremes(&mut self) -> Check {
+    /// Whether bytes are taken for what they are, truth values or numbers.
+    fn counts_truth(&self, truth: bool) -> Check {
+        let wanted = self.machine.problem.dtype() == DType::Bool;
+        ensure!(truth == wanted, "truth values are misread");
+        Ok(())
+    }
+
+    pub(super) fn extremes(&mut self, truth: bool) -> Check {
+        self.counts_truth(truth)?;
         let p = self.p;
         self.dimensions(p.items / p.slices, p.total, p.len)?;
         for item in self.items() {
@@ -22,7 +31,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn extreme_rows(&mut self) -> Check {
+    pub(super) fn extreme_rows(&mut self, truth: bool) -> Check {
+        self.counts_truth(truth)?;
         let (p, e) = (self.p, self.e);
         self.dimensions(p.items / p.slices, p.total, p.len)?;
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
@@ -63,7 +73,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn extreme_columns(&mut self) -> Check {
+    pub(super) fn extreme_columns(&mut self, truth: bool) -> Check {
+        self.counts_truth(truth)?;
         let (p, e) = (self.p, self.e);
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashSet};
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
-    pub(super) fn finish(&mut self) -> Check {
+    pub(super) fn finish(&mut self, lanes: u32) -> Check {
         let p = self.p;
-        let read = match self.pass.kernel.lanes {
+        let read = match lanes {
             1 => self.finish_alone()?,
-            _ => self.finish_by_teams()?,
+            _ => self.finish_by_teams(lanes)?,
         };
         // Some of the outputs leave records that lie between theirs.
         let all = self.source()?.count == u64::from(p.items * p.len);
@@ -40,7 +40,7 @@ impl Run<'_, '_> {
                 loops += 1 + u64::from(self.per_word()) * u64::from(p.len + 1);
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
-                    results.push((j, self.team_best(o, &mut read)?));
+                    results.push((j, self.team_best(1, o, &mut read)?));
                 }
                 self.write(w, results)?;
             }
@@ -50,8 +50,8 @@ impl Run<'_, '_> {
     }
 
     /// Outputs whose records some invocations share: the records that are read.
-    fn finish_by_teams(&mut self) -> Check<BTreeSet<u32>> {
-        let (p, lanes) = (self.p, self.pass.kernel.lanes);
+    fn finish_by_teams(&mut self, lanes: u32) -> Check<BTreeSet<u32>> {
+        let p = self.p;
         let teams = self.wg / lanes;
         ensure!(
             lanes.is_power_of_two() && teams.is_multiple_of(4),
@@ -67,7 +67,7 @@ impl Run<'_, '_> {
                     1 => first + team,
                     _ => self.output_at(0, first + team),
                 };
-                let best = self.team_best(output.min(p.items - 1), &mut read)?;
+                let best = self.team_best(lanes, output.min(p.items - 1), &mut read)?;
                 if self.per_word() == 1 && output < p.items {
                     self.emit(output, best)?;
                 } else {
@@ -82,8 +82,8 @@ impl Run<'_, '_> {
     }
 
     /// What becomes of the records of output `o`, which its lanes share.
-    fn team_best(&self, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
-        let (p, lanes) = (self.p, self.pass.kernel.lanes);
+    fn team_best(&self, lanes: u32, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
+        let p = self.p;
         let outer = o / p.inner;
         let start = outer * p.len * p.inner + o - outer * p.inner;
         let mut from = Vec::new();
@@ -131,7 +131,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn gather_pass(&mut self) -> Check {
+    pub(super) fn gather_pass(&mut self, index_words: u32) -> Check {
         let p = self.p;
         let per_word = self.per_word();
         let mut words = HashSet::new();
@@ -143,7 +143,7 @@ impl Run<'_, '_> {
                     let place = (p.dst_delta / per_word + w) * per_word + j;
                     ensure!(self.dst.at(place)? == element, "byte {j} of word {w}");
                 }
-                self.take_indices(o, element)?;
+                self.take_indices(index_words, o, element)?;
             }
             self.iterated(per_word.into())?;
         }
@@ -151,9 +151,8 @@ impl Run<'_, '_> {
     }
 
     /// What every index that output `o` may have would make it read.
-    fn take_indices(&mut self, o: u32, output: u32) -> Check {
+    fn take_indices(&mut self, words: u32, o: u32, output: u32) -> Check {
         let p = self.p;
-        let words = self.pass.kernel.index_words;
         let Some(indices) = &self.indices else {
             return Err("no indices".into());
         };

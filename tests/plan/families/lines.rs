@@ -56,8 +56,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn small_rows(&mut self) -> Check {
-        let (p, e, times) = (self.p, self.e, self.pass.kernel.unrolled);
+    pub(super) fn small_rows(&mut self, times: u32) -> Check {
+        let (p, e) = (self.p, self.e);
         ensure!(times == 0 || times == p.len, "written out for {times}");
         for invocation in self.invocations() {
             let mut loops = 0;
@@ -76,9 +76,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn shallow(&mut self) -> Check {
-        let (p, e, runs) = (self.p, self.e, self.pass.kernel.unrolled);
-        let loose = self.pass.kernel.unaligned;
+    pub(super) fn shallow(&mut self, runs: u32, loose: bool) -> Check {
+        let (p, e) = (self.p, self.e);
         let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
         let abreast = runs.max(1);
         if !loose {
@@ -96,7 +95,7 @@ impl Run<'_, '_> {
             let step = p.lanes * abreast * size;
             let mut loops = 0;
             for i in items {
-                let by_vec = !loose || self.fits(start)?;
+                let by_vec = !loose || self.fits(runs, start)?;
                 loops += 1 + u64::from(if by_vec { p.len } else { 0 });
                 let mut line = start;
                 // What is read by vec4 is never more than there is.
@@ -129,8 +128,8 @@ impl Run<'_, '_> {
     }
 
     /// Whether a run of lines is read by vec4.
-    fn fits(&self, s: Start) -> Check<bool> {
-        let (p, e, runs) = (self.p, self.e, self.pass.kernel.unrolled);
+    fn fits(&self, runs: u32, s: Start) -> Check<bool> {
+        let (p, e) = (self.p, self.e);
         let last = (self.place(s) + (p.len - 1) * p.inner) / e + runs;
         let inside = u64::from(last) < self.source()?.bytes / 16;
         Ok(runs > 0 && s.column + runs * e <= p.inner && inside)
@@ -178,8 +177,8 @@ impl Run<'_, '_> {
         (0..self.e).map(column).collect()
     }
 
-    pub(super) fn panels(&mut self) -> Check {
-        let (p, runs) = (self.p, self.pass.kernel.unrolled);
+    pub(super) fn panels(&mut self, runs: u32) -> Check {
+        let p = self.p;
         ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
         for lane in self.invocations() {
             let first = lane / TEAM * p.slice;

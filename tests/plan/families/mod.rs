@@ -13,7 +13,7 @@ mod rows;
 mod views;
 
 use super::interpret::{Cell, Check, Run, ensure};
-use wgreduce::unstable::Family;
+use wgreduce::unstable::{Unit, Walk};
 
 /// Rows in a block of columns.
 const BLOCK: u32 = 4;
@@ -27,27 +27,34 @@ const RUNS: u32 = 8;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
-        match self.pass.kernel.family {
-            Family::Each => self.each(),
-            Family::Rows => self.rows(),
-            Family::ShortRows => self.short_rows(),
-            Family::SmallRows => self.small_rows(),
-            Family::Shallow => self.shallow(),
-            Family::Panels => self.panels(),
-            Family::Columns => self.columns(),
-            Family::Strips => self.strips(),
-            Family::Bands => self.bands(),
-            Family::ElementwiseWords => self.elementwise_words(),
-            Family::ElementwiseVecs => self.elementwise_vecs(),
-            Family::ElementwiseStrips => self.elementwise_strips(),
-            Family::Finish => self.finish(),
-            Family::Fill => self.fill(),
-            Family::Gather => self.gather_pass(),
-            Family::Strided => self.strided(),
-            Family::StridedGather => self.strided_gather(),
-            Family::Extremes => self.extremes(),
-            Family::ExtremeRows => self.extreme_rows(),
-            Family::ExtremeColumns => self.extreme_columns(),
+        match self.pass.kernel.walk {
+            Walk::Each { raw, coarsened } => self.each(raw, coarsened),
+            Walk::Rows {
+                lanes,
+                blocked,
+                coarsened,
+            } => self.rows(lanes, blocked, coarsened),
+            Walk::ShortRows => self.short_rows(),
+            Walk::SmallRows { unrolled } => self.small_rows(unrolled),
+            Walk::Shallow { runs, unaligned } => self.shallow(runs, unaligned),
+            Walk::Panels { runs } => self.panels(runs),
+            Walk::Columns => self.columns(),
+            Walk::Strips => self.strips(),
+            Walk::Bands { runs } => self.bands(runs),
+            Walk::Elementwise(taken) => match taken.unit {
+                Unit::Word => self.elementwise_words(&taken),
+                Unit::Vec => self.elementwise_vecs(&taken),
+                Unit::Strip => self.elementwise_strips(&taken),
+                other => Err(format!("no interpreter for {other:?}")),
+            },
+            Walk::Finish { lanes } => self.finish(lanes),
+            Walk::Fill => self.fill(),
+            Walk::Gather { index_words } => self.gather_pass(index_words),
+            Walk::Strided { raw } => self.strided(raw),
+            Walk::StridedGather { index_words } => self.strided_gather(index_words),
+            Walk::Extremes { truth } => self.extremes(truth),
+            Walk::ExtremeRows { truth } => self.extreme_rows(truth),
+            Walk::ExtremeColumns { truth } => self.extreme_columns(truth),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }

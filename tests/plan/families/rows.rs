@@ -5,10 +5,8 @@ use super::{ROW_BLOCK, Span};
 use std::collections::BTreeSet;
 
 impl Run<'_, '_> {
-    pub(super) fn each(&mut self) -> Check {
-        let raw = self.pass.kernel.raw;
+    pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
         ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
-        let several = self.pass.kernel.coarsened;
         ensure!(
             several == (self.p.width > 1),
             "{} words a lane",
@@ -42,9 +40,8 @@ impl Run<'_, '_> {
         found
     }
 
-    pub(super) fn rows(&mut self) -> Check {
+    pub(super) fn rows(&mut self, lanes: u32, blocked: bool, several: bool) -> Check {
         let p = self.p;
-        let lanes = self.pass.kernel.lanes;
         ensure!(
             lanes.is_power_of_two() && lanes <= self.wg,
             "{lanes} lanes of {}",
@@ -52,14 +49,13 @@ impl Run<'_, '_> {
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
-        let several = self.pass.kernel.coarsened;
         ensure!(several == (p.width > 1), "{} items a lane", p.width);
         for group in self.groups() {
             for team in 0..self.wg / lanes {
                 let first = (group * (self.wg / lanes) + team) * p.width;
                 let mut loops = u64::from(p.width);
                 for item in first..first + p.width {
-                    loops += self.rows_item(item)?;
+                    loops += self.rows_item(item, lanes, blocked)?;
                 }
                 self.iterated(loops)?;
             }
@@ -68,9 +64,8 @@ impl Run<'_, '_> {
     }
 
     /// One item, by all its lanes; how often the one that loops most does.
-    fn rows_item(&mut self, item: u32) -> Check<u64> {
+    fn rows_item(&mut self, item: u32, lanes: u32, blocked: bool) -> Check<u64> {
         let p = self.p;
-        let lanes = self.pass.kernel.lanes;
         let i = item.min(p.items - 1);
         let row = i / p.slices;
         let skip = (i - row * p.slices) * p.slice;
@@ -81,7 +76,7 @@ impl Run<'_, '_> {
         let mut most = 0;
         for lane in 0..lanes {
             let mut loops = 2 * u64::from(lanes.ilog2());
-            for position in self.scan(s, lane, &mut loops)? {
+            for position in self.scan(s, lane, [lanes, blocked.into()], &mut loops)? {
                 found.push((position, position - start));
             }
             most = most.max(loops);
@@ -95,9 +90,15 @@ impl Run<'_, '_> {
 
     /// Positions that a lane meets. Those of a block must all come after the blocks before, so
     /// that which block wins a tie is also where the first or last of equals is.
-    fn scan(&self, s: Span, lane: u32, loops: &mut u64) -> Check<Vec<u32>> {
-        let (lanes, e) = (self.pass.kernel.lanes, self.e);
-        let (mut at, end, step) = match self.pass.kernel.blocked {
+    fn scan(
+        &self,
+        s: Span,
+        lane: u32,
+        [lanes, blocked]: [u32; 2],
+        loops: &mut u64,
+    ) -> Check<Vec<u32>> {
+        let e = self.e;
+        let (mut at, end, step) = match blocked > 0 {
             false => (s.first + lane, s.last, lanes),
             true => {
                 let run = (s.last - s.first).div_ceil(lanes);

@@ -84,10 +84,9 @@ impl Run<'_, '_> {
         Ok(found)
     }
 
-    pub(super) fn strided(&mut self) -> Check {
+    pub(super) fn strided(&mut self, raw: bool) -> Check {
         let p = self.p;
         self.dimensions(p.items / p.slices, p.total, p.len)?;
-        let raw = self.pass.kernel.raw;
         let problem = self.machine.problem;
         let beside = self.dst.slot == Slot::Output(1) && !fused(problem);
         let copies = problem.is_copy() || beside;
@@ -116,10 +115,9 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn strided_gather(&mut self) -> Check {
+    pub(super) fn strided_gather(&mut self, words: u32) -> Check {
         let p = self.p;
         self.dimensions(p.items, p.lanes, 1)?;
-        let words = self.pass.kernel.index_words;
         for w in self.invocations() {
             let mut loops = u64::from(self.per_word());
             for (_, o) in self.outputs(w) {

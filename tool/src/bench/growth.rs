@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use wgreduce::unstable::{Kernel, Pass};
+use wgreduce::unstable::{Kernel, Pass, Walk};
 use wgreduce::{Caps, DType, Op, Plan};
 
 use super::catalogue::Case;
@@ -128,9 +128,18 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
-        let unrolled = pass.kernel.unrolled.min(1);
+        let walk = match pass.kernel.walk {
+            Walk::SmallRows { unrolled: 1.. } => Walk::SmallRows { unrolled: 1 },
+            Walk::Shallow {
+                runs: 1..,
+                unaligned,
+            } => Walk::Shallow { runs: 1, unaligned },
+            Walk::Panels { .. } => Walk::Panels { runs: 1 },
+            Walk::Bands { .. } => Walk::Bands { runs: 1 },
+            walk => walk,
+        };
         let kernel = Kernel {
-            unrolled,
+            walk,
             ..pass.kernel
         };
         (kernel, pass.workgroups[1] > 1)
