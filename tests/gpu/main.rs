@@ -123,7 +123,7 @@ fn required(found: &[String]) -> Result<(), Failed> {
 }
 
 /// Of how many choices an adapter takes one: the first driver of two, its second backend and the third
-/// driver of six. In the long suite the first takes all, the others one of two. With fewer on the first
+/// driver of twelve. In the long suite the first takes all, the others one of two. With fewer on the first
 /// driver, faults of tests/faults.toml are missed.
 fn every(reducer: &Reducer) -> usize {
     let info = reducer.adapter_info();
@@ -131,7 +131,7 @@ fn every(reducer: &Reducer) -> usize {
     match (all(), second) {
         (true, false) => 1,
         (true, true) | (false, false) => 2,
-        (false, true) => 6,
+        (false, true) => 12,
     }
 }
 
