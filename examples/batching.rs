@@ -9,7 +9,9 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{AdapterChoice, Bound, Buffers, DType, Element, Problem, Reducer, reference};
+use wgreduce::{
+    AdapterChoice, BoundReduction, Buffers, DType, Element, Problem, Reducer, reference,
+};
 
 const BATCH: u64 = 1000;
 const SHAPE: [u64; 2] = [64, 100];
@@ -54,7 +56,7 @@ struct Batch<'a> {
     reduction: wgreduce::Reduction,
     outputs: wgpu::Buffer,
     back: wgpu::Buffer,
-    bound: Vec<Bound>,
+    bound: Vec<BoundReduction>,
     expected: Vec<u8>,
 }
 

@@ -2,7 +2,7 @@
 //! thirteen element types, with the same bits on every adapter.
 //!
 //! A [`Problem`] says what to compute, a [`Plan`] which dispatches do it under a device's [`Caps`],
-//! a [`Reduction`] is the plan compiled, a [`Bound`] the reduction with its buffers. There are
+//! a [`Reduction`] is the plan compiled, a [`BoundReduction`] the reduction with its buffers. There are
 //! three ways in, by what the caller has.
 //!
 //! # One call: host data in, host data out
@@ -39,7 +39,7 @@
 //! # Inside the caller's own frame
 //!
 //! [`Reducer::new`] takes a device and a queue, [`Reduction::bind`] slices of buffers that are
-//! there, at any offset; [`Bound::encode`] records into an encoder that is open, and neither fails
+//! there, at any offset; [`BoundReduction::encode`] records into an encoder that is open, and neither fails
 //! nor allocates nor touches the queue.
 //!
 //! ```
@@ -96,20 +96,20 @@ mod run;
 mod tuning;
 
 pub use caps::Caps;
-pub use device::adapter::{Adapter, AdapterChoice, adapters, adapters_blocking};
+pub use device::adapter::{AdapterChoice, AdapterEntry, adapters, adapters_blocking};
 pub use error::Error;
 pub use half;
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::Plan;
 pub use plan::splits::BufferSplits;
 pub use problem::{
-    Class, DType, Dim, Element, IndexType, Layout, NanPolicy, Op, Order, Output, Problem,
+    Class, DType, Dim, Element, IndexType, InputLayout, NanPolicy, Op, Order, Output, Problem,
     ProblemError, UnknownName,
 };
-pub use run::bind::Bound;
+pub use run::bind::BoundReduction;
 pub use run::buffers::{Buffers, Tensor};
 pub use run::reducer::{Outputs, Polling, Reducer, Reduction};
-pub use run::stream::Stream;
+pub use run::stream::StreamedReduction;
 pub use run::workspace::Times;
 pub use tuning::{AdapterClass, Tuning};
 pub use wgpu;

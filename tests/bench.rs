@@ -49,7 +49,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old.json"), EARLIER).unwrap();
     fs::write(folder.path().join("peers.json"), PEERS).unwrap();
-    let line = "bench --quick --json out.json --html out.html --compare old.json \
+    let line = "bench --quick --json out.json --html out.html --svg out.svg --compare old.json \
         --peers peers.json --filter";
     let Some(output) = measured(folder.path(), line, "tiny argmin") else {
         return;
@@ -58,7 +58,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
     assert!(stderr.starts_with("device: "), "{stderr}");
     assert!(stdout.contains("tiny") && stdout.contains("\nread ceiling"));
-    let int64 = |a: &wgreduce::Adapter| a.features.contains(Features::SHADER_INT64);
+    let int64 = |a: &wgreduce::AdapterEntry| a.features.contains(Features::SHADER_INT64);
     let wide = adapters_blocking().unwrap().first().is_some_and(int64);
     assert_eq!(stdout.contains("\nvec4<u64> read ceiling"), wide);
     assert!(stdout.lines().all(|line| line.len() <= 100), "{stdout}");
@@ -100,7 +100,16 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(row["plan"][0].is_string(), "{row}");
 
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
-    assert!(html.contains("<svg") && html.contains("tiny argmin float32"));
+    assert!(
+        html.contains("<svg role=\"img\" aria-label=\"Share")
+            && html.contains("tiny argmin float32")
+    );
+    let picture = fs::read_to_string(folder.path().join("out.svg")).unwrap();
+    assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
+    assert!(
+        picture.contains("prefers-color-scheme") && picture.contains(">\ntiny\n"),
+        "{picture}"
+    );
     assert!(html.contains("<td>[8, 1000], 1</td>"), "{html}");
     assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
     assert!(html.contains("tiny Abacus") && !html.contains("Liar"));

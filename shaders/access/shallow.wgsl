@@ -27,14 +27,14 @@ fn shifted(a: vec4<u32>, b: vec4<u32>, elements: u32) -> vec4<u32> {
 
 // Whether all lines of a run lie in one matrix, and what is read with them in the binding.
 fn fits(s: Start, at: u32) -> bool {
-    let last = (at + (P.len - 1u) * P.inner) / E + {R}u;
-    return {R}u != 0u && s.column + {R}u * E <= P.inner && last < arrayLength(&src);
+    let last = (at + (P.len - 1u) * P.inner) / E + {RUNS}u;
+    return {RUNS}u != 0u && s.column + {RUNS}u * E <= P.inner && last < arrayLength(&src);
 }
 
 fn take(v: u32, s: Start) {
     let at = P.src_delta + s.matrix * P.len * P.inner + s.column;
     if fits(s, at) {
-        run(at, v, v + {R}u);
+        run(at, v, v + {RUNS}u);
         return;
     }
     var start = s;
@@ -73,6 +73,6 @@ fn matrix_width() -> u32 {
 }
 
 fn take(v: u32, s: Start) {
-    run(P.src_delta / E + s.matrix * P.len * P.width + s.column, v, v + {R}u);
+    run(P.src_delta / E + s.matrix * P.len * P.width + s.column, v, v + {RUNS}u);
 }
 //# end

@@ -1,4 +1,4 @@
-// Columns: {S} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {R} each, {S} apart, and
+// Columns: {STRIDE} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {RUNS} each, {STRIDE} apart, and
 // so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
 // read, and not written.
 override WG: u32;
@@ -11,36 +11,36 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     }
     let s = slice_of(item / P.lanes);
     let lane = item % P.lanes;
-    let first = lane / {S}u * {S * R}u + lane % {S}u;
+    let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
     let none = column_none(s);
-//# for r in 0..R
+//# for r in 0..RUNS
     var a{r} = none;
 //# end
     var t = s.low;
     var at = s.first + t * P.width + first;
 //# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
-//# for r in 0..R
-        a{r} = acc_block(a{r}, block_at(at + {r * S}u), t);
+//# for r in 0..RUNS
+        a{r} = acc_block(a{r}, block_at(at + {r * STRIDE}u), t);
 //# end
         at += BLOCK * P.width;
     }
 //# end
     for (; t < s.high; t++) {
-//# for r in 0..R
-        a{r} = acc_take(a{r}, keys_of(src[at + {r * S}u]), t);
+//# for r in 0..RUNS
+        a{r} = acc_take(a{r}, keys_of(src[at + {r * STRIDE}u]), t);
 //# end
         at += P.width;
     }
-//# if R == 1
+//# if RUNS == 1
     write_column(s, first, a0);
 //# else
     // Eight a loop: a loop over all would compare its number with each, and none compiles for long.
-//# for g in 0..R step 8
-    for (var j = {g}u; j < {min(g + 8, R)}u; j++) {
+//# for g in 0..RUNS step 8
+    for (var j = {g}u; j < {min(g + 8, RUNS)}u; j++) {
         var a = a{g};
         switch j {
-//# for r in g + 1..min(g + 8, R)
+//# for r in g + 1..min(g + 8, RUNS)
             case {r}u: {
                 a = a{r};
             }
@@ -48,7 +48,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
             default: {
             }
         }
-        write_column(s, first + j * {S}u, a);
+        write_column(s, first + j * {STRIDE}u, a);
     }
 //# end
 //# end

@@ -1,5 +1,5 @@
-// Elementwise, by whole vec4 of outputs, for adapters that like long stretches: a team of {S}
-// invocations takes {R} runs of a row, and so many rows one after the other. What an input
+// Elementwise, by whole vec4 of outputs, for adapters that like long stretches: a team of {STRIDE}
+// invocations takes {RUNS} runs of a row, and so many rows one after the other. What an input
 // repeats in every row is read once.
 // P.lanes: invocations a row; P.width: vec4 in a row; P.total: rows in a matrix, P.inner: parts
 // they are taken in, of P.slice rows.
@@ -58,19 +58,19 @@ fn elementwise_strips(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_in
     }
     let part = item / P.lanes;
     let lane = item % P.lanes;
-    let first = lane / {S}u * {S * R}u + lane % {S}u;
+    let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
     let outer = part / P.inner;
     let skip = (part - outer * P.inner) * P.slice;
     let rows = min(P.slice, P.total - skip);
     // The entries behind the dimensions: along a row, and from row to row.
     var at = along(offsets(part), P.len, first);
     var row = P.dst_delta + (outer * P.total + skip) * P.width;
-//# for r in 0..R
-    let k{r} = invariant(at, {r * S}u);
+//# for r in 0..RUNS
+    let k{r} = invariant(at, {r * STRIDE}u);
 //# end
     for (var i = 0u; i < rows; i++) {
-//# for r in 0..R
-        put(first + {r * S}u, row, others(k{r}, at, {r * S}u));
+//# for r in 0..RUNS
+        put(first + {r * STRIDE}u, row, others(k{r}, at, {r * STRIDE}u));
 //# end
         at = along(at, P.len + 1u, 1u);
         row += P.width;

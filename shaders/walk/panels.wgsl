@@ -1,18 +1,18 @@
 // Panels: as many neighbouring columns as a team of invocations takes at once, all their rows in the
 // order of memory; P.slices panels make a matrix, and a team takes P.slice of them, one after the
-// other. Of a panel's row an invocation takes {R} vec4, {S} apart. Past the end of a row the next one is
+// other. Of a panel's row an invocation takes {RUNS} vec4, {STRIDE} apart. Past the end of a row the next one is
 // read, and nothing written.
 override WG: u32;
 
 @compute @workgroup_size(WG)
 fn panels(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let lane = linear(group) * WG + lid;
-    let begin = lane / {S}u * P.slice;
+    let begin = lane / {STRIDE}u * P.slice;
     let end = min(begin + P.slice, P.items);
     for (var i = begin; i < end; i++) {
         let matrix = i / P.slices;
         let part = i - matrix * P.slices;
-        let v = part * {S * R}u + lane % {S}u;
+        let v = part * {STRIDE * RUNS}u + lane % {STRIDE}u;
         let first = P.src_delta / E + matrix * P.len * P.width;
         run(first + v, matrix * P.width + v, (matrix + 1u) * P.width);
     }

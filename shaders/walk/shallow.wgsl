@@ -1,5 +1,5 @@
 // Shallow: columns of few rows. An invocation takes the columns of so many neighbouring lines at once,
-// whatever matrices they are of, and so on: {R}, or a line element by element.
+// whatever matrices they are of, and so on: {RUNS}, or a line element by element.
 override WG: u32;
 
 // Where the first column of a run of lines is.
@@ -9,7 +9,7 @@ struct Start {
 }
 
 fn abreast() -> u32 {
-    return max({R}u, 1u);
+    return max({RUNS}u, 1u);
 }
 
 // So many columns further; software rasterisers divide slowly.

@@ -1,5 +1,5 @@
 // Small rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements. An invocation
-// takes them one after the other, unrolled for {N} elements or, if that is 0, in a loop.
+// takes them one after the other, unrolled for {UNROLLED} elements or, if that is 0, in a loop.
 override WG: u32;
 
 // The best of a row, and its place.
@@ -22,7 +22,7 @@ fn cell_result(c: Cell) -> Key {
     }
     return c.key;
 }
-//# if N == 0
+//# if UNROLLED == 0
 
 // A walk through a tile in a loop.
 struct Tile {
@@ -69,15 +69,15 @@ fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
 fn small_rows_at(first: u32) -> Line {
     var line: Line;
     var c: Cell;
-//# for i in 0..N
+//# for i in 0..UNROLLED
     let k{i} = keys_of(src[first + {i}u]);
 //# for e in i * E..(i + 1) * E
-//# if e % N == 0
+//# if e % UNROLLED == 0
     c = cell_first(plane_key(k{i}.p{e % PLANES}, {e % E / PLANES}u));
 //# else
-    c = cell_next(c, plane_key(k{i}.p{e % PLANES}, {e % E / PLANES}u), {e % N}u);
+    c = cell_next(c, plane_key(k{i}.p{e % PLANES}, {e % E / PLANES}u), {e % UNROLLED}u);
 //# end
-//# if e % N == N - 1
+//# if e % UNROLLED == UNROLLED - 1
     line = line_pushed(line, cell_result(c));
 //# end
 //# end

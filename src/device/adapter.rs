@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// An adapter of this machine.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Adapter {
+pub struct AdapterEntry {
     /// Its place in the list.
     pub index: usize,
     /// Name, backend, kind, driver.
@@ -22,9 +22,9 @@ pub struct Adapter {
     pub(crate) inner: wgpu::Adapter,
 }
 
-impl Adapter {
-    fn new(index: usize, inner: wgpu::Adapter) -> Adapter {
-        Adapter {
+impl AdapterEntry {
+    fn new(index: usize, inner: wgpu::Adapter) -> AdapterEntry {
+        AdapterEntry {
             index,
             info: inner.get_info(),
             limits: inner.limits(),
@@ -39,7 +39,7 @@ impl Adapter {
     }
 }
 
-impl fmt::Display for Adapter {
+impl fmt::Display for AdapterEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.info.name, self.info.backend)
     }
@@ -101,7 +101,7 @@ impl AdapterChoice {
 ///
 /// # Errors
 /// [`Error::NoBackend`].
-pub async fn adapters() -> Result<Vec<Adapter>, Error> {
+pub async fn adapters() -> Result<Vec<AdapterEntry>, Error> {
     list(wgpu::Backends::all()).await
 }
 
@@ -109,11 +109,11 @@ pub async fn adapters() -> Result<Vec<Adapter>, Error> {
 ///
 /// # Errors
 /// As [`adapters`].
-pub fn adapters_blocking() -> Result<Vec<Adapter>, Error> {
+pub fn adapters_blocking() -> Result<Vec<AdapterEntry>, Error> {
     pollster::block_on(adapters())
 }
 
-async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
+async fn list(backends: wgpu::Backends) -> Result<Vec<AdapterEntry>, Error> {
     let compiled_in = wgpu::Instance::enabled_backend_features();
     let Some(descriptor) = instance(compiled_in, backends)? else {
         return Ok(Vec::new());
@@ -129,7 +129,7 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<Adapter>, Error> {
         )
     });
     let numbered = found.into_iter().enumerate();
-    Ok(numbered.map(|(i, a)| Adapter::new(i, a)).collect())
+    Ok(numbered.map(|(i, a)| AdapterEntry::new(i, a)).collect())
 }
 
 /// The instance of some backends; `None` if the environment leaves none of them. wgpu panics
@@ -190,7 +190,7 @@ fn power(kind: wgpu::DeviceType) -> u8 {
 }
 
 /// The adapter a choice means.
-pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
+pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error> {
     // Opening OpenGL without a screen makes EGL complain on stderr: only if it is asked for or
     // nothing else is there.
     let not_gl = wgpu::Backends::all() - wgpu::Backends::GL;
@@ -203,7 +203,7 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
         Ok(name) if *choice == AdapterChoice::Auto => AdapterChoice::Name(name),
         _ => choice.clone(),
     };
-    let fits = |a: &Adapter| match &wanted {
+    let fits = |a: &AdapterEntry| match &wanted {
         AdapterChoice::Index(i) => a.index == *i,
         AdapterChoice::Name(n) => a.info.name.to_lowercase().contains(&n.to_lowercase()),
         AdapterChoice::Backend(b) => a.info.backend == *b,
@@ -213,7 +213,7 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<Adapter, Error> {
     if !found.iter().any(fits) {
         found = adapters().await?;
     }
-    let available = found.iter().map(Adapter::to_string).collect();
+    let available = found.iter().map(AdapterEntry::to_string).collect();
     let chosen = found.into_iter().find(fits);
     chosen.ok_or_else(|| Error::NoAdapter {
         wanted: wanted.in_words(),

@@ -401,7 +401,7 @@ impl Kernel {
                 bindings: &[0, 1, 2],
                 source_vecs: 1,
                 writes_vecs: true,
-                names: vec![("N", unrolled)],
+                names: vec![("UNROLLED", unrolled)],
                 ..base
             },
             Walk::Columns => self.columns(1, 1, base),
@@ -416,8 +416,8 @@ impl Kernel {
                 source_vecs: 1,
                 writes_vecs: true,
                 names: vec![
-                    ("R", runs),
-                    ("S", 1),
+                    ("RUNS", runs),
+                    ("STRIDE", 1),
                     ("UNALIGNED", unaligned.into()),
                     ("PARTIAL", partial.into()),
                 ],
@@ -431,7 +431,12 @@ impl Kernel {
                 bindings: &[0, 1, 2],
                 source_vecs: 1,
                 writes_vecs: true,
-                names: vec![("R", runs), ("S", TEAM), ("UNALIGNED", 0), ("PARTIAL", 0)],
+                names: vec![
+                    ("RUNS", runs),
+                    ("STRIDE", TEAM),
+                    ("UNALIGNED", 0),
+                    ("PARTIAL", 0),
+                ],
                 ..base
             },
             Walk::Each { raw, coarsened } => Recipe {
@@ -531,8 +536,8 @@ impl Kernel {
                     ("INPUTS", inputs),
                     ("SCALARS", scalars),
                     ("INVARIANT", row_invariant),
-                    ("R", RUNS),
-                    ("S", TEAM),
+                    ("RUNS", RUNS),
+                    ("STRIDE", TEAM),
                 ],
                 constants: vec![("CHAINED", chained.into())],
                 ..base
@@ -549,7 +554,11 @@ impl Kernel {
             ),
             source_vecs: 1,
             writes_vecs: self.out == StoreFormat::Partial,
-            names: vec![("R", runs), ("S", stride), ("BLOCKS", blocks.into())],
+            names: vec![
+                ("RUNS", runs),
+                ("STRIDE", stride),
+                ("BLOCKS", blocks.into()),
+            ],
             ..base
         }
     }

@@ -3,14 +3,14 @@
 use super::{Kind, Partial, word};
 use crate::device::context::PollMode;
 use crate::problem::elements;
-use crate::run::stream::Stream;
+use crate::run::stream::StreamedReduction;
 use crate::{Error, Plan, Problem, Reducer};
 use std::io;
 
 /// A part of a tensor, prepared: its reduction on the device gives a [`Partial`].
 #[derive(Debug)]
 pub struct Shard {
-    stream: Stream,
+    stream: StreamedReduction,
     problem: Problem,
 }
 
@@ -23,7 +23,7 @@ impl Reducer {
     pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
         Kind::of(problem)?;
         Ok(Shard {
-            stream: Stream::new(self, memory, |caps| Plan::partial(problem, caps))?,
+            stream: StreamedReduction::new(self, memory, |caps| Plan::partial(problem, caps))?,
             problem: problem.clone(),
         })
     }
@@ -40,7 +40,7 @@ impl Shard {
     /// are read one by one at the end.
     ///
     /// # Errors
-    /// [`PartialError::Offset`](crate::PartialError::Offset); what [`Stream::run`] gives.
+    /// [`PartialError::Offset`](crate::PartialError::Offset); what [`StreamedReduction::run`] gives.
     pub async fn run(
         &self,
         offset: u64,

@@ -8,12 +8,12 @@
 
 use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
 use crate::kernel::{self, Elementwise, Kernel, StoreFormat, Walk};
+use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::mapping::{RUNS, TEAM};
-use crate::plan::partition::{MAX_REGION, dispatches};
+use crate::plan::pass::{Slot, View};
 use crate::plan::reduce::words;
-use crate::plan::schedule::Planner;
 use crate::plan::splits;
-use crate::plan::{Slot, View};
+use crate::plan::step::Planner;
 use crate::problem::elements;
 use crate::{Error, Problem};
 use std::ops::Range;
@@ -244,7 +244,7 @@ impl Planner<'_> {
         let mut rest = vec![part];
         while let Some(part) = rest.pop() {
             if self.is_cut(&part) {
-                dispatches((self.plan.passes.len() + rest.len()) as u64)?;
+                dispatches((self.passes.len() + rest.len()) as u64)?;
                 let parts = divided(&part, |part| !self.is_cut(part));
                 rest.extend(parts.into_iter().rev());
             } else {
@@ -329,7 +329,7 @@ impl Planner<'_> {
         };
         let views = inputs.map(|i| part.input(i, size)).collect();
         self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.plan.passes.last_mut() {
+        if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, views));
         }
         Ok(())

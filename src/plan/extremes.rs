@@ -9,10 +9,10 @@
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
+use crate::plan::pass::{MAX_ITERATIONS, Slot};
 use crate::plan::reduce::out_view;
-use crate::plan::schedule::{Planner, Step};
+use crate::plan::step::{Planner, Step};
 use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
-use crate::plan::{MAX_ITERATIONS, Slot};
 use crate::{DType, Error, Order};
 
 /// Least bytes of a contiguous segment that is taken so.
@@ -177,6 +177,7 @@ impl Planner<'_> {
             slice,
             step: lanes,
             inner: 1,
+            lanes: None,
         }
     }
 
@@ -201,7 +202,7 @@ impl Planner<'_> {
     }
 
     /// Invocations that take all columns of a part, two vec4 each.
-    pub(crate) fn column_pairs(&self, window: &Window<'_>) -> u64 {
+    fn column_pairs(&self, window: &Window<'_>) -> u64 {
         let size = window.kept.sizes.last().copied().unwrap_or(1);
         let width = size * self.problem.dtype().size() / 16;
         window.kept.elements() / size * width.div_ceil(2)
@@ -213,13 +214,15 @@ impl Planner<'_> {
         let room = (self.room(true) / outputs).max(1);
         // Records must be worth their bytes.
         let worth = len * self.problem.dtype().size() / 256;
-        let wanted = self.slices(self.column_pairs(window), worth.min(room));
+        let pairs = self.column_pairs(window);
+        let wanted = self.slices(pairs, worth.min(room));
         let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
         Share {
             parts: len.div_ceil(slice),
             slice,
             step: 1,
             inner: outputs,
+            lanes: Some(pairs),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! Knows no kernels; how a window is shared among invocations, `strided.rs` decides.
 
 use crate::kernel::params::{STRIDE_DIMS, StrideTable};
-use crate::plan::partition::dispatches;
+use crate::plan::limits::dispatches;
 use crate::plan::splits::{BufferSplits, inside, longest};
 use crate::{Dim, Error, Problem};
 

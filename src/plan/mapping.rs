@@ -4,9 +4,9 @@
 //! parameters a kernel takes, others decide.
 
 use crate::kernel::{self, Family, StoreFormat};
-use crate::plan::MAX_ITERATIONS;
-use crate::plan::partition::Region;
-use crate::plan::schedule::{Planner, Step};
+use crate::plan::pass::MAX_ITERATIONS;
+use crate::plan::splits::Region;
+use crate::plan::step::{Planner, Step};
 
 /// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
 const MAX_PARTS: u64 = MAX_ITERATIONS / 2;

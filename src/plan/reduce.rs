@@ -4,17 +4,96 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Family, Kernel, StoreFormat, Walk};
+use crate::kernel::{Family, StoreFormat, Walk};
+use crate::plan::limits::dispatches;
 use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, band_runs, column_ends, column_lanes, column_rows,
     in_vecs, panels,
 };
-use crate::plan::partition::Region;
-use crate::plan::schedule::{Planner, Step};
-use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
+use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
+use crate::plan::splits::{self, Partition, Region};
+use crate::plan::step::{Planner, Step};
 use std::ops::Range;
 
 impl Planner<'_> {
+    pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
+        for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
+            self.reduce_partition(step, &partition)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn reduce_partition(
+        &mut self,
+        step: &Step,
+        partition: &Partition,
+    ) -> Result<(), Error> {
+        let first = partition.regions[0];
+        let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
+        let mapping = self.mapping(step, &first);
+        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
+        let subword = step.out.per_word() > 1 && !alone;
+        if whole && mapping.parts() == 1 && !subword {
+            return self.pass(step, &first, mapping, step.dst, step.out, false);
+        }
+        for (i, b) in partition.regions.iter().enumerate() {
+            let mapping = match b.inner < first.inner {
+                true => Mapping::Each,
+                false => self.shortened(step, mapping, b),
+            };
+            self.pass(step, b, mapping, Slot::Records, StoreFormat::Partial, i > 0)?;
+            // A part of a row, which is taken by one pass, has the records of its own columns.
+            if let Some(pass) = self.passes.last_mut() {
+                pass.dst.offset += (b.out - first.out) * StoreFormat::Partial.bytes();
+            }
+        }
+        for run in &partition.runs {
+            self.finish(step, &first, mapping.parts(), 0, run)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
+        let most = self.outputs_per_dispatch(out);
+        dispatches(n.div_ceil(most))?;
+        for run in splits::runs(&self.splits.outputs(), 0..n) {
+            let mut at = run.start;
+            while at < run.end {
+                let count = most.min(run.end - at);
+                self.fill_range(output, out, element, at, count)?;
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
+    pub(crate) fn fill_range(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        at: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let kernel = self.kernel(Walk::Fill, out);
+        // Below a word the element sits at the top, as the shaders have it.
+        let shift = 32u64.saturating_sub(8 * out.bytes());
+        let params = Params {
+            items: count as u32,
+            fill: element << shift,
+            ..Params::default()
+        };
+        let dst = out_view(Slot::Output(output), out, at, count);
+        self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+
     /// The first pass over a region.
     pub(crate) fn pass(
         &mut self,
@@ -410,58 +489,6 @@ impl Planner<'_> {
             bytes: b.outer * b.len * b.inner * element,
             element,
         }
-    }
-
-    pub(crate) fn push(
-        &mut self,
-        kernel: Kernel,
-        src: Option<View>,
-        dst: View,
-        params: Params,
-        invocations: u64,
-        iterations: u64,
-    ) -> Result<(), Error> {
-        let most = u64::from(self.caps.workgroups);
-        let groups = invocations.div_ceil(u64::from(kernel.workgroup));
-        let x = groups.min(most);
-        let y = groups.div_ceil(x.max(1));
-        if iterations > MAX_ITERATIONS {
-            return Err(Error::Limit {
-                what: "loop iterations of an invocation",
-                needed: iterations,
-                limit: MAX_ITERATIONS,
-            });
-        }
-        if y > most {
-            return Err(Error::Limit {
-                what: "workgroups of a dispatch",
-                needed: groups,
-                limit: most * most,
-            });
-        }
-        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
-            return Err(Error::Limit {
-                what: "bytes of workgroup memory",
-                needed: kernel.workgroup_bytes().into(),
-                limit: self.caps.workgroup_bytes.into(),
-            });
-        }
-        let params = Params {
-            grid: x as u32,
-            ..params
-        };
-        self.plan.passes.push(Pass {
-            kernel,
-            src,
-            indices: None,
-            dst,
-            params,
-            stride_table: None,
-            workgroups: [x as u32, y as u32, 1],
-            iterations,
-            output_window: None,
-        });
-        Ok(())
     }
 }
 

@@ -2,50 +2,19 @@
 //!
 //! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions
 //! (what one binding can see), a region becomes one or two passes: partial results as records,
-//! and records to results. Keeps the steps and their order; how a step is cut and a region mapped,
-//! `regions.rs` and `mapping.rs` decide.
+//! and records to results. Keeps the steps and their order; how a step is cut, `partition.rs` decides, and
+//! how a region is mapped, `mapping.rs`.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, StoreFormat, Walk};
+use crate::kernel::{StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::StridedLayout;
-use crate::plan::mapping::Mapping;
-use crate::plan::partition::{Partition, Region, dispatches};
+use crate::plan::pass::{Pass, Slot, View};
 use crate::plan::reduce::{out_view, words};
-use crate::plan::splits::{self, BufferSplits};
-use crate::plan::{Pass, Plan, Slot, View};
+use crate::plan::splits::{Partition, Region};
+use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
-use crate::{Caps, DType, Dim, Error, Op, Order, Problem};
-
-/// One group of reduced dimensions between what comes before and after.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub src: Slot,
-    pub dst: Slot,
-    pub out: StoreFormat,
-    pub keys: Keys,
-    /// First element, from the source's start.
-    pub at: u64,
-    pub outer: u64,
-    pub len: u64,
-    pub inner: u64,
-    pub index: bool,
-}
-
-pub(crate) struct Planner<'a> {
-    pub caps: &'a Caps,
-    pub problem: &'a Problem,
-    pub aligned: bool,
-    /// The canonical form of a reduction of contiguous elements.
-    pub dims: Vec<Dim>,
-    /// Its first element, from the input's start.
-    pub first: u64,
-    /// Whether the result is records, for [`crate::Partial`].
-    pub partial: bool,
-    /// Where buffers end.
-    pub splits: &'a BufferSplits,
-    pub plan: Plan,
-}
+use crate::{DType, Dim, Error, Op, Order};
 
 impl Planner<'_> {
     pub(crate) fn problem(&mut self) -> Result<(), Error> {
@@ -103,36 +72,6 @@ impl Planner<'_> {
             )?;
         }
         Ok(())
-    }
-
-    /// A step over elements of the problem's type that gives values of it.
-    pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
-        let (problem, dtype) = (self.problem, self.problem.dtype());
-        Step {
-            src,
-            dst,
-            out: StoreFormat::value(dtype),
-            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), false),
-            at: if src == Slot::Input(0) { self.first } else { 0 },
-            outer,
-            len,
-            inner,
-            index: false,
-        }
-    }
-
-    /// The canonical form along one axis; its length is 1 where nothing is reduced.
-    pub(crate) fn one_axis(&self, outputs: u64) -> [u64; 3] {
-        let dims = &self.dims;
-        let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
-        match dims.iter().position(|d| d.reduced) {
-            None => [outputs, 1, 1],
-            Some(at) => [
-                product(&dims[..at]),
-                dims[at].size,
-                product(&dims[at + 1..]),
-            ],
-        }
     }
 
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
@@ -198,7 +137,7 @@ impl Planner<'_> {
         }
         for partition in self.partitions(&step, written)? {
             let (first, count) = (partition.regions[0].out, partition.outputs());
-            let before = self.plan.passes.len();
+            let before = self.passes.len();
             match shape[1] > 1 || self.partial {
                 true => self.reduce_partition(&step, &partition)?,
                 false => self.fill_range(0, out, 0, first, count)?,
@@ -211,62 +150,10 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The step that gives the result: records where those are wanted.
-    pub(crate) fn last(&self, step: Step) -> Step {
-        match self.partial {
-            true => Step {
-                out: StoreFormat::Partial,
-                ..step
-            },
-            false => step,
-        }
-    }
-
-    pub(crate) fn fill(
-        &mut self,
-        output: usize,
-        out: StoreFormat,
-        element: u64,
-        n: u64,
-    ) -> Result<(), Error> {
-        let most = self.outputs_per_dispatch(out);
-        dispatches(n.div_ceil(most))?;
-        for run in splits::runs(&self.splits.outputs(), 0..n) {
-            let mut at = run.start;
-            while at < run.end {
-                let count = most.min(run.end - at);
-                self.fill_range(output, out, element, at, count)?;
-                at += count;
-            }
-        }
-        Ok(())
-    }
-
-    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
-    fn fill_range(
-        &mut self,
-        output: usize,
-        out: StoreFormat,
-        element: u64,
-        at: u64,
-        count: u64,
-    ) -> Result<(), Error> {
-        let kernel = self.kernel(Walk::Fill, out);
-        // Below a word the element sits at the top, as the shaders have it.
-        let shift = 32u64.saturating_sub(8 * out.bytes());
-        let params = Params {
-            items: count as u32,
-            fill: element << shift,
-            ..Params::default()
-        };
-        let dst = out_view(Slot::Output(output), out, at, count);
-        self.push(kernel, None, dst, params, words(out, count), 4)
-    }
-
     /// Results of the passes from number `first` on leave together where one of these reads them
     /// together.
     fn hold(&mut self, first: usize) {
-        let passes = &mut self.plan.passes[first..];
+        let passes = &mut self.passes[first..];
         let read: Vec<View> = passes.iter().filter_map(|p| p.indices).collect();
         let results = |p: &&mut Pass| p.dst.slot == Slot::Output(0);
         for pass in passes.iter_mut().filter(results) {
@@ -312,65 +199,9 @@ impl Planner<'_> {
             (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
             self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
             let indices = out_view(Slot::Output(0), step.out, out, count);
-            if let Some(pass) = self.plan.passes.last_mut() {
+            if let Some(pass) = self.passes.last_mut() {
                 pass.indices = Some(indices);
             }
-        }
-        Ok(())
-    }
-
-    /// A kernel of the problem.
-    pub(crate) fn kernel(&self, walk: Walk, out: StoreFormat) -> Kernel {
-        let problem = self.problem;
-        let (dtype, index) = (problem.dtype(), problem.op().is_index());
-        Kernel {
-            walk,
-            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
-            out,
-            workgroup: self.caps.workgroup(),
-            index,
-            last: problem.selects_last_index(),
-        }
-    }
-
-    /// A kernel of a step.
-    pub(crate) fn kernel_of(&self, step: &Step, walk: Walk, out: StoreFormat) -> Kernel {
-        Kernel {
-            keys: step.keys,
-            index: step.index,
-            ..self.kernel(walk, out)
-        }
-    }
-
-    pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
-        for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
-            self.reduce_partition(step, &partition)?;
-        }
-        Ok(())
-    }
-
-    fn reduce_partition(&mut self, step: &Step, partition: &Partition) -> Result<(), Error> {
-        let first = partition.regions[0];
-        let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
-        let mapping = self.mapping(step, &first);
-        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
-        let subword = step.out.per_word() > 1 && !alone;
-        if whole && mapping.parts() == 1 && !subword {
-            return self.pass(step, &first, mapping, step.dst, step.out, false);
-        }
-        for (i, b) in partition.regions.iter().enumerate() {
-            let mapping = match b.inner < first.inner {
-                true => Mapping::Each,
-                false => self.shortened(step, mapping, b),
-            };
-            self.pass(step, b, mapping, Slot::Records, StoreFormat::Partial, i > 0)?;
-            // A part of a row, which is taken by one pass, has the records of its own columns.
-            if let Some(pass) = self.plan.passes.last_mut() {
-                pass.dst.offset += (b.out - first.out) * StoreFormat::Partial.bytes();
-            }
-        }
-        for run in &partition.runs {
-            self.finish(step, &first, mapping.parts(), 0, run)?;
         }
         Ok(())
     }

@@ -4,7 +4,6 @@
 //! decide.
 
 use crate::Problem;
-use crate::plan::partition::{Partition, Region};
 use std::ops::Range;
 
 /// Where tensors go on in another buffer: for each input and each output the elements, counted
@@ -299,5 +298,42 @@ mod tests {
         assert_eq!(narrow, [column(0, 3), column(3, 2)]);
         let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3));
         assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
+    }
+}
+
+/// A part of a step that one binding can see: contiguous in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// First element, from the step's first.
+    pub at: u64,
+    /// First output, from the result's start.
+    pub out: u64,
+    pub outer: u64,
+    pub len: u64,
+    pub inner: u64,
+    /// Place of its first element in the segments.
+    pub base: u64,
+}
+
+/// Regions whose outputs are the same: the parts of their segments.
+pub(crate) struct Partition {
+    /// None is longer than the first; what is narrower is a part of a row.
+    pub regions: Vec<Region>,
+    /// The outputs, from the group's first, in runs that one buffer holds each.
+    pub runs: Vec<Range<u64>>,
+}
+
+impl Partition {
+    /// Regions, and where all outputs of the step are cut.
+    pub(crate) fn of(regions: Vec<Region>, cuts: &[u64]) -> Partition {
+        let first = regions[0];
+        let outputs = first.out..first.out + first.outer * first.inner;
+        let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
+        let runs = runs(cuts, outputs).into_iter().map(from).collect();
+        Partition { regions, runs }
+    }
+
+    pub(crate) fn outputs(&self) -> u64 {
+        self.regions[0].outer * self.regions[0].inner
     }
 }

@@ -9,10 +9,11 @@ use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
-use crate::plan::partition::{MAX_REGION, Region, dispatches};
+use crate::plan::limits::{MAX_REGION, dispatches};
+use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::reduce::{out_view, words};
-use crate::plan::schedule::{Planner, Step};
-use crate::plan::{MAX_ITERATIONS, Slot, View};
+use crate::plan::splits::Region;
+use crate::plan::step::{Planner, Step};
 use crate::{DType, Error};
 
 /// Least elements of a part of a segment that is shared.
@@ -31,6 +32,8 @@ pub(crate) struct Share {
     pub step: u64,
     /// Outputs whose parts lie side by side.
     pub inner: u64,
+    /// Invocations that take a part of all outputs; `None`: one each.
+    pub lanes: Option<u64>,
 }
 
 impl Window<'_> {
@@ -184,6 +187,7 @@ impl Planner<'_> {
             slice,
             step: if blocked { 1 } else { parts },
             inner: if across { outputs } else { 1 },
+            lanes: None,
         }
     }
 
@@ -263,12 +267,9 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (table, kept) = window.stride_table(1);
-        let (across, inner) = match kernel.walk {
-            Walk::ExtremeColumns { .. } => {
-                let pairs = self.column_pairs(window);
-                (pairs, pairs)
-            }
-            _ => (outputs, share.inner),
+        let (across, inner) = match share.lanes {
+            Some(lanes) => (lanes, lanes),
+            None => (outputs, share.inner),
         };
         let items = across * share.parts;
         let dims = table.shape.len() as u64;
@@ -289,7 +290,7 @@ impl Planner<'_> {
         let lanes = words(kernel.out, items);
         let src = self.window_view(window);
         self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.plan.passes.last_mut() {
+        if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, vec![src]));
         }
         Ok(())
@@ -316,7 +317,7 @@ impl Planner<'_> {
         let iterations = u64::from(step.out.per_word()) * (kept as u64 + 2);
         let lanes = words(step.out, outputs);
         self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.plan.passes.last_mut() {
+        if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, views));
         }
         Ok(())

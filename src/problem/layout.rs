@@ -5,17 +5,17 @@
 /// How an input lies in a larger tensor: element `c` is the tensor's element
 /// `offset + c[0] * strides[0] + c[1] * strides[1] + ...`.
 ///
-/// Strides are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
+/// InputLayout are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Layout {
+pub struct InputLayout {
     /// Elements from one to the next, per dimension of the input.
     pub strides: Vec<i64>,
     /// The element with coordinates 0.
     pub offset: u64,
 }
 
-impl Layout {
+impl InputLayout {
     /// The lowest and the highest element that a view of that shape reaches; `None` if it has no
     /// elements.
     pub(super) fn reach(&self, shape: &[u64]) -> Option<(i128, i128)> {

@@ -10,7 +10,7 @@ mod op;
 
 pub use dtype::{Class, DType, Element};
 pub use error::{ProblemError, UnknownName};
-pub use layout::Layout;
+pub use layout::InputLayout;
 pub use op::{IndexType, NanPolicy, Op, Order};
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub struct Problem {
     dtype: DType,
     inputs: Vec<Vec<u64>>,
     /// Per input how it lies, if not in C order from the first element.
-    layouts: Vec<Option<Layout>>,
+    layouts: Vec<Option<InputLayout>>,
     /// Per dimension of the first input: is it reduced?
     reduced: Vec<bool>,
     /// No axes were given: all are reduced, or none with `noop_with_empty_axes`.
@@ -314,7 +314,7 @@ impl Problem {
 
     /// Takes an input as a view of a larger tensor instead of a tensor in C order: transposed,
     /// flipped, sliced, broadcast or overlapping itself, and never copied. `strides` (one a
-    /// dimension) and `offset` count elements of the larger tensor; see [`Layout`].
+    /// dimension) and `offset` count elements of the larger tensor; see [`InputLayout`].
     ///
     /// The input's data is then the larger tensor, of which at least [`Problem::input_bytes`] must
     /// be there.
@@ -353,7 +353,7 @@ impl Problem {
                 strides: strides.len(),
             });
         }
-        self.layouts[input] = Some(Layout {
+        self.layouts[input] = Some(InputLayout {
             strides: strides.to_vec(),
             offset,
         });
@@ -425,7 +425,7 @@ impl Problem {
     ///
     /// # Panics
     /// If there is no input `i`.
-    pub fn layout(&self, i: usize) -> Option<&Layout> {
+    pub fn layout(&self, i: usize) -> Option<&InputLayout> {
         self.layouts[i].as_ref()
     }
 
@@ -608,7 +608,7 @@ impl fmt::Display for Problem {
         write!(f, "{} {}", self.op, self.dtype)?;
         for (shape, layout) in self.inputs.iter().zip(&self.layouts) {
             write!(f, " {shape:?}")?;
-            if let Some(Layout { strides, offset }) = layout {
+            if let Some(InputLayout { strides, offset }) = layout {
                 write!(f, " by {strides:?} from {offset}")?;
             }
         }

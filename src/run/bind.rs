@@ -25,15 +25,15 @@ struct Dispatch {
 /// A reduction bound to buffers. Recording never fails, allocates no GPU memory and does not touch the queue;
 /// it may be recorded any number of times.
 ///
-/// A `Bound` keeps its buffers alive, but not whole: where the caller destroys one, or has it
+/// A `BoundReduction` keeps its buffers alive, but not whole: where the caller destroys one, or has it
 /// mapped, at the time of a submit, it is that submit of the caller's that wgpu refuses, with an
 /// error of the caller's device. Nothing else can surface at its `finish` or `submit`.
 ///
 /// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
-/// [`Bound::parts`]; most work is one part. Whoever has several submits each by itself:
+/// [`BoundReduction::parts`]; most work is one part. Whoever has several submits each by itself:
 ///
 /// ```
-/// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::Bound) {
+/// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::BoundReduction) {
 /// # use wgreduce::wgpu;
 /// for part in 0..bound.parts() {
 ///     let mut encoder = device.create_command_encoder(&Default::default());
@@ -42,12 +42,12 @@ struct Dispatch {
 /// }
 /// # }
 /// ```
-pub struct Bound {
+pub struct BoundReduction {
     dispatches: Vec<Dispatch>,
     parts: Vec<std::ops::Range<usize>>,
 }
 
-impl Bound {
+impl BoundReduction {
     /// Records the reduction as a compute pass of its own.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         self.record(&mut compute_pass(encoder, None));
@@ -75,13 +75,13 @@ impl Bound {
         self.parts.len()
     }
 
-    /// Records one part as [`Bound::encode`] records all. Parts belong in order, each of them once;
-    /// there is nothing to record from [`Bound::parts`] on.
+    /// Records one part as [`BoundReduction::encode`] records all. Parts belong in order, each of them once;
+    /// there is nothing to record from [`BoundReduction::parts`] on.
     pub fn encode_part(&self, part: usize, encoder: &mut wgpu::CommandEncoder) {
         self.encode_timed(part, encoder, None);
     }
 
-    /// Records one part as [`Bound::record`] records all.
+    /// Records one part as [`BoundReduction::record`] records all.
     pub fn record_part(&self, part: usize, pass: &mut wgpu::ComputePass<'_>) {
         let dispatches = self
             .parts
@@ -115,9 +115,9 @@ fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
     }
 }
 
-impl std::fmt::Debug for Bound {
+impl std::fmt::Debug for BoundReduction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Bound({} dispatches)", self.dispatches.len())
+        write!(f, "BoundReduction({} dispatches)", self.dispatches.len())
     }
 }
 
@@ -129,10 +129,10 @@ pub(crate) fn bind(
     scratch: &[Scratch],
     tensors: Tensors,
     given: Option<&[wgpu::BufferSlice<'_>]>,
-) -> Result<Bound, Error> {
+) -> Result<BoundReduction, Error> {
     let alignment = offset_alignment(context);
     let places = BufferTable::new(context, scratch, alignment, tensors, given)?;
-    Ok(Bound {
+    Ok(BoundReduction {
         parts: plan.parts().to_vec(),
         ..bind_passes(context, plan.passes(), compiled, &places)?
     })
@@ -144,12 +144,12 @@ pub(crate) fn bind_passes(
     passes: &[Pass],
     compiled: &[Arc<Compiled>],
     places: &BufferTable,
-) -> Result<Bound, Error> {
+) -> Result<BoundReduction, Error> {
     let alignment = offset_alignment(context);
     let limits = context.device.limits();
     let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
     if passes.is_empty() {
-        return Ok(Bound {
+        return Ok(BoundReduction {
             dispatches: Vec::new(),
             parts: Vec::new(),
         });
@@ -181,7 +181,7 @@ pub(crate) fn bind_passes(
     };
     context.scoped("parameters", 4 * words.len() as u64, write)?;
     let parts = std::iter::once(0..dispatches.len()).collect();
-    Ok(Bound { dispatches, parts })
+    Ok(BoundReduction { dispatches, parts })
 }
 
 /// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.

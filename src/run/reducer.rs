@@ -4,13 +4,13 @@
 //! Which dispatches there are the plan says; how buffers are bound, `bind.rs`; how host data comes
 //! and goes, `workspace.rs`.
 
-use crate::device::adapter::{self, Adapter, AdapterChoice};
+use crate::device::adapter::{self, AdapterChoice, AdapterEntry};
 use crate::device::context::{self, Context, Deadline, PollMode, lock};
 use crate::device::staging::{Ring, Upload};
 use crate::kernel::Kernel;
 use crate::plan::Scratch;
 use crate::plan::{Pass, Slot};
-use crate::run::bind::{self, Bound, Compiled};
+use crate::run::bind::{self, BoundReduction, Compiled};
 use crate::run::buffers::{Buffers, Tensors};
 use crate::run::selftest;
 use crate::run::workspace::{Times, Workspace};
@@ -371,7 +371,7 @@ impl Reducer {
 }
 
 /// A device with all that the adapter says it has.
-async fn request(adapter: &Adapter) -> Result<(wgpu::Device, wgpu::Queue), Error> {
+async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let optional = wgpu::Features::TIMESTAMP_QUERY;
     let descriptor = wgpu::DeviceDescriptor {
         label: Some("wgreduce"),
@@ -568,8 +568,9 @@ impl Reduction {
         &self.prepared.ready.plan
     }
 
-    /// Binds the caller's buffers, which are of the reducer's device (wgpu itself panics over
-    /// those of another `wgpu::Instance`). Slices that do not begin at a multiple of 16 bytes may need
+    /// Binds the caller's buffers, which are of the reducer's device. Those of another
+    /// `wgpu::Instance` wgpu cannot tell from its own: it panics, or takes a buffer of this instance
+    /// that happens to have the same number. Slices that do not begin at a multiple of 16 bytes may need
     /// other kernels than the plan's; those are compiled here, once. Tensors of several buffers
     /// are planned here.
     ///
@@ -579,11 +580,11 @@ impl Reduction {
     /// [`Error::AliasedScratch`], [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
     /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
     /// destroyed or is of another device.
-    pub fn bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
+    pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
         self.reducer.shared.with_room(|| self.try_bind(buffers))
     }
 
-    fn try_bind(&self, buffers: Buffers<'_>) -> Result<Bound, Error> {
+    fn try_bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
         let Prepared { problem, ready, .. } = &*self.prepared;
         let tensors = Tensors::new(problem, buffers)?;
         let (cuts, aligned) = (tensors.cuts(problem), tensors.are_aligned());

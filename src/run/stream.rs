@@ -45,15 +45,15 @@ const RING: u64 = 2;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Stream {
+pub struct StreamedReduction {
     pub(crate) reducer: Reducer,
     ready: Ready,
     layout: Layout,
 }
 
-impl std::fmt::Debug for Stream {
+impl std::fmt::Debug for StreamedReduction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Stream({})", self.ready.plan)
+        write!(f, "StreamedReduction({})", self.ready.plan)
     }
 }
 
@@ -63,17 +63,17 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::Limit`] when that many bytes do not suffice; what [`Reducer::prepare`] gives.
-    pub fn stream(&self, problem: &Problem, memory: u64) -> Result<Stream, Error> {
-        Stream::new(self, memory, |caps| Plan::new(problem, caps))
+    pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
+        StreamedReduction::new(self, memory, |caps| Plan::new(problem, caps))
     }
 }
 
-impl Stream {
+impl StreamedReduction {
     pub(crate) fn new(
         reducer: &Reducer,
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
-    ) -> Result<Stream, Error> {
+    ) -> Result<StreamedReduction, Error> {
         let alignment = offset_alignment(reducer.context());
         let caps = reducer.caps();
         let least = alignment + 16;
@@ -82,30 +82,50 @@ impl Stream {
             needed,
             limit: memory,
         };
-        let mut window = memory.min(WINDOW_BYTES).max(least);
-        let mut too_much = None;
-        loop {
-            let planned = plan(&caps.lowered(window, caps.workgroups));
-            let plan = match (planned, too_much) {
-                (Ok(plan), _) => plan,
-                (Err(Error::Limit { .. }), Some(needed)) => return Err(refused(needed)),
-                (Err(error), _) => return Err(error),
-            };
+        // Windows of that many bytes, and what they take in all.
+        let windows = |window: u64| -> Result<_, Error> {
+            let plan = plan(&caps.lowered(window, caps.workgroups))?;
             let layout = Layout::new(&plan, alignment);
             let needed = layout.bytes(&plan);
-            if needed <= memory {
-                return Ok(Stream {
-                    ready: reducer.ready(plan)?,
-                    reducer: reducer.clone(),
-                    layout,
-                });
+            Ok((plan, layout, needed))
+        };
+        let mut window = memory.clamp(least, WINDOW_BYTES.max(least));
+        let mut too_much = None;
+        let mut best = loop {
+            match (windows(window), too_much) {
+                (Ok(found), _) if found.2 <= memory => break found,
+                (Ok((.., needed)), _) if window == least => return Err(refused(needed)),
+                (Ok((.., needed)), _) => {
+                    too_much = Some((window, needed));
+                    window = (window / 2).max(least);
+                }
+                (Err(Error::Limit { .. }), Some((_, needed))) => return Err(refused(needed)),
+                // Too small for any plan: the least windows that are not tell what is needed.
+                (Err(error @ Error::Limit { .. }), None) => {
+                    let larger = (1..).map(|i| window << i);
+                    let mut larger = larger.take_while(|&bytes| bytes <= WINDOW_BYTES);
+                    let needed = larger.find_map(|bytes| windows(bytes).ok());
+                    return Err(needed.map_or(error, |(.., needed)| refused(needed)));
+                }
+                (Err(error), _) => return Err(error),
             }
-            if window == least {
-                return Err(refused(needed));
+        };
+        // Half of these took too little, perhaps, of what there is.
+        if let Some((mut beyond, _)) = too_much {
+            for _ in 0..4 {
+                let middle = window.midpoint(beyond).next_multiple_of(alignment);
+                match windows(middle) {
+                    Ok(found) if found.2 <= memory => (best, window) = (found, middle),
+                    _ => beyond = middle,
+                }
             }
-            too_much = Some(needed);
-            window = (window / 2).max(least);
         }
+        let (plan, layout, _) = best;
+        Ok(StreamedReduction {
+            ready: reducer.ready(plan)?,
+            reducer: reducer.clone(),
+            layout,
+        })
     }
 
     /// The plan, whose passes see a window each.
@@ -143,10 +163,10 @@ impl Stream {
         self.run_on(read, write, self.reducer.background()).await
     }
 
-    /// [`Stream::run`], in the calling thread.
+    /// [`StreamedReduction::run`], in the calling thread.
     ///
     /// # Errors
-    /// As [`Stream::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    /// As [`StreamedReduction::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
     pub fn run_blocking(
         &self,
         read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
@@ -299,7 +319,7 @@ struct Windows<'a> {
 }
 
 impl<'a> Windows<'a> {
-    fn new(stream: &'a Stream, drive: PollMode) -> Result<Windows<'a>, Error> {
+    fn new(stream: &'a StreamedReduction, drive: PollMode) -> Result<Windows<'a>, Error> {
         use wgpu::BufferUsages as U;
         let (context, layout) = (stream.reducer.context(), &stream.layout);
         let windows = |what, sizes: &[u64], usage| {

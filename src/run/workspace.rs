@@ -5,7 +5,7 @@
 
 use crate::device::context::{Context, PollMode};
 use crate::device::staging::{Sent, Upload};
-use crate::run::bind::Bound;
+use crate::run::bind::BoundReduction;
 use crate::run::buffers::{Buffers, Tensor};
 use crate::{Element, Error, Problem};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ pub(crate) struct Workspace {
     inputs: Vec<Vec<wgpu::Buffer>>,
     outputs: Vec<Vec<wgpu::Buffer>>,
     readback: Vec<Vec<wgpu::Buffer>>,
-    bound: Bound,
+    bound: BoundReduction,
     timer: Option<Timer>,
 }
 
@@ -47,7 +47,7 @@ impl Workspace {
         context: &Context,
         problem: &Problem,
         most: u64,
-        bind: impl FnOnce(Buffers<'_>) -> Result<Bound, Error>,
+        bind: impl FnOnce(Buffers<'_>) -> Result<BoundReduction, Error>,
     ) -> Result<Workspace, Error> {
         use wgpu::BufferUsages as U;
         let buffers = |what, bytes: u64, usage| {

@@ -3,7 +3,7 @@
 use super::{bind, buffer, buffer_for, device_of, prepared, reducer};
 use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer};
+use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer};
 
 #[test]
 fn another_number_of_buffers_is_refused() {
@@ -30,7 +30,7 @@ fn another_number_of_buffers_is_refused() {
     assert!(bind(&reduction, &slices[..1], &slices[1..3]).is_ok());
 }
 
-pub fn too_small(result: Result<Bound, Error>, expected: (&str, usize, u64, u64)) {
+pub fn too_small(result: Result<BoundReduction, Error>, expected: (&str, usize, u64, u64)) {
     match result {
         Err(Error::BufferTooSmall {
             what,

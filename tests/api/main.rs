@@ -14,7 +14,8 @@ mod scratch;
 use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
-    Bound, Buffers, DType, Error, Plan, Problem, ProblemError, Reducer, Reduction, Stream,
+    BoundReduction, Buffers, DType, Error, Plan, Problem, ProblemError, Reducer, Reduction,
+    StreamedReduction,
 };
 
 /// A noop device with these limits.
@@ -61,7 +62,7 @@ fn bind(
     reduction: &Reduction,
     inputs: &[BufferSlice<'_>],
     outputs: &[BufferSlice<'_>],
-) -> Result<Bound, Error> {
+) -> Result<BoundReduction, Error> {
     let from = inputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
     let to = outputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
     reduction.bind(Buffers {
@@ -86,11 +87,11 @@ fn everything_is_send_and_sync() {
     fn sent<T: Send>(_: &T) {}
     shared::<Reducer>();
     shared::<Reduction>();
-    shared::<Bound>();
+    shared::<BoundReduction>();
     shared::<Error>();
     shared::<Plan>();
     shared::<Problem>();
-    shared::<Stream>();
+    shared::<StreamedReduction>();
     shared::<Buffers<'_>>();
     let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3], 0));
     sent(&reduction.run_bytes(&[&[0; 12]]));

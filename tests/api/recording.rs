@@ -84,7 +84,7 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     submit(&reducer, |encoder| two.encode(encoder));
 }
 
-/// What a `Bound` cannot know: it shows where the caller submits, and only there.
+/// What a `BoundReduction` cannot know: it shows where the caller submits, and only there.
 #[test]
 fn a_buffer_that_is_destroyed_after_it_was_bound_fails_the_callers_submit() {
     let reducer = reducer();

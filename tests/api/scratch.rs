@@ -4,7 +4,7 @@ use super::buffers::too_small;
 use super::{buffer, buffer_for, prepared, reducer, submit};
 use wgreduce::unstable::Slot;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{Bound, Buffers, DType, Error, Problem, Reducer, Reduction};
+use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer, Reduction};
 
 /// A reduction of scattered axes, with partial results and two tensors between its steps, and
 /// the buffers it needs.
@@ -20,7 +20,7 @@ pub fn scattered(reducer: &Reducer) -> (Reduction, [wgpu::Buffer; 2], Vec<wgpu::
 pub fn bind_with(
     (reduction, [input, output], _): &(Reduction, [wgpu::Buffer; 2], Vec<wgpu::Buffer>),
     scratch: &[BufferSlice<'_>],
-) -> Result<Bound, Error> {
+) -> Result<BoundReduction, Error> {
     reduction.bind(Buffers {
         inputs: &[input.slice(..).into()],
         outputs: &[output.slice(..).into()],

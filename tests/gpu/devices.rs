@@ -60,7 +60,8 @@ fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
 fn index_of(reducer: &Reducer) -> Result<usize, Failed> {
     let info = reducer.adapter_info();
     let adapters = adapters_blocking()?;
-    let same = |a: &&wgreduce::Adapter| a.info.name == info.name && a.info.backend == info.backend;
+    let same =
+        |a: &&wgreduce::AdapterEntry| a.info.name == info.name && a.info.backend == info.backend;
     let found = adapters.iter().find(same);
     Ok(found.ok_or("the adapter is gone")?.index)
 }

@@ -371,10 +371,24 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
         run(u64::MAX, u64::MAX)?;
     }
     streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
-    let error = reducer
-        .stream(&problem, 100)
-        .expect_err("too little memory");
-    assert!(error.to_string().contains("memory of a stream"), "{error}");
+    // However little there is, it is the memory that does not suffice.
+    let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true)?;
+    for memory in [0, 1, 100] {
+        for problem in [&problem, &values] {
+            let error = reducer.stream(problem, memory).expect_err("too little");
+            let text = error.to_string();
+            assert!(text.contains("memory of a stream"), "{memory}: {text}");
+        }
+    }
+    // And hardly any of it is left unused.
+    let rows = Problem::arg_max(DType::F32, &[900, 1000], 1)?;
+    for memory in [700_000, 1_000_000, 1_300_000] {
+        let used = reducer.stream(&rows, memory)?.memory();
+        assert!(
+            used <= memory && used > memory / 10 * 8,
+            "{used} of {memory}"
+        );
+    }
     // What lies between two steps must fit as well.
     let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
     let error = reducer

@@ -7,7 +7,7 @@ use std::ops::Range;
 use support::device::buffer;
 use support::{golden, index_problem, mixed, seed, tensor, types, value_problem, ways};
 use wgreduce::wgpu::{Buffer, BufferUsages, MapMode, PollType};
-use wgreduce::{Bound, Buffers, Class, DType, Problem, Reducer, Tensor};
+use wgreduce::{BoundReduction, Buffers, Class, DType, Problem, Reducer, Tensor};
 
 /// All types, each in every order: values element by element, indices by rows, either by columns. Of the
 /// ways to ask for more than a value, the plain suite takes every third.
@@ -271,7 +271,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// What a buffer holds after a run.
-fn contents(reducer: &Reducer, bound: &Bound, buffer: &Buffer) -> Result<Vec<u8>, Failed> {
+fn contents(reducer: &Reducer, bound: &BoundReduction, buffer: &Buffer) -> Result<Vec<u8>, Failed> {
     let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
     let back = self::buffer(reducer, buffer.size(), usage);
     let mut encoder = reducer.device().create_command_encoder(&Default::default());

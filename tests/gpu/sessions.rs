@@ -7,7 +7,8 @@ use std::task::{Context, Poll, Waker};
 use support::{Bits, device, mixed, tensor};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
-    Bound, Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction, reference,
+    BoundReduction, Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction,
+    reference,
 };
 
 /// A program's shader that changes every word of a buffer, and its inverse.
@@ -68,8 +69,8 @@ fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
 struct Program<'a> {
     device: &'a wgpu::Device,
     flip: Flip,
-    rows: Bound,
-    columns: Bound,
+    rows: BoundReduction,
+    columns: BoundReduction,
     input: wgpu::Buffer,
     first: wgpu::Buffer,
     second: wgpu::Buffer,

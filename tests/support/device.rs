@@ -1,7 +1,7 @@
 //! The comparison of a device with the reference, byte for byte.
 
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{Bound, BufferSplits, Buffers, Problem, Reducer, Reduction, reference};
+use wgreduce::{BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, reference};
 
 /// What outputs are filled with before every run, and what stands round them.
 const POISON: u8 = 0xa5;
@@ -204,7 +204,7 @@ fn run_bound(
         reduction.bind(buffers).map_err(|e| e.to_string())
     };
     let (own, callers) = (bound(None)?, bound(Some(&scratch[..]))?);
-    let once = |bound: &Bound, by_part: bool| {
+    let once = |bound: &BoundReduction, by_part: bool| {
         run(reducer, &targets, &placed, |submit| match by_part {
             true => (0..bound.parts()).for_each(|i| submit(&mut |e| bound.encode_part(i, e))),
             false => submit(&mut |encoder| bound.encode(encoder)),

@@ -235,6 +235,9 @@ pub struct Bench {
     /// Also write the results as a page with charts
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Also draw the shares of argmin, by shape and type, as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// Also show the ratios to an earlier run's --json
     #[arg(long, value_name = "OLD.json")]
     pub compare: Option<PathBuf>,

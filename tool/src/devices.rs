@@ -6,7 +6,7 @@ use std::env::consts::{ARCH, OS};
 
 use serde_json::{Value, json};
 use wgreduce::wgpu::{DeviceType, Features, Limits};
-use wgreduce::{Adapter, Caps, adapters_blocking};
+use wgreduce::{AdapterEntry, Caps, adapters_blocking};
 
 use crate::args::Devices;
 use crate::device::is_no_gpu;
@@ -39,7 +39,7 @@ pub fn run(args: &Devices) -> Result<(), Failure> {
     write_stdout(&text)
 }
 
-fn to_json(adapter: &Adapter) -> Value {
+fn to_json(adapter: &AdapterEntry) -> Value {
     let (info, limits) = (&adapter.info, &adapter.limits);
     json!({
         "index": adapter.index,
@@ -65,7 +65,7 @@ fn to_json(adapter: &Adapter) -> Value {
     })
 }
 
-fn describe(adapter: &Adapter) -> String {
+fn describe(adapter: &AdapterEntry) -> String {
     let info = &adapter.info;
     let features = match features(adapter) {
         used if used.is_empty() => "none".into(),
@@ -106,11 +106,11 @@ fn limits(limits: &Limits) -> String {
 }
 
 /// What plans are made with on this adapter.
-fn caps(adapter: &Adapter) -> Caps {
+fn caps(adapter: &AdapterEntry) -> Caps {
     Caps::of(&adapter.info, &adapter.limits)
 }
 
-fn kind(adapter: &Adapter) -> &'static str {
+fn kind(adapter: &AdapterEntry) -> &'static str {
     match adapter.info.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",
         DeviceType::IntegratedGpu => "integrated GPU",
@@ -120,7 +120,7 @@ fn kind(adapter: &Adapter) -> &'static str {
     }
 }
 
-fn driver(adapter: &Adapter) -> String {
+fn driver(adapter: &AdapterEntry) -> String {
     let info = &adapter.info;
     format!("{} {}", info.driver, info.driver_info)
         .trim()
@@ -132,7 +132,7 @@ fn mebibytes(bytes: u64) -> String {
 }
 
 /// The optional features that are made use of.
-fn features(adapter: &Adapter) -> Vec<String> {
+fn features(adapter: &AdapterEntry) -> Vec<String> {
     let used = adapter.features & Features::TIMESTAMP_QUERY;
     used.iter_names()
         .map(|(name, _)| name.to_lowercase())

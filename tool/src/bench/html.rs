@@ -37,6 +37,11 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let info = &report.info;
     let title = escaped(&format!("wgreduce on {} ({})", info.name, info.backend));
     let driver = escaped(&report.driver());
+    let (date, processor) = (
+        jiff::Timestamp::now().strftime("%Y-%m-%d"),
+        escaped(&processor()),
+    );
+    let version = env!("CARGO_PKG_VERSION");
     let mut page = format!(
         "<!DOCTYPE html>
 <html lang=\"en\">
@@ -45,10 +50,13 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 <title>{title}</title>
 <style>{STYLE}</style>
 <h1>{title}</h1>
-<p>Driver: {driver}. Every result was compared with the CPU reference, byte for byte, before it was
-timed. Bandwidth counts inputs and outputs once. The ceiling is what the fastest of several plain
-kernels reaches in turns with each case, over 64 MiB that it only reads, or for Min only copies. What
-a name stands for is at the end, with all cases.</p>
+<p>{date}; wgreduce {version} on wgpu 30; driver: {driver}; CPU: {processor}.</p>
+<p>Every result was compared with the CPU reference, byte for byte, before it was timed. Bandwidth counts
+inputs and outputs once. The ceiling is what the fastest of several plain kernels reaches in turns
+with each case, over 64 MiB that it only reads, or for Min only copies. What fits a cache, and so is
+read faster than memory, can pass 100%.</p>
+<p>A is one long row, B many long rows, C a matrix reduced along its columns, D many rows of sixteen, E the
+middle axis of three, F three long columns. Every case has its shape at the end.</p>
 "
     );
     page += &share_section(report)?;
@@ -76,15 +84,8 @@ fn share_section(report: &Report) -> Result<String, Error> {
     let mut text = String::new();
     for command in distinct(several.iter().map(|row| row.case.command())) {
         let rows: Vec<&Row> = of_command(&several, command).collect();
-        let names = distinct(rows.iter().map(|row| row.case.name.to_string()));
-        let dtypes = distinct(rows.iter().map(|row| row.case.dtype.to_string()));
-        let share = |row: usize, col: usize| {
-            let is =
-                |r: &&&Row| (&*r.case.name, r.case.dtype.name()) == (&names[row], &dtypes[col]);
-            rows.iter().find(is).and_then(|row| row.ratio())
-        };
-        text += &format!("<h2>Share of the ceiling: {command}, by shape and type</h2>\n");
-        text += &matrix(&names, &dtypes, share)?;
+        let title = format!("Share of the ceiling: {command}, by shape and type");
+        text += &section(&title, shares(&rows)?);
     }
     if !single.is_empty() {
         let bar = |row: &&Row| Bar {
@@ -93,14 +94,55 @@ fn share_section(report: &Report) -> Result<String, Error> {
             figures: figures(row),
             colour: COLOURS[0],
         };
-        text += "<h2>Share of the ceiling: more shapes</h2>\n";
-        text += &bars(
-            &single.iter().map(bar).collect::<Vec<_>>(),
-            Some(100.0),
-            "%",
-        )?;
+        let chart: Vec<Bar> = single.iter().map(bar).collect();
+        let title = "Share of the ceiling: more shapes";
+        text += &section(title, bars(&chart, Some(100.0), "%")?);
     }
     Ok(text)
+}
+
+/// A heading, and a chart that a screen reader calls by it.
+fn section(title: &str, chart: String) -> String {
+    let title = escaped(title);
+    let named = format!("<svg role=\"img\" aria-label=\"{title}\" ");
+    format!("<h2>{title}</h2>\n{}", chart.replacen("<svg ", &named, 1))
+}
+
+/// The shares of an operator's rows by shape and type.
+fn shares(rows: &[&Row]) -> Result<String, Error> {
+    let names = distinct(rows.iter().map(|row| row.case.name.to_string()));
+    let dtypes = distinct(rows.iter().map(|row| row.case.dtype.to_string()));
+    let share = |row: usize, col: usize| {
+        let is = |r: &&&Row| (&*r.case.name, r.case.dtype.name()) == (&names[row], &dtypes[col]);
+        rows.iter().find(is).and_then(|row| row.ratio())
+    };
+    matrix(&names, &dtypes, share)
+}
+
+/// The shares of argmin as a picture of its own, whose colours follow the reader's, light or dark.
+pub fn picture(report: &Report) -> Result<String, String> {
+    let rows: Vec<&Row> = report.rows(Part::Catalogue).collect();
+    let rows: Vec<&Row> = of_command(&rows, "argmin").collect();
+    let chart = shares(&rows).map_err(|e| format!("drawing a chart: {e}"))?;
+    let svg = chart.trim_start_matches("<figure>");
+    let svg = svg.trim_end().trim_end_matches("</figure>");
+    let style = "<style>text { fill: #1b1b1f; } @media (prefers-color-scheme: dark) \
+        { text { fill: #e6e6ea; } }</style>\n";
+    Ok(match svg.find('>') {
+        Some(end) => [&svg[..=end], "\n", style, &svg[end + 1..], "\n"].concat(),
+        None => svg.into(),
+    })
+}
+
+/// The processor that this runs on, as far as the system tells.
+fn processor() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let name = name.map(|name| name.trim_start_matches([' ', '\t', ':']));
+    format!("{cores} x {}", name.unwrap_or(std::env::consts::ARCH))
 }
 
 /// Bandwidth and time against size.
@@ -143,11 +185,10 @@ fn growth_section(report: &Report) -> Result<String, Error> {
         dots: false,
     });
     let gbps = |value: f64| format!("{} GB/s", digits(value));
-    let mut text = "<h2>Bandwidth against size: one flat row, float32</h2>\n".to_string();
-    text += &lines(&bandwidth, false, &gbps)?;
-    text += "<h2>Wall time against size</h2>\n";
-    text += &lines(&times, true, &|ns| time(ns as u64))?;
-    Ok(text)
+    let bandwidth = lines(&bandwidth, false, &gbps)?;
+    let times = lines(&times, true, &|ns| time(ns as u64))?;
+    let bandwidth = section("Bandwidth against size: one flat row, float32", bandwidth);
+    Ok(bandwidth + &section("Wall time against size", times))
 }
 
 /// A chart an operator and type that peers were measured with.
@@ -185,8 +226,8 @@ fn peers_section(report: &Report, peers: &[Figure]) -> Result<String, Error> {
             }));
         }
         if !chart.is_empty() {
-            text += &format!("<h2>Beside others: {op} {dtype}</h2>\n");
-            text += &bars(&chart, None, " GB/s")?;
+            let title = format!("Beside others: {op} {dtype}");
+            text += &section(&title, bars(&chart, None, " GB/s")?);
         }
     }
     Ok(text)

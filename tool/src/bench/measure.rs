@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
 use wgreduce::{
-    Bound, Buffers, DType, Error, Op, Output, Plan, Problem, Reducer, Reduction, Tensor, reference,
+    BoundReduction, Buffers, DType, Error, Op, Output, Plan, Problem, Reducer, Reduction, Tensor,
+    reference,
 };
 
 use super::ceiling::{Ceiling, Kind};
@@ -177,7 +178,7 @@ impl Measuring<'_> {
     }
 
     /// What a call costs the CPU, apart from waiting.
-    fn cost(&self, problem: &Problem, bound: &Bound) -> Cost {
+    fn cost(&self, problem: &Problem, bound: &BoundReduction) -> Cost {
         let plan = || {
             let start = Instant::now();
             // It was made before: it can be made again.

@@ -49,7 +49,7 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     let earlier = args.compare.as_deref().map(Earlier::read).transpose()?;
     let peers = peers::read(&args.peers)?;
     // Asked before minutes are spent.
-    for path in args.json.iter().chain(&args.html) {
+    for path in args.json.iter().chain(&args.html).chain(&args.svg) {
         output::check_writable(path)?;
     }
     let device = Device::open(common)?;
@@ -80,7 +80,15 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
         Some(_) => html::page(report, peers).map_err(Failure::Check)?,
         None => String::new(),
     };
-    let files = [(&args.json, &json), (&args.html, &html)];
+    let picture = match args.svg {
+        Some(_) => html::picture(report).map_err(Failure::Check)?,
+        None => String::new(),
+    };
+    let files = [
+        (&args.json, &json),
+        (&args.html, &html),
+        (&args.svg, &picture),
+    ];
     let targets = files.into_iter().filter_map(|(path, text)| {
         let content = Content::Bytes(text.as_bytes());
         path.as_deref().map(|path| Target { path, content })

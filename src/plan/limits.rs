@@ -1,0 +1,100 @@
+//! What a plan may ask of a device: of a binding, of a dispatch, of a submit.
+//!
+//! Knows caps alone.
+
+use crate::kernel::StoreFormat;
+use crate::{Caps, Error};
+
+/// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
+pub(crate) const MAX_REGION: u64 = 1 << 30;
+/// Most regions of a step: 8 TiB in bindings of 128 MiB.
+const MAX_DISPATCHES: u64 = 1 << 16;
+/// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
+const LEAST_SUBMIT: u64 = 1024;
+/// How much longer bytes take that are read across rows.
+pub(crate) const STRIDED_COST: u64 = 4;
+/// Least invocations of a workgroup: the outputs of 8 bits that share a word.
+const LEAST_WORKGROUP: u32 = 4;
+
+impl Caps {
+    /// Refuses limits below what every plan needs, and those that no device has. `buffers` are the least
+    /// storage buffers of a kernel.
+    pub(crate) fn suffice(&self, buffers: u64) -> Result<(), Error> {
+        let alignment = self.offset_alignment;
+        if !(alignment.is_power_of_two() && alignment <= 1 << 16) {
+            return Err(Error::OffsetAlignment { alignment });
+        }
+        let needs = [
+            ("a storage binding", alignment + 16, self.binding_bytes),
+            ("a buffer", 16, self.buffer_bytes),
+            ("workgroups of a dispatch", 1, self.workgroups.into()),
+            (
+                "a workgroup",
+                LEAST_WORKGROUP.into(),
+                self.invocations.into(),
+            ),
+            (
+                "bytes of workgroup memory",
+                (16 * LEAST_WORKGROUP).into(),
+                self.workgroup_bytes.into(),
+            ),
+            (
+                "storage buffers of a shader",
+                buffers,
+                self.storage_buffers.into(),
+            ),
+        ];
+        match needs.into_iter().find(|&(_, needed, limit)| needed > limit) {
+            None => Ok(()),
+            Some((what, needed, limit)) => Err(Error::Limit {
+                what,
+                needed,
+                limit,
+            }),
+        }
+    }
+
+    /// The workgroup size to plan with: tuning's, within the limits, a power of two.
+    pub(crate) fn workgroup(&self) -> u32 {
+        // Kernels take up to 16 bytes of workgroup memory an invocation.
+        let most = self.invocations.min(self.workgroup_bytes / 16);
+        let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
+        1 << wg.ilog2()
+    }
+
+    /// Workgroups of a dispatch. No dimension needs more than devices have.
+    pub(crate) fn groups(&self) -> u64 {
+        u64::from(self.workgroups.min(1 << 16)).pow(2)
+    }
+
+    /// Elements that a binding surely holds, wherever in a buffer they begin.
+    pub(crate) fn elements(&self, bytes: u64) -> u64 {
+        let binding = self.binding_bytes / 4 * 4;
+        let usable = binding.saturating_add(bytes);
+        let usable = usable.saturating_sub(self.offset_alignment);
+        usable.min(binding) / bytes
+    }
+
+    /// Bytes that a dispatch may read or write: the submit budget. Strided reads cost four times as much.
+    pub(crate) fn budget(&self, apart: bool) -> u64 {
+        let bytes = self.tuning.submit_bytes.max(LEAST_SUBMIT);
+        if apart { bytes / STRIDED_COST } else { bytes }
+    }
+
+    /// Records that a dispatch may read or write.
+    pub(crate) fn records(&self) -> u64 {
+        self.binding_bytes.min(self.budget(false)) / StoreFormat::Partial.bytes()
+    }
+}
+
+/// Refuses what would take forever to plan.
+pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
+    match needed <= MAX_DISPATCHES {
+        true => Ok(()),
+        false => Err(Error::Limit {
+            what: "dispatches of a plan",
+            needed,
+            limit: MAX_DISPATCHES,
+        }),
+    }
+}

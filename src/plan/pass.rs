@@ -1,0 +1,149 @@
+//! What a plan is made of: dispatches, the buffers they read and write, and what they cost.
+//!
+//! Knows kernels and their parameters, and nothing of how passes come about.
+
+use crate::Caps;
+use crate::kernel::params::{Params, StrideTable};
+use crate::kernel::{Elementwise, Kernel, Unit, Walk};
+use crate::plan::limits::STRIDED_COST;
+
+/// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers stop
+/// every loop after 65,535 and report nothing.
+pub const MAX_ITERATIONS: u64 = 32_768;
+
+/// A buffer a pass reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Slot {
+    /// An input of the problem.
+    Input(usize),
+    /// An output of the problem.
+    Output(usize),
+    /// Scratch that holds records of partial results.
+    Records,
+    /// Scratch that holds a tensor between two steps.
+    Temp(usize),
+}
+
+impl Slot {
+    /// All scratch a plan may need.
+    pub(crate) const SCRATCH: [Slot; 3] = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+}
+
+/// A buffer of scratch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scratch {
+    pub slot: Slot,
+    /// Its first byte, from the slot's start.
+    pub start: u64,
+    pub bytes: u64,
+}
+
+impl Scratch {
+    /// The buffers of a slot. Records fit one binding; a tensor between two steps may be several.
+    pub(crate) fn of(slot: Slot, bytes: u64, caps: &Caps) -> impl Iterator<Item = Scratch> {
+        let most = match slot {
+            Slot::Temp(_) => caps.piece_bytes(),
+            _ => bytes.max(1),
+        };
+        let scratch = move |i| Scratch {
+            slot,
+            start: i * most,
+            bytes: most.min(bytes - i * most),
+        };
+        (0..bytes.div_ceil(most)).map(scratch)
+    }
+}
+
+/// A range of a slot, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct View {
+    /// The buffer.
+    pub slot: Slot,
+    /// Where it begins.
+    pub offset: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// Bytes of an element.
+    pub element: u64,
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Pass {
+    /// What runs.
+    pub kernel: Kernel,
+    /// What is read; nothing by a fill.
+    pub src: Option<View>,
+    /// Indices that are read (gather).
+    pub indices: Option<View>,
+    /// What is written.
+    pub dst: View,
+    /// Parameters; the deltas are filled in when buffers are known.
+    pub params: Params,
+    /// The inputs of an elementwise dispatch and how they lie under the output; or how a strided
+    /// view lies in its source, and indices that are read beside it.
+    pub stride_table: Option<(StrideTable, Vec<View>)>,
+    /// Workgroups in x, y and z.
+    pub workgroups: [u32; 3],
+    /// Most loop iterations of an invocation.
+    pub iterations: u64,
+    /// The output range that a later pass reads whole; this pass writes part of it.
+    pub(crate) output_window: Option<View>,
+}
+
+impl Pass {
+    /// The kernel's label.
+    pub fn label(&self) -> String {
+        self.kernel.label()
+    }
+
+    /// What is read.
+    pub(crate) fn read(&self) -> impl Iterator<Item = &View> {
+        let strided = self.stride_table.iter().flat_map(|(_, views)| views);
+        self.src.iter().chain(&self.indices).chain(strided)
+    }
+
+    /// The results that are whole, and may leave, only together with what is written.
+    pub(crate) fn result(&self) -> &View {
+        self.output_window.as_ref().unwrap_or(&self.dst)
+    }
+
+    /// Bytes read.
+    pub fn src_bytes(&self) -> u64 {
+        let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+        match self.kernel.walk {
+            // Its view may span columns that others take.
+            Walk::Each { .. } => u64::from(p.items) * u64::from(p.len) * element,
+            _ => self.read().map(|v| v.bytes).sum(),
+        }
+    }
+
+    /// Bytes written.
+    pub fn dst_bytes(&self) -> u64 {
+        self.dst.bytes
+    }
+
+    /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
+    /// are read across rows, or the bytes written if those are more.
+    pub fn cost(&self) -> u64 {
+        let in_order = match self.kernel.walk {
+            Walk::Elementwise(Elementwise { unit, .. }) => unit == Unit::Strip,
+            walk => matches!(walk, Walk::Finish { .. }),
+        };
+        let strided = matches!(self.kernel.walk, Walk::Strided { .. }) || self.kernel.is_extremes();
+        let rows = self.params.inner <= 1 || in_order;
+        let read = match &self.indices {
+            // An element for each, however often it is read.
+            _ if strided => {
+                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                STRIDED_COST * u64::from(p.items / p.slices) * u64::from(p.len) * element
+            }
+            // An element for each, wherever it is.
+            Some(indices) => STRIDED_COST * indices.bytes.max(self.dst.bytes),
+            None if rows => self.src_bytes(),
+            None => STRIDED_COST * self.src_bytes(),
+        };
+        read.max(self.dst.bytes)
+    }
+}
