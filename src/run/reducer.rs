@@ -234,7 +234,7 @@ impl Reducer {
         let prepared = Prepared {
             ready: self.shared.ready(plan, false)?,
             problem: problem.clone(),
-            anywhere: OnceLock::new(),
+            others: Default::default(),
             idle: self.shared.keeper(),
         };
         Ok(Reduction {
@@ -539,9 +539,10 @@ pub struct Reduction {
 /// What a reduction is, whoever holds it.
 struct Prepared {
     problem: Problem,
+    /// For buffers that begin at multiples of 16 bytes.
     ready: Ready,
-    /// The same for buffers that begin anywhere, once it is asked for.
-    anywhere: OnceLock<Ready>,
+    /// For others, once they are bound.
+    others: [OnceLock<Ready>; 3],
     idle: Arc<Idle>,
 }
 
@@ -585,27 +586,18 @@ impl Reduction {
     }
 
     fn try_bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
-        let Prepared { problem, ready, .. } = &*self.prepared;
+        let problem = &self.prepared.problem;
         let tensors = Tensors::new(problem, buffers)?;
         let (cuts, aligned) = (tensors.cuts(problem), tensors.are_aligned());
         let shared = tensors.share_buffers(buffers.scratch);
         let in_pieces;
-        let ready = match (cuts.is_empty(), aligned) {
-            (true, true) => ready,
-            (true, false) => self.anywhere()?,
-            (false, _) => {
+        let ready = match cuts.is_empty() {
+            true => self.ready(aligned, shared)?,
+            false => {
                 let plan = Plan::in_pieces(problem, &self.reducer.caps, &cuts, aligned)?;
                 in_pieces = self.reducer.shared.ready(plan, shared)?;
                 &in_pieces
             }
-        };
-        let of_shared;
-        let ready = match shared && cuts.is_empty() {
-            true => {
-                of_shared = self.reducer.shared.ready(ready.plan.clone(), true)?;
-                &of_shared
-            }
-            false => ready,
         };
         let scratch = match buffers.scratch {
             Some(_) if cuts.is_empty() => self.scratch(),
@@ -636,13 +628,30 @@ impl Reduction {
         Slot::SCRATCH.into_iter().flat_map(needed).collect()
     }
 
-    fn anywhere(&self) -> Result<&Ready, Error> {
-        if let Some(ready) = self.prepared.anywhere.get() {
+    /// What takes tensors of a buffer each: that begin at multiples of 16 bytes, or anywhere, and of which
+    /// inputs and outputs share buffers, or not.
+    fn ready(&self, aligned: bool, shared: bool) -> Result<&Ready, Error> {
+        let Prepared {
+            problem,
+            ready,
+            others,
+            ..
+        } = &*self.prepared;
+        let other = match (aligned, shared) {
+            (true, false) => return Ok(ready),
+            (false, false) => &others[0],
+            (true, true) => &others[1],
+            (false, true) => &others[2],
+        };
+        if let Some(ready) = other.get() {
             return Ok(ready);
         }
-        let plan = Plan::for_buffers(&self.prepared.problem, &self.reducer.caps, false)?;
-        let ready = self.reducer.shared.ready(plan, false)?;
-        Ok(self.prepared.anywhere.get_or_init(|| ready))
+        let plan = match aligned {
+            true => ready.plan.clone(),
+            false => Plan::for_buffers(problem, &self.reducer.caps, false)?,
+        };
+        let ready = self.reducer.shared.ready(plan, shared)?;
+        Ok(other.get_or_init(|| ready))
     }
 
     /// Runs from host data of one input to one output.
