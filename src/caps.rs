@@ -20,7 +20,7 @@ pub struct Caps {
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
     /// Whether the driver compiles kernels of some thousand instructions: `strips`, `bands`,
-    /// `panels`, `zip_strips`, tiles that are written out and several shallow columns at once are
+    /// `panels`, `elementwise_strips`, small rows that are unrolled and several shallow columns at once are
     /// planned for no other.
     pub long_kernels: bool,
     /// Kind of machine.

@@ -55,8 +55,8 @@ pub struct Tuning {
     pub short_row_bytes: u64,
     /// Most such rows, or longer ones, or words or vec4 of results that a lane takes one after another.
     pub short_rows: u64,
-    /// Elements of a row up to which rows are taken by tiles: as many at once as are whole vec4.
-    /// Of elements below 32 bits, rows of whole vec4 only where tiles are written out.
+    /// Elements of a row up to which rows are small: an invocation takes as many at once as are whole vec4.
+    /// Of elements below 32 bits, rows of whole vec4 only where the walk is unrolled.
     pub small_row_len: u64,
     /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
     /// with all rows of them. Where a binding holds only some of the rows, up to twice as many.

@@ -64,7 +64,7 @@ pub(crate) const STRIDE_INPUTS: usize = 8;
 pub(crate) const STRIDE_TABLE_WORDS: usize =
     4 * STRIDE_DIMS + STRIDE_DIMS * STRIDE_INPUTS + STRIDE_INPUTS;
 /// Bytes of that block.
-pub(crate) const ZIP_BYTES: u64 = 4 * STRIDE_TABLE_WORDS as u64;
+pub(crate) const STRIDE_TABLE_BYTES: u64 = 4 * STRIDE_TABLE_WORDS as u64;
 
 /// How the inputs of an elementwise dispatch lie under its output, or a strided view under its
 /// kept and reduced dimensions: the second uniform block, as `shaders/access/stride_table.wgsl` declares it. Sizes and strides count vec4 where an input is read by

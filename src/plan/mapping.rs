@@ -26,8 +26,8 @@ pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Least rows of panels, and most of those that are parts of rows.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
-/// Most elements of a row that tiles are written out for.
-const WRITTEN_OUT: u64 = 16;
+/// Most elements of a row that small rows are unrolled for.
+const MOST_UNROLLED: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
 /// Most vec4 of rows that are whole vec4 of which lanes take a column each, whatever else is possible.
@@ -40,7 +40,7 @@ const RECORDS_PART: u64 = 32;
 pub(crate) enum Mapping {
     Each,
     Short,
-    /// By tiles, shallow columns or panels.
+    /// By small rows, shallow columns or panels.
     Lines(Family),
     /// By shallow columns, a record for each.
     Thin,
@@ -134,7 +134,7 @@ impl Planner<'_> {
             (Some(Family::Panels), 2..) if panels => Some(Family::Panels),
             (Some(_), _) => None,
             (_, 1) => self
-                .prefers_tiles(step, element)
+                .prefers_small_rows(step, element)
                 .then_some(Family::SmallRows),
             _ if panels && self.prefers_panels(step, element) => Some(Family::Panels),
             _ => self
@@ -143,11 +143,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether rows are so short, and so many, that they are taken by tiles.
-    fn prefers_tiles(&self, step: &Step, element: u64) -> bool {
+    /// Whether rows are so short, and so many, that they are taken as small rows.
+    fn prefers_small_rows(&self, step: &Step, element: u64) -> bool {
         let whole = (step.len * element).is_multiple_of(16);
         // Elements below 32 bits, each taken by itself, cost more than their bytes.
-        let worth = element >= 4 || !whole || self.written_out(step.len);
+        let worth = element >= 4 || !whole || self.unrolls(step.len);
         worth && step.len <= self.caps.tuning.small_row_len && many_lines(step, element)
     }
 
@@ -165,9 +165,9 @@ impl Planner<'_> {
         self.aligned && part && fits && thin
     }
 
-    /// Whether a kernel of tiles is written out for that length, instead of one for all.
-    pub(crate) fn written_out(&self, len: u64) -> bool {
-        self.caps.long_kernels && len <= WRITTEN_OUT
+    /// Whether small rows of that length have a kernel of their own, instead of one for all.
+    pub(crate) fn unrolls(&self, len: u64) -> bool {
+        self.caps.long_kernels && len <= MOST_UNROLLED
     }
 
     /// Whether columns are so short, or matrices so small, that a lane takes some lines whole.

@@ -218,8 +218,8 @@ impl Planner<'_> {
         let segments = 16 / element;
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
         let (unrolled, abreast, team) = match family {
-            Family::SmallRows if self.written_out(b.len) => (b.len, 1, TEAM),
-            // Long tiles: a lane alone reads long stretches.
+            Family::SmallRows if self.unrolls(b.len) => (b.len, 1, TEAM),
+            // Longer ones: an invocation alone reads long stretches.
             Family::SmallRows => (0, 1, 1),
             _ => {
                 let unrolled = self.abreast(b, element, unaligned);
@@ -230,7 +230,7 @@ impl Planner<'_> {
         if lines == 0 {
             return self.each(step, b, dst, out, merge, false);
         }
-        // Loose lines may be taken element by element, each of which is looked for first.
+        // Unaligned lines may be taken element by element, each of which is looked for first.
         let each = 1 + match unaligned {
             true => abreast * (b.len + segments + 1),
             false => b.len,

@@ -188,7 +188,7 @@ pub(crate) fn bind_passes(
 fn block_bytes(binding: u32) -> u64 {
     match binding {
         0 => params::BYTES,
-        _ => params::ZIP_BYTES,
+        _ => params::STRIDE_TABLE_BYTES,
     }
 }
 
@@ -206,7 +206,7 @@ impl Blocks {
             starts.push(bytes);
             bytes += stride;
             if pass.stride_table.is_some() {
-                bytes += params::ZIP_BYTES.next_multiple_of(stride);
+                bytes += params::STRIDE_TABLE_BYTES.next_multiple_of(stride);
             }
         }
         Blocks { starts, bytes }

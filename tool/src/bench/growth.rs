@@ -124,7 +124,7 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
 }
 
 /// What of a plan makes a step: its kernels and whether their grids have two dimensions, and whether
-/// there are several of one. Kernels that are written out for neighbouring numbers are alike.
+/// there are several of one. Kernels that are unrolled for neighbouring numbers are alike.
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
