@@ -8,8 +8,9 @@ use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
 
-/// Most parts of a segment that tuning may ask for: an invocation may have to take them all.
-const MAX_PARTS: u64 = MAX_ITERATIONS / 2;
+/// Most parts of a segment that tuning may ask for: an invocation may have to take them all, of each of
+/// the four outputs that share a word.
+const MAX_PARTS: u64 = MAX_ITERATIONS / 8;
 /// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
 pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
@@ -249,7 +250,7 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
-        let most = ((len / 2).min(MAX_PARTS / 4) / least).max(u64::from(least == 1));
+        let most = ((len / 2).min(MAX_PARTS) / least).max(u64::from(least == 1));
         // Records of rows side by side must not be more than a part of what is read.
         let worth = (len * element / (RECORDS_PART * StoreFormat::Partial.bytes()) / least).max(1);
         let widest = if element < 4 { BAND } else { 2 * BAND };
@@ -259,7 +260,7 @@ impl Planner<'_> {
             _ if !self.caps.long_kernels => Family::Columns,
             Some(Family::Bands) if vecs > widest => Family::Strips,
             // A row an iteration: the longest segments would fall into too many slices.
-            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 8 => Family::Columns,
+            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 2 => Family::Columns,
             Some(family) => family,
             None if !self.caps.long_strips() => Family::Columns,
             None if vecs > widest => Family::Strips,

@@ -439,14 +439,15 @@ impl Planner<'_> {
         let groups = self.caps.groups();
         // Lanes share an output's records as long as there are workgroups for it.
         let mut lanes = 1;
+        // One alone takes all of a word's outputs.
+        let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
         while lanes * 2 <= (wg / 4).min(parts / 2)
             && (count + 4) * lanes * 2 <= groups * wg
-            && count * lanes < self.caps.tuning.invocations
+            && (count * lanes < self.caps.tuning.invocations || each > MAX_ITERATIONS)
         {
             lanes *= 2;
         }
         let words = words(step.out, count);
-        let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
         // More than one only of so many outputs that none has several lanes.
         let taken = match lanes {
             1 => self.items_per_invocation(words, each),

@@ -491,3 +491,28 @@ fn swiftshader_and_directx_in_software_take_no_long_kernels() {
     assert!(long("llvmpipe", DeviceType::Cpu, Backend::Vulkan));
     assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
 }
+
+/// As many parts as tuning asks for are more than one invocation may take for each result of a word.
+#[test]
+fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_take() {
+    let caps = class(AdapterClass::Discrete);
+    let caps = caps.tuned(Tuning {
+        workgroup: 4,
+        row_lanes: 1,
+        invocations: 1 << 20,
+        slice_bytes: 1,
+        slices: 1 << 20,
+        each_row_bytes: 0,
+        ..caps.tuning.clone()
+    });
+    let plan = planned(
+        Problem::reduce_min(DType::U8, &[1, (1 << 20) - 2], &[1]),
+        &caps,
+    );
+    let [rows, finish] = plan.passes() else {
+        panic!("{plan}");
+    };
+    assert_eq!(finish.kernel.walk, Walk::Finish { lanes: 1 }, "{plan}");
+    assert!(rows.params.slices > 4000, "{plan}");
+    assert!(finish.iterations > 4 * 4000, "{plan}");
+}
