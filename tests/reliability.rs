@@ -105,6 +105,28 @@ fn every_file_that_the_documents_name_exists() {
     assert!(found > 60, "{found} paths");
 }
 
+#[test]
+fn every_fragment_is_a_part_of_a_kernel() {
+    let kernels = read("src/kernel/mod.rs");
+    let mut found = 0;
+    for folder in fs::read_dir(root().join("shaders"))
+        .expect("shaders")
+        .flatten()
+    {
+        for file in fs::read_dir(folder.path()).expect("a folder").flatten() {
+            let (folder, file) = (folder.file_name(), file.file_name());
+            let name = format!("{}/{}", folder.display(), file.display());
+            let name = name.trim_end_matches(".wgsl");
+            assert!(
+                kernels.contains(&format!("\"{name}\"")),
+                "{name} is never used"
+            );
+            found += 1;
+        }
+    }
+    assert!(found > 30, "{found} fragments");
+}
+
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
