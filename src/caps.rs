@@ -2,7 +2,8 @@
 
 use crate::tuning::{AdapterClass, Tuning};
 
-/// What a device allows, and its tuning: all that the planner knows of it.
+/// What a device allows, and its tuning: all that the planner knows of it. Fields may be added: write
+/// `Caps { workgroups: 100, ..caps }`, which then still compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Caps {
     /// Bytes of one storage binding.

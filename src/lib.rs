@@ -104,7 +104,7 @@ pub use plan::Plan;
 pub use plan::splits::BufferSplits;
 pub use problem::{
     Class, DType, Dim, Element, IndexType, InputLayout, NanPolicy, Op, Order, Output, Problem,
-    ProblemError, UnknownName,
+    ProblemError, ProblemOptions, UnknownName,
 };
 pub use run::bind::BoundReduction;
 pub use run::buffers::{Buffers, Tensor};

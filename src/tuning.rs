@@ -24,7 +24,8 @@ impl AdapterClass {
     }
 }
 
-/// How work is mapped to invocations where several ways are right. Results never depend on it.
+/// How work is mapped to invocations where several ways are right. Results never depend on it. Fields
+/// may be added: write `Tuning { row_lanes: 64, ..Tuning::of(class) }`, which then still compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
     /// Invocations in a workgroup, a power of two; lowered to what the device allows.

@@ -2,7 +2,9 @@
 
 use half::{bf16, f16};
 use wgreduce::reference::evaluate;
-use wgreduce::{Class, DType, Element, IndexType, NanPolicy, Op, Problem, ProblemError};
+use wgreduce::{
+    Class, DType, Element, IndexType, NanPolicy, Op, Problem, ProblemError, ProblemOptions,
+};
 
 type Made = Result<Problem, ProblemError>;
 type Arg = fn(DType, &[u64], i64) -> Made;
@@ -288,6 +290,36 @@ fn options_are_kept_and_values_are_a_second_output() {
     let dtypes: Vec<_> = outputs.iter().map(|o| o.dtype).collect();
     assert_eq!(dtypes, [DType::U32, DType::BF16]);
     assert!(outputs.iter().all(|o| o.shape == [2]));
+}
+
+#[test]
+fn options_chain_on_what_a_constructor_returns() {
+    let chained = Problem::arg_max(DType::BF16, &[4, 2], 0)
+        .select_last_index(true)
+        .nan(NanPolicy::Ignore)
+        .with_values(true)
+        .index_type(IndexType::U32)
+        .keepdims(false)
+        .strided(0, &[1, 4], 3);
+    let one_by_one = || {
+        let problem = Problem::arg_max(DType::BF16, &[4, 2], 0)?.select_last_index(true)?;
+        let problem = problem.nan(NanPolicy::Ignore).with_values(true)?;
+        let problem = problem.index_type(IndexType::U32)?.keepdims(false)?;
+        problem.strided(0, &[1, 4], 3)
+    };
+    assert_eq!(chained, one_by_one());
+    let copy = Problem::reduce_max(DType::U8, &[4], &[]).noop_with_empty_axes(true);
+    assert!(copy.unwrap().is_copy());
+    // The first error of several.
+    let wrong = Problem::reduce_min(DType::F32, &[4], &[1])
+        .with_values(true)
+        .keepdims(false);
+    assert_eq!(wrong, Problem::reduce_min(DType::F32, &[4], &[1]));
+    let wrong = Problem::min(DType::F32, &[[4]])
+        .keepdims(true)
+        .with_values(true);
+    let (op, option) = (Op::Min, "keepdims");
+    assert_eq!(wrong, Err(ProblemError::NoSuchOption { op, option }));
 }
 
 // Refusals.

@@ -8,6 +8,7 @@ use futures::FutureExt;
 use futures::channel::oneshot;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::task::{Context as Task, Poll};
 use std::time::{Duration, Instant};
 
 /// Who drives the device while somebody waits for it.
@@ -21,7 +22,23 @@ pub(crate) enum PollMode {
     Caller,
 }
 
+/// Bytes that a future copies before it lets its executor go on with others.
+pub(crate) const COPY_BYTES: usize = 1 << 20;
+
 impl PollMode {
+    /// Lets an executor go on with other tasks; a thread that waits here has none.
+    pub async fn pause(self) {
+        let mut paused = matches!(self, PollMode::Here(_));
+        let pause = |task: &mut Task<'_>| match std::mem::replace(&mut paused, true) {
+            true => Poll::Ready(()),
+            false => {
+                task.waker().wake_by_ref();
+                Poll::Pending
+            }
+        };
+        std::future::poll_fn(pause).await;
+    }
+
     fn in_time(self) -> Result<(), Error> {
         match self {
             PollMode::Here(Some(deadline)) if deadline.left() == Some(Duration::ZERO) => {
@@ -395,7 +412,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::AdapterChoice;
-    use std::task::{Context as Task, Poll, Waker};
+    use std::task::Waker;
 
     /// A context on a device whose uncaptured errors panic.
     fn context() -> Context {

@@ -4,7 +4,7 @@
 //! Knows how buffers are mapped and copied; nothing of reductions.
 
 use crate::Error;
-use crate::device::context::{BufferMapping, Context, PollMode, lock};
+use crate::device::context::{BufferMapping, COPY_BYTES, Context, PollMode, lock};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -134,7 +134,11 @@ impl<'a> Upload<'a> {
             let (chunk, filled) = self.room().await?;
             let room = (chunk.buffer.size() - filled) as usize;
             let part = &data[at..data.len().min(at + room)];
-            write(self.context, &chunk.buffer, filled, part)?;
+            for (i, bytes) in part.chunks(COPY_BYTES).enumerate() {
+                let begin = filled + (i * COPY_BYTES) as u64;
+                write(self.context, &chunk.buffer, begin, bytes)?;
+                self.drive.pause().await;
+            }
             // Copies move whole words; what is past the data is never read as an element.
             let size = (part.len() as u64).next_multiple_of(4);
             let encoder = &mut self.encoder;

@@ -11,7 +11,7 @@ use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
 
 impl Planner<'_> {
-    /// BufferSplits a step into regions of at most `written` outputs, grouped by their outputs, where
+    /// Cuts a step into regions of at most `written` outputs, grouped by their outputs, where
     /// limits and buffers end.
     pub(crate) fn partitions(&self, step: &Step, written: u64) -> Result<Vec<Partition>, Error> {
         let partitions = self.regions(step, written)?;
@@ -43,7 +43,7 @@ impl Planner<'_> {
         }
     }
 
-    /// BufferSplits a step into regions that bindings and dispatches can take: between its matrices or, where
+    /// Cuts a step into regions that bindings and dispatches can take: between its matrices or, where
     /// one is too much, through its segments.
     fn regions(&self, step: &Step, written: u64) -> Result<Vec<Partition>, Error> {
         let &Step { len, inner, .. } = step;

@@ -18,15 +18,19 @@ use std::ops::Range;
 impl Planner<'_> {
     pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
         for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
-            self.reduce_partition(step, &partition)?;
+            self.reduce_partition(step, &partition, None)?;
         }
         Ok(())
     }
 
+    /// Reduces a partition. With `value` it also brings the elements that the indices point to, as
+    /// values of that format: after each region those of its elements that lead so far, so that a
+    /// stream reads each region once.
     pub(crate) fn reduce_partition(
         &mut self,
         step: &Step,
         partition: &Partition,
+        value: Option<StoreFormat>,
     ) -> Result<(), Error> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
@@ -34,21 +38,61 @@ impl Planner<'_> {
         let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
         let subword = step.out.per_word() > 1 && !alone;
         if whole && mapping.parts() == 1 && !subword {
-            return self.pass(step, &first, mapping, step.dst, step.out, false);
+            self.pass(step, &first, mapping, step.dst, step.out, false)?;
+            return match value {
+                Some(value) => self.gather(step, value, partition, &first),
+                None => Ok(()),
+            };
         }
         for (i, b) in partition.regions.iter().enumerate() {
-            let mapping = match b.inner < first.inner {
+            let own = match b.inner < first.inner {
                 true => Mapping::Each,
                 false => self.shortened(step, mapping, b),
             };
-            self.pass(step, b, mapping, Slot::Records, StoreFormat::Partial, i > 0)?;
+            self.pass(step, b, own, Slot::Records, StoreFormat::Partial, i > 0)?;
             // A part of a row, which is taken by one pass, has the records of its own columns.
             if let Some(pass) = self.passes.last_mut() {
                 pass.dst.offset += (b.out - first.out) * StoreFormat::Partial.bytes();
             }
+            if let Some(value) = value {
+                for run in partition.runs_of(b) {
+                    self.finish(step, &first, mapping.parts(), 0, &run)?;
+                }
+                self.gather(step, value, partition, b)?;
+            }
         }
-        for run in &partition.runs {
-            self.finish(step, &first, mapping.parts(), 0, run)?;
+        if value.is_none() {
+            for run in &partition.runs {
+                self.finish(step, &first, mapping.parts(), 0, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of a region that the indices of its outputs point to.
+    pub(crate) fn gather(
+        &mut self,
+        step: &Step,
+        value: StoreFormat,
+        partition: &Partition,
+        b: &Region,
+    ) -> Result<(), Error> {
+        for run in partition.runs_of(b) {
+            let (out, count) = (partition.regions[0].out + run.start, run.end - run.start);
+            let index_words = step.out.bytes() as u32 / 4;
+            let kernel = self.kernel(Walk::Gather { index_words }, value);
+            let params = Params {
+                items: count as u32,
+                ..box_params(b)
+            };
+            let dst = out_view(Slot::Output(1), value, out, count);
+            let mut src = self.src_view(step, b);
+            let skipped = (out - b.out) * src.element;
+            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
+            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
+            if let Some(pass) = self.passes.last_mut() {
+                pass.indices = Some(out_view(Slot::Output(0), step.out, out, count));
+            }
         }
         Ok(())
     }

@@ -5,13 +5,10 @@
 //! and records to results. Keeps the steps and their order; how a step is cut, `partition.rs` decides, and
 //! how a region is mapped, `mapping.rs`.
 
-use crate::kernel::params::Params;
-use crate::kernel::{StoreFormat, Walk};
+use crate::kernel::StoreFormat;
 use crate::keys::Keys;
 use crate::plan::layout::StridedLayout;
 use crate::plan::pass::{Pass, Slot, View};
-use crate::plan::reduce::{out_view, words};
-use crate::plan::splits::{Partition, Region};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
 use crate::{DType, Dim, Error, Op, Order};
@@ -136,16 +133,17 @@ impl Planner<'_> {
             written = written.min(self.outputs_per_dispatch(value)).min(indices);
         }
         for partition in self.partitions(&step, written)? {
-            let (first, count) = (partition.regions[0].out, partition.outputs());
             let before = self.passes.len();
-            match shape[1] > 1 || self.partial {
-                true => self.reduce_partition(&step, &partition)?,
-                false => self.fill_range(0, out, 0, first, count)?,
+            if shape[1] > 1 || self.partial {
+                self.reduce_partition(&step, &partition, values.then_some(value))?;
+            } else {
+                let first = partition.regions[0].out;
+                self.fill_range(0, out, 0, first, partition.outputs())?;
+                for b in partition.regions.iter().filter(|_| values) {
+                    self.gather(&step, value, &partition, b)?;
+                }
             }
-            if values {
-                self.gather(&step, value, &partition)?;
-                self.hold(before);
-            }
+            self.hold(before);
         }
         Ok(())
     }
@@ -162,48 +160,6 @@ impl Planner<'_> {
             let holds = |v: &&View| v.offset <= part.offset && end(&part) <= end(v);
             pass.output_window = read.iter().find(holds).copied();
         }
-    }
-
-    /// The values of a group, by its indices.
-    fn gather(
-        &mut self,
-        step: &Step,
-        value: StoreFormat,
-        partition: &Partition,
-    ) -> Result<(), Error> {
-        let first = partition.regions[0].out;
-        let runs = |b: &Region| {
-            let (begin, end) = (b.out - first, b.out - first + b.outer * b.inner);
-            let runs = partition.runs.clone().into_iter();
-            let within = runs.map(move |r| r.start.max(begin)..r.end.min(end));
-            within.filter(|r| !r.is_empty())
-        };
-        let all = partition
-            .regions
-            .iter()
-            .flat_map(|b| runs(b).map(move |r| (b, r)));
-        for (b, run) in all {
-            let (out, count) = (first + run.start, run.end - run.start);
-            let index_words = step.out.bytes() as u32 / 4;
-            let kernel = self.kernel(Walk::Gather { index_words }, value);
-            let params = Params {
-                items: count as u32,
-                len: b.len as u32,
-                inner: b.inner as u32,
-                base: b.base,
-                ..Params::default()
-            };
-            let dst = out_view(Slot::Output(1), value, out, count);
-            let mut src = self.src_view(step, b);
-            let skipped = (out - b.out) * src.element;
-            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
-            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
-            let indices = out_view(Slot::Output(0), step.out, out, count);
-            if let Some(pass) = self.passes.last_mut() {
-                pass.indices = Some(indices);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
     ends.map(run).collect()
 }
 
-/// BufferSplits groups so that no region reaches across a cut of its input, counted from the step's first
+/// Cuts partitions so that no region reaches across a cut of its input, counted from the step's first
 /// element, and no run of outputs across one of the outputs. A group that is cut has `most`
 /// outputs at most: they go through records.
 pub(crate) fn cut(
@@ -335,5 +335,14 @@ impl Partition {
 
     pub(crate) fn outputs(&self) -> u64 {
         self.regions[0].outer * self.regions[0].inner
+    }
+
+    /// The runs of outputs, as far as they are a region's.
+    pub(crate) fn runs_of(&self, b: &Region) -> impl Iterator<Item = Range<u64>> + use<> {
+        let begin = b.out - self.regions[0].out;
+        let end = begin + b.outer * b.inner;
+        let within = move |r: Range<u64>| r.start.max(begin)..r.end.min(end);
+        let runs = self.runs.clone().into_iter().map(within);
+        runs.filter(|r| !r.is_empty())
     }
 }

@@ -212,22 +212,19 @@ impl Planner<'_> {
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
-            self.search_group(step, &windows, raw)?;
-            if let Some(value) = picked {
-                for window in &windows {
-                    self.pick(&value, step.out, window)?;
-                }
-            }
+            self.search_group(step, &windows, raw, picked)?;
         }
         Ok(())
     }
 
-    /// Plans windows whose outputs are the same.
+    /// Plans windows whose outputs are the same; the elements that the indices point to are picked
+    /// after each window, as [`Planner::reduce_partition`] has it.
     fn search_group(
         &mut self,
         step: &Step,
         windows: &[Window<'_>],
         raw: bool,
+        picked: Option<Step>,
     ) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
@@ -249,11 +246,14 @@ impl Planner<'_> {
         let kernel = self.kernel_of(step, Walk::Strided { raw }, out);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
+            if !direct && (picked.is_some() || i + 1 == windows.len()) {
+                self.finish(step, &first.results(share), share.parts, 0, &(0..outputs))?;
+            }
+            if let Some(value) = picked {
+                self.pick(&value, step.out, window)?;
+            }
         }
-        match direct {
-            true => Ok(()),
-            false => self.finish(step, &first.results(share), share.parts, 0, &(0..outputs)),
-        }
+        Ok(())
     }
 
     /// Plans a dispatch over a window.

@@ -5,7 +5,7 @@
 /// How an input lies in a larger tensor: element `c` is the tensor's element
 /// `offset + c[0] * strides[0] + c[1] * strides[1] + ...`.
 ///
-/// InputLayout are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
+/// Strides are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputLayout {

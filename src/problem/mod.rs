@@ -7,15 +7,18 @@ mod dtype;
 mod error;
 mod layout;
 mod op;
+mod options;
 
 pub use dtype::{Class, DType, Element};
 pub use error::{ProblemError, UnknownName};
 pub use layout::InputLayout;
 pub use op::{IndexType, NanPolicy, Op, Order};
+pub use options::ProblemOptions;
 use std::fmt;
 
 /// One output of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Output {
     /// Element type.
     pub dtype: DType,
@@ -24,21 +27,31 @@ pub struct Output {
 }
 
 impl Output {
-    /// Bytes of the tensor.
+    /// A tensor of that type and shape.
+    pub fn new(dtype: DType, shape: impl Into<Vec<u64>>) -> Output {
+        let shape = shape.into();
+        Output { dtype, shape }
+    }
+
+    /// Bytes of the tensor; `u64::MAX` if there are more.
     pub fn bytes(&self) -> u64 {
-        // Checked when the problem was made.
-        elements(&self.shape) * self.dtype.size()
+        let sizes = self.shape.iter().copied();
+        match self.shape.contains(&0) {
+            true => 0,
+            false => sizes.fold(self.dtype.size(), u64::saturating_mul),
+        }
     }
 }
 
 /// A validated reduction or elementwise minimum or maximum: what to compute, on which shapes.
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
-/// `select_last_index` false, indices are `int64`, NaN propagates.
+/// `select_last_index` false, indices are `int64`, NaN propagates. [`ProblemOptions`] chains options
+/// on what a constructor returns.
 ///
 /// ```
-/// use wgreduce::{DType, Problem};
-/// let problem = Problem::arg_max(DType::F32, &[64, 1000], -1)?.keepdims(false)?;
+/// use wgreduce::{DType, Problem, ProblemOptions};
+/// let problem = Problem::arg_max(DType::F32, &[64, 1000], -1).keepdims(false)?;
 /// assert_eq!(problem.outputs()[0].shape, [64]);
 /// # Ok::<(), wgreduce::ProblemError>(())
 /// ```

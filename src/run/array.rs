@@ -1,7 +1,7 @@
 //! ndarray's arrays in and out. Keeps how they lie in memory; a run is the reducer's business.
 
-use crate::{Element, Error, Problem, ProblemError, Reducer};
-use ndarray::{ArrayD, ArrayView, Dimension};
+use crate::{Element, Error, Outputs, Problem, ProblemError, Reducer};
+use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension};
 use std::borrow::Cow;
 
 #[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
@@ -32,8 +32,8 @@ impl Reducer {
         problem: &Problem,
         input: ArrayView<'_, T, D>,
     ) -> Result<ArrayD<O>, Error> {
-        let lying = Lying::new(problem, input.view())?;
-        array(problem, self.run(&lying.problem, &lying.data).await?)
+        let (problem, data) = problem.of_array(0, input.view())?;
+        array(&problem, 0, self.run(&problem, &data).await?)
     }
 
     /// [`Reducer::run_array`], waiting for the result.
@@ -45,61 +45,130 @@ impl Reducer {
         problem: &Problem,
         input: ArrayView<'_, T, D>,
     ) -> Result<ArrayD<O>, Error> {
-        let lying = Lying::new(problem, input.view())?;
-        array(problem, self.run_blocking(&lying.problem, &lying.data)?)
+        let (problem, data) = problem.of_array(0, input.view())?;
+        array(&problem, 0, self.run_blocking(&problem, &data)?)
+    }
+
+    /// Solves a problem of any number of inputs and outputs from an array for each input, which are
+    /// read as [`Reducer::run_array`] does; [`Outputs::array`] gives the outputs. (Feature `ndarray`.)
+    ///
+    /// # Errors
+    /// As [`Reducer::run_array`]; [`ProblemError::InputCount`].
+    pub async fn run_arrays<T: Element>(
+        &self,
+        problem: &Problem,
+        inputs: &[ArrayViewD<'_, T>],
+    ) -> Result<Outputs, Error> {
+        let (problem, data) = of_arrays(problem, inputs)?;
+        let data: Vec<&[T]> = data.iter().map(|d| &**d).collect();
+        self.run_many(&problem, &data).await
+    }
+
+    /// [`Reducer::run_arrays`], waiting for the results.
+    ///
+    /// # Errors
+    /// As [`Reducer::run_arrays`].
+    pub fn run_arrays_blocking<T: Element>(
+        &self,
+        problem: &Problem,
+        inputs: &[ArrayViewD<'_, T>],
+    ) -> Result<Outputs, Error> {
+        let (problem, data) = of_arrays(problem, inputs)?;
+        let data: Vec<&[T]> = data.iter().map(|d| &**d).collect();
+        self.run_many_blocking(&problem, &data)
     }
 }
 
-/// The elements of an array, and the problem that reads them where they are.
-struct Lying<'a, T: Clone> {
-    problem: Problem,
-    /// Copied, in C order, only where they do not lie close together.
-    data: Cow<'a, [T]>,
+#[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
+impl Outputs {
+    /// An output as an array. (Feature `ndarray`.)
+    ///
+    /// # Errors
+    /// As [`Outputs::get`].
+    pub fn array<O: Element>(&self, output: usize) -> Result<ArrayD<O>, Error> {
+        array(self.problem(), output, self.get(output)?)
+    }
 }
 
-impl<'a, T: Element> Lying<'a, T> {
-    fn new<D: Dimension>(
-        problem: &Problem,
-        input: ArrayView<'a, T, D>,
-    ) -> Result<Lying<'a, T>, Error> {
-        let actual: Vec<u64> = input.shape().iter().map(|&size| size as u64).collect();
-        match problem.inputs().first() {
-            Some(expected) if *expected != actual => {
-                return Err(Error::Problem(ProblemError::InputShape {
-                    input: 0,
-                    expected: expected.clone(),
-                    actual,
-                }));
-            }
-            _ => {}
+#[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
+impl Problem {
+    /// The problem with an input as an array lies in memory, and that memory, to run or to bind:
+    /// contiguous in any order, transposed and flipped too. Elements of other arrays are copied to C
+    /// order. (Feature `ndarray`.)
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchInput`]; [`ProblemError::InputShape`] for an array of another shape,
+    /// [`ProblemError::ElementType`] for one of other elements.
+    pub fn of_array<'a, T: Element, D: Dimension>(
+        &self,
+        input: usize,
+        array: ArrayView<'a, T, D>,
+    ) -> Result<(Problem, Cow<'a, [T]>), ProblemError> {
+        let (op, inputs) = (self.op(), self.inputs().len());
+        let Some(expected) = self.inputs().get(input) else {
+            return Err(ProblemError::NoSuchInput { op, input, inputs });
+        };
+        let actual: Vec<u64> = array.shape().iter().map(|&size| size as u64).collect();
+        if *expected != actual {
+            return Err(ProblemError::InputShape {
+                input,
+                expected: expected.clone(),
+                actual,
+            });
         }
-        let problem = problem.clone();
-        if let Some(data) = input.to_slice() {
-            let data = Cow::Borrowed(data);
-            return Ok(Lying { problem, data });
+        if self.dtype() != T::DTYPE {
+            return Err(ProblemError::ElementType {
+                what: format!("input {input}"),
+                expected: self.dtype(),
+                actual: T::DTYPE,
+            });
+        }
+        if let Some(data) = array.to_slice() {
+            return Ok((self.clone(), Cow::Borrowed(data)));
         }
         // Where the first element lies, if others come before it.
         let back = |(&size, &stride): (&usize, &isize)| match stride {
             ..0 => (size as u64).saturating_sub(1) * stride.unsigned_abs() as u64,
             _ => 0,
         };
-        let first = input.shape().iter().zip(input.strides()).map(back).sum();
-        let strides: Vec<i64> = input.strides().iter().map(|&s| s as i64).collect();
-        Ok(match input.to_slice_memory_order() {
-            Some(data) => Lying {
-                problem: problem.strided(0, &strides, first)?,
-                data: Cow::Borrowed(data),
-            },
-            None => Lying {
-                problem,
-                data: input.iter().copied().collect(),
-            },
+        let first = array.shape().iter().zip(array.strides()).map(back).sum();
+        let strides: Vec<i64> = array.strides().iter().map(|&s| s as i64).collect();
+        Ok(match array.to_slice_memory_order() {
+            Some(data) => {
+                let problem = self.clone().strided(input, &strides, first)?;
+                (problem, Cow::Borrowed(data))
+            }
+            None => (self.clone(), array.iter().copied().collect()),
         })
     }
 }
 
-fn array<O>(problem: &Problem, elements: Vec<O>) -> Result<ArrayD<O>, Error> {
-    let shape = &problem.outputs()[0].shape;
+/// The elements of each array.
+type Memory<'a, T> = Vec<Cow<'a, [T]>>;
+
+/// The problem with all inputs as arrays lie in memory, and that memory.
+fn of_arrays<'a, T: Element>(
+    problem: &Problem,
+    arrays: &[ArrayViewD<'a, T>],
+) -> Result<(Problem, Memory<'a, T>), ProblemError> {
+    if arrays.len() != problem.inputs().len() {
+        return Err(ProblemError::InputCount {
+            op: problem.op(),
+            expected: problem.inputs().len(),
+            actual: arrays.len(),
+        });
+    }
+    let (mut problem, mut all) = (problem.clone(), Vec::new());
+    for (input, array) in arrays.iter().enumerate() {
+        let (next, data) = problem.of_array(input, array.clone())?;
+        problem = next;
+        all.push(data);
+    }
+    Ok((problem, all))
+}
+
+fn array<O>(problem: &Problem, output: usize, elements: Vec<O>) -> Result<ArrayD<O>, Error> {
+    let shape = &problem.outputs()[output].shape;
     let shape: Vec<usize> = shape.iter().map(|&size| size as usize).collect();
     ArrayD::from_shape_vec(shape, elements).map_err(|e| Error::Device {
         what: "a result",

@@ -9,12 +9,12 @@ use crate::device::context::{self, Context, Deadline, PollMode, lock};
 use crate::device::staging::{Ring, Upload};
 use crate::kernel::Kernel;
 use crate::plan::Scratch;
-use crate::plan::{Pass, Slot};
+use crate::plan::Slot;
 use crate::run::bind::{self, BoundReduction, Compiled};
 use crate::run::buffers::{Buffers, Tensors};
 use crate::run::selftest;
 use crate::run::workspace::{Times, Workspace};
-use crate::{Caps, DType, Element, Error, Op, Plan, Problem, ProblemError};
+use crate::{Caps, DType, Element, Error, Plan, Problem, ProblemError};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -229,10 +229,23 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        pollster::block_on(self.prepare_on(problem, self.blocking()))
+    }
+
+    /// [`Reducer::prepare`] that lets the executor go on with other tasks after each kernel: it stops
+    /// them for as long as the longest takes to compile.
+    ///
+    /// # Errors
+    /// As [`Reducer::prepare`].
+    pub async fn prepare_async(&self, problem: &Problem) -> Result<Reduction, Error> {
+        self.prepare_on(problem, self.background()).await
+    }
+
+    async fn prepare_on(&self, problem: &Problem, drive: PollMode) -> Result<Reduction, Error> {
         self.shared.context.alive()?;
         let plan = Plan::new(problem, &self.caps)?;
         let prepared = Prepared {
-            ready: self.shared.ready(plan, false)?,
+            ready: self.shared.ready_on(plan, false, drive).await?,
             problem: problem.clone(),
             others: Default::default(),
             idle: self.shared.keeper(),
@@ -246,7 +259,7 @@ impl Reducer {
     /// [`Reducer::prepare`] for a single call: the latest few reductions are kept with their
     /// buffers, which cost more than a short run. Those of large tensors are not: they would hold
     /// memory that somebody else needs, to save a small part of what such a run takes.
-    fn recent(&self, problem: &Problem) -> Result<Reduction, Error> {
+    async fn recent(&self, problem: &Problem, drive: PollMode) -> Result<Reduction, Error> {
         let found = {
             let mut recent = lock(&self.recent);
             let at = recent.iter().position(|p| p.problem == *problem);
@@ -258,7 +271,7 @@ impl Reducer {
             let reducer = self.clone();
             return Ok(Reduction { reducer, prepared });
         }
-        let reduction = self.prepare(problem)?;
+        let reduction = self.prepare_on(problem, drive).await?;
         if bytes(problem) <= RECENT_BYTES {
             let mut recent = lock(&self.recent);
             recent.push_back(reduction.prepared.clone());
@@ -267,6 +280,10 @@ impl Reducer {
             }
         }
         Ok(reduction)
+    }
+
+    fn recent_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
+        pollster::block_on(self.recent(problem, self.blocking()))
     }
 
     pub(crate) fn ready(&self, plan: Plan) -> Result<Ready, Error> {
@@ -306,7 +323,8 @@ impl Reducer {
         problem: &Problem,
         input: &[T],
     ) -> Result<Vec<O>, Error> {
-        self.recent(problem)?.run(input).await
+        let recent = self.recent(problem, self.background()).await?;
+        recent.run(input).await
     }
 
     /// [`Reducer::run`], waiting for the result.
@@ -318,7 +336,7 @@ impl Reducer {
         problem: &Problem,
         input: &[T],
     ) -> Result<Vec<O>, Error> {
-        self.recent(problem)?.run_blocking(input)
+        self.recent_blocking(problem)?.run_blocking(input)
     }
 
     /// [`Reduction::run_many`] of a problem that is prepared as by [`Reducer::run`].
@@ -330,7 +348,8 @@ impl Reducer {
         problem: &Problem,
         inputs: &[&[T]],
     ) -> Result<Outputs, Error> {
-        self.recent(problem)?.run_many(inputs).await
+        let recent = self.recent(problem, self.background()).await?;
+        recent.run_many(inputs).await
     }
 
     /// [`Reducer::run_many`], waiting for the results.
@@ -342,7 +361,7 @@ impl Reducer {
         problem: &Problem,
         inputs: &[&[T]],
     ) -> Result<Outputs, Error> {
-        self.recent(problem)?.run_many_blocking(inputs)
+        self.recent_blocking(problem)?.run_many_blocking(inputs)
     }
 
     /// [`Reduction::run_bytes`] of a problem that is prepared as by [`Reducer::run`].
@@ -354,7 +373,8 @@ impl Reducer {
         problem: &Problem,
         inputs: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, Error> {
-        self.recent(problem)?.run_bytes(inputs).await
+        let recent = self.recent(problem, self.background()).await?;
+        recent.run_bytes(inputs).await
     }
 
     /// [`Reducer::run_bytes`], waiting for the result.
@@ -366,7 +386,7 @@ impl Reducer {
         problem: &Problem,
         inputs: &[&[u8]],
     ) -> Result<Vec<Vec<u8>>, Error> {
-        self.recent(problem)?.run_bytes_blocking(inputs)
+        self.recent_blocking(problem)?.run_bytes_blocking(inputs)
     }
 }
 
@@ -446,24 +466,31 @@ impl Shared {
     /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
     /// where both bindings are writable.
     fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
+        pollster::block_on(self.ready_on(plan, shared, PollMode::Here(None)))
+    }
+
+    async fn ready_on(&self, plan: Plan, shared: bool, drive: PollMode) -> Result<Ready, Error> {
         log::debug!("{plan}");
-        let compiled = |pass: &Pass| self.compiled(&pass.kernel, shared);
-        let compiled = plan
-            .passes()
-            .iter()
-            .map(compiled)
-            .collect::<Result<_, _>>()?;
+        let mut compiled = Vec::with_capacity(plan.passes().len());
+        for pass in plan.passes() {
+            let key = (pass.kernel, shared);
+            let known = lock(&self.compiled).get(&key).cloned();
+            compiled.push(match known {
+                Some(kernel) => kernel,
+                None => {
+                    drive.pause().await;
+                    self.compile(key)?
+                }
+            });
+        }
         Ok(Ready { plan, compiled })
     }
 
-    fn compiled(&self, kernel: &Kernel, shared: bool) -> Result<Arc<Compiled>, Error> {
-        let key = (*kernel, shared);
-        if let Some(compiled) = lock(&self.compiled).get(&key) {
-            return Ok(compiled.clone());
-        }
-        // Compiled without the lock: two threads may do it twice, none waits for the other.
+    /// Compiles without the lock: two threads may do it twice, none waits for the other.
+    fn compile(&self, key: (Kernel, bool)) -> Result<Arc<Compiled>, Error> {
+        let (kernel, shared) = key;
         let start = Instant::now();
-        let compile = || compile(&self.context.device, kernel, shared);
+        let compile = || compile(&self.context.device, &kernel, shared);
         let compiled = self.context.scoped("a pipeline", 0, compile)?;
         self.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
@@ -701,10 +728,8 @@ impl Reduction {
     }
 
     fn outputs(&self, bytes: Vec<Vec<u8>>) -> Outputs {
-        let problem = &self.prepared.problem;
         Outputs {
-            op: problem.op(),
-            types: problem.outputs().iter().map(|o| o.dtype).collect(),
+            problem: self.prepared.problem.clone(),
             bytes,
         }
     }
@@ -797,8 +822,7 @@ impl Reduction {
 /// The outputs of a run, in the order of [`Problem::outputs`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outputs {
-    op: Op,
-    types: Vec<DType>,
+    problem: Problem,
     bytes: Vec<Vec<u8>>,
 }
 
@@ -810,13 +834,19 @@ impl Outputs {
     pub fn get<O: Element>(&self, output: usize) -> Result<Vec<O>, Error> {
         let Some(bytes) = self.bytes.get(output) else {
             return Err(Error::Problem(ProblemError::NoSuchOutput {
-                op: self.op,
+                op: self.problem.op(),
                 output,
                 outputs: self.bytes.len(),
             }));
         };
-        same_type(&format!("output {output}"), self.types[output], O::DTYPE)?;
+        let dtype = self.problem.outputs()[output].dtype;
+        same_type(&format!("output {output}"), dtype, O::DTYPE)?;
         Ok(O::from_bytes(bytes))
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
     }
 
     /// The bytes of each output: little endian, C order.

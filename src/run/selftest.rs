@@ -14,7 +14,7 @@ use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
 pub(crate) async fn run(reducer: &Reducer) -> Result<(), Error> {
     for (problem, inputs) in questions()? {
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-        let reduction = reducer.prepare(&problem)?;
+        let reduction = reducer.prepare_async(&problem).await?;
         // Opening a device takes its time anyway: no thread is needed for this.
         let (answer, _) = reduction
             .run_on(&inputs, PollMode::Here(None), false)

@@ -11,6 +11,7 @@ use crate::run::buffers::{BufferTable, Piece, offset_alignment};
 use crate::run::reducer::Ready;
 use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
+use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
@@ -138,7 +139,8 @@ impl StreamedReduction {
         self.layout.bytes(&self.ready.plan)
     }
 
-    /// Bytes that a run reads, of all inputs. More than they have where some are read again.
+    /// Bytes that a run reads, of all inputs. More than they have where scattered axes, or inputs that
+    /// repeat, need some again.
     pub fn read_bytes(&self) -> u64 {
         let mut held = Held::default();
         let views = self.ready.plan.passes().iter().flat_map(inputs);
@@ -186,26 +188,29 @@ impl StreamedReduction {
             return Ok(());
         }
         let mut windows = self.reducer.with_room(|| Windows::new(self, drive))?;
-        for (i, pass) in passes.iter().enumerate() {
+        for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
             for view in inputs(pass) {
                 windows.upload(view, &mut read).await?;
             }
-            let result = match pass.dst.slot {
-                Slot::Output(_) => {
-                    let result = pass.result();
-                    windows.open(result);
-                    let goes_on = passes
-                        .get(i + 1)
-                        .is_some_and(|next| next.result() == result);
-                    (!goes_on).then_some(result)
-                }
-                _ => None,
-            };
+            if matches!(pass.dst.slot, Slot::Output(_)) {
+                windows.open(pass.result());
+            }
+            let result = is_last.then(|| pass.result());
             let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
             windows.dispatch(ready, result, &mut write).await?;
         }
         windows.finish(&mut write).await
     }
+}
+
+/// By pass, whether its result is an output's that no later pass writes to.
+fn last_writes(passes: &[Pass]) -> Vec<bool> {
+    let mut later = HashSet::new();
+    let last =
+        |pass: &Pass| matches!(pass.dst.slot, Slot::Output(_)) && later.insert(*pass.result());
+    let mut all: Vec<bool> = passes.iter().rev().map(last).collect();
+    all.reverse();
+    all
 }
 
 /// Views of inputs that a pass reads.
@@ -395,6 +400,7 @@ impl<'a> Windows<'a> {
                 let place = (at - start) as usize;
                 mapped.slice(place..place + count).copy_from_slice(bytes);
                 at += count as u64;
+                self.drive.pause().await;
             }
         }
         chunk.buffer.unmap();

@@ -3,11 +3,12 @@
 //!
 //! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
 
-use crate::device::context::{Context, PollMode};
+use crate::device::context::{COPY_BYTES, Context, PollMode};
 use crate::device::staging::{Sent, Upload};
 use crate::run::bind::BoundReduction;
 use crate::run::buffers::{Buffers, Tensor};
 use crate::{Element, Error, Problem};
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How long the parts of a run took.
@@ -184,18 +185,19 @@ impl Workspace {
         let mut outputs = Vec::new();
         let tensors = problem.outputs().into_iter();
         for (buffers, output) in self.readback.iter().zip(tensors) {
-            let mut bytes = Vec::new();
+            let mut bytes = Vec::with_capacity(output.bytes() as usize);
             for buffer in buffers {
                 let mapping = context.request_map(buffer.slice(..), wgpu::MapMode::Read)?;
                 let after = Some(done.clone());
                 context.wait_mapped(mapping, after, drive).await?;
                 let left = output.bytes() - bytes.len() as u64;
-                let piece = read(context, buffer, left.min(buffer.size()))?;
-                buffer.unmap();
-                match bytes.is_empty() {
-                    true => bytes = piece,
-                    false => bytes.extend(piece),
+                let end = left.min(buffer.size());
+                for at in (0..end).step_by(COPY_BYTES) {
+                    let part = at..end.min(at + COPY_BYTES as u64);
+                    append(&mut bytes, context, buffer, part)?;
+                    drive.pause().await;
                 }
+                buffer.unmap();
             }
             outputs.push(bytes);
         }
@@ -215,10 +217,18 @@ pub(crate) fn unmapped(context: &Context, error: impl ToString) -> Error {
     context.refused("a mapped range", error.to_string())
 }
 
-fn read(context: &Context, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Error> {
-    let view = buffer.slice(..).get_mapped_range();
+/// Appends a part of a mapped buffer that begins at a multiple of 16 bytes.
+fn append(
+    bytes: &mut Vec<u8>,
+    context: &Context,
+    buffer: &wgpu::Buffer,
+    part: Range<u64>,
+) -> Result<(), Error> {
+    let whole = part.start..part.end.next_multiple_of(16);
+    let view = buffer.slice(whole).get_mapped_range();
     let view = view.map_err(|e| unmapped(context, e))?;
-    Ok(view[..bytes as usize].to_vec())
+    bytes.extend_from_slice(&view[..(part.end - part.start) as usize]);
+    Ok(())
 }
 
 impl Timer {
@@ -258,7 +268,8 @@ impl Timer {
     async fn read(&self, context: &Context, drive: PollMode) -> Result<Option<Duration>, Error> {
         let slice = self.readback.slice(..);
         context.map(slice, wgpu::MapMode::Read, drive).await?;
-        let bytes = read(context, &self.readback, 16)?;
+        let mut bytes = Vec::new();
+        append(&mut bytes, context, &self.readback, 0..16)?;
         self.readback.unmap();
         let ticks: Vec<u64> = Element::from_bytes(&bytes);
         let ticks = ticks[1].saturating_sub(ticks[0]) as f64;

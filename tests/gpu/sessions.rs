@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 use support::{Bits, device, mixed, tensor};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
-    BoundReduction, Buffers, DType, Element, IndexType, Polling, Problem, Reducer, Reduction,
-    reference,
+    BoundReduction, Buffers, DType, Element, Error, IndexType, Outputs, Polling, Problem,
+    ProblemOptions, Reducer, Reduction, reference,
 };
 
 /// A program's shader that changes every word of a buffer, and its inverse.
@@ -334,6 +334,61 @@ pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
     assert_eq!(
         wrong.map_err(|e| e.to_string()),
         Err("input 0 is of shape [35, 6, 40] in the problem but [6, 35, 40] in the call".into())
+    );
+    several_arrays(reducer, &whole)
+}
+
+/// Several inputs, several outputs, and an array that is bound.
+fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(), Failed> {
+    use ndarray::s;
+    let (a, b) = (whole.slice(s![0, .., ..;-1]), whole.slice(s![1, ..1, ..]));
+    let shapes = [vec![35, 40], vec![1, 40]];
+    let min = Problem::min(DType::I16, &shapes)?;
+    let right = ndarray::Zip::from(&a)
+        .and_broadcast(b.row(0))
+        .map_collect(|&x, &y| x.min(y));
+    let inputs = [a.into_dyn(), b.into_dyn()];
+    let outputs = reducer.run_arrays_blocking(&min, &inputs)?;
+    assert_eq!(outputs.array::<i16>(0)?, right.into_dyn());
+
+    let turned = || whole.view().permuted_axes([2, 0, 1]);
+    let both = Problem::arg_max(DType::I16, &[40, 6, 35], 0).with_values(true)?;
+    let outputs = pollster::block_on(reducer.run_arrays(&both, &[turned().into_dyn()]))?;
+    let (winners, values) = (outputs.array::<i64>(0)?, outputs.array::<i16>(1)?);
+    assert_eq!(winners.shape(), [1, 6, 35]);
+    for ((_, y, x), &value) in values.into_dimensionality::<ndarray::Ix3>()?.indexed_iter() {
+        assert_eq!(whole[[y, x, winners[[0, y, x]] as usize]], value);
+        assert!(
+            whole
+                .slice(s![y, x, ..])
+                .iter()
+                .all(|&other| other <= value)
+        );
+    }
+
+    let (viewed, data) = both.of_array(0, turned())?;
+    assert_eq!(data.len(), whole.len());
+    assert_eq!(reducer.run_many_blocking(&viewed, &[&data])?, outputs);
+
+    let refused = |result: Result<Outputs, Error>| match result {
+        Err(Error::Problem(error)) => Ok(error.to_string()),
+        other => Err(format!("{other:?}")),
+    };
+    let one = reducer.run_arrays_blocking(&min, &inputs[..1]);
+    assert_eq!(
+        refused(one)?,
+        "Min was given 1 inputs where the problem has 2"
+    );
+    let missing = both.of_array(1, turned()).map_err(|e| e.to_string());
+    assert_eq!(
+        missing.err().as_deref(),
+        Some("input 1 is to be strided where ArgMax has 1 inputs")
+    );
+    let floats = ndarray::Array3::<f32>::zeros((40, 6, 35));
+    let other = both.of_array(0, floats.view()).map_err(|e| e.to_string());
+    assert_eq!(
+        other.err().as_deref(),
+        Some("input 0 is int16 in the problem but float32 in the call")
     );
     Ok(())
 }

@@ -215,10 +215,14 @@ pub struct Machine<'a> {
     results: Vec<Vec<Option<Cell>>>,
     /// How often each place of each output's segment is looked up for its value.
     gathered: Vec<u32>,
+    /// Whether that place competes in the index so far, beside values.
+    competes: Vec<bool>,
     temps: [Vec<Option<Cell>>; 2],
     /// A temporary tensor was read: the next write begins a new one.
     stale: [bool; 2],
     pub records: Vec<Option<Vec<u32>>>,
+    /// Which of them were finished, and are left for what comes next.
+    pub finished: Vec<bool>,
 }
 
 /// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
@@ -255,9 +259,11 @@ pub fn run_in_pieces(
     let mut machine = Machine {
         results: vec![vec![None; truth.outputs]; if fused(problem) { 4 } else { 1 }],
         gathered: vec![0; truth.found.len()],
+        competes: vec![false; truth.found.len()],
         temps: [temp(0), temp(1)],
         stale: [false; 2],
         records: vec![None; (plan.slot_bytes(Slot::Records) / 16) as usize],
+        finished: vec![false; (plan.slot_bytes(Slot::Records) / 16) as usize],
         problem,
         truth,
         caps,
@@ -269,7 +275,7 @@ pub fn run_in_pieces(
         let done = Run::new(&mut machine, pass).and_then(|mut run| run.dispatch());
         done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
     }
-    machine.finished()
+    machine.end()
 }
 
 impl Machine<'_> {
@@ -279,9 +285,10 @@ impl Machine<'_> {
     }
 
     /// Whether all outputs are what they should be.
-    fn finished(mut self) -> Check {
+    fn end(mut self) -> Check {
+        let mut records = self.records.iter().zip(&self.finished);
         ensure!(
-            self.records.iter().all(Option::is_none),
+            records.all(|(record, finished)| record.is_none() || *finished),
             "records are left over"
         );
         let zips = self.truth.zips;
@@ -629,9 +636,10 @@ impl<'m, 'a> Run<'m, 'a> {
             return Err("a record of a constant".into());
         };
         let record = &mut self.machine.records[element];
+        let finished = std::mem::take(&mut self.machine.finished[element]);
         match (record, self.p.merge) {
             (Some(record), 1) => record.extend(from),
-            (record @ None, 0) => *record = Some(from),
+            (record, 0) if record.is_none() || finished => *record = Some(from),
             (Some(_), _) => return Err(format!("record {element} is overwritten")),
             (None, _) => return Err(format!("record {element} is merged with nothing")),
         }
@@ -694,10 +702,32 @@ impl<'m, 'a> Run<'m, 'a> {
             Slot::Temp(i) => &mut machine.temps[i],
             other => return Err(format!("results are written to {other:?}")),
         };
+        // Beside values an index is written after each region, of more elements each time.
+        let grown = match (&cells[element], &cell) {
+            (Some(Cell::Of(before)), Cell::Of(now)) if machine.problem.gives_values() => {
+                let [before, now] = [before, now].map(|ids| ids.iter().collect::<HashSet<_>>());
+                now.len() > before.len() && now.is_superset(&before)
+            }
+            _ => false,
+        };
         ensure!(
-            cells[element].is_none() != chained,
+            cells[element].is_none() != chained || grown,
             "element {element} is written twice"
         );
+        if machine.problem.gives_values() {
+            let len = machine.truth.len as usize;
+            let places = &mut machine.competes[element * len..][..len];
+            match &cell {
+                Cell::Of(from) => from.iter().for_each(|&id| {
+                    let place = match &machine.truth.view {
+                        None => machine.truth.place[id as usize],
+                        Some((_, data)) => id / data,
+                    };
+                    places[place as usize] = true;
+                }),
+                Cell::Constant(_) => places.fill(true),
+            }
+        }
         cells[element] = Some(cell);
         Ok(())
     }
@@ -705,8 +735,11 @@ impl<'m, 'a> Run<'m, 'a> {
     /// Takes a record for the finishing pass; it counts as read until the pass ends.
     pub fn record(&self, r: u32) -> Check<&[u32]> {
         let element = self.source()?.at(self.p.src_delta + r)? as usize;
+        // Beside values a later region may merge with some of an output's records only.
+        let left = self.machine.finished[element] && !self.machine.problem.gives_values();
         let record = self.machine.records[element].as_ref();
         record
+            .filter(|_| !left)
             .map(Vec::as_slice)
             .ok_or_else(|| format!("record {element} was not written in this step"))
     }
@@ -720,11 +753,11 @@ impl<'m, 'a> Run<'m, 'a> {
             truth.at(output, index) as usize == element,
             "output {output} takes element {element} for index {index}"
         );
-        ensure!(
-            self.machine.results[0][output as usize].is_some(),
-            "index {output} is read before it is written"
-        );
         let place = u64::from(output) * truth.len + index;
+        ensure!(
+            self.machine.competes[place as usize],
+            "output {output} takes the element of index {index} before that competes"
+        );
         self.machine.gathered[place as usize] += 1;
         Ok(())
     }

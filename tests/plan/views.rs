@@ -321,8 +321,8 @@ fn broken_plans_of_views_are_refused() {
         ("shorter parts", |passes| passes[0].params.slice -= 1),
         ("another step", |passes| passes[0].params.width += 1),
         ("a base", |passes| passes[0].params.base += 1),
-        ("a base less", |passes| passes[1].params.base = 0),
-        ("no merge", |passes| passes[1].params.merge = 0),
+        ("a base less", |passes| passes[3].params.base = 0),
+        ("no merge", |passes| passes[3].params.merge = 0),
         ("too much merge", |passes| passes[0].params.merge = 1),
         ("an iteration less", |passes| passes[0].iterations = 1),
         ("another start", |passes| {
@@ -342,7 +342,7 @@ fn broken_plans_of_views_are_refused() {
             views[0].bytes -= views[0].element;
         }),
         ("a view elsewhere", |passes| {
-            let (_, views) = passes[1].stride_table.as_mut().expect("a view");
+            let (_, views) = passes[3].stride_table.as_mut().expect("a view");
             views[0].offset -= views[0].element;
         }),
         ("indices elsewhere", |passes| {

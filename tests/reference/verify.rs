@@ -6,7 +6,7 @@ use wgreduce::{DType, Element, Output, Problem, ProblemError};
 
 fn output(dtype: DType, shape: &[u64]) -> Output {
     let shape = shape.to_vec();
-    Output { dtype, shape }
+    Output::new(dtype, shape)
 }
 
 #[test]

@@ -39,16 +39,15 @@ pub fn cases() -> Vec<Case> {
 fn tensor(tensor: &Value) -> (Output, Vec<u8>) {
     let hex = tensor[2].as_str().unwrap();
     let shape = tensor[1].as_array().unwrap().iter();
-    let output = Output {
-        dtype: tensor[0].as_str().unwrap().parse().unwrap(),
-        shape: shape.map(|d| d.as_u64().unwrap()).collect(),
-    };
+    let dtype = tensor[0].as_str().unwrap().parse().unwrap();
+    let shape: Vec<u64> = shape.map(|d| d.as_u64().unwrap()).collect();
+    let output = Output::new(dtype, shape);
     let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
     (output, (0..hex.len()).step_by(2).map(byte).collect())
 }
 
 fn problem(case: &Value, inputs: &[&Output]) -> Result<Problem, ProblemError> {
-    let Output { dtype, shape } = inputs[0];
+    let Output { dtype, shape, .. } = inputs[0];
     let axes = case["axes"].as_array().into_iter().flatten();
     let axes: Vec<i64> = axes.map(|a| a.as_i64().unwrap()).collect();
     let shapes: Vec<_> = inputs.iter().map(|i| &i.shape).collect();

@@ -365,15 +365,7 @@ mod tests {
             let data: Vec<u8> = (0..6 * dtype.size() as u8).map(|b| b % 2).collect();
             let shape = vec![2, 3];
             let mut bytes = Vec::new();
-            write(
-                &mut bytes,
-                &Output {
-                    dtype,
-                    shape: shape.clone(),
-                },
-                &data,
-            )
-            .unwrap();
+            write(&mut bytes, &Output::new(dtype, shape.clone()), &data).unwrap();
             let read = parse(&bytes[..], Some(bytes.len() as u64), Some(dtype));
             assert_eq!(read, Ok(Tensor { dtype, shape, data }), "{dtype}");
         }

@@ -190,11 +190,7 @@ mod tests {
     use wgreduce::Element;
 
     fn print<T: Element>(shape: &[u64], elements: &[T]) -> String {
-        let tensor = Output {
-            dtype: T::DTYPE,
-            shape: shape.to_vec(),
-        };
-        render(&tensor, T::bytes(elements))
+        render(&Output::new(T::DTYPE, shape), T::bytes(elements))
     }
 
     #[test]

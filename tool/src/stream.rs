@@ -153,11 +153,8 @@ fn check(
     let compare = |output: usize, at: u64, expected: &[u8]| {
         let mut actual = vec![0; expected.len()];
         results[output].read(at, &mut actual)?;
-        let Output { dtype, shape } = &outputs[output];
-        let part = Output {
-            dtype: *dtype,
-            shape: vec![expected.len() as u64 / dtype.size()],
-        };
+        let Output { dtype, shape, .. } = &outputs[output];
+        let part = Output::new(*dtype, [expected.len() as u64 / dtype.size()]);
         match reference::first_difference(&part, expected, &actual) {
             None => Ok(()),
             Some(mut found) => {

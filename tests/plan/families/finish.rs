@@ -23,7 +23,7 @@ impl Run<'_, '_> {
         let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
         if !again {
             read.iter()
-                .for_each(|&r| self.machine.records[r as usize] = None);
+                .for_each(|&r| self.machine.finished[r as usize] = true);
         }
         Ok(())
     }
