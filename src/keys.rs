@@ -152,6 +152,17 @@ impl Keys {
         }
     }
 
+    /// Those of elements of so many bits that are only copied.
+    pub(crate) fn of_bits(bits: u32) -> Keys {
+        let dtype = match bits {
+            8 => DType::U8,
+            16 => DType::U16,
+            32 => DType::U32,
+            _ => DType::U64,
+        };
+        Keys::new(dtype, Order::Least, NanPolicy::Propagate, false)
+    }
+
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(&self) -> u32 {
         self.bits

@@ -234,6 +234,25 @@ impl Kernel {
         format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
     }
 
+    /// The same without what its text does not depend on: a kernel that compares nothing is one for all
+    /// types of a size, orders and ties.
+    pub(crate) fn canonical(self) -> Kernel {
+        let bits = match self.walk {
+            Walk::Fill => 8 * self.out.bytes() as u32,
+            Walk::Gather { .. }
+            | Walk::StridedGather { .. }
+            | Walk::Each { raw: true, .. }
+            | Walk::Strided { raw: true } => self.keys.bits(),
+            _ => return self,
+        };
+        Kernel {
+            keys: Keys::of_bits(bits),
+            index: false,
+            last: false,
+            ..self
+        }
+    }
+
     /// The name of the walk.
     pub fn family(&self) -> Family {
         match self.walk {

@@ -155,7 +155,7 @@ impl Planner<'_> {
             ..params
         };
         self.passes.push(Pass {
-            kernel,
+            kernel: kernel.canonical(),
             src,
             indices: None,
             dst,

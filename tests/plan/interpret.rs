@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use wgreduce::unstable::{
     Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View, Walk,
 };
-use wgreduce::{BufferSplits, Caps, DType, Op, Order, Plan, Problem};
+use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Order, Plan, Problem};
 
 pub type Check<T = ()> = Result<T, String>;
 
@@ -443,6 +443,15 @@ fn strided(pass: &Pass) -> bool {
     matches!(pass.kernel.family(), Strided | StridedGather) || pass.kernel.is_extremes()
 }
 
+/// Whether a pass compares nothing, so that one kernel serves all types of a size.
+fn copies(pass: &Pass) -> bool {
+    use Walk::{Each, Fill, Gather, Strided, StridedGather};
+    match pass.kernel.walk {
+        Each { raw, .. } | Strided { raw } => raw,
+        walk => matches!(walk, Fill | Gather { .. } | StridedGather { .. }),
+    }
+}
+
 /// Whether both extremes are found at once.
 pub fn fused(problem: &Problem) -> bool {
     problem.op() == Op::Extremes
@@ -451,6 +460,16 @@ pub fn fused(problem: &Problem) -> bool {
 /// The order that a pass must go by.
 fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
+    if copies(pass) {
+        let bytes = match pass.kernel.walk {
+            Walk::Fill => pass.kernel.out.bytes(),
+            _ => dtype.size(),
+        };
+        let types = [DType::U8, DType::U16, DType::U32, DType::U64];
+        let unsigned = types.into_iter().find(|t| t.size() == bytes);
+        let unsigned = unsigned.expect("a type of that size");
+        return Keys::new(unsigned, Order::Least, NanPolicy::Propagate, false);
+    }
     if !fused(problem) {
         return Keys::new(dtype, problem.op().order(), nan, problem.op().is_index());
     }
@@ -465,7 +484,6 @@ fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
     };
     let apart = !plan.passes().iter().any(|p| p.kernel.is_extremes());
     match (pass.kernel.family(), pass.dst.slot) {
-        (Family::Fill, _) => Keys::new(dtype, Order::Least, nan, true),
         // The results one by one: the records in between are of one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
         (_, Slot::Records) if apart => {
@@ -528,7 +546,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let (problem, kernel) = (machine.problem, &pass.kernel);
         let keys = order(problem, machine.plan, pass);
         ensure!(
-            kernel.keys == keys && kernel.last == problem.selects_last_index(),
+            kernel.keys == keys && kernel.last == (problem.selects_last_index() && !copies(pass)),
             "another order than the problem's"
         );
         if let Some(i) = temp(src.as_ref()) {
