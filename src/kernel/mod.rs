@@ -296,6 +296,7 @@ impl Kernel {
         match self.family() {
             Family::Strips | Family::Bands => Family::Columns.name(),
             Family::StridedGather => Family::Gather.name(),
+            _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
             family => family.name(),
         }
     }
@@ -539,19 +540,15 @@ impl Kernel {
             }) => Recipe {
                 fragments: match unit {
                     Unit::Word => fragments!(
-                        "access/stride_table" "access/inputs" "store/values" "walk/elementwise_words"
+                        "access/stride_table" "access/inputs" "store/values" "walk/elementwise"
                     ),
-                    Unit::Vec => {
-                        fragments!("access/stride_table" "access/inputs" "walk/elementwise_vecs")
-                    }
-                    Unit::Strip => {
-                        fragments!("access/stride_table" "access/inputs" "walk/elementwise_strips")
-                    }
+                    _ => fragments!("access/stride_table" "access/inputs" "walk/elementwise"),
                 },
                 bindings: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + inputs as usize],
                 writes_vecs: unit != Unit::Word,
                 names: vec![
                     ("VECS", (unit != Unit::Word).into()),
+                    ("STRIP", (unit == Unit::Strip).into()),
                     ("INPUTS", inputs),
                     ("SCALARS", scalars),
                     ("INVARIANT", row_invariant),

@@ -1,4 +1,4 @@
-//! `elementwise_words.wgsl`, `elementwise_vecs.wgsl`, `elementwise_strips.wgsl` over `stride_table.wgsl`: inputs under an output.
+//! `elementwise.wgsl` over `stride_table.wgsl`: inputs under an output.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::{RUNS, TEAM};
