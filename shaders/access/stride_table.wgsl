@@ -1,5 +1,5 @@
 // Elementwise operators: where in each input an output's elements lie. Mirrored by `StrideTable` in
-// src/kernel/params.rs. A place among the outputs of a box is taken apart by its dimensions, by
+// src/kernel/params.rs. A place among the outputs of a region is taken apart by its dimensions, by
 // multiplication with precomputed reciprocals; a stride of 0 repeats an input.
 struct StrideTable {
     shape: array<vec4<u32>, 8>, // a dimension: size, reciprocal, shift, unused

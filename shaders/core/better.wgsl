@@ -27,7 +27,7 @@ fn nowhere() -> vec2<u32> {
     return vec2<u32>(select(0xffffffffu, 0u, LAST != 0u));
 }
 
-// The place in the whole segment of a place in the box.
+// The place in the whole segment of a place in the region.
 fn placed(i: u32) -> vec2<u32> {
     let lo = i + P.base_lo;
     return vec2<u32>(lo, P.base_hi + select(0u, 1u, lo < i));

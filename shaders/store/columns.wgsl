@@ -1,4 +1,4 @@
-// Writes the columns of a vec4, number v of those in the box, if it is before `end`.
+// Writes the columns of a vec4, number v of those in the region, if it is before `end`.
 fn write_column(v: u32, end: u32, a: Acc) {
     if v >= end {
         return;

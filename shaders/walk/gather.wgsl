@@ -29,7 +29,7 @@ fn there(o: u32) -> There {
     let t = index_at(Z.starts[0].y + o);
     return There(segment(o) + t.e * P.slice, t.yes); // P.slice: from one element of a segment to the next
 //# else
-    let t = index_at(P.slice + o); // P.slice: indices before the box in the binding
+    let t = index_at(P.slice + o); // P.slice: indices before the region in the binding
     let outer = o / P.inner;
     return There(P.src_delta + (outer * P.len + t.e) * P.inner + o - outer * P.inner, t.yes);
 //# end

@@ -56,7 +56,7 @@ impl Params {
     }
 }
 
-/// Most dimensions of an elementwise box.
+/// Most dimensions of an elementwise region.
 pub(crate) const STRIDE_DIMS: usize = 8;
 /// Most inputs of an elementwise dispatch.
 pub(crate) const STRIDE_INPUTS: usize = 8;

@@ -150,7 +150,7 @@ impl Planner<'_> {
         self.parts(&words, &[Dim { size, strides }], done, &starts)
     }
 
-    /// BufferSplits a region into parts that bindings and dispatches can take, and plans each.
+    /// Cuts a region into parts that bindings and dispatches can take, and plans each.
     fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[i64]) -> Result<(), Error> {
         // The longest tail of dimensions that fits, and as much of the one before it.
         let room = |d: usize| d == 0 || dims.len() - d < STRIDE_DIMS;

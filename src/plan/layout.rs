@@ -218,7 +218,7 @@ impl Part {
     }
 }
 
-/// BufferSplits dimensions into parts of at most these sizes, of which all after the first above one
+/// Cuts dimensions into parts of at most these sizes, of which all after the first above one
 /// are whole.
 pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
     let mut all = vec![Part {

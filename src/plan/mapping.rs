@@ -406,7 +406,7 @@ pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
     }
 }
 
-/// ColumnMapping rows that an iteration takes.
+/// Wide rows that an iteration takes.
 pub(crate) fn column_rows(family: Family) -> u64 {
     match family {
         Family::Bands => 1,

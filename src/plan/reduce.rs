@@ -83,7 +83,7 @@ impl Planner<'_> {
             let kernel = self.kernel(Walk::Gather { index_words }, value);
             let params = Params {
                 items: count as u32,
-                ..box_params(b)
+                ..region_params(b)
             };
             let dst = out_view(Slot::Output(1), value, out, count);
             let mut src = self.src_view(step, b);
@@ -183,7 +183,7 @@ impl Planner<'_> {
         let params = Params {
             items: count as u32,
             merge: merge.into(),
-            ..box_params(b)
+            ..region_params(b)
         };
         let dst = record_view(dst, out, b, 1);
         self.each_of(step, out, raw, src, dst, params)
@@ -241,7 +241,7 @@ impl Planner<'_> {
             items: b.outer as u32,
             slice: rows as u32,
             merge: merge.into(),
-            ..box_params(b)
+            ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
         // Small results may begin inside a word.
@@ -302,7 +302,7 @@ impl Planner<'_> {
             width: (b.inner / segments) as u32,
             lanes: team as u32,
             merge: merge.into(),
-            ..box_params(b)
+            ..region_params(b)
         };
         let written = lines * segments;
         let (src, to) = (self.src_view(step, b), part_view(dst, out, b, 0..written));
@@ -344,7 +344,7 @@ impl Planner<'_> {
             slices: parts as u32,
             slice: taken as u32,
             width: width as u32,
-            ..box_params(b)
+            ..region_params(b)
         };
         let (src, to) = (self.src_view(step, b), record_view(dst, out, b, 1));
         let invocations = (b.outer * parts).div_ceil(taken) * TEAM;
@@ -377,7 +377,7 @@ impl Planner<'_> {
             let params = Params {
                 items: count as u32,
                 merge: merge.into(),
-                ..box_params(&one)
+                ..region_params(&one)
             };
             let to = part_view(dst, out, &one, column..b.inner);
             self.each_of(step, out, false, src, to, params)?;
@@ -416,7 +416,7 @@ impl Planner<'_> {
             slice: slice as u32,
             width: taken as u32,
             merge: merge.into(),
-            ..box_params(b)
+            ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
         let invocations = items.div_ceil(taken) * lanes;
@@ -458,7 +458,7 @@ impl Planner<'_> {
             lanes: lanes as u32,
             total: (b.len * b.inner) as u32,
             merge: merge.into(),
-            ..box_params(b)
+            ..region_params(b)
         };
         let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, width, element);
         let (src, dst) = (
@@ -537,7 +537,7 @@ impl Planner<'_> {
     }
 }
 
-fn box_params(b: &Region) -> Params {
+fn region_params(b: &Region) -> Params {
     Params {
         len: b.len as u32,
         inner: b.inner as u32,

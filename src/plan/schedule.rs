@@ -74,13 +74,13 @@ impl Planner<'_> {
     fn values(&mut self, outputs: u64) -> Result<(), Error> {
         let mut dims = self.dims.clone();
         let mut src = Slot::Input(0);
-        let partitions = dims.iter().filter(|d| d.reduced).count();
-        if partitions == 0 {
+        let steps = dims.iter().filter(|d| d.reduced).count();
+        if steps == 0 {
             // Nothing is combined, but values still get their one form.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
             return self.reduce(&self.last(step));
         }
-        for done in 0..partitions {
+        for done in 0..steps {
             // The longest first: what is left to read shrinks fastest.
             let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
             let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
@@ -93,12 +93,12 @@ impl Planner<'_> {
                 dims[at].size,
                 product(&dims[at + 1..]),
             ];
-            let dst = match done + 1 == partitions {
+            let dst = match done + 1 == steps {
                 true => Slot::Output(0),
                 false => Slot::Temp(done % 2),
             };
             let step = self.step(src, dst, shape);
-            match done + 1 == partitions {
+            match done + 1 == steps {
                 true => self.reduce(&self.last(step))?,
                 false => self.reduce(&step)?,
             }

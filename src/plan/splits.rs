@@ -138,7 +138,7 @@ impl Ends<'_> {
         }
     }
 
-    /// BufferSplits regions that share their outputs. A row that a cut goes through becomes regions of parts
+    /// Cuts regions that share their outputs. A row that a cut goes through becomes regions of parts
     /// of it, which join the others; where every row is such a one, or there are too many outputs,
     /// those are cut as well.
     fn segments(&self, regions: &[Region], all: &mut Vec<Partition>) {

@@ -225,7 +225,12 @@ impl Problem {
         problem.check_outputs()
     }
 
-    fn reduce(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+    pub(crate) fn reduce(
+        op: Op,
+        dtype: DType,
+        shape: &[u64],
+        axes: &[i64],
+    ) -> Result<Problem, ProblemError> {
         let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
         problem.no_axes = axes.is_empty();
         problem.reduced = vec![axes.is_empty(); shape.len()];

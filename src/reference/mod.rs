@@ -53,16 +53,18 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     if problem.is_copy() {
         return Ok(vec![copy(problem, inputs[0])]);
     }
-    if problem.op() == Op::Extremes {
-        let results = problem.separate().map(|one| evaluate(&one, inputs));
-        let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
-        return Ok(results.concat());
-    }
     Ok(for_type!(problem.dtype(), T => match problem.op() {
         Op::ArgMaxAbs => indices(problem, inputs[0], T::magnitude),
         Op::ReduceMaxAbs => vec![values(problem, inputs, T::magnitude)],
         Op::ArgMin | Op::ArgMax => indices(problem, inputs[0], |x: T| x),
-        _ => vec![values(problem, inputs, |x: T| x)],
+        Op::ReduceMin | Op::ReduceMax | Op::Min | Op::Max => {
+            vec![values(problem, inputs, |x: T| x)]
+        }
+        Op::Extremes => {
+            let results = problem.separate().map(|one| evaluate(&one, inputs));
+            let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+            results.concat()
+        }
     }))
 }
 

@@ -332,11 +332,7 @@ where
     let mut at = 0;
     while at < count {
         let n = most.min(count - at);
-        let part = match op {
-            Op::ReduceMin => Problem::reduce_min(dtype, &[0, n], &[0])?,
-            Op::ReduceMax => Problem::reduce_max(dtype, &[0, n], &[0])?,
-            _ => Problem::reduce_max_abs(dtype, &[0, n], &[0])?,
-        };
+        let part = Problem::reduce(op, dtype, &[0, n], &[0])?;
         host.write(0, at * dtype.size(), &evaluate(&part, &[&[]])?[0])?;
         at += n;
     }

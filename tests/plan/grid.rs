@@ -333,7 +333,7 @@ fn columns_are_cut_at_every_length() {
             }
         }
     }
-    assert!(merged > 100, "only {merged} boxes in slices");
+    assert!(merged > 100, "only {merged} regions in slices");
 }
 
 /// A tuning that a caller may come up with.

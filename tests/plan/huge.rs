@@ -130,11 +130,11 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         };
         match pass.kernel.family() {
             Family::SmallRows | Family::Shallow => lines = Some((begin, end)),
-            // What lines left over of their box.
+            // What lines left over of their region.
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
             _ => {}
         }
-        // The box is what its parameters say, and sits where its base says.
+        // The region is what its parameters say, and sits where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
         let matrix = u64::from(p.len) * u64::from(p.inner);
         assert_eq!((end - begin) % matrix, 0, "{plan}");
@@ -227,9 +227,9 @@ fn absurd_tensors_are_refused_and_not_planned_forever() {
     }
 }
 
-/// A stream of the longest row: the indices of every box are read for its values.
+/// A stream of the longest row: the values of every region are picked up while it is there.
 #[test]
-fn as_many_boxes_as_a_plan_can_have_are_planned_at_once() {
+fn as_many_regions_as_a_plan_can_have_are_planned_at_once() {
     let start = Instant::now();
     let problem = Problem::arg_max(DType::F32, &[1, 1 << 39], 1).expect("a problem");
     let problem = problem.with_values(true).expect("values");

@@ -184,7 +184,7 @@ fn wide_bands_are_cut_into_as_many_slices_as_narrower_ones() {
     }
 }
 
-/// Boxes of few rows: each column has a record, so that these decide.
+/// Regions of few rows: each column has a record, so that these decide.
 #[test]
 fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_records() {
     for kind in CLASSES {

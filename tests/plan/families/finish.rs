@@ -174,7 +174,7 @@ impl Run<'_, '_> {
                 .wrapping_sub(u32::from(lo < base_lo));
             let yes = high == 0 && i < p.len;
             let inside = index >= p.base && index - p.base < p.len.into();
-            ensure!(yes == inside, "index {index} is in the box: {yes}");
+            ensure!(yes == inside, "index {index} is in the region: {yes}");
             if yes {
                 let outer = o / p.inner;
                 let e = p.src_delta + (outer * p.len + i) * p.inner + o - outer * p.inner;
