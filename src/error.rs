@@ -26,14 +26,14 @@ pub enum Error {
         /// The adapters that exist, in order.
         available: Vec<String>,
     },
-    /// The adapter lacks what every reduction needs.
-    #[error("adapter {adapter} cannot be used: {what} is {actual}, at least {needed} is needed")]
+    /// The device, or the adapter that was to be opened, lacks what every reduction needs.
+    #[error("{device} cannot be used: its {what} is {actual}, at least {needed} is needed")]
     Unsupported {
-        /// The adapter's name.
-        adapter: String,
-        /// The limit or feature.
+        /// `the device of ADAPTER`, or `adapter ADAPTER`.
+        device: String,
+        /// The field of [`wgpu::Limits`].
         what: &'static str,
-        /// What the adapter has.
+        /// What it has.
         actual: u64,
         /// The least that works.
         needed: u64,
@@ -52,14 +52,15 @@ pub enum Error {
         /// The name of the device's adapter.
         adapter: String,
     },
-    /// A plan would exceed a limit of the device.
+    /// What is needed exceeds a limit: of the device, of plans (65,536 dispatches), or the memory that a
+    /// stream may take.
     #[error("{what} of {needed} exceeds the limit of {limit}")]
     Limit {
         /// The limit.
         what: &'static str,
-        /// What the plan needs.
+        /// What is needed.
         needed: u64,
-        /// What the device allows.
+        /// What is allowed.
         limit: u64,
     },
     /// Caps with an offset alignment that no device has.
@@ -82,7 +83,8 @@ pub enum Error {
         /// What the driver said.
         message: String,
     },
-    /// The device answered a call with an error that this library did not foresee.
+    /// The device refused a call: a buffer was destroyed or is another device's, or it said what this
+    /// library did not foresee.
     #[error("the device refused {what}: {message}")]
     Device {
         /// The call.
@@ -152,14 +154,20 @@ pub enum Error {
         /// Its position.
         index: usize,
     },
-    /// An output with bytes that an input, or another output, has too.
-    #[error("output {output} overlaps an input or another output")]
+    /// An output or scratch with bytes that something else has, too, or that one of its own slices has.
+    #[error("{what} {index} overlaps {other} {other_index}")]
     Aliased {
-        /// Position of the output.
-        output: usize,
+        /// `output` or `scratch`.
+        what: &'static str,
+        /// Its position.
+        index: usize,
+        /// `input`, `output` or `scratch`.
+        other: &'static str,
+        /// The position of that.
+        other_index: usize,
     },
     /// Data of a stream that could not be read.
-    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {error}")]
+    #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {}", line(.error))]
     Source {
         /// Position of the input.
         input: usize,
@@ -168,10 +176,11 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: u64,
         /// What the caller's function said.
+        #[source]
         error: Arc<std::io::Error>,
     },
     /// A result of a stream that could not be handed over.
-    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {error}")]
+    #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {}", line(.error))]
     Sink {
         /// Position of the output.
         output: usize,
@@ -180,17 +189,12 @@ pub enum Error {
         /// Bytes that were handed over.
         bytes: u64,
         /// What the caller's function said.
+        #[source]
         error: Arc<std::io::Error>,
     },
     /// Partial results that do not belong together, or are none.
     #[error(transparent)]
     Partial(#[from] PartialError),
-    /// Scratch with bytes that a tensor, or other scratch, has too.
-    #[error("scratch {index} overlaps a tensor or other scratch")]
-    AliasedScratch {
-        /// Its position.
-        index: usize,
-    },
     /// The device computes wrongly.
     #[error("the self-test failed on {adapter}: {case}: {difference}")]
     SelfTest {
@@ -201,6 +205,12 @@ pub enum Error {
         /// In what the device's answer differs from the right one.
         difference: Box<VerifyError>,
     },
+}
+
+/// The words of an error on one line.
+fn line(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn list(names: &[String]) -> String {

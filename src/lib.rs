@@ -21,8 +21,10 @@
 //!
 //! # Planned once, run often
 //!
-//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Every blocking
-//! call has an async twin whose future completes under any executor.
+//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Every run, `open` and
+//! `prepare` have twins that block and that do not; those futures complete under any executor. Other calls
+//! return at once but for `new` and `close`, which wait for the device, and `bind`, `stream` and `shard`, which may
+//! compile.
 //!
 //! ```
 //! # use wgreduce::{AdapterChoice, DType, Error, Problem, Reducer};
@@ -99,6 +101,9 @@ pub use caps::Caps;
 pub use device::adapter::{AdapterChoice, AdapterEntry, adapters, adapters_blocking};
 pub use error::Error;
 pub use half;
+#[cfg(feature = "ndarray")]
+#[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
+pub use ndarray;
 pub use partial::{Partial, PartialError, Shard};
 pub use plan::Plan;
 pub use plan::splits::BufferSplits;

@@ -433,7 +433,7 @@ fn an_option_that_the_operator_does_not_have_is_refused() {
             Op::is_index,
         ),
         ("index_type", |p| p.index_type(IndexType::U32), Op::is_index),
-        ("values", |p| p.with_values(true), Op::is_index),
+        ("with_values", |p| p.with_values(true), Op::is_index),
         (
             "noop_with_empty_axes",
             |p| p.noop_with_empty_axes(true),
@@ -503,7 +503,7 @@ fn extremes_are_two_values_and_two_indices_along_one_axis() {
     );
     let op = Op::Extremes;
     let refused = |option| Err(ProblemError::NoSuchOption { op, option });
-    assert_eq!(problem.clone().with_values(true), refused("values"));
+    assert_eq!(problem.clone().with_values(true), refused("with_values"));
     let noop = problem.noop_with_empty_axes(true);
     assert_eq!(noop, refused("noop_with_empty_axes"));
     assert_eq!(
@@ -679,7 +679,7 @@ fn a_refusal_says_what_is_wrong_with_its_numbers() {
         ),
         (
             Problem::max(DType::I32, &[[2]]).and_then(|p| p.strided(1, &[1], 0)),
-            "input 1 is to be strided where Max has 1 inputs",
+            "there is no input 1: Max has 1 here",
         ),
         (
             Problem::max(DType::I32, &[[2]]).and_then(|p| p.strided(0, &[], 0)),

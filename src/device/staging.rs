@@ -115,6 +115,7 @@ impl<'a> Upload<'a> {
         bytes: u64,
     ) -> Result<Upload<'a>, Error> {
         let chunk = bytes.next_power_of_two().clamp(LEAST_BYTES, CHUNK_BYTES);
+        let chunk = chunk.min(most(context));
         let count = bytes.div_ceil(chunk).min(2);
         let chunks = (0..count).map(|_| ring.take(context, chunk));
         Ok(Upload {
@@ -163,7 +164,9 @@ impl<'a> Upload<'a> {
         }
         let mut chunk = match self.chunks.pop_front() {
             Some(chunk) => chunk,
-            None => self.ring.take(self.context, CHUNK_BYTES)?,
+            None => self
+                .ring
+                .take(self.context, CHUNK_BYTES.min(most(self.context)))?,
         };
         chunk.mapped(self.context, self.drive).await?;
         Ok((chunk, 0))
@@ -216,6 +219,11 @@ impl Sent<'_> {
         }
         self.submitted(submission)
     }
+}
+
+/// Bytes of the largest buffer, in whole vec4.
+fn most(context: &Context) -> u64 {
+    context.device.limits().max_buffer_size / ALIGNMENT * ALIGNMENT
 }
 
 fn write(context: &Context, buffer: &wgpu::Buffer, at: u64, data: &[u8]) -> Result<(), Error> {

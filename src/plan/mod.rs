@@ -58,7 +58,8 @@ impl Plan {
     /// Plans a problem.
     ///
     /// # Errors
-    /// [`Error::Limit`] when the device allows no dispatch that would do.
+    /// [`Error::Limit`] when the device allows no dispatch that would do; [`Error::OffsetAlignment`] for
+    /// caps that no device has.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, true, false, &BufferSplits::default())
     }

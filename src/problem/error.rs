@@ -76,7 +76,7 @@ pub enum ProblemError {
         with: Vec<u64>,
     },
     /// A view of an input that the problem does not have.
-    #[error("input {input} is to be strided where {op} has {inputs} inputs")]
+    #[error("there is no input {input}: {op} has {inputs} here")]
     NoSuchInput {
         /// The operator.
         op: Op,

@@ -316,7 +316,7 @@ impl Problem {
     pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
         self.values = values;
         let has = self.op.is_index() && self.op != Op::Extremes;
-        self.option("values", has)
+        self.option("with_values", has)
     }
 
     /// Whether ReduceMin or ReduceMax without axes copies its input bit for bit
@@ -377,6 +377,14 @@ impl Problem {
         });
         self.check_reach(input, i64::MAX as u64 / self.dtype.size())?;
         Ok(self)
+    }
+
+    /// The same problem with an input in C order.
+    #[cfg(feature = "ndarray")]
+    pub(crate) fn without_layout(&self, input: usize) -> Problem {
+        let mut problem = self.clone();
+        problem.layouts[input] = None;
+        problem
     }
 
     /// Refuses a view that reaches outside of a tensor of that many elements.

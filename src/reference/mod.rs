@@ -41,8 +41,8 @@ macro_rules! for_type {
 /// bytes of one tensor for each of [`Problem::outputs`].
 ///
 /// # Errors
-/// [`ProblemError::InputCount`] and [`ProblemError::InputBytes`] when the inputs are not those of
-/// the problem.
+/// [`ProblemError::InputCount`], [`ProblemError::InputBytes`] and, of views,
+/// [`ProblemError::ViewOutOfRange`] when the inputs are not those of the problem.
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
     let lens: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
     problem.check_inputs(&lens)?;

@@ -94,7 +94,7 @@ impl Outputs {
 impl Problem {
     /// The problem with an input as an array lies in memory, and that memory, to run or to bind:
     /// contiguous in any order, transposed and flipped too. Elements of other arrays are copied to C
-    /// order. (Feature `ndarray`.)
+    /// order. A view that the input was before is replaced. (Feature `ndarray`.)
     ///
     /// # Errors
     /// [`ProblemError::NoSuchInput`]; [`ProblemError::InputShape`] for an array of another shape,
@@ -124,7 +124,7 @@ impl Problem {
             });
         }
         if let Some(data) = array.to_slice() {
-            return Ok((self.clone(), Cow::Borrowed(data)));
+            return Ok((self.without_layout(input), Cow::Borrowed(data)));
         }
         // Where the first element lies, if others come before it.
         let back = |(&size, &stride): (&usize, &isize)| match stride {
@@ -138,7 +138,7 @@ impl Problem {
                 let problem = self.clone().strided(input, &strides, first)?;
                 (problem, Cow::Borrowed(data))
             }
-            None => (self.clone(), array.iter().copied().collect()),
+            None => (self.without_layout(input), array.iter().copied().collect()),
         })
     }
 }

@@ -15,7 +15,8 @@ use std::num::NonZeroU64;
 /// takes several buffers.
 ///
 /// A slice begins at any multiple of the element's size, in a buffer with the usage `STORAGE`; all
-/// but the last hold whole elements.
+/// but the last hold whole elements. The buffer, not the slice, must reach to the end of the tensor's
+/// last word of 4 bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
     slices: Slices<'a>,
@@ -59,7 +60,7 @@ impl<'a> Tensor<'a> {
     ) -> Result<Vec<Piece>, Error> {
         let slices = self.slices();
         let actual: u64 = slices.iter().map(wgpu::BufferSlice::size).sum();
-        if actual < bytes || slices.is_empty() {
+        if actual < bytes {
             return Err(Error::BufferTooSmall {
                 what,
                 index,
@@ -95,8 +96,10 @@ impl<'a> Tensor<'a> {
 pub struct Buffers<'a> {
     /// A tensor an input.
     pub inputs: &'a [Tensor<'a>],
-    /// A tensor an output. Inputs, outputs and scratch may lie in one buffer, apart from each other:
-    /// kernels then bind what they read as writable storage, and are compiled for it once.
+    /// A tensor an output. Inputs, outputs and scratch may lie in one buffer, apart from each other, so
+    /// that nothing is reduced in place: kernels then bind what they read as writable storage, and are
+    /// compiled for it once. What counts are the bytes of a tensor, not those of a slice beyond it; of a
+    /// view all from its first element to its last.
     pub outputs: &'a [Tensor<'a>],
     /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
     /// the usage `STORAGE`, beginning at a multiple of the device's
@@ -153,13 +156,10 @@ impl Tensors {
         let wanted: Vec<_> = wanted.map(|o| (o.bytes(), o.dtype.size())).collect();
         let outputs = pieces("output", buffers.outputs, &wanted)?;
         let tensors = Tensors { inputs, outputs };
-        for (i, own) in tensors.outputs.iter().enumerate() {
-            let others = tensors.outputs[..i].iter().chain(&tensors.inputs).flatten();
-            let overlapped = own.iter().any(|p| others.clone().any(|q| p.overlaps(q)));
-            let overlaps = |(j, p): (usize, &Piece)| own[..j].iter().any(|q| p.overlaps(q));
-            if overlapped || own.iter().enumerate().any(overlaps) {
-                return Err(Error::Aliased { output: i });
-            }
+        let mut taken: Vec<Named<'_>> = named("input", &tensors.inputs).collect();
+        for output in named("output", &tensors.outputs) {
+            output.check(&taken)?;
+            taken.push(output);
         }
         Ok(tensors)
     }
@@ -209,6 +209,35 @@ impl Tensors {
     pub(crate) fn are_aligned(&self) -> bool {
         let mut pieces = self.inputs.iter().chain(&self.outputs).flatten();
         pieces.all(|p| p.offset.is_multiple_of(16) && p.start.is_multiple_of(16))
+    }
+}
+
+/// A piece, with what it is of.
+struct Named<'a> {
+    what: &'static str,
+    index: usize,
+    piece: &'a Piece,
+}
+
+fn named<'a>(what: &'static str, all: &'a [Vec<Piece>]) -> impl Iterator<Item = Named<'a>> {
+    all.iter().enumerate().flat_map(move |(index, pieces)| {
+        let piece = move |piece| Named { what, index, piece };
+        pieces.iter().map(piece)
+    })
+}
+
+impl Named<'_> {
+    /// Refuses what is written and overlaps something else.
+    fn check(&self, others: &[Named<'_>]) -> Result<(), Error> {
+        match others.iter().find(|other| self.piece.overlaps(other.piece)) {
+            None => Ok(()),
+            Some(other) => Err(Error::Aliased {
+                what: self.what,
+                index: self.index,
+                other: other.what,
+                other_index: other.index,
+            }),
+        }
     }
 }
 
@@ -263,8 +292,8 @@ impl BufferTable {
         let places = match given {
             None => BufferTable::scratch(context, scratch)?,
             Some(given) => {
-                let tensors = inputs.iter().chain(&outputs).flatten().collect();
-                let pieces = placed_scratch(scratch, given, alignment, tensors)?;
+                let tensors = named("input", &inputs).chain(named("output", &outputs));
+                let pieces = placed_scratch(scratch, given, alignment, tensors.collect())?;
                 BufferTable::of_scratch(scratch, pieces)
             }
         };
@@ -340,30 +369,31 @@ fn of(pieces: &[Piece], byte: u64) -> &Piece {
     &pieces[after.max(1) - 1]
 }
 
-/// The caller's scratch, if it is fit for use beside what is taken.
+/// The caller's scratch, if it is fit for use beside the tensors.
 fn placed_scratch(
     needed: &[Scratch],
     given: &[wgpu::BufferSlice<'_>],
     alignment: u64,
-    taken: Vec<&Piece>,
+    tensors: Vec<Named<'_>>,
 ) -> Result<Vec<Piece>, Error> {
-    let tensors: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
+    let given: Vec<Tensor<'_>> = given.iter().map(|&slice| slice.into()).collect();
     let wanted: Vec<_> = needed.iter().map(|s| (s.bytes, alignment)).collect();
-    let found: Vec<Piece> = pieces("scratch", &tensors, &wanted)?
-        .into_iter()
-        .flatten()
-        .collect();
-    for (index, piece) in found.iter().enumerate() {
-        let mut others = taken.iter().copied().chain(&found[..index]);
-        if others.any(|other| piece.overlaps(other)) {
-            return Err(Error::AliasedScratch { index });
-        }
+    let found = pieces("scratch", &given, &wanted)?;
+    let mut taken = tensors;
+    for scratch in named("scratch", &found) {
+        scratch.check(&taken)?;
+        taken.push(scratch);
     }
     let placed = |(piece, needed): (Piece, &Scratch)| Piece {
         start: needed.start,
         ..piece
     };
-    Ok(found.into_iter().zip(needed).map(placed).collect())
+    Ok(found
+        .into_iter()
+        .flatten()
+        .zip(needed)
+        .map(placed)
+        .collect())
 }
 
 /// Checks tensors against what the problem has: (bytes, bytes of an element) each.

@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// The least a device must offer: WebGPU's downlevel floor.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
+const LEAST_UNIFORM_BUFFERS: u32 = 2;
+/// Numbers of bindings go up to 10, for an elementwise operator of eight inputs.
+const LEAST_BINDINGS: u32 = 11;
 const LEAST_WORKGROUP_BYTES: u32 = 16_352;
 const LEAST_INVOCATIONS: u32 = 128;
 /// Reductions that single calls keep, each of at most so many bytes in all its tensors.
@@ -81,7 +84,7 @@ impl Reducer {
     /// [`Error::SelfTest`], and what a run can give.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
         let adapter = adapter::choose(choice).await?;
-        supported(&adapter.to_string(), &adapter.limits)?;
+        supported(&format!("adapter {adapter}"), &adapter.limits)?;
         let (device, queue) = request(&adapter).await?;
         let reducer = Reducer::new(&device, &queue)?;
         reducer.self_test().await?;
@@ -113,26 +116,31 @@ impl Reducer {
         pollster::block_on(Reducer::open(choice))
     }
 
-    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits
-    /// for work that was submitted before. The device is trusted: [`Reducer::self_test`] asks it what
-    /// [`Reducer::open`] does.
+    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
+    /// without a bound, for all work that was submitted before: best called before the first frame. The
+    /// device is trusted: [`Reducer::self_test`] asks it what [`Reducer::open`] does.
+    ///
+    /// The limits of [`wgpu::Limits::downlevel_defaults`] suffice. The least are 4 storage and 2 uniform
+    /// buffers a stage, 11 bindings a group, 128 invocations and 16,352 bytes of workgroup memory.
     ///
     /// # Errors
-    /// [`Error::Unsupported`], [`Error::ForeignQueue`].
+    /// [`Error::Unsupported`], [`Error::ForeignQueue`], [`Error::DeviceLost`].
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
-        supported(&info.name, &limits)?;
+        supported(&format!("the device of {}", info.name), &limits)?;
         if !context::is_own_queue(device, queue) {
             return Err(Error::ForeignQueue { adapter: info.name });
         }
         let caps = Caps::of(&info, &limits);
+        let context = Context::new(device.clone(), queue.clone());
+        context.check()?;
         Ok(Reducer {
             caps: Arc::new(caps),
             timeout: None,
             polling: Polling::default(),
             recent: Arc::default(),
             shared: Arc::new(Shared {
-                context: Context::new(device.clone(), queue.clone()),
+                context,
                 info,
                 compiled: Mutex::new(HashMap::new()),
                 idle: Mutex::default(),
@@ -195,7 +203,8 @@ impl Reducer {
     /// [`Error::Timeout`] if the device was still busy; [`Error::DeviceLost`].
     pub fn close(self, timeout: Duration) -> Result<(), Error> {
         let deadline = Deadline::after(timeout);
-        let result = self.shared.context.wait(Some(deadline));
+        let context = &self.shared.context;
+        let result = context.wait(Some(deadline)).and_then(|()| context.check());
         if matches!(result, Err(Error::Timeout { .. })) {
             let closing = std::thread::Builder::new().name("wgreduce closing".into());
             // Where there can be no thread, this one waits.
@@ -406,20 +415,30 @@ async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), 
     })
 }
 
-fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
+fn supported(device: &str, limits: &wgpu::Limits) -> Result<(), Error> {
     let needs = [
         (
-            "the number of storage buffers a stage",
+            "max_storage_buffers_per_shader_stage",
             limits.max_storage_buffers_per_shader_stage,
             LEAST_STORAGE_BUFFERS,
         ),
         (
-            "workgroup memory in bytes",
+            "max_uniform_buffers_per_shader_stage",
+            limits.max_uniform_buffers_per_shader_stage,
+            LEAST_UNIFORM_BUFFERS,
+        ),
+        (
+            "max_bindings_per_bind_group",
+            limits.max_bindings_per_bind_group,
+            LEAST_BINDINGS,
+        ),
+        (
+            "max_compute_workgroup_storage_size",
             limits.max_compute_workgroup_storage_size,
             LEAST_WORKGROUP_BYTES,
         ),
         (
-            "the number of invocations in a workgroup",
+            "max_compute_invocations_per_workgroup",
             limits.max_compute_invocations_per_workgroup,
             LEAST_INVOCATIONS,
         ),
@@ -427,7 +446,7 @@ fn supported(adapter: &str, limits: &wgpu::Limits) -> Result<(), Error> {
     match needs.into_iter().find(|(_, actual, least)| actual < least) {
         None => Ok(()),
         Some((what, actual, needed)) => Err(Error::Unsupported {
-            adapter: adapter.to_owned(),
+            device: device.to_owned(),
             what,
             actual: actual.into(),
             needed: needed.into(),
@@ -598,14 +617,14 @@ impl Reduction {
 
     /// Binds the caller's buffers, which are of the reducer's device. Those of another
     /// `wgpu::Instance` wgpu cannot tell from its own: it panics, or takes a buffer of this instance
-    /// that happens to have the same number. Slices that do not begin at a multiple of 16 bytes may need
-    /// other kernels than the plan's; those are compiled here, once. Tensors of several buffers
-    /// are planned here.
+    /// that happens to have the same number, which can also end as [`Error::Aliased`]. Slices that do not
+    /// begin at a multiple of 16 bytes, and tensors that share a buffer, may need other kernels than the
+    /// plan's; those are compiled here, once. Tensors of several buffers are planned here.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`],
-    /// [`Error::AliasedScratch`], [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
     /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
     /// destroyed or is of another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
@@ -738,9 +757,8 @@ impl Reduction {
     /// The future completes under any executor, as [`Polling`] says.
     ///
     /// # Errors
-    /// [`Error::Problem`] if the data does not fit the problem; [`Error::Limit`] if a tensor
-    /// exceeds the device's largest buffer; [`Error::OutOfMemory`], [`Error::DeviceLost`],
-    /// [`Error::Device`].
+    /// [`Error::Problem`] if the data does not fit the problem; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`].
     pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
         Ok(self
             .run_on(inputs, self.reducer.background(), false)

@@ -1,20 +1,81 @@
 //! Which adapter a request means, and which devices are not taken.
 
 use super::{noop, reducer};
-use wgreduce::{AdapterChoice, Caps, Error, Reducer, adapters_blocking, wgpu};
+use wgreduce::{AdapterChoice, Caps, DType, Error, Problem, Reducer, adapters_blocking, wgpu};
 
 #[test]
 fn a_device_below_the_floor_is_refused() {
     let floor = wgpu::Limits::downlevel_defaults();
     let (device, queue) = noop(floor.clone());
     assert!(Reducer::new(&device, &queue).is_ok());
+    type Lower = fn(&mut wgpu::Limits) -> &mut u32;
+    let lower: [(&str, Lower, u32); 5] = [
+        (
+            "max_storage_buffers_per_shader_stage",
+            |l| &mut l.max_storage_buffers_per_shader_stage,
+            4,
+        ),
+        (
+            "max_uniform_buffers_per_shader_stage",
+            |l| &mut l.max_uniform_buffers_per_shader_stage,
+            2,
+        ),
+        (
+            "max_bindings_per_bind_group",
+            |l| &mut l.max_bindings_per_bind_group,
+            11,
+        ),
+        (
+            "max_compute_workgroup_storage_size",
+            |l| &mut l.max_compute_workgroup_storage_size,
+            16_352,
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            |l| &mut l.max_compute_invocations_per_workgroup,
+            128,
+        ),
+    ];
+    for (name, field, least) in lower {
+        let mut limits = floor.clone();
+        *field(&mut limits) = least;
+        let (device, queue) = noop(limits.clone());
+        assert!(Reducer::new(&device, &queue).is_ok(), "{name}");
+        *field(&mut limits) = least - 1;
+        let (device, queue) = noop(limits);
+        match Reducer::new(&device, &queue) {
+            Err(Error::Unsupported {
+                device: named,
+                what,
+                actual,
+                needed,
+            }) => {
+                let adapter = device.adapter_info().name;
+                assert_eq!(named, format!("the device of {adapter}"));
+                assert_eq!(
+                    (what, actual, needed),
+                    (name, (least - 1).into(), least.into())
+                );
+            }
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}
+
+/// A device whose largest buffer is below what uploads would take.
+#[test]
+fn uploads_keep_to_the_largest_buffer() {
     let (device, queue) = noop(wgpu::Limits {
-        max_storage_buffers_per_shader_stage: 3,
-        ..floor
+        max_buffer_size: 5 << 20,
+        max_storage_buffer_binding_size: 5 << 20,
+        ..wgpu::Limits::downlevel_defaults()
     });
-    match Reducer::new(&device, &queue) {
-        Err(Error::Unsupported { actual, needed, .. }) => assert_eq!((actual, needed), (3, 4)),
-        other => panic!("{other:?}"),
+    let reducer = Reducer::new(&device, &queue).expect("a reducer");
+    for bytes in [5 << 20, (5 << 20) - 3, 12 << 20] {
+        let problem = Problem::reduce_min(DType::U8, &[bytes], &[]).expect("a problem");
+        let data = vec![0; bytes as usize];
+        let run = reducer.run_bytes_blocking(&problem, &[&data]);
+        assert_eq!(run.expect("a run")[0].len(), 1);
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{bind, buffer, buffer_for, device_of, prepared, reducer};
 use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer};
+use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer, Tensor};
 
 #[test]
 fn another_number_of_buffers_is_refused() {
@@ -128,12 +128,15 @@ fn an_output_that_overlaps_another_tensor_is_refused() {
     // 24 bytes of input, 16 of indices, 8 of values.
     let [a, b] = [(); 2].map(|()| buffer(&reducer, 1024));
     for (outputs, aliased) in [
-        ([a.slice(16..), b.slice(..)], 0),
-        ([b.slice(..), a.slice(20..)], 1),
-        ([b.slice(512..), b.slice(520..)], 1),
+        ([a.slice(16..), b.slice(..)], "output 0 overlaps input 0"),
+        ([b.slice(..), a.slice(20..)], "output 1 overlaps input 0"),
+        (
+            [b.slice(512..), b.slice(520..)],
+            "output 1 overlaps output 0",
+        ),
     ] {
         match bind(&reduction, &[a.slice(..24)], &outputs) {
-            Err(Error::Aliased { output }) => assert_eq!(output, aliased),
+            Err(error @ Error::Aliased { .. }) => assert_eq!(error.to_string(), aliased),
             other => panic!("{other:?}"),
         }
     }
@@ -223,5 +226,24 @@ fn a_buffer_of_another_device_is_refused() {
             }
             other => panic!("{other:?}"),
         }
+    }
+}
+
+#[test]
+fn a_tensor_without_elements_needs_no_slice() {
+    let reducer = reducer();
+    let reduction = prepared(&reducer, Problem::reduce_min(DType::F32, &[0, 4], &[0]));
+    let output = buffer(&reducer, 16);
+    let (none, some) = ([Tensor::from(&[][..])], [output.slice(..).into()]);
+    assert!(reduction.bind(Buffers::new(&none, &some)).is_ok());
+    let four = prepared(&reducer, Problem::reduce_min(DType::F32, &[4], &[]));
+    match four.bind(Buffers::new(&some, &none)) {
+        Err(Error::BufferTooSmall {
+            what,
+            needed,
+            actual,
+            ..
+        }) => assert_eq!((what, needed, actual), ("output", 4, 0)),
+        other => panic!("{other:?}"),
     }
 }

@@ -1,5 +1,7 @@
 //! Devices that are lost: every call says so, none hangs, and others live on.
 
+use std::time::Duration;
+
 use super::{bind, buffer, buffer_for, prepared, reducer};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{DType, Error, Problem, Reducer, Reduction};
@@ -55,6 +57,10 @@ fn every_call_notices_by_itself_that_the_device_is_gone() {
             pollster::block_on(r.run_bytes(&[&[0; 24]])).err()
         }),
         ("timed", |_, r| r.run_timed_blocking(&[&[0; 24]]).err()),
+        ("new", |r, _| Reducer::new(r.device(), r.queue()).err()),
+        ("close", |r, _| {
+            r.clone().close(Duration::from_secs(9)).err()
+        }),
         ("prepare", |reducer, _| {
             let other = Problem::reduce_min(DType::I64, &[9, 90], &[1]).expect("a problem");
             reducer.prepare(&other).err()

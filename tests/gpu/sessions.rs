@@ -370,6 +370,30 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     assert_eq!(data.len(), whole.len());
     assert_eq!(reducer.run_many_blocking(&viewed, &[&data])?, outputs);
 
+    // A view that was there before gives way to the array.
+    let stale = both.clone().strided(0, &[0, 0, 0], 7)?;
+    assert_eq!(
+        reducer
+            .run_arrays_blocking(&stale, &[turned().into_dyn()])?
+            .bytes(),
+        outputs.bytes()
+    );
+    let straight = turned().as_standard_layout().into_owned();
+    assert_eq!(
+        reducer
+            .run_arrays_blocking(&viewed, &[straight.view().into_dyn()])?
+            .bytes(),
+        outputs.bytes()
+    );
+    let wide = ndarray::concatenate(ndarray::Axis(2), &[straight.view(), straight.view()])?;
+    let sliced = wide.slice(s![.., .., ..35]);
+    assert_eq!(
+        reducer
+            .run_arrays_blocking(&viewed, &[sliced.into_dyn()])?
+            .bytes(),
+        outputs.bytes()
+    );
+
     let refused = |result: Result<Outputs, Error>| match result {
         Err(Error::Problem(error)) => Ok(error.to_string()),
         other => Err(format!("{other:?}")),
@@ -382,7 +406,7 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     let missing = both.of_array(1, turned()).map_err(|e| e.to_string());
     assert_eq!(
         missing.err().as_deref(),
-        Some("input 1 is to be strided where ArgMax has 1 inputs")
+        Some("there is no input 1: ArgMax has 1 here")
     );
     let floats = ndarray::Array3::<f32>::zeros((40, 6, 35));
     let other = both.of_array(0, floats.view()).map_err(|e| e.to_string());
