@@ -3,6 +3,8 @@
 
 /// What kind of machine an adapter is, as far as tuning goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AdapterClass {
     /// A CPU that plays GPU.
@@ -26,7 +28,12 @@ impl AdapterClass {
 
 /// How work is mapped to invocations where several ways are right. Results never depend on it. Fields
 /// may be added: write `Tuning { row_lanes: 64, ..Tuning::of(class) }`, which then still compiles.
+///
+/// With the feature `serde` it is read and written as its fields by name; one that is missing or unknown is
+/// an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Tuning {
     /// Invocations in a workgroup, a power of two; lowered to what the device allows.
     pub workgroup: u32,

@@ -2,6 +2,8 @@
 
 /// The names of the walks, by which plans are told and [`crate::Tuning::force`] asks for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Family {
     /// Contiguous segments, by whole vec4, some lanes a segment.

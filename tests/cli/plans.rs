@@ -44,3 +44,46 @@ fn plans_are_made_without_an_adapter() {
         "{json}"
     );
 }
+
+#[test]
+fn a_tuning_is_read_from_a_file_field_by_field() {
+    let folder = Folder::new();
+    let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1 --tuning my.json";
+    folder.write(
+        "my.json",
+        br#"{"device": "any", "tuning": {"workgroup": 64, "force": "rows"}}"#,
+    );
+    let plan = folder.cpu(line);
+    assert!(
+        plan.contains("tuned as integrated: workgroup 64, row_lanes 256,"),
+        "{plan}"
+    );
+    assert!(plan.contains("force rows"), "{plan}");
+    let json = folder.cpu(&format!("{line} --json"));
+    assert!(json.contains("/wg64x"), "{json}");
+    for (text, why) in [
+        (&b"{"[..], "my.json: EOF while parsing"),
+        (b"{}", "my.json: no tuning: an object \"tuning\""),
+        (
+            br#"{"tuning": {"lanes": 1}}"#,
+            "my.json: no field of the tuning is lanes; there are: ",
+        ),
+        (
+            br#"{"tuning": {"strips": 1}}"#,
+            "my.json: strips of 1: invalid type",
+        ),
+    ] {
+        folder.write("my.json", text);
+        let refused = folder.refused(&format!("{line} --device cpu"));
+        assert!(refused.contains(why), "{refused}");
+    }
+    let missing =
+        folder.refused("plan argmin --shape 9 --dtype int8 --device cpu --tuning no.json");
+    assert!(missing.contains("no.json: "), "{missing}");
+    folder.write("in.npy", &super::floats("(2,)", &[1.0, 2.0]));
+    let useless = folder.refused("argmin in.npy --device cpu --tuning my.json");
+    assert!(
+        useless.contains("--tuning is for GPU adapters, and the device is cpu"),
+        "{useless}"
+    );
+}

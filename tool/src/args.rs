@@ -49,6 +49,9 @@ pub struct Common {
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece
     #[arg(long, global = true, value_name = "MIB", default_value_t = 512, value_parser = mib)]
     pub memory: u64,
+    /// Map work to invocations as this file's object `tuning` says, field by field
+    #[arg(long, global = true, value_name = "FILE")]
+    pub tuning: Option<PathBuf>,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
     pub quiet: bool,
@@ -229,6 +232,9 @@ pub struct Bench {
     /// Leave out how cost grows with size, and the steps at the edges of plans
     #[arg(long)]
     pub no_growth: bool,
+    /// Try another value of a field of the tuning, as in `row_lanes=64`
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

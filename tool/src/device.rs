@@ -6,6 +6,7 @@ use wgreduce::{AdapterChoice, Error, Reducer};
 
 use crate::args::Common;
 use crate::failure::Failure;
+use crate::tuning;
 
 pub enum Device {
     Gpu(Box<Reducer>),
@@ -14,8 +15,18 @@ pub enum Device {
 }
 
 impl Device {
-    /// Opens what `--device` names. Only `auto` may end on the CPU without being told to.
+    /// Opens what `--device` names, to compute there. Only `auto` may end on the CPU without being told to.
     pub fn open(common: &Common) -> Result<Device, Failure> {
+        match Device::choose(common)? {
+            Device::Cpu(why) if common.tuning.is_some() => Err(Failure::Request(format!(
+                "--tuning is for GPU adapters, and the device is cpu{why}"
+            ))),
+            device => Ok(device),
+        }
+    }
+
+    /// The same, to plan for it.
+    pub fn choose(common: &Common) -> Result<Device, Failure> {
         let device = match Asked::parse(&common.device)? {
             Asked::Cpu => Device::Cpu(""),
             Asked::Auto => match Reducer::open_blocking(&AdapterChoice::Auto) {
@@ -31,11 +42,15 @@ impl Device {
                 reducer => Device::Gpu(Box::new(reducer?)),
             },
         };
-        match &device {
+        match device {
             Device::Cpu(why) if common.check => Err(Failure::Request(format!(
                 "--check compares a GPU with the CPU reference, and the device is cpu{why}"
             ))),
-            _ => Ok(device),
+            Device::Cpu(_) => Ok(device),
+            Device::Gpu(reducer) => {
+                let caps = tuning::from_file(common, reducer.caps())?;
+                Ok(Device::Gpu(Box::new(reducer.with_caps(caps))))
+            }
         }
     }
 

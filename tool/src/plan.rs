@@ -24,13 +24,16 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
         ));
     };
     let problem = problem(args, dtype)?.nan(common.nan.into());
-    let (device, caps) = match Device::open(common)? {
+    let (device, caps) = match Device::choose(common)? {
         Device::Gpu(reducer) => {
             let info = reducer.adapter_info();
             let name = format!("{} ({})", info.name, info.backend);
             (name, reducer.caps().clone())
         }
-        Device::Cpu(_) => ("WebGPU's default limits".into(), Caps::webgpu_default()),
+        Device::Cpu(_) => {
+            let caps = tuning::from_file(common, &Caps::webgpu_default())?;
+            ("WebGPU's default limits".into(), caps)
+        }
     };
     let plan = Plan::new(&problem, &caps)?;
     let text = match args.json {

@@ -5,6 +5,9 @@
 use serde_json::{Map, Value};
 use wgreduce::{Caps, Tuning};
 
+use crate::args::Common;
+use crate::failure::Failure;
+
 /// Columns of the text.
 const WIDTH: usize = 96;
 
@@ -30,19 +33,80 @@ pub fn text(caps: &Caps, indent: &str) -> String {
     text
 }
 
-pub fn json(tuning: &Tuning) -> Value {
-    let value = |text: String| serde_json::from_str(&text).unwrap_or(Value::from(text));
-    let fields = fields(tuning).into_iter();
-    let fields: Map<String, Value> = fields.map(|(name, text)| (name, value(text))).collect();
-    Value::from(fields)
+/// What a `--tuning` file or `--set` gives: fields of the tuning by name.
+type Changes = Map<String, Value>;
+
+/// Caps with the tuning of the `--tuning` file, if one was named.
+pub fn from_file(common: &Common, caps: &Caps) -> Result<Caps, Failure> {
+    let Some(path) = &common.tuning else {
+        return Ok(caps.clone());
+    };
+    let refused = |why: String| Failure::file(path, why);
+    let text = std::fs::read_to_string(path).map_err(|e| refused(e.to_string()))?;
+    let file: Value = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+    let Some(changes) = file.get("tuning").and_then(Value::as_object) else {
+        let why = r#"no tuning: an object "tuning" of fields by name is wanted"#;
+        return Err(refused(why.into()));
+    };
+    let tuning = changed(&caps.tuning, changes.clone()).map_err(refused)?;
+    Ok(caps.tuned(tuning))
 }
 
-/// Names and values as `Debug` prints them, a line each.
+/// Caps with some fields of the tuning, as `NAME=VALUE`.
+pub fn with_set(caps: &Caps, set: &[String]) -> Result<Caps, Failure> {
+    let mut changes = Changes::new();
+    for text in set {
+        let refused = |why| Failure::Request(format!("--set {text}: {why}"));
+        let Some((name, value)) = text.split_once('=') else {
+            return Err(refused("a field is set as NAME=VALUE".to_string()));
+        };
+        // A family is a word, as JSON would have it in quotes.
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        changes.insert(name.into(), value);
+        changed(&caps.tuning, changes.clone()).map_err(refused)?;
+    }
+    let tuning = changed(&caps.tuning, changes).map_err(Failure::Request)?;
+    Ok(caps.tuned(tuning))
+}
+
+fn changed(tuning: &Tuning, changes: Changes) -> Result<Tuning, String> {
+    let mut fields = serde_json::to_value(tuning).map_err(|e| e.to_string())?;
+    let names: Vec<String> = fields
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(n, _)| n.clone())
+        .collect();
+    for (name, value) in changes {
+        if !names.contains(&name) {
+            return Err(format!(
+                "no field of the tuning is {name}; there are: {}",
+                names.join(", ")
+            ));
+        }
+        let was = std::mem::replace(&mut fields[&name], value);
+        if let Err(e) = serde_json::from_value::<Tuning>(fields.clone()) {
+            return Err(format!("{name} of {}: {e}; it was {was}", fields[&name]));
+        }
+    }
+    serde_json::from_value(fields).map_err(|e| e.to_string())
+}
+
+pub fn json(tuning: &Tuning) -> Value {
+    serde_json::to_value(tuning).unwrap_or_default()
+}
+
+/// Names and values, in the order that `Debug` has them.
 fn fields(tuning: &Tuning) -> Vec<(String, String)> {
-    let lines = format!("{tuning:#?}");
+    let (lines, json) = (format!("{tuning:#?}"), json(tuning));
     let field = |line: &str| {
-        let (name, value) = line.strip_prefix("    ")?.split_once(": ")?;
-        Some((name.to_string(), value.trim_end_matches(',').to_string()))
+        let (name, _) = line.strip_prefix("    ")?.split_once(": ")?;
+        let value = match json.get(name)? {
+            Value::Null => "none".into(),
+            Value::String(word) => word.clone(),
+            other => other.to_string(),
+        };
+        Some((name.to_string(), value))
     };
     lines.lines().filter_map(field).collect()
 }
@@ -64,6 +128,39 @@ mod tests {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
+        let set = ["row_lanes=64", "force=short_rows", "blocked=true"].map(String::from);
+        let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
+        let right = Tuning {
+            row_lanes: 64,
+            force: Some(wgreduce::unstable::Family::ShortRows),
+            blocked: true,
+            ..caps.tuning.clone()
+        };
+        assert_eq!(other, right);
+        for (wrong, why) in [
+            ("row_lanes", "--set row_lanes: a field is set as NAME=VALUE"),
+            (
+                "lanes=1",
+                "--set lanes=1: no field of the tuning is lanes; there are: blocked, ",
+            ),
+            (
+                "strips=2",
+                "--set strips=2: strips of 2: invalid type: integer `2`, expected a boolean",
+            ),
+            (
+                "slices=-1",
+                "--set slices=-1: slices of -1: invalid value: integer `-1`, expected u64",
+            ),
+            (
+                "force=row",
+                "--set force=row: force of \"row\": unknown variant `row`, expected one of",
+            ),
+        ] {
+            let error = with_set(&caps, &[wrong.into()])
+                .expect_err(wrong)
+                .to_string();
+            assert!(error.starts_with(why), "{error}");
+        }
         let short = Caps {
             long_kernels: false,
             ..caps

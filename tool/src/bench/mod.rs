@@ -20,6 +20,7 @@ use crate::args::{Bench, Common};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
+use crate::tuning;
 use catalogue::{Case, catalogue};
 use compare::Earlier;
 use peers::Figure;
@@ -57,8 +58,9 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         let why = format!("bench needs a GPU adapter ({})", device.line());
         return Err(Failure::Request(why));
     };
+    let reducer = reducer.with_caps(tuning::with_set(reducer.caps(), &args.set)?);
     let asked = chosen(args, reducer.caps())?;
-    let report = measure::measure(reducer, &asked, args, common)?;
+    let report = measure::measure(&reducer, &asked, args, common)?;
     write_files(&report, &peers, args)?;
     if !common.quiet {
         say(&device.line());
