@@ -199,7 +199,7 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
     run(&reduction);
     let kept = noop.buffers();
     let mut points = 0;
-    for polls in (1..).step_by(11) {
+    for polls in (1..).step_by(19) {
         let done = dropped_after(polls, &noop, &reduction, &input);
         assert!(noop.buffers() <= kept, "dropped after {polls} polls");
         run(&reduction);
@@ -210,7 +210,7 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
         points += 1;
     }
     // On a reducer of its own each, whose buffers are all new and are awaited.
-    for polls in (1..).step_by(11) {
+    for polls in (1..).step_by(19) {
         let reducer = Reducer::new(noop.reducer.device(), noop.reducer.queue());
         let reducer = reducer.expect("a reducer").with_polling(Polling::Caller);
         let fresh = reducer.prepare(reduction.problem()).expect("a reduction");
@@ -223,7 +223,7 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
         }
         points += 1;
     }
-    assert!(points >= 8, "only {points} points");
+    assert!(points >= 6, "only {points} points");
     // A future that is dropped before it begins has done nothing.
     let calls = noop.calls_of(|| drop(reduction.run_bytes(&input)));
     assert!(calls.is_empty(), "{calls:?}");
