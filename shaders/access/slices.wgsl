@@ -51,6 +51,13 @@ fn column_none(s: Slice) -> Acc {
     );
 }
 
+// A block of whole rows; `at` is the column's vec4 in the first.
+fn block_at(at: u32) -> Rows {
+    let pitch = P.width;
+    return Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
+}
+
+//# if RAGGED
 // Column vec4 v of the slice's first wide row, which begins before the matrix. Columns of which the
 // matrix has no element there begin with the next row.
 fn column_start(s: Slice, v: u32) -> Acc {
@@ -97,12 +104,6 @@ fn column_joined(earlier: Acc, later: Acc) -> Acc {
     );
 }
 
-// A block of whole rows; `at` is the column's vec4 in the first.
-fn block_at(at: u32) -> Rows {
-    let pitch = P.width;
-    return Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
-}
-
 // What is known of column vec4 v when its whole rows are.
 fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
     var acc = whole;
@@ -118,6 +119,7 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
     }
     return acc;
 }
+//# end
 
 // The wide row of column i of vec4 v, of which perhaps only the block is known.
 fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
@@ -128,14 +130,10 @@ fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
         let want = canonical(acc_key(acc, i));
         let pitch = P.width * E;
         let at = s.first * E + v * E + i + block * pitch;
-        // One of them has it.
         let a = is_key(at, want);
         let b = is_key(at + pitch, want);
         let c = is_key(at + 2u * pitch, want);
-        let d = is_key(at + 3u * pitch, want);
-        let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
-        let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);
-        row = block + select(first, last, LAST != 0u);
+        row = block + preferred_row(a, b, c, is_key(at + 3u * pitch, want));
     }
     return row;
 }

@@ -79,6 +79,13 @@ fn block_{j}(r: Rows) -> Plane {
 }
 //# end
 
+// The preferred of four rows of a block, of which these have what is sought; one of them has.
+fn preferred_row(a: bool, b: bool, c: bool, d: bool) -> u32 {
+    let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
+    let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);
+    return select(first, last, LAST != 0u);
+}
+
 // The plane that holds column i.
 fn acc_bests(a: Acc, i: u32) -> Bests {
 //# if PLANES > 1

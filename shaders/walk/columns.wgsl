@@ -56,6 +56,10 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 
 fn write_column(s: Slice, v: u32, a: Acc) {
     if v < P.width {
+//# if RAGGED
         column_emit(s, v, column_all(s, v, a));
+//# else
+        column_emit(s, v, a);
+//# end
     }
 }

@@ -1,7 +1,6 @@
-// Extreme columns: as extremes, where neighbouring elements belong to neighbouring segments: two
-// neighbouring vec4 of columns an invocation, one after the other; rows in blocks of four. Everything
-// lies in whole vec4. Of a block only the least and the greatest are remembered; their row is found at
-// the end.
+// Extreme columns: as extremes, where neighbouring elements belong to neighbouring segments: a vec4 of
+// columns an invocation, rows in blocks of four. Everything lies in whole vec4. Of a block only the
+// least and the greatest are remembered; their row is found at the end.
 // P.inner invocations take all columns of a part.
 override WG: u32;
 
@@ -23,20 +22,19 @@ fn rows_at(w: Walk, t: u32) -> Rows {
     return Rows(row_at(w, t), row_at(w, t + 1u), row_at(w, t + 2u), row_at(w, t + 3u));
 }
 
+// Whether column i has a side's key in row t.
+fn has(s: Side, w: Walk, t: u32, i: u32, turn: bool) -> bool {
+    let r = whole(raw((w.at + min(t, w.end - 1u) * w.pitch) * E + i));
+    return same(canonical(key(select(r, turned(r), turn))), s.key);
+}
+
 // A side whose block is known, with its row.
 fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
-    var row = nowhere().x;
-    for (var j = 0u; j < 4u; j++) {
-        let t = min(s.at + j, w.end - 1u);
-        let r = whole(raw((w.at + t * w.pitch) * E + i));
-        var k = key(r);
-        if turn {
-            k = key(turned(r));
-        }
-        let here = select(nowhere().x, t, same(canonical(k), s.key));
-        row = select(min(row, here), max(row, here), LAST != 0u);
-    }
-    return Side(s.least, s.key, row);
+    let a = has(s, w, s.at, i, turn);
+    let b = has(s, w, s.at + 1u, i, turn);
+    let c = has(s, w, s.at + 2u, i, turn);
+    let row = s.at + preferred_row(a, b, c, has(s, w, s.at + 3u, i, turn));
+    return Side(s.least, s.key, min(row, w.end - 1u));
 }
 
 // Leaves the records of the columns of a vec4, of which the first goes to `slot`. One loop for both
@@ -85,17 +83,12 @@ fn extreme_columns(
     // The last kept dimension has neighbouring elements.
     let size = Z.shape[P.lanes - 1u].x;
     let width = size / E;
-    let lanes = (width + 1u) / 2u;
-    let outer = lane / lanes;
-    let v = 2u * (lane - outer * lanes);
-    let next = min(v + 1u, width - 1u);
-    let first = segment(outer * size) / E;
+    let outer = lane / width;
+    let v = lane - outer * width;
+    let first = segment(outer * size) / E + v;
     let pitch = Z.strides[2u * P.lanes].x / E;
     let end = min(begin + P.slice, P.len);
-    let outputs = P.inner / lanes * size;
-    let slot = part * outputs + outer * size;
-    let records = P.slices * outputs;
-    for (var i = v; i <= next; i++) {
-        take_columns(Walk(first + i, pitch, begin, end), slot + i * E, records);
-    }
+    let outputs = P.inner * E;
+    let slot = part * outputs + lane * E;
+    take_columns(Walk(first, pitch, begin, end), slot, P.slices * outputs);
 }

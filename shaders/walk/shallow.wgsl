@@ -1,5 +1,5 @@
-// Shallow: columns of few rows. An invocation takes the columns of so many neighbouring lines at once,
-// whatever matrices they are of, and so on: {RUNS}, or a line element by element.
+// Shallow: columns of few rows. An invocation takes the columns of {RUNS} neighbouring lines at once, or, if
+// that is 0, of a line element by element; whatever matrices they are of.
 override WG: u32;
 
 // Where the first column of a run of lines is.
@@ -23,10 +23,12 @@ fn further(s: Start, matrices: u32, columns: u32) -> Start {
 @compute @workgroup_size(WG)
 fn shallow(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = first_line(linear(group) * WG + lid);
-    let end = end_line(first, (P.items + abreast() - 1u) / abreast());
+    let runs = (P.items + abreast() - 1u) / abreast();
     let at = first * abreast() * line_width();
     let matrix = at / matrix_width();
     var start = Start(matrix, at - matrix * matrix_width());
+//# if COARSENED
+    let end = end_line(first, runs);
     let step = P.lanes * abreast() * line_width();
     let matrices = step / matrix_width();
     let columns = step - matrices * matrix_width();
@@ -34,4 +36,9 @@ fn shallow(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         take(i * abreast(), start);
         start = further(start, matrices, columns);
     }
+//# else
+    if first < runs {
+        take(first * abreast(), start);
+    }
+//# end
 }

@@ -1,4 +1,5 @@
-// Short rows of whole vec4: an invocation takes P.slice neighbouring rows, four vec4 at a time.
+// Short rows of whole vec4: an invocation takes P.slice neighbouring rows, four vec4 at a time. Of at
+// most {VECS} vec4, where that is not 0, a row has no loop: software rasterisers run one in another slower.
 override WG: u32;
 
 // A canonical key and its place in a row.
@@ -24,10 +25,24 @@ fn four_at(first: u32, t: u32, last: u32) -> Rows {
     return Rows(src[first + t], src[first + b], src[first + c], src[first + min(t + 3u, last)]);
 }
 
-fn two_at(first: u32, last: u32) -> Rows {
+fn row_best(first: u32, last: u32) -> Winner {
+//# if VECS == 2
     let a = src[first];
     let b = src[first + last];
-    return Rows(a, b, b, b);
+    return winner(Rows(a, b, b, b), last);
+//# else
+    var best = winner(four_at(first, 0u, last), last);
+//# if VECS == 0
+    for (var t = 4u; t <= last; t += 4u) {
+        var next = winner(four_at(first, t, last), last - t);
+        next.at += t * E;
+        if replaces(next.key, best.key) {
+            best = next;
+        }
+    }
+//# end
+    return best;
+//# end
 }
 
 // What is known of a word of small results.
@@ -63,31 +78,14 @@ fn short_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let end = min(place + P.slice, P.items + skip) - skip;
     var first = P.src_delta / E + begin * vecs;
     var word = Word(0u, 0u);
-    if vecs > 4u {
-        for (var row = begin; row < end; row++) {
-            var best = winner(four_at(first, 0u, last), last);
-            for (var t = 4u; t < vecs; t += 4u) {
-                var next = winner(four_at(first, t, last), last - t);
-                next.at += t * E;
-                if replaces(next.key, best.key) {
-                    best = next;
-                }
-            }
-            word = finish_row(row, best, word);
-            first += vecs;
-        }
-        return;
-    }
-    // At most four: no loop in the loop, which software rasterisers run slower.
-    if vecs > 2u {
-        for (var row = begin; row < end; row++) {
-            word = finish_row(row, winner(four_at(first, 0u, last), last), word);
-            first += vecs;
-        }
-        return;
-    }
+//# if COARSENED
     for (var row = begin; row < end; row++) {
-        word = finish_row(row, winner(two_at(first, last), last), word);
+        word = finish_row(row, row_best(first, last), word);
         first += vecs;
     }
+//# else
+    if begin < end {
+        word = finish_row(begin, row_best(first, last), word);
+    }
+//# end
 }

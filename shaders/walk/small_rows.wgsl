@@ -89,8 +89,14 @@ fn small_rows_at(first: u32) -> Line {
 @compute @workgroup_size(WG)
 fn small_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = first_line(linear(group) * WG + lid);
+//# if COARSENED
     let end = end_line(first, P.items);
     for (var v = first; v < end; v += P.lanes) {
         write_line(v, small_rows_at(P.src_delta / E + v * P.len));
     }
+//# else
+    if first < P.items {
+        write_line(first, small_rows_at(P.src_delta / E + first * P.len));
+    }
+//# end
 }

@@ -102,35 +102,40 @@ pub struct Kernel {
 #[non_exhaustive]
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
-    /// abreast. `coarsened`: they take several segments, one after the other.
+    /// abreast. `coarsened`, here and below: they take several items, one after the other.
     Rows {
         lanes: u32,
         blocked: bool,
         coarsened: bool,
     },
-    ShortRows,
+    /// Rows of up to `vecs` vec4, 2 or 4, or of any number if that is 0.
+    ShortRows {
+        vecs: u32,
+        coarsened: bool,
+    },
     /// `unrolled` for rows of so many elements, or 0 for any.
     SmallRows {
         unrolled: u32,
+        coarsened: bool,
     },
-    /// A vec4 of a wide row an invocation.
-    Columns,
-    /// Eight.
-    Strips,
-    /// `runs`.
-    Bands {
+    /// `runs` vec4 of a wide row an invocation. `blocks`: four rows at a time. `ragged`: a matrix may
+    /// begin or end inside a wide row.
+    Columns {
         runs: u32,
+        blocks: bool,
+        ragged: bool,
     },
     /// `runs` neighbouring vec4 an invocation; 0: one, element by element. `unaligned`: columns lie
     /// anywhere, instead of in whole vec4.
     Shallow {
         runs: u32,
         unaligned: bool,
+        coarsened: bool,
     },
     Panels {
         runs: u32,
     },
-    /// `raw`: elements are copied as they are. `coarsened` as for rows.
+    /// `raw`: elements are copied as they are.
     Each {
         raw: bool,
         coarsened: bool,
@@ -257,11 +262,11 @@ impl Kernel {
     pub fn family(&self) -> Family {
         match self.walk {
             Walk::Rows { .. } => Family::Rows,
-            Walk::ShortRows => Family::ShortRows,
+            Walk::ShortRows { .. } => Family::ShortRows,
             Walk::SmallRows { .. } => Family::SmallRows,
-            Walk::Columns => Family::Columns,
-            Walk::Strips => Family::Strips,
-            Walk::Bands { .. } => Family::Bands,
+            Walk::Columns { runs: 1, .. } => Family::Columns,
+            Walk::Columns { blocks: true, .. } => Family::Strips,
+            Walk::Columns { .. } => Family::Bands,
             Walk::Shallow { .. } => Family::Shallow,
             Walk::Panels { .. } => Family::Panels,
             Walk::Each { .. } => Family::Each,
@@ -281,12 +286,13 @@ impl Kernel {
         }
     }
 
-    /// What the text is unrolled for: elements of a small row, or vec4 of columns that an invocation
-    /// takes at once; 0 where nothing is.
+    /// What the text is unrolled for: elements of a small row, vec4 of a short one, or vec4 of columns
+    /// that an invocation takes at once; 0 where nothing is.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
-            Walk::SmallRows { unrolled } => unrolled,
-            Walk::Shallow { runs, .. } | Walk::Panels { runs } | Walk::Bands { runs } => runs,
+            Walk::SmallRows { unrolled, .. } => unrolled,
+            Walk::ShortRows { vecs, .. } => vecs,
+            Walk::Columns { runs, .. } | Walk::Shallow { runs, .. } | Walk::Panels { runs } => runs,
             _ => 0,
         }
     }
@@ -410,24 +416,47 @@ impl Kernel {
                 invocation_bytes: key_bytes + 4,
                 ..base
             },
-            Walk::ShortRows => Recipe {
+            Walk::ShortRows { vecs, coarsened } => Recipe {
                 fragments: fragments!("store/emit" "walk/short_rows"),
                 bindings: &[0, 1, 2],
                 source_vecs: 1,
+                names: vec![("VECS", vecs), ("COARSENED", coarsened.into())],
                 ..base
             },
-            Walk::SmallRows { unrolled } => Recipe {
+            Walk::SmallRows {
+                unrolled,
+                coarsened,
+            } => Recipe {
                 fragments: fragments!("store/lines" "walk/small_rows"),
                 bindings: &[0, 1, 2],
                 source_vecs: 1,
                 writes_vecs: true,
-                names: vec![("UNROLLED", unrolled)],
+                names: vec![("UNROLLED", unrolled), ("COARSENED", coarsened.into())],
                 ..base
             },
-            Walk::Columns => self.columns(1, 1, base),
-            Walk::Strips => self.columns(RUNS, TEAM, base),
-            Walk::Bands { runs } => self.columns(runs, TEAM, base),
-            Walk::Shallow { runs, unaligned } => Recipe {
+            Walk::Columns {
+                runs,
+                blocks,
+                ragged,
+            } => Recipe {
+                fragments: fragments!(
+                    "accumulate/columns" "access/slices" "store/emit" "walk/columns"
+                ),
+                source_vecs: 1,
+                writes_vecs: partial,
+                names: vec![
+                    ("RUNS", runs),
+                    ("STRIDE", if runs == 1 { 1 } else { TEAM }),
+                    ("BLOCKS", blocks.into()),
+                    ("RAGGED", ragged.into()),
+                ],
+                ..base
+            },
+            Walk::Shallow {
+                runs,
+                unaligned,
+                coarsened,
+            } => Recipe {
                 fragments: fragments!(
                     "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
                     "access/shallow" "walk/shallow"
@@ -439,6 +468,7 @@ impl Kernel {
                     ("RUNS", runs),
                     ("STRIDE", 1),
                     ("UNALIGNED", unaligned.into()),
+                    ("COARSENED", coarsened.into()),
                     ("PARTIAL", partial.into()),
                 ],
                 ..base
@@ -558,24 +588,6 @@ impl Kernel {
                 constants: vec![("CHAINED", chained.into())],
                 ..base
             },
-        }
-    }
-
-    /// Columns of which an invocation takes `runs` vec4 of a row, `stride` apart.
-    fn columns(&self, runs: u32, stride: u32, base: Recipe) -> Recipe {
-        let blocks = !matches!(self.walk, Walk::Bands { .. });
-        Recipe {
-            fragments: fragments!(
-                "accumulate/columns" "access/slices" "store/emit" "walk/columns"
-            ),
-            source_vecs: 1,
-            writes_vecs: self.out == StoreFormat::Partial,
-            names: vec![
-                ("RUNS", runs),
-                ("STRIDE", stride),
-                ("BLOCKS", blocks.into()),
-            ],
-            ..base
         }
     }
 

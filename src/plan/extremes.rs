@@ -201,28 +201,21 @@ impl Planner<'_> {
             && whole(layout.first as i64 + kept.at)
     }
 
-    /// Invocations that take all columns of a part, two vec4 each.
-    fn column_pairs(&self, window: &Window<'_>) -> u64 {
-        let size = window.kept.sizes.last().copied().unwrap_or(1);
-        let width = size * self.problem.dtype().size() / 16;
-        window.kept.elements() / size * width.div_ceil(2)
-    }
-
     /// Shares columns: slices of their length.
     fn share_columns(&self, window: &Window<'_>) -> Share {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let room = (self.room(true) / outputs).max(1);
         // Records must be worth their bytes.
         let worth = len * self.problem.dtype().size() / 256;
-        let pairs = self.column_pairs(window);
-        let wanted = self.slices(pairs, worth.min(room));
+        let vecs = outputs * self.problem.dtype().size() / 16;
+        let wanted = self.slices(vecs, worth.min(room));
         let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
         Share {
             parts: len.div_ceil(slice),
             slice,
             step: 1,
             inner: outputs,
-            lanes: Some(pairs),
+            lanes: Some(vecs),
         }
     }
 }

@@ -383,13 +383,13 @@ pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
 }
 
 /// Vec4 of a wide row of bands that a lane takes. Every number is a kernel, and so not all are taken.
-pub(crate) fn band_runs(width: u64) -> u64 {
+fn band_runs(width: u64) -> u64 {
     let runs = width.div_ceil(TEAM);
     runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
 }
 
 /// Vec4 of a wide row that a lane takes.
-fn lane_vecs(family: Family, width: u64) -> u64 {
+pub(crate) fn lane_vecs(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => RUNS,
         Family::Bands => band_runs(width),

@@ -7,8 +7,8 @@ use crate::kernel::params::Params;
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::plan::limits::dispatches;
 use crate::plan::mapping::{
-    BLOCK_BYTES, ColumnMapping, Mapping, TEAM, band_runs, column_ends, column_lanes, column_rows,
-    in_vecs, panels,
+    BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
+    lane_vecs, panels,
 };
 use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
@@ -236,7 +236,15 @@ impl Planner<'_> {
         let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
         let per_word = u64::from(out.per_word());
         let rows = spare.min(most).max(1).next_multiple_of(per_word);
-        let kernel = self.kernel_of(step, Walk::ShortRows, out);
+        let walk = Walk::ShortRows {
+            vecs: match b.len * element / 16 {
+                ..=2 => 2,
+                3..=4 => 4,
+                _ => 0,
+            },
+            coarsened: rows > 1,
+        };
+        let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: b.outer as u32,
             slice: rows as u32,
@@ -289,10 +297,12 @@ impl Planner<'_> {
         let walk = match family {
             Family::SmallRows => Walk::SmallRows {
                 unrolled: unrolled as u32,
+                coarsened: taken > 1,
             },
             _ => Walk::Shallow {
                 runs: unrolled as u32,
                 unaligned,
+                coarsened: taken > 1,
             },
         };
         let kernel = self.kernel_of(step, walk, out);
@@ -442,12 +452,13 @@ impl Planner<'_> {
         let width = fold * b.inner * element / 16;
         let lanes = column_lanes(family, width);
         let items = b.outer * slices * lanes;
-        let walk = match family {
-            Family::Bands => Walk::Bands {
-                runs: band_runs(width) as u32,
-            },
-            Family::Strips => Walk::Strips,
-            _ => Walk::Columns,
+        let total = b.len * b.inner;
+        let vecs = |elements: u64| (elements * element).is_multiple_of(16);
+        let begins = self.aligned && vecs(step.at + b.at) && (b.outer == 1 || vecs(total));
+        let walk = Walk::Columns {
+            runs: lane_vecs(family, width) as u32,
+            blocks: family != Family::Bands,
+            ragged: !(begins && b.len.is_multiple_of(fold)),
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
@@ -456,7 +467,7 @@ impl Planner<'_> {
             slice: slice as u32,
             width: width as u32,
             lanes: lanes as u32,
-            total: (b.len * b.inner) as u32,
+            total: total as u32,
             merge: merge.into(),
             ..region_params(b)
         };

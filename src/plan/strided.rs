@@ -343,12 +343,10 @@ fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
             let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
             bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
         }
-        // Blocks, up to three rows, and each column of two vec4 sought twice in four rows; below 32
-        // bits one vec4 after the other.
+        // Blocks, and each column sought twice in four rows.
         Walk::ExtremeColumns { .. } => {
-            let columns = 2 * u64::from(128 / kernel.keys.bits());
-            let turns = if kernel.keys.bits() < 32 { 2 } else { 1 };
-            turns * (share.slice / 4 + 5) + columns * 9 + dims
+            let columns = u64::from(128 / kernel.keys.bits());
+            share.slice / 4 + 5 + columns * 10 + dims
         }
         _ => {
             let reduced = (dims - kept).max(1);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
 use support::{all, picked};
 use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Walk};
-use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must do on, by name.
 pub fn devices() -> Vec<(String, Caps)> {
@@ -120,38 +120,28 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     if plan != again {
         return Err(format!("planned twice: {plan}; and {again}"));
     }
-    for pass in plan.passes() {
-        limits(pass, caps)?;
-    }
-    in_parts(&plan, caps)?;
+    // Anywhere in buffers another plan may be needed.
+    let loose = Plan::in_pieces(problem, caps, &BufferSplits::default(), false);
+    let loose = loose.map_err(|e| format!("no plan for any place: {e}"))?;
     let outputs = problem.outputs();
     let largest = outputs.iter().map(|o| o.dtype.size()).max().unwrap_or(1);
-    let vecs = |p: &wgreduce::unstable::Pass| {
-        use Family::{
-            ElementwiseStrips, ElementwiseVecs, ExtremeColumns, Panels, Shallow, ShortRows,
-            SmallRows,
-        };
-        matches!(
-            p.kernel.family(),
-            ShortRows
-                | SmallRows
-                | Shallow
-                | Panels
-                | ElementwiseVecs
-                | ElementwiseStrips
-                | ExtremeColumns
-        )
-    };
-    let aligned = plan.passes().iter().any(vecs);
     let truth = Truth::new(problem);
     for step in steps {
-        // These plans are for buffers that begin with a vec4.
-        let shift = match aligned {
-            true => [step * 16; 2],
-            false => [step * problem.dtype().size(), step * largest],
+        let anywhere = [step * problem.dtype().size(), step * largest];
+        let ways = [(&plan, [step * 16; 2]), (&loose, anywhere)];
+        let chosen = match step {
+            0 => &ways[..1],
+            _ if plan == loose => &ways[1..],
+            _ => &ways,
         };
-        run(problem, &truth, caps, &plan, plan.passes(), shift)
-            .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
+        for &(plan, shift) in chosen {
+            for pass in plan.passes() {
+                limits(pass, caps)?;
+            }
+            in_parts(plan, caps)?;
+            run(problem, &truth, caps, plan, plan.passes(), shift)
+                .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
+        }
     }
     Ok(plan)
 }
@@ -193,6 +183,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             Walk::Shallow {
                 runs,
                 unaligned: true,
+                ..
             } => loose = Some(runs),
             Walk::Elementwise(t) => taken = Some(t),
             _ => {}

@@ -175,7 +175,7 @@ fn told(kernel: &Kernel) -> String {
                  tree in workgroup memory finds the best of them."
             );
         }
-        Walk::ShortRows => "a lane takes whole segments of a few vec4, one after another.",
+        Walk::ShortRows { .. } => "a lane takes whole segments of a few vec4, one after another.",
         Walk::SmallRows { .. } => {
             "a lane takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
@@ -196,11 +196,10 @@ fn told(kernel: &Kernel) -> String {
                 8 * runs
             );
         }
-        Walk::Columns | Walk::Strips | Walk::Bands { .. } => {
-            let vecs = match kernel.walk {
-                Walk::Strips => "eight vec4 of columns, every eighth one".into(),
-                Walk::Bands { runs } => format!("{runs} vec4 of columns, every eighth one"),
-                _ => "a vec4 of columns".to_owned(),
+        Walk::Columns { runs, .. } => {
+            let vecs = match runs {
+                1 => "a vec4 of columns".to_owned(),
+                _ => format!("{runs} vec4 of columns, every eighth one"),
             };
             return format!(
                 "a lane takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
@@ -228,7 +227,7 @@ fn told(kernel: &Kernel) -> String {
              leaves two records: of the least and of the greatest."
         }
         Walk::ExtremeColumns { .. } => {
-            "a lane takes two vec4 of columns, four rows at a time, and leaves two\n\
+            "a lane takes a vec4 of columns, four rows at a time, and leaves two\n\
              records a column: of the least and of the greatest."
         }
         Walk::Gather { .. } => "the elements that the indices point to.",

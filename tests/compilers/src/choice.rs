@@ -10,8 +10,8 @@ const SHAPING: [&str; 12] = [
     "OUT",
     "INDEX",
     "LAST",
-    "SEVERAL",
-    "CHUNKED",
+    "COARSENED",
+    "BLOCKED",
     "RAW",
     "CHAINED",
     "TRUTH",
@@ -26,6 +26,10 @@ const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
 
 /// Those that differ in more than numbers.
 fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
+    for name in SHAPING {
+        let has = |(_, (_, constants)): &(Kernel, Source)| constants.iter().any(|c| c.0 == name);
+        assert!(all.iter().any(has), "no kernel has {name}");
+    }
     let mut seen = HashSet::new();
     all.retain(|(_, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
@@ -49,7 +53,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     let mut all = shapes_of(kernels_on(devices, &WIDTHS));
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-        let ways = ["INDEX", "SEVERAL", "WG"].map(value);
+        let ways = ["INDEX", "COARSENED", "WG"].map(value);
         let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         written_out && value("IS_FLOAT") == u64::from(kernel.keys.bits() > 8) && seen.insert(way)

@@ -1,8 +1,7 @@
-//! `columns.wgsl`, `strips.wgsl`, `bands.wgsl` over `matrix.wgsl`: segments side by side, as wide
-//! rows of whole vec4.
+//! `columns.wgsl` over `slices.wgsl`: segments side by side, as wide rows of whole vec4.
 
 use super::super::interpret::{Check, Found, Run, ensure};
-use super::{BLOCK, FEW, RUNS, TEAM};
+use super::{BLOCK, FEW, TEAM};
 
 #[derive(Clone, Copy)]
 struct Slice {
@@ -19,59 +18,34 @@ struct Slice {
 }
 
 impl Run<'_, '_> {
-    pub(super) fn columns(&mut self) -> Check {
+    pub(super) fn columns(&mut self, runs: u32, blocks: bool, ragged: bool) -> Check {
         let p = self.p;
         self.matrix()?;
+        let stride = if runs == 1 { 1 } else { TEAM };
+        let covered = p.lanes * runs;
+        ensure!(p.width <= covered, "{covered} of {} vec4", p.width);
         for item in self.items() {
-            let v = item % p.width;
-            let s = self.slice_of(item / p.width);
-            let mut loops = 0;
-            self.column(s, v, &mut loops)?;
-            self.iterated(loops)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn strips(&mut self) -> Check {
-        let p = self.p;
-        self.matrix()?;
-        for item in self.items() {
-            let s = self.slice_of(item / p.lanes);
-            let lane = item % p.lanes;
-            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
-            let mut loops = 0;
-            self.runs(s, first, RUNS, &mut loops)?;
-            self.iterated(loops)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn bands(&mut self, runs: u32) -> Check {
-        let p = self.p;
-        self.matrix()?;
-        ensure!(p.width <= runs * TEAM, "a band of {} vec4", p.width);
-        for item in self.items() {
-            let mut s = self.slice_of(item / TEAM);
-            s.blocks = s.low;
-            let mut loops = 0;
-            self.runs(s, item % TEAM, runs, &mut loops)?;
-            self.iterated(loops)?;
-        }
-        Ok(())
-    }
-
-    /// Runs, which share the loops over whole rows.
-    fn runs(&mut self, s: Slice, first: u32, runs: u32, loops: &mut u64) -> Check {
-        let shared = self.whole_loops(s);
-        *loops += shared;
-        for j in 0..runs {
-            *loops += 1;
-            let v = first + j * TEAM;
-            if v < self.p.width {
-                let mut own = 0;
-                self.column(s, v, &mut own)?;
-                *loops += own - shared;
+            let mut s = self.slice_of(item / p.lanes);
+            let whole = s.low == s.begin && s.high == s.end;
+            ensure!(ragged || whole, "a slice that is ragged");
+            if !blocks {
+                s.blocks = s.low;
             }
+            let lane = item % p.lanes;
+            let first = lane / stride * (stride * runs) + lane % stride;
+            // Runs share the loops over whole rows.
+            let shared = self.whole_loops(s);
+            let mut loops = shared;
+            for j in 0..runs {
+                loops += 1;
+                let v = first + j * stride;
+                if v < p.width {
+                    let mut own = 0;
+                    self.column(s, v, &mut own)?;
+                    loops += own - shared;
+                }
+            }
+            self.iterated(loops)?;
         }
         Ok(())
     }

@@ -82,12 +82,11 @@ impl Run<'_, '_> {
         ensure!(p.lanes > 0, "no column");
         let size = table.shape[p.lanes as usize - 1];
         let pitch = table.strides.get(p.lanes as usize).map_or(0, |s| s[0]);
-        let (width, lanes) = (size / e, (size / e).div_ceil(2));
-        let outputs = p.inner / lanes * size;
+        let (width, outputs) = (size / e, p.inner * e);
         self.dimensions(outputs, p.total, p.len)?;
         let whole = size.is_multiple_of(e) && pitch.is_multiple_of(e);
         ensure!(
-            whole && p.inner.is_multiple_of(lanes),
+            whole && p.inner.is_multiple_of(width),
             "{size} columns, {pitch} apart"
         );
         ensure!(p.items == p.inner * p.slices, "{} items", p.items);
@@ -99,20 +98,13 @@ impl Run<'_, '_> {
             }
             let end = (begin + p.slice).min(p.len);
             let lane = item - part * p.inner;
-            let outer = lane / lanes;
-            let v = 2 * (lane - outer * lanes);
-            let next = (v + 1).min(width - 1);
-            // Every column of two vec4 is sought twice, in four rows.
-            let mut loops = u64::from(18 * e);
-            // Below 32 bits one vec4 after the other.
-            let turns = if e >= 8 { 2 } else { 1 };
-            let rows = (end - begin - 1) / 4 + (end - begin - 1) % 4;
-            loops += turns * u64::from(rows + 1);
+            let (outer, v) = (lane / width, lane % width);
+            // Blocks of four rows; every column is sought twice, in four rows.
+            let mut loops = u64::from((end - begin).div_ceil(4) + 10 * e);
             let first = self.segment(outer * size, &mut loops)?;
             ensure!(first.is_multiple_of(e), "columns begin at {first}");
             self.iterated(loops)?;
-            let vecs = if next > v { vec![v, next] } else { vec![v] };
-            for column in vecs.into_iter().flat_map(|v| v * e..v * e + e) {
+            for column in v * e..v * e + e {
                 let at = |t: u32| first + t * pitch + column;
                 for t in begin..end {
                     self.vec4(at(t) / e)?;

@@ -56,8 +56,15 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn small_rows(&mut self, times: u32) -> Check {
+    /// Items of a lane: one, unless the text has a loop over them.
+    pub(super) fn coarsened(&self, coarsened: bool, items: u32) -> Check {
+        ensure!(coarsened == (items > 1), "{items} items a lane");
+        Ok(())
+    }
+
+    pub(super) fn small_rows(&mut self, times: u32, coarsened: bool) -> Check {
         let (p, e) = (self.p, self.e);
+        self.coarsened(coarsened, p.slice)?;
         ensure!(times == 0 || times == p.len, "written out for {times}");
         for invocation in self.invocations() {
             let mut loops = 0;
@@ -76,8 +83,9 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn shallow(&mut self, runs: u32, loose: bool) -> Check {
+    pub(super) fn shallow(&mut self, runs: u32, loose: bool, coarsened: bool) -> Check {
         let (p, e) = (self.p, self.e);
+        self.coarsened(coarsened, p.slice)?;
         let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
         let abreast = runs.max(1);
         if !loose {

@@ -21,8 +21,9 @@ const BLOCK: u32 = 4;
 const ROW_BLOCK: u32 = 8;
 /// Whole rows that columns take without blocks.
 const FEW: u32 = 16;
-/// Neighbouring invocations of strips, and vec4 that each takes of a row.
+/// Neighbouring invocations of strips.
 const TEAM: u32 = 8;
+/// Vec4 that each of them takes of an elementwise row.
 const RUNS: u32 = 8;
 
 impl Run<'_, '_> {
@@ -34,13 +35,22 @@ impl Run<'_, '_> {
                 blocked,
                 coarsened,
             } => self.rows(lanes, blocked, coarsened),
-            Walk::ShortRows => self.short_rows(),
-            Walk::SmallRows { unrolled } => self.small_rows(unrolled),
-            Walk::Shallow { runs, unaligned } => self.shallow(runs, unaligned),
+            Walk::ShortRows { vecs, coarsened } => self.short_rows(vecs, coarsened),
+            Walk::SmallRows {
+                unrolled,
+                coarsened,
+            } => self.small_rows(unrolled, coarsened),
+            Walk::Shallow {
+                runs,
+                unaligned,
+                coarsened,
+            } => self.shallow(runs, unaligned, coarsened),
             Walk::Panels { runs } => self.panels(runs),
-            Walk::Columns => self.columns(),
-            Walk::Strips => self.strips(),
-            Walk::Bands { runs } => self.bands(runs),
+            Walk::Columns {
+                runs,
+                blocks,
+                ragged,
+            } => self.columns(runs, blocks, ragged),
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),

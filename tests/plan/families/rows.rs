@@ -7,11 +7,7 @@ use std::collections::BTreeSet;
 impl Run<'_, '_> {
     pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
         ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
-        ensure!(
-            several == (self.p.width > 1),
-            "{} words a lane",
-            self.p.width
-        );
+        self.coarsened(several, self.p.width)?;
         for item in self.invocations() {
             let mut loops = 0;
             for w in item * self.p.width..(item + 1) * self.p.width {
@@ -49,7 +45,7 @@ impl Run<'_, '_> {
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
-        ensure!(several == (p.width > 1), "{} items a lane", p.width);
+        self.coarsened(several, p.width)?;
         for group in self.groups() {
             for team in 0..self.wg / lanes {
                 let first = (group * (self.wg / lanes) + team) * p.width;
@@ -139,10 +135,12 @@ impl Run<'_, '_> {
         Ok(found)
     }
 
-    pub(super) fn short_rows(&mut self) -> Check {
+    pub(super) fn short_rows(&mut self, most: u32, coarsened: bool) -> Check {
         let (p, e) = (self.p, self.e);
+        self.coarsened(coarsened, p.slice)?;
         let vecs = p.len / e;
         ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
+        ensure!(most == 0 || vecs <= most, "{vecs} of {most} vec4");
         let last = vecs - 1;
         for invocation in self.invocations() {
             let per_word = self.per_word();
@@ -157,7 +155,7 @@ impl Run<'_, '_> {
                 loops += 1;
                 let first = p.src_delta / e + row * vecs;
                 let mut order = Vec::new();
-                if vecs > 2 {
+                if most != 2 {
                     for t in (0..vecs).step_by(4) {
                         loops += 1;
                         order.extend([t, t + 1, t + 2, t + 3].map(|t| t.min(last)));

@@ -128,20 +128,18 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
-        let walk = match pass.kernel.walk {
-            Walk::SmallRows { unrolled: 1.. } => Walk::SmallRows { unrolled: 1 },
-            Walk::Shallow {
-                runs: 1..,
-                unaligned,
-            } => Walk::Shallow { runs: 1, unaligned },
-            Walk::Panels { .. } => Walk::Panels { runs: 1 },
-            Walk::Bands { .. } => Walk::Bands { runs: 1 },
-            walk => walk,
-        };
-        let kernel = Kernel {
-            walk,
-            ..pass.kernel
-        };
+        let mut kernel = pass.kernel;
+        match &mut kernel.walk {
+            Walk::SmallRows { unrolled: n, .. }
+            | Walk::Shallow { runs: n, .. }
+            | Walk::Panels { runs: n }
+            | Walk::Columns {
+                runs: n,
+                blocks: false,
+                ..
+            } => *n = 1.min(*n),
+            _ => {}
+        }
         (kernel, pass.workgroups[1] > 1)
     };
     let all: Vec<_> = plan.iter().flat_map(Plan::passes).map(of).collect();
