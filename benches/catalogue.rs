@@ -155,20 +155,24 @@ impl Case {
         }
     }
 
-    /// Reproducible noise for every input; floats are finite, of either sign.
-    pub fn inputs(&self) -> Vec<Vec<u8>> {
+    /// The bits of its noise that are kept: floats are finite, of either sign.
+    pub fn kept_bits(&self) -> u64 {
         // Without the exponent's highest bit there is no NaN and no infinity.
-        let keep = match (self.dtype.class(), self.dtype.size()) {
+        match (self.dtype.class(), self.dtype.size()) {
             (Class::Float, 2) => !0x4000_4000_4000_4000,
             (Class::Float, 4) => !0x4000_0000_4000_0000,
             (Class::Float, _) => !(1 << 62),
             (Class::Bool, _) => 0x0101_0101_0101_0101,
             _ => u64::MAX,
-        };
+        }
+    }
+
+    /// Reproducible noise for every input.
+    pub fn inputs(&self) -> Vec<Vec<u8>> {
         let bytes = |shape: &Vec<u64>| shape.iter().product::<u64>() * self.dtype.size();
         let inputs = self.shapes.iter().map(bytes).zip(1..);
         inputs
-            .map(|(bytes, seed)| noise(bytes as usize, seed, keep))
+            .map(|(bytes, seed)| noise(bytes as usize, seed, self.kept_bits()))
             .collect()
     }
 }
@@ -180,7 +184,8 @@ impl fmt::Display for Case {
     }
 }
 
-fn noise(bytes: usize, seed: u64, keep: u64) -> Vec<u8> {
+/// Noise of a seed, of which some bits are kept; of fewer bytes it is the beginning.
+pub fn noise(bytes: usize, seed: u64, keep: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
     while data.len() < bytes {

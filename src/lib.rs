@@ -113,7 +113,9 @@ pub use problem::{
 };
 pub use run::bind::BoundReduction;
 pub use run::buffers::{Buffers, Tensor};
-pub use run::reducer::{Outputs, Polling, Reducer, Reduction};
+pub use run::engine::Polling;
+pub use run::reducer::Reducer;
+pub use run::reduction::{Outputs, Reduction};
 pub use run::stream::StreamedReduction;
 pub use run::workspace::Times;
 pub use tuning::{AdapterClass, Tuning};

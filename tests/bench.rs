@@ -25,7 +25,7 @@ fn measured(folder: &Path, line: &str, filter: &str) -> Option<Output> {
     let output = command.env_remove("RUST_LOG").arg(filter).output().unwrap();
     if adapters_blocking().unwrap_or_default().is_empty() {
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).starts_with("error: bench needs a GPU adapter"));
+        assert!(text(&output.stderr).contains("needs a GPU adapter"));
         return None;
     }
     Some(output)
@@ -117,6 +117,47 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(stdout.contains(" 0.00x "), "{stdout}");
 }
 
+/// A tuning that makes every lane a workgroup of its own, and leaves the others idle: there is something
+/// to be found.
+const SLOW: &str = r#"{"tuning": {"invocations": 1, "row_lanes": 1}}"#;
+
+#[test]
+fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("slow.json"), SLOW).unwrap();
+    let line = "tune --quick --tuning slow.json -o tuned.json --filter";
+    let Some(output) = measured(folder.path(), line, "tiny argmin") else {
+        return;
+    };
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let file = fs::read(folder.path().join("tuned.json")).unwrap();
+    let file: Value = serde_json::from_slice(&file).unwrap();
+    for words in ["device", "backend", "driver", "date"] {
+        assert!(file[words].is_string(), "{words}: {file}");
+    }
+    // Whatever was found, it was measured, and every change is in the tuning.
+    for change in file["changes"].as_array().unwrap() {
+        let [gain, noise] = ["gain", "noise"].map(|name| change[name].as_f64().unwrap());
+        assert!(gain > 0.01 && gain > noise, "{change}");
+        assert!(
+            stderr.contains(change["field"].as_str().unwrap()),
+            "{stderr}"
+        );
+    }
+    let changed = |c: &Value| file["tuning"][c["field"].as_str().unwrap()] != c["from"];
+    let changes = file["changes"].as_array().unwrap();
+    assert!(changes.last().is_none_or(changed), "{file}");
+    assert_eq!(
+        file["tuning"]["submit_bytes"].as_u64().map(|n| n > 0),
+        Some(true)
+    );
+    let line = "plan --tuning tuned.json argmin --shape 8,1000 --dtype float32 --axis 1";
+    let output = run(folder.path(), line);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+}
+
 #[test]
 #[ignore = "measures for a while: scripts/test --all"]
 fn a_case_of_other_shapes_is_new() {
@@ -163,6 +204,10 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
         ("bench --html x.html --peers none.json", "none.json"),
         ("bench --dtype int8", "--dtype"),
         ("bench --device cpu", "cpu reference"),
+        ("tune -o none/out.json", "none/out.json"),
+        ("tune -o out.json --filter nothing", "--filter nothing"),
+        ("tune -o out.json --dtype int8", "--dtype"),
+        ("tune -o out.json --device cpu", "tune needs a GPU adapter"),
     ] {
         let output = run(folder.path(), line);
         let stderr = text(&output.stderr);

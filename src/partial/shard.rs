@@ -46,7 +46,7 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        self.run_on(offset, read, self.stream.reducer.background())
+        self.run_on(offset, read, self.stream.reducer.engine.background())
             .await
     }
 
@@ -59,7 +59,7 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        pollster::block_on(self.run_on(offset, read, self.stream.reducer.blocking()))
+        pollster::block_on(self.run_on(offset, read, self.stream.reducer.engine.blocking()))
     }
 
     async fn run_on(

@@ -4,7 +4,9 @@
 pub(crate) mod array;
 pub(crate) mod bind;
 pub(crate) mod buffers;
+pub(crate) mod engine;
 pub(crate) mod reducer;
+pub(crate) mod reduction;
 pub(crate) mod selftest;
 pub(crate) mod stream;
 pub(crate) mod workspace;

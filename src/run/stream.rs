@@ -8,7 +8,7 @@ use crate::device::context::{BufferMapping, Context, PollMode};
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
 use crate::run::buffers::{BufferTable, Piece, offset_alignment};
-use crate::run::reducer::Ready;
+use crate::run::engine::Ready;
 use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::collections::HashSet;
@@ -75,7 +75,7 @@ impl StreamedReduction {
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
     ) -> Result<StreamedReduction, Error> {
-        let alignment = offset_alignment(reducer.context());
+        let alignment = offset_alignment(reducer.engine.context());
         let caps = reducer.caps();
         let least = alignment + 16;
         let refused = |needed| Error::Limit {
@@ -123,7 +123,7 @@ impl StreamedReduction {
         }
         let (plan, layout, _) = best;
         Ok(StreamedReduction {
-            ready: reducer.ready(plan)?,
+            ready: reducer.engine.ready(plan, false)?,
             reducer: reducer.clone(),
             layout,
         })
@@ -162,7 +162,8 @@ impl StreamedReduction {
         read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        self.run_on(read, write, self.reducer.background()).await
+        self.run_on(read, write, self.reducer.engine.background())
+            .await
     }
 
     /// [`StreamedReduction::run`], in the calling thread.
@@ -174,7 +175,7 @@ impl StreamedReduction {
         read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        pollster::block_on(self.run_on(read, write, self.reducer.blocking()))
+        pollster::block_on(self.run_on(read, write, self.reducer.engine.blocking()))
     }
 
     pub(crate) async fn run_on(
@@ -187,7 +188,10 @@ impl StreamedReduction {
         if passes.is_empty() {
             return Ok(());
         }
-        let mut windows = self.reducer.with_room(|| Windows::new(self, drive))?;
+        let mut windows = self
+            .reducer
+            .engine
+            .with_room(|| Windows::new(self, drive))?;
         for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
             for view in inputs(pass) {
                 windows.upload(view, &mut read).await?;
@@ -326,7 +330,7 @@ struct Windows<'a> {
 impl<'a> Windows<'a> {
     fn new(stream: &'a StreamedReduction, drive: PollMode) -> Result<Windows<'a>, Error> {
         use wgpu::BufferUsages as U;
-        let (context, layout) = (stream.reducer.context(), &stream.layout);
+        let (context, layout) = (stream.reducer.engine.context(), &stream.layout);
         let windows = |what, sizes: &[u64], usage| {
             let window = |&bytes: &u64| context.buffer(what, bytes, U::STORAGE | usage);
             sizes.iter().map(window).collect::<Result<Vec<_>, _>>()

@@ -22,10 +22,10 @@ fn the_example_of_every_command_runs() {
     folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
     case(&folder, "cases/argmin", "ArgMin", 1);
     let commands = commands(&folder);
-    assert_eq!(commands.len(), 14, "{commands:?}");
+    assert_eq!(commands.len(), 15, "{commands:?}");
     for command in commands {
         // Half a minute of measuring.
-        if command == "bench" && !support::all() {
+        if ["bench", "tune"].contains(&command.as_str()) && !support::all() {
             continue;
         }
         let help = folder.cpu(&format!("{command} --help"));
@@ -35,7 +35,7 @@ fn the_example_of_every_command_runs() {
         let output = folder.run(example);
         let stderr = text(&output.stderr);
         // Nothing to measure with, or to compare: said in so many words.
-        let needs_adapter = ["bench", "max"].contains(&command.as_str());
+        let needs_adapter = ["bench", "tune", "max"].contains(&command.as_str());
         let expected = match needs_adapter && adapters(&folder).is_empty() {
             true => 2,
             false => 0,

@@ -102,6 +102,9 @@ pub enum Command {
     /// Verify and time the cases of the catalogue
     #[command(after_help = "Example:\n  wgreduce bench --quick --filter tiny --html bench.html")]
     Bench(Bench),
+    /// Search for a tuning that is faster on this device, for --tuning
+    #[command(after_help = "Example:\n  wgreduce tune --quick --filter tiny -o tuning.json")]
+    Tune(Tune),
     /// Print a completion script for a shell
     #[command(after_help = "Example:\n  wgreduce completions bash")]
     Completions(Completions),
@@ -250,6 +253,22 @@ pub struct Bench {
     /// Also show these figures of benches/peers on the page
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "html")]
     pub peers: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// Where to write what was found
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Only cases with this in `CASE COMMAND TYPE`, as in `A argmin float32`
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Fewer cases, and 6 minutes for the search: at most 10 on a software adapter
+    #[arg(long)]
+    pub quick: bool,
+    /// How long to search, in minutes; until nothing is faster when left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub minutes: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -88,6 +88,7 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),
         Command::Bench(args) => bench::run(args, common),
+        Command::Tune(args) => bench::tune::run(args, common),
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args),
     }

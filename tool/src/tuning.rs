@@ -69,6 +69,16 @@ pub fn with_set(caps: &Caps, set: &[String]) -> Result<Caps, Failure> {
     Ok(caps.tuned(tuning))
 }
 
+/// A tuning with another value of a field.
+pub fn with(tuning: &Tuning, field: &str, value: Value) -> Result<Tuning, String> {
+    changed(tuning, Changes::from_iter([(field.into(), value)]))
+}
+
+/// The names of the fields, in the order of their definition.
+pub fn names(tuning: &Tuning) -> Vec<String> {
+    fields(tuning).into_iter().map(|(name, _)| name).collect()
+}
+
 fn changed(tuning: &Tuning, changes: Changes) -> Result<Tuning, String> {
     let mut fields = serde_json::to_value(tuning).map_err(|e| e.to_string())?;
     let names: Vec<String> = fields

@@ -6,6 +6,7 @@ use std::fmt;
 
 use wgreduce::wgpu::{self, BufferUsages};
 
+use super::catalogue::Case;
 use super::gpu::{Gpu, median};
 use crate::failure::Failure;
 
@@ -24,6 +25,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What a case is compared with.
+    pub fn of(case: &Case) -> Kind {
+        match case.op.is_elementwise() {
+            true => Kind::Copy,
+            false => Kind::Read,
+        }
+    }
+
     fn vecs(self) -> u32 {
         let of = match self {
             Kind::WideRead => 32,

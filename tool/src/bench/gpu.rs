@@ -211,24 +211,25 @@ impl Gpu<'_> {
         self.mapped(&back, bytes)
     }
 
-    /// Runs a pass as often as asked, and another in turns with it: the medians of both.
-    pub fn measure(
+    /// Runs passes in turns, as often as asked: the median of each.
+    pub fn measure<const N: usize>(
         &self,
         repeats: Repeats,
-        record: impl Fn(&mut wgpu::ComputePass<'_>),
-        beside: impl Fn(&mut wgpu::ComputePass<'_>),
-    ) -> Result<[Timing; 2], Failure> {
-        let mut times = [Times::default(), Times::default()];
+        records: [&dyn Fn(&mut wgpu::ComputePass<'_>); N],
+    ) -> Result<[Timing; N], Failure> {
+        let mut times: [Times; N] = std::array::from_fn(|_| Times::default());
         let mut run = 0;
         let mut measured = Duration::ZERO;
         while run < repeats.warm_up + repeats.least
             || run < repeats.warm_up + repeats.most && measured < repeats.enough
         {
-            let timings = [self.time(&record)?, self.time(&beside)?];
-            if run >= repeats.warm_up {
-                measured += Duration::from_nanos(timings[0].wall_ns);
-                times[0].push(timings[0]);
-                times[1].push(timings[1]);
+            for (i, record) in records.iter().enumerate() {
+                let timing = self.time(record)?;
+                if run >= repeats.warm_up {
+                    let first = if i == 0 { timing.wall_ns } else { 0 };
+                    measured += Duration::from_nanos(first);
+                    times[i].push(timing);
+                }
             }
             run += 1;
         }
@@ -273,6 +274,10 @@ impl Gpu<'_> {
         let ticks: Vec<u64> = Element::from_bytes(&self.mapped(&timer.back, 16)?);
         let ticks = ticks[1].saturating_sub(ticks[0]) as f64;
         Ok((ticks * f64::from(self.queue.get_timestamp_period())) as u64)
+    }
+
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) {
+        self.queue.submit([encoder.finish()]);
     }
 
     pub fn encoder(&self) -> wgpu::CommandEncoder {

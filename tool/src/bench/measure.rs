@@ -52,8 +52,8 @@ pub fn measure(
     let mut staging = Staging::default();
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
-    for asked in asked.chunk_by(|a, b| compared_with(a) == compared_with(b)) {
-        let kind = compared_with(&asked[0]);
+    for asked in asked.chunk_by(|a, b| Kind::of(&a.case) == Kind::of(&b.case)) {
+        let kind = Kind::of(&asked[0].case);
         let mut ceiling = Ceiling::new(&gpu, kind)?;
         let wide = match kind {
             Kind::Read => gpu::with_wide_integers(reducer),
@@ -87,13 +87,6 @@ pub fn measure(
             staging_gbps: staging.gbps(),
             left_out,
         }),
-    }
-}
-
-fn compared_with(asked: &Asked) -> Kind {
-    match asked.case.op.is_elementwise() {
-        true => Kind::Copy,
-        false => Kind::Read,
     }
 }
 
@@ -152,8 +145,8 @@ impl Measuring<'_> {
             Some(difference) => (Err(difference), gpu.time(|pass| ceiling.record(pass))?),
             None => {
                 let case = |pass: &mut ComputePass<'_>| bound.record(pass);
-                let [case, beside] =
-                    gpu.measure(self.repeats, case, |pass| ceiling.record(pass))?;
+                let beside = |pass: &mut ComputePass<'_>| ceiling.record(pass);
+                let [case, beside] = gpu.measure(self.repeats, [&case, &beside])?;
                 (Ok(case), beside)
             }
         };
@@ -255,6 +248,16 @@ fn labels(reduction: &Reduction) -> Vec<String> {
         format!("{} on {x}x{y}", pass.label())
     };
     passes.map(label).collect()
+}
+
+/// A line that changes on a terminal, nothing elsewhere.
+pub fn spinner(common: &Common) -> ProgressBar {
+    if common.quiet {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(Duration::from_millis(200));
+    spinner
 }
 
 /// A bar on a terminal, nothing elsewhere.

@@ -1,5 +1,5 @@
 //! `wgreduce bench`: verifies the cases of the catalogue, then times them and the device's
-//! ceilings.
+//! ceilings. `wgreduce tune` searches over the same cases.
 
 #[path = "../../../benches/catalogue.rs"]
 mod catalogue;
@@ -13,6 +13,7 @@ mod measure;
 mod peers;
 mod report;
 mod staging;
+pub mod tune;
 
 use wgreduce::Caps;
 

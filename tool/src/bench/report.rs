@@ -140,8 +140,7 @@ impl Report {
     }
 
     pub fn driver(&self) -> String {
-        let driver = format!("{} {}", self.info.driver, self.info.driver_info);
-        driver.trim().into()
+        driver(&self.info)
     }
 
     pub fn text(&self) -> String {
@@ -297,7 +296,14 @@ fn off_line(row: &Row, fit: &Fit) -> Option<f64> {
     Some(ns as f64 / fit.ns(bytes))
 }
 
-fn plain<const N: usize>(header: [&str; N]) -> Table {
+/// A driver's name and version.
+pub fn driver(info: &AdapterInfo) -> String {
+    format!("{} {}", info.driver, info.driver_info)
+        .trim()
+        .into()
+}
+
+pub fn plain<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(header);

@@ -1,0 +1,214 @@
+//! The device with its compiled kernels and the buffers that later runs can use again, and how a call
+//! waits. Knows no problems.
+
+use crate::device::context::{Context, Deadline, PollMode, lock};
+use crate::device::staging::Ring;
+use crate::kernel::Kernel;
+use crate::run::bind::Compiled;
+use crate::run::workspace::Workspace;
+use crate::{Caps, Error, Plan};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+/// Who polls the device while a future of the library waits for it; wgpu's futures do not move
+/// otherwise. Blocking calls poll by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Polling {
+    /// A thread of the library's own, started by the first future that waits: futures complete
+    /// under any executor. wgpu may run callbacks of other work there.
+    #[default]
+    Thread,
+    /// The application, which calls [`wgpu::Device::poll`] as long as futures are pending, as a
+    /// frame loop does. There is no thread; where nobody polls, futures never complete.
+    Caller,
+}
+
+/// What reducers and reductions run on; clones share the device.
+#[derive(Clone)]
+pub(crate) struct Engine {
+    pub shared: Arc<Shared>,
+    pub caps: Arc<Caps>,
+    pub timeout: Option<Duration>,
+    pub polling: Polling,
+}
+
+/// What belongs to the device, whatever the caps.
+pub(crate) struct Shared {
+    pub context: Context,
+    pub info: wgpu::AdapterInfo,
+    /// By kernel, and whether what it reads is bound as writable storage.
+    compiled: Mutex<HashMap<(Kernel, bool), Arc<Compiled>>>,
+    /// What the reductions keep for later runs.
+    idle: Mutex<Vec<Weak<Idle>>>,
+    pub uploads: Ring,
+}
+
+/// Buffers of earlier runs, for later ones.
+pub(crate) type Idle = Mutex<Vec<Workspace>>;
+
+/// A plan and its pipelines, one a pass.
+pub(crate) struct Ready {
+    pub plan: Plan,
+    pub compiled: Vec<Arc<Compiled>>,
+}
+
+impl Engine {
+    pub fn new(context: Context, info: wgpu::AdapterInfo, caps: Caps) -> Engine {
+        Engine {
+            shared: Arc::new(Shared {
+                context,
+                info,
+                compiled: Mutex::new(HashMap::new()),
+                idle: Mutex::default(),
+                uploads: Ring::default(),
+            }),
+            caps: Arc::new(caps),
+            timeout: None,
+            polling: Polling::default(),
+        }
+    }
+
+    /// Somebody else waits.
+    pub fn background(&self) -> PollMode {
+        match self.polling {
+            Polling::Thread => PollMode::Thread,
+            Polling::Caller => PollMode::Caller,
+        }
+    }
+
+    /// This thread waits, as long as the timeout allows.
+    pub fn blocking(&self) -> PollMode {
+        PollMode::Here(self.timeout.map(Deadline::after))
+    }
+
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
+    /// A place for a reduction's idle buffers that [`Engine::with_room`] knows of.
+    pub fn keeper(&self) -> Arc<Idle> {
+        let keeper = Arc::default();
+        let mut all = lock(&self.shared.idle);
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&keeper));
+        keeper
+    }
+
+    /// Calls what allocates; where the device is out of memory, once more without the buffers
+    /// that are kept for later runs or were dropped and not yet freed.
+    pub fn with_room<T>(&self, allocate: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        match allocate() {
+            Err(Error::OutOfMemory { what, bytes }) => {
+                log::debug!(
+                    "out of memory for {what} of {bytes} bytes: letting go of idle buffers"
+                );
+                let idle: Vec<_> = lock(&self.shared.idle)
+                    .iter()
+                    .filter_map(Weak::upgrade)
+                    .collect();
+                idle.iter().for_each(|kept| lock(kept).clear());
+                self.shared.uploads.clear();
+                self.shared.context.wait(None)?;
+                allocate()
+            }
+            result => result,
+        }
+    }
+
+    /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
+    /// where both bindings are writable.
+    pub fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
+        pollster::block_on(self.ready_on(plan, shared, PollMode::Here(None)))
+    }
+
+    pub async fn ready_on(
+        &self,
+        plan: Plan,
+        shared: bool,
+        drive: PollMode,
+    ) -> Result<Ready, Error> {
+        log::debug!("{plan}");
+        let mut compiled = Vec::with_capacity(plan.passes().len());
+        for pass in plan.passes() {
+            let key = (pass.kernel, shared);
+            let known = lock(&self.shared.compiled).get(&key).cloned();
+            compiled.push(match known {
+                Some(kernel) => kernel,
+                None => {
+                    drive.pause().await;
+                    self.compile(key)?
+                }
+            });
+        }
+        Ok(Ready { plan, compiled })
+    }
+
+    /// Compiles without the lock: two threads may do it twice, none waits for the other.
+    fn compile(&self, key: (Kernel, bool)) -> Result<Arc<Compiled>, Error> {
+        let (kernel, shared) = key;
+        let start = Instant::now();
+        let compile = || compile(&self.shared.context.device, &kernel, shared);
+        let compiled = self.shared.context.scoped("a pipeline", 0, compile)?;
+        self.shared.context.check()?;
+        log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
+        let mut all = lock(&self.shared.compiled);
+        Ok(all.entry(key).or_insert(Arc::new(compiled)).clone())
+    }
+}
+
+fn compile(device: &wgpu::Device, kernel: &Kernel, shared: bool) -> Compiled {
+    let label = kernel.label();
+    let mut text = kernel.wgsl();
+    if shared {
+        text = text.replace("var<storage, read>", "var<storage, read_write>");
+    }
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&label),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    });
+    let entry = |&binding: &u32| layout_entry(binding, kernel.has_stride_table(), shared);
+    let entries: Vec<_> = kernel.bindings().iter().map(entry).collect();
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(&label),
+        entries: &entries,
+    });
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(&label),
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(&label),
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some(kernel.entry_point()),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &kernel.constants(),
+            // Every kernel writes workgroup memory before it reads it.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    Compiled { pipeline, layout }
+}
+
+fn layout_entry(binding: u32, stride_table: bool, shared: bool) -> wgpu::BindGroupLayoutEntry {
+    let ty = match binding {
+        0 => wgpu::BufferBindingType::Uniform,
+        1 if stride_table => wgpu::BufferBindingType::Uniform,
+        _ => wgpu::BufferBindingType::Storage {
+            read_only: binding != 2 && !shared,
+        },
+    };
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+        count: None,
+    }
+}

@@ -1,0 +1,343 @@
+//! A prepared reduction: binds buffers, and runs from host data to host data.
+//!
+//! Which dispatches there are the plan says; how buffers are bound, `bind.rs`; how host data comes
+//! and goes, `workspace.rs`.
+
+use crate::device::context::{PollMode, lock};
+use crate::device::staging::Upload;
+use crate::plan::{Scratch, Slot};
+use crate::run::bind::{self, BoundReduction};
+use crate::run::buffers::{Buffers, Tensors};
+use crate::run::engine::{Engine, Idle, Ready};
+use crate::run::workspace::{Times, Workspace};
+use crate::{DType, Element, Error, Plan, Problem, ProblemError};
+use std::sync::{Arc, OnceLock};
+
+/// A problem, planned and compiled; runs any number of times, from any thread. Cheap to clone; clones share
+/// everything.
+#[derive(Clone)]
+pub struct Reduction {
+    pub(crate) engine: Engine,
+    pub(crate) prepared: Arc<Prepared>,
+}
+
+/// What a reduction is, whoever holds it.
+pub(crate) struct Prepared {
+    pub problem: Problem,
+    /// For buffers that begin at multiples of 16 bytes.
+    ready: Ready,
+    /// For others, once they are bound.
+    others: [OnceLock<Ready>; 3],
+    idle: Arc<Idle>,
+}
+
+impl std::fmt::Debug for Reduction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Reduction({})", self.prepared.ready.plan)
+    }
+}
+
+impl Reduction {
+    pub(crate) async fn prepare(
+        engine: &Engine,
+        problem: &Problem,
+        drive: PollMode,
+    ) -> Result<Reduction, Error> {
+        engine.context().alive()?;
+        let plan = Plan::new(problem, &engine.caps)?;
+        let prepared = Prepared {
+            ready: engine.ready_on(plan, false, drive).await?,
+            problem: problem.clone(),
+            others: Default::default(),
+            idle: engine.keeper(),
+        };
+        Ok(Reduction {
+            engine: engine.clone(),
+            prepared: Arc::new(prepared),
+        })
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.prepared.problem
+    }
+
+    /// The plan for buffers that begin at multiples of 16 bytes, as a run's own do.
+    pub fn plan(&self) -> &Plan {
+        &self.prepared.ready.plan
+    }
+
+    /// Binds the caller's buffers, which are of the reducer's device. Those of another
+    /// `wgpu::Instance` wgpu cannot tell from its own: it panics, or takes a buffer of this instance
+    /// that happens to have the same number, which can also end as [`Error::Aliased`]. Slices that do not
+    /// begin at a multiple of 16 bytes, and tensors that share a buffer, may need other kernels than the
+    /// plan's; those are compiled here, once. Tensors of several buffers are planned here.
+    ///
+    /// # Errors
+    /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
+    /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`],
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
+    /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
+    /// destroyed or is of another device.
+    pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
+        self.engine.with_room(|| self.try_bind(buffers))
+    }
+
+    fn try_bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
+        let problem = &self.prepared.problem;
+        let tensors = Tensors::new(problem, buffers)?;
+        let (cuts, aligned) = (tensors.cuts(problem), tensors.are_aligned());
+        let shared = tensors.share_buffers(buffers.scratch);
+        let in_pieces;
+        let ready = match cuts.is_empty() {
+            true => self.ready(aligned, shared)?,
+            false => {
+                let plan = Plan::in_pieces(problem, &self.engine.caps, &cuts, aligned)?;
+                in_pieces = self.engine.ready(plan, shared)?;
+                &in_pieces
+            }
+        };
+        let scratch = match buffers.scratch {
+            Some(_) if cuts.is_empty() => self.scratch(),
+            _ => ready.plan.scratch(&self.engine.caps),
+        };
+        let Ready { plan, compiled } = ready;
+        let context = self.engine.context();
+        bind::bind(context, plan, compiled, &scratch, tensors, buffers.scratch)
+    }
+
+    /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
+    /// none for a reduction of one pass, one for partial results, up to three for scattered
+    /// axes, more where one would exceed the largest buffer.
+    pub fn scratch_sizes(&self) -> Vec<u64> {
+        self.scratch().iter().map(|scratch| scratch.bytes).collect()
+    }
+
+    /// What scratch any binding needs.
+    fn scratch(&self) -> Vec<Scratch> {
+        let caps = &self.engine.caps;
+        // What cannot be planned is not bound either.
+        let anywhere = Plan::for_buffers(&self.prepared.problem, caps, false);
+        let plan = &self.prepared.ready.plan;
+        let needed = |slot| {
+            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
+            Scratch::of(slot, other.max(plan.slot_bytes(slot)), caps)
+        };
+        Slot::SCRATCH.into_iter().flat_map(needed).collect()
+    }
+
+    /// What takes tensors of a buffer each: that begin at multiples of 16 bytes, or anywhere, and of which
+    /// inputs and outputs share buffers, or not.
+    fn ready(&self, aligned: bool, shared: bool) -> Result<&Ready, Error> {
+        let Prepared {
+            problem,
+            ready,
+            others,
+            ..
+        } = &*self.prepared;
+        let other = match (aligned, shared) {
+            (true, false) => return Ok(ready),
+            (false, false) => &others[0],
+            (true, true) => &others[1],
+            (false, true) => &others[2],
+        };
+        if let Some(ready) = other.get() {
+            return Ok(ready);
+        }
+        let plan = match aligned {
+            true => ready.plan.clone(),
+            false => Plan::for_buffers(problem, &self.engine.caps, false)?,
+        };
+        let ready = self.engine.ready(plan, shared)?;
+        Ok(other.get_or_init(|| ready))
+    }
+
+    /// Runs from host data of one input to one output.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; what [`Reduction::run_bytes`]
+    /// gives.
+    pub async fn run<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
+        self.check_types(T::DTYPE, O::DTYPE)?;
+        let outputs = self.run_bytes(&[T::bytes(input)]).await?;
+        Ok(O::from_bytes(&outputs[0]))
+    }
+
+    /// [`Reduction::run`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run`].
+    pub fn run_blocking<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
+        self.check_types(T::DTYPE, O::DTYPE)?;
+        let outputs = self.run_bytes_blocking(&[T::bytes(input)])?;
+        Ok(O::from_bytes(&outputs[0]))
+    }
+
+    /// Runs from host data of any number of inputs to any number of outputs: of an index operator with
+    /// values first the indices, of [`Problem::extremes`] all four.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; what [`Reduction::run_bytes`]
+    /// gives.
+    pub async fn run_many<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
+        let inputs = self.input_bytes(inputs)?;
+        Ok(self.outputs(self.run_bytes(&inputs).await?))
+    }
+
+    /// [`Reduction::run_many`], waiting for the results.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_many`].
+    pub fn run_many_blocking<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
+        let inputs = self.input_bytes(inputs)?;
+        Ok(self.outputs(self.run_bytes_blocking(&inputs)?))
+    }
+
+    fn input_bytes<'a, T: Element>(&self, inputs: &[&'a [T]]) -> Result<Vec<&'a [u8]>, Error> {
+        same_type("input 0", self.prepared.problem.dtype(), T::DTYPE)?;
+        Ok(inputs.iter().map(|input| T::bytes(input)).collect())
+    }
+
+    fn outputs(&self, bytes: Vec<Vec<u8>>) -> Outputs {
+        Outputs {
+            problem: self.prepared.problem.clone(),
+            bytes,
+        }
+    }
+
+    /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
+    /// The future completes under any executor, as [`Polling`] says.
+    ///
+    /// # Errors
+    /// [`Error::Problem`] if the data does not fit the problem; [`Error::OutOfMemory`],
+    /// [`Error::DeviceLost`], [`Error::Device`].
+    pub async fn run_bytes(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(self
+            .run_on(inputs, self.engine.background(), false)
+            .await?
+            .0)
+    }
+
+    /// [`Reduction::run_bytes`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
+        Ok(pollster::block_on(self.run_on(inputs, self.engine.blocking(), false))?.0)
+    }
+
+    /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`].
+    pub async fn run_timed(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        self.run_on(inputs, self.engine.background(), true).await
+    }
+
+    /// [`Reduction::run_timed`], waiting for the result.
+    ///
+    /// # Errors
+    /// As [`Reduction::run_bytes`].
+    pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        pollster::block_on(self.run_on(inputs, self.engine.blocking(), true))
+    }
+
+    /// For a call of one typed input and one typed output.
+    fn check_types(&self, input: DType, output: DType) -> Result<(), Error> {
+        let problem = &self.prepared.problem;
+        let outputs = problem.outputs();
+        same_type("input 0", problem.dtype(), input)?;
+        if outputs.len() != 1 {
+            return Err(Error::Problem(ProblemError::OutputCount {
+                op: problem.op(),
+                expected: outputs.len(),
+                actual: 1,
+            }));
+        }
+        same_type("output 0", outputs[0].dtype, output)
+    }
+
+    pub(crate) async fn run_on(
+        &self,
+        inputs: &[&[u8]],
+        drive: PollMode,
+        timed: bool,
+    ) -> Result<(Vec<Vec<u8>>, Times), Error> {
+        let problem = &self.prepared.problem;
+        let lens: Vec<u64> = inputs.iter().map(|i| i.len() as u64).collect();
+        problem.check_inputs(&lens)?;
+        if self.prepared.ready.plan.passes().is_empty() {
+            let outputs = problem.outputs().iter().map(|_| Vec::new()).collect();
+            return Ok((outputs, Times::default()));
+        }
+        let idle = lock(&self.prepared.idle).pop();
+        let context = self.engine.context();
+        let most = self.engine.caps.piece_bytes();
+        let new = || Workspace::new(context, problem, most, |buffers| self.try_bind(buffers));
+        let workspace = match idle {
+            Some(workspace) => workspace,
+            None => self.engine.with_room(new)?,
+        };
+        let upload = |bytes| {
+            self.engine
+                .with_room(|| Upload::new(&self.engine.shared.uploads, context, drive, bytes))
+        };
+        // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
+        let run = workspace.run(context, problem, inputs, drive, timed, upload);
+        let result = run.await?;
+        lock(&self.prepared.idle).push(workspace);
+        Ok(result)
+    }
+}
+
+/// The outputs of a run, in the order of [`Problem::outputs`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    problem: Problem,
+    bytes: Vec<Vec<u8>>,
+}
+
+impl Outputs {
+    /// The elements of an output, in C order.
+    ///
+    /// # Errors
+    /// [`ProblemError::NoSuchOutput`], [`ProblemError::ElementType`].
+    pub fn get<O: Element>(&self, output: usize) -> Result<Vec<O>, Error> {
+        let Some(bytes) = self.bytes.get(output) else {
+            return Err(Error::Problem(ProblemError::NoSuchOutput {
+                op: self.problem.op(),
+                output,
+                outputs: self.bytes.len(),
+            }));
+        };
+        let dtype = self.problem.outputs()[output].dtype;
+        same_type(&format!("output {output}"), dtype, O::DTYPE)?;
+        Ok(O::from_bytes(bytes))
+    }
+
+    /// The problem.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The bytes of each output: little endian, C order.
+    pub fn bytes(&self) -> &[Vec<u8>] {
+        &self.bytes
+    }
+
+    /// [`Outputs::bytes`], without a copy.
+    pub fn into_bytes(self) -> Vec<Vec<u8>> {
+        self.bytes
+    }
+}
+
+fn same_type(what: &str, expected: DType, actual: DType) -> Result<(), Error> {
+    match expected == actual {
+        true => Ok(()),
+        false => Err(Error::Problem(ProblemError::ElementType {
+            what: what.into(),
+            expected,
+            actual,
+        })),
+    }
+}

@@ -1,0 +1,604 @@
+//! `wgreduce tune`: looks for a tuning that is faster on this device, a field at a time.
+//!
+//! Keeps the search and what counts as faster. Knows no field by its meaning; how a pass is timed,
+//! `gpu.rs` knows.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
+use wgreduce::{BoundReduction, Buffers, Caps, Error, Plan, Problem, Reducer, Tensor, Tuning};
+use wgreduce::{Output, reference};
+
+use super::catalogue::{Case, catalogue, noise};
+use super::ceiling::{Ceiling, Kind};
+use super::gpu::{Gpu, Repeats};
+use super::report;
+use crate::args::{Common, Tune};
+use crate::device::Device;
+use crate::failure::{Failure, say, write_stdout};
+use crate::output::{self, Content, Target};
+use crate::tuning;
+
+/// Not searched: what keeps watchdogs quiet, and what is for tests.
+const NOT_SEARCHED: [&str; 2] = ["submit_bytes", "force"];
+/// Larger inputs are left out: they are planned as those that are a few times smaller.
+const MOST_INPUT_BYTES: u64 = 256 << 20;
+/// Minutes after which `--quick` ends the search; the last measurement comes after it.
+const QUICK_MINUTES: u64 = 6;
+/// Rounds over all fields, unless the last one found nothing.
+const MOST_ROUNDS: usize = 4;
+/// How often a number is doubled or halved until a plan changes.
+const MOST_STEPS: usize = 12;
+/// Less than this is no gain, whatever the noise.
+const LEAST_GAIN: f64 = 0.01;
+/// More than this no case may lose.
+const MOST_LOSS: f64 = 0.1;
+/// A first look at a candidate.
+const LOOK: Repeats = Repeats {
+    warm_up: 1,
+    least: 1,
+    most: 1,
+    enough: Duration::ZERO,
+};
+const MEASURE: Repeats = Repeats {
+    warm_up: 1,
+    least: 3,
+    most: 9,
+    enough: Duration::from_millis(60),
+};
+
+pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
+    if common.dtype.is_some() {
+        let why = "tune has no option --dtype; --filter takes a type's name";
+        return Err(Failure::Request(why.into()));
+    }
+    output::check_writable(&args.output)?;
+    let device = Device::open(common)?;
+    let Device::Gpu(reducer) = &device else {
+        let why = format!("tune needs a GPU adapter ({})", device.line());
+        return Err(Failure::Request(why));
+    };
+    let gpu = Gpu::new(reducer)?;
+    let cases = cases(args, common, &gpu)?;
+    if !common.quiet {
+        say(&device.line());
+    }
+    let mut search = Search {
+        bench: Bench::new(reducer, &gpu, cases)?,
+        until: args
+            .minutes
+            .or(args.quick.then_some(QUICK_MINUTES))
+            .map(|minutes| Instant::now() + Duration::from_secs(60 * minutes)),
+        progress: super::measure::spinner(common),
+        quiet: common.quiet,
+    };
+    let before = reducer.caps().clone();
+    let (after, changes) = search.search(&before)?;
+    let gains = search.gains(&before, &after)?;
+    search.progress.finish_and_clear();
+    let bytes = file(reducer, &after, &changes, &gains);
+    output::write(&[Target {
+        path: &args.output,
+        content: Content::Bytes(bytes.as_bytes()),
+    }])?;
+    write_stdout(&text(&changes, &gains))
+}
+
+/// The cases that are searched over; at least one.
+fn cases(args: &Tune, common: &Common, gpu: &Gpu) -> Result<Vec<(Case, Problem)>, Failure> {
+    let most = MOST_INPUT_BYTES.min(gpu.device.limits().max_buffer_size);
+    let mut cases = Vec::new();
+    for case in catalogue() {
+        let problem = case.problem().map_err(Error::from)?;
+        let problem = problem.nan(common.nan.into());
+        let fits = (0..problem.inputs().len()).all(|i| problem.input_bytes(i) <= most);
+        let asked = args.filter.as_ref();
+        let named = asked.is_none_or(|text| case.to_string().contains(text));
+        if fits && named && (case.quick || !args.quick) {
+            cases.push((case, problem));
+        }
+    }
+    match (&args.filter, cases.is_empty()) {
+        (Some(text), true) => Err(Failure::Request(format!(
+            "--filter {text}: no case that is tuned for has this in its name, operator and type"
+        ))),
+        _ => Ok(cases),
+    }
+}
+
+/// A case whose right results are known.
+struct Subject {
+    case: Case,
+    problem: Problem,
+    expected: Vec<Vec<u8>>,
+}
+
+/// The buffers that all cases share, on the device. Cases with the same bits in their noise have
+/// the same data.
+struct Bench<'a> {
+    reducer: &'a Reducer,
+    gpu: &'a Gpu<'a>,
+    subjects: Vec<Subject>,
+    inputs: BTreeMap<(u64, usize), Buffer>,
+    outputs: Vec<Buffer>,
+}
+
+impl<'a> Bench<'a> {
+    fn new(
+        reducer: &'a Reducer,
+        gpu: &'a Gpu<'a>,
+        cases: Vec<(Case, Problem)>,
+    ) -> Result<Bench<'a>, Failure> {
+        let mut lengths = BTreeMap::new();
+        let mut written: Vec<u64> = Vec::new();
+        for (case, problem) in &cases {
+            for i in 0..problem.inputs().len() {
+                let length = lengths.entry((case.kept_bits(), i)).or_insert(0);
+                *length = problem.input_bytes(i).max(*length);
+            }
+            for (i, output) in problem.outputs().iter().enumerate() {
+                written.resize(written.len().max(i + 1), 0);
+                written[i] = written[i].max(output.bytes());
+            }
+        }
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let outputs = written.into_iter().map(|bytes| gpu.buffer(bytes, usage));
+        let data: BTreeMap<_, _> = lengths
+            .into_iter()
+            .map(|((keep, i), bytes)| ((keep, i), noise(bytes as usize, i as u64 + 1, keep)))
+            .collect();
+        let upload = |(key, data): (&(u64, usize), &Vec<u8>)| Ok((*key, gpu.upload(data)?));
+        let subject = |(case, problem): (Case, Problem)| {
+            let input = |i| &data[&(case.kept_bits(), i)][..problem.input_bytes(i) as usize];
+            let inputs: Vec<&[u8]> = (0..problem.inputs().len()).map(input).collect();
+            let expected = reference::evaluate(&problem, &inputs).map_err(Error::from)?;
+            Ok(Subject {
+                case,
+                problem,
+                expected,
+            })
+        };
+        Ok(Bench {
+            reducer,
+            gpu,
+            outputs: outputs.collect::<Result<_, Failure>>()?,
+            inputs: data.iter().map(upload).collect::<Result<_, Failure>>()?,
+            subjects: cases
+                .into_iter()
+                .map(subject)
+                .collect::<Result<_, Failure>>()?,
+        })
+    }
+
+    fn bound(&self, subject: &Subject, caps: &Caps) -> Result<BoundReduction, Failure> {
+        let Subject { case, problem, .. } = subject;
+        let reducer = self.reducer.with_caps(caps.clone());
+        let input = |i| slice(&self.inputs[&(case.kept_bits(), i)], problem.input_bytes(i));
+        let inputs: Vec<Tensor<'_>> = (0..problem.inputs().len()).map(input).collect();
+        let outputs = self.outputs.iter().zip(problem.outputs());
+        let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
+        Ok(reducer.prepare(problem)?.bind(Buffers {
+            inputs: &inputs,
+            outputs: &outputs,
+            scratch: None,
+        })?)
+    }
+
+    /// Runs a case once, over what another run left, and compares.
+    fn verify(&self, subject: &Subject, bound: &BoundReduction) -> Result<(), Failure> {
+        let mut encoder = self.gpu.encoder();
+        for buffer in &self.outputs {
+            encoder.clear_buffer(buffer, 0, None);
+        }
+        self.gpu.submit(encoder);
+        self.gpu.time(|pass| bound.record(pass))?;
+        let results = subject.problem.outputs().into_iter().zip(&subject.expected);
+        for ((output, expected), buffer) in results.zip(&self.outputs) {
+            let output: Output = output;
+            let actual = self.gpu.download(buffer, output.bytes())?;
+            if let Some(difference) = reference::first_difference(&output, expected, &actual) {
+                return Err(Failure::Check(format!("{}: {difference}", subject.case)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a case is planned otherwise, and can be planned at all.
+    fn differs(&self, subject: &Subject, base: &Caps, other: &Caps) -> Result<bool, Error> {
+        let plan = |caps| Plan::new(&subject.problem, caps);
+        Ok(plan(base)? != plan(other)?)
+    }
+}
+
+/// The tensor at a buffer's start.
+fn slice(buffer: &Buffer, bytes: u64) -> Tensor<'_> {
+    buffer.slice(..bytes.next_multiple_of(4)).into()
+}
+
+/// What a case took with two tunings, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// Twice the same, in turns with the other.
+    base: [u64; 2],
+    other: u64,
+}
+
+/// What some cases gained, on average, as a logarithm; and what two equal runs differed by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Verdict {
+    gain: f64,
+    noise: f64,
+    worst: f64,
+}
+
+impl Verdict {
+    fn of(samples: &[Sample]) -> Verdict {
+        let count = samples.len().max(1) as f64;
+        let ln = |ns: u64| (ns.max(1) as f64).ln();
+        let gain = |s: &Sample| (ln(s.base[0]) + ln(s.base[1])) / 2.0 - ln(s.other);
+        let noise = |s: &Sample| (ln(s.base[0]) - ln(s.base[1])).abs();
+        Verdict {
+            gain: samples.iter().map(gain).sum::<f64>() / count,
+            noise: samples.iter().map(noise).sum::<f64>() / count,
+            worst: samples.iter().map(gain).fold(f64::INFINITY, f64::min),
+        }
+    }
+
+    fn is_promising(&self) -> bool {
+        self.gain > -LEAST_GAIN
+    }
+
+    fn is_gain(&self) -> bool {
+        self.gain > LEAST_GAIN.max(self.noise) && self.worst > -MOST_LOSS
+    }
+}
+
+/// A field whose other value was faster.
+struct Change {
+    field: String,
+    from: Value,
+    to: Value,
+    verdict: Verdict,
+    cases: usize,
+}
+
+/// What a case takes with the tuning that was found, beside the one before.
+struct Gain {
+    case: Case,
+    bytes: u64,
+    before_ns: u64,
+    after_ns: u64,
+    ceiling_gbps: f64,
+}
+
+impl Gain {
+    fn ratio(&self) -> f64 {
+        self.before_ns as f64 / self.after_ns as f64
+    }
+
+    /// Of the ceiling.
+    fn shares(&self) -> [f64; 2] {
+        [self.before_ns, self.after_ns].map(|ns| self.bytes as f64 / ns as f64 / self.ceiling_gbps)
+    }
+}
+
+struct Search<'a> {
+    bench: Bench<'a>,
+    until: Option<Instant>,
+    progress: ProgressBar,
+    quiet: bool,
+}
+
+impl Search<'_> {
+    /// The best tuning that was found, and how it came about.
+    fn search(&mut self, start: &Caps) -> Result<(Caps, Vec<Change>), Failure> {
+        let (mut best, mut changes) = (start.clone(), Vec::new());
+        for _ in 0..MOST_ROUNDS {
+            let known = changes.len();
+            for field in tuning::names(&start.tuning) {
+                if !NOT_SEARCHED.contains(&field.as_str()) {
+                    self.field(&field, &mut best, &mut changes)?;
+                }
+            }
+            if changes.len() == known {
+                break;
+            }
+        }
+        Ok((best, changes))
+    }
+
+    /// Moves a field as long as that is a gain.
+    fn field(
+        &mut self,
+        field: &str,
+        best: &mut Caps,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Failure> {
+        for up in [true, false] {
+            let known = changes.len();
+            while self.until.is_none_or(|until| Instant::now() < until) {
+                let Some(other) = self.next(field, best, up) else {
+                    break;
+                };
+                let [from, to] = [&*best, &other].map(|c| tuning::json(&c.tuning)[field].clone());
+                let step = format!("{field} {from} -> {to}");
+                let Some((verdict, cases)) = self.verdict(&step, best, &other)? else {
+                    break;
+                };
+                if !self.quiet {
+                    let Verdict { gain, noise, .. } = verdict;
+                    let [gain, noise] = [gain, noise].map(percent);
+                    let line = format!("{step}: {gain} over {cases} cases (noise {noise})");
+                    self.progress.suspend(|| say(&line));
+                }
+                changes.push(Change {
+                    field: field.into(),
+                    from,
+                    to,
+                    verdict,
+                    cases,
+                });
+                *best = other;
+            }
+            // The other way was just come from.
+            if changes.len() > known {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The next value of a field with which some case is planned otherwise.
+    fn next(&self, field: &str, best: &Caps, up: bool) -> Option<Caps> {
+        let mut value = tuning::json(&best.tuning)[field].clone();
+        for _ in 0..MOST_STEPS {
+            value = stepped(&value, up)?;
+            let tuning: Tuning = tuning::with(&best.tuning, field, value.clone()).ok()?;
+            let other = best.tuned(tuning);
+            for subject in &self.bench.subjects {
+                // What cannot be planned is no candidate.
+                if self.bench.differs(subject, best, &other).ok()? {
+                    return Some(other);
+                }
+            }
+        }
+        None
+    }
+
+    /// What the cases that are planned otherwise gain, and how many they are; none where it is no gain.
+    fn verdict(
+        &self,
+        step: &str,
+        base: &Caps,
+        other: &Caps,
+    ) -> Result<Option<(Verdict, usize)>, Failure> {
+        let mut pairs = Vec::new();
+        for subject in &self.bench.subjects {
+            if self.bench.differs(subject, base, other)? {
+                let [one, two] = [base, other].map(|caps| self.bench.bound(subject, caps));
+                let (one, two) = (one?, two?);
+                self.bench.verify(subject, &two)?;
+                pairs.push((subject, one, two));
+            }
+        }
+        let samples = |repeats| -> Result<Verdict, Failure> {
+            let mut samples = Vec::new();
+            for (subject, one, two) in &pairs {
+                self.progress
+                    .set_message(format!("{step}: {}", subject.case));
+                let [a, b, c] = self.bench.gpu.measure(
+                    repeats,
+                    [
+                        &|pass: &mut ComputePass<'_>| one.record(pass),
+                        &|pass| two.record(pass),
+                        &|pass| one.record(pass),
+                    ],
+                )?;
+                samples.push(Sample {
+                    base: [a.ns(), c.ns()],
+                    other: b.ns(),
+                });
+            }
+            Ok(Verdict::of(&samples))
+        };
+        if !samples(LOOK)?.is_promising() || !samples(MEASURE)?.is_gain() {
+            return Ok(None);
+        }
+        // Of many candidates one may be lucky once.
+        let again = samples(MEASURE)?;
+        Ok(again.is_gain().then_some((again, pairs.len())))
+    }
+
+    /// What was gained, by cases that are planned otherwise now.
+    fn gains(&self, before: &Caps, after: &Caps) -> Result<Vec<Gain>, Failure> {
+        let mut gains = Vec::new();
+        for kind in [Kind::Read, Kind::Copy] {
+            let mut subjects = Vec::new();
+            for subject in &self.bench.subjects {
+                let compared = Kind::of(&subject.case);
+                if compared == kind && self.bench.differs(subject, before, after)? {
+                    subjects.push(subject);
+                }
+            }
+            if subjects.is_empty() {
+                continue;
+            }
+            let ceiling = Ceiling::new(self.bench.gpu, kind)?;
+            for subject in subjects {
+                self.progress
+                    .set_message(format!("gained: {}", subject.case));
+                let [one, two] = [before, after].map(|caps| self.bench.bound(subject, caps));
+                let (one, two) = (one?, two?);
+                self.bench.verify(subject, &two)?;
+                let [before, after, beside] = self.bench.gpu.measure(
+                    MEASURE,
+                    [
+                        &|pass: &mut ComputePass<'_>| one.record(pass),
+                        &|pass| two.record(pass),
+                        &|pass| ceiling.record(pass),
+                    ],
+                )?;
+                let problem = &subject.problem;
+                let read = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+                let written = problem.outputs().iter().map(Output::bytes).sum::<u64>();
+                gains.push(Gain {
+                    case: subject.case.clone(),
+                    bytes: read.sum::<u64>() + written,
+                    before_ns: before.ns().max(1),
+                    after_ns: after.ns().max(1),
+                    ceiling_gbps: ceiling.gbps(beside.ns()),
+                });
+            }
+        }
+        Ok(gains)
+    }
+}
+
+/// Twice or half of a number, the other truth value; none where there is nothing to go on to.
+fn stepped(value: &Value, up: bool) -> Option<Value> {
+    match value {
+        Value::Bool(b) => (*b != up).then_some(Value::Bool(up)),
+        Value::Number(n) => match (n.as_u64()?, up) {
+            (0, true) => Some(1.into()),
+            (n, true) => n.checked_mul(2).map(Value::from),
+            (0 | 1, false) => None,
+            (n, false) => Some((n / 2).into()),
+        },
+        _ => None,
+    }
+}
+
+fn percent(gain: f64) -> String {
+    format!("{:+.1} %", 100.0 * gain.exp_m1())
+}
+
+/// `tuning.json`: what `--tuning` takes, and where it comes from.
+fn file(reducer: &Reducer, after: &Caps, changes: &[Change], gains: &[Gain]) -> String {
+    let info = reducer.adapter_info();
+    let change = |c: &Change| {
+        json!({
+            "field": c.field,
+            "from": c.from,
+            "to": c.to,
+            "gain": c.verdict.gain.exp_m1(),
+            "noise": c.verdict.noise.exp_m1(),
+            "cases": c.cases,
+        })
+    };
+    let gain = |g: &Gain| {
+        json!({
+            "case": g.case.name,
+            "op": g.case.command(),
+            "dtype": g.case.dtype.name(),
+            "inputs": g.case.shapes,
+            "axes": g.case.axes,
+            "before_ns": g.before_ns,
+            "after_ns": g.after_ns,
+            "ceiling_gbps": g.ceiling_gbps,
+        })
+    };
+    let file = json!({
+        "device": info.name,
+        "backend": info.backend.to_str(),
+        "driver": report::driver(info),
+        "date": jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        "tuning": tuning::json(&after.tuning),
+        "changes": changes.iter().map(change).collect::<Vec<_>>(),
+        "gains": gains.iter().map(gain).collect::<Vec<_>>(),
+    });
+    format!("{file:#}\n")
+}
+
+/// For people.
+fn text(changes: &[Change], gains: &[Gain]) -> String {
+    if changes.is_empty() {
+        return "nothing is faster than the tuning that was there\n".into();
+    }
+    let mut table = report::plain([
+        "case",
+        "op",
+        "type",
+        "before",
+        "after",
+        "share before",
+        "after",
+    ]);
+    for gain in gains {
+        let [before, after] = gain.shares().map(|share| format!("{:.0} %", 100.0 * share));
+        table.add_row([
+            gain.case.name.to_string(),
+            gain.case.command().into(),
+            gain.case.dtype.to_string(),
+            report::time(gain.before_ns),
+            format!("{} ({:.2}x)", report::time(gain.after_ns), gain.ratio()),
+            before,
+            after,
+        ]);
+    }
+    report::align_right(&mut table, 3..7);
+    let mean = gains.iter().map(|g| g.ratio().ln()).sum::<f64>() / gains.len().max(1) as f64;
+    let mut steps = String::new();
+    for change in changes {
+        steps += &format!("{} {} -> {}\n", change.field, change.from, change.to);
+    }
+    format!(
+        "{table}\n\n{steps}{} on average over {} cases that are planned otherwise\n",
+        percent(mean),
+        gains.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn sample(a: u64, other: u64, b: u64) -> Sample {
+        Sample {
+            base: [a, b],
+            other,
+        }
+    }
+
+    #[test]
+    fn a_gain_beats_what_two_equal_runs_differ_by() {
+        let verdict = Verdict::of(&[sample(200, 100, 200), sample(100, 100, 100)]);
+        assert_relative_eq!(verdict.gain, 2f64.ln() / 2.0, max_relative = 1e-9);
+        assert_relative_eq!(verdict.worst, 0.0);
+        assert!(verdict.is_gain());
+        // A fifth faster, where equal runs are a half apart.
+        assert!(!Verdict::of(&[sample(100, 100, 150)]).is_gain());
+        assert!(Verdict::of(&[sample(120, 100, 121)]).is_gain());
+        assert!(!Verdict::of(&[sample(1000, 1000, 1000)]).is_gain());
+        assert!(!Verdict::of(&[sample(1005, 1000, 1005)]).is_gain());
+    }
+
+    #[test]
+    fn no_case_pays_for_the_others() {
+        let fast = sample(200, 100, 200);
+        assert!(Verdict::of(&[fast, sample(100, 108, 100)]).is_gain());
+        let verdict = Verdict::of(&[fast, fast, sample(100, 120, 100)]);
+        assert!(verdict.is_promising() && !verdict.is_gain());
+        assert!(!Verdict::of(&[sample(100, 103, 100)]).is_promising());
+    }
+
+    #[test]
+    fn numbers_are_doubled_and_halved_and_truth_values_turned() {
+        for (value, up, other) in [
+            (json!(8), true, Some(json!(16))),
+            (json!(8), false, Some(json!(4))),
+            (json!(1), false, None),
+            (json!(0), true, Some(json!(1))),
+            (json!(u64::MAX), true, None),
+            (json!(false), true, Some(json!(true))),
+            (json!(false), false, None),
+            (json!(true), false, Some(json!(false))),
+            (json!(null), true, None),
+        ] {
+            assert_eq!(stepped(&value, up), other, "{value}");
+        }
+    }
+}
