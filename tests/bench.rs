@@ -122,6 +122,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
 const SLOW: &str = r#"{"tuning": {"invocations": 1, "row_lanes": 1}}"#;
 
 #[test]
+#[ignore = "measures for a while: scripts/test --all"]
 fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("slow.json"), SLOW).unwrap();
@@ -139,7 +140,7 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
     // Whatever was found, it was measured, and every change is in the tuning.
     for change in file["changes"].as_array().unwrap() {
         let [gain, noise] = ["gain", "noise"].map(|name| change[name].as_f64().unwrap());
-        assert!(gain > 0.01 && gain > noise, "{change}");
+        assert!(gain > 0.02 && gain > noise, "{change}");
         assert!(
             stderr.contains(change["field"].as_str().unwrap()),
             "{stderr}"

@@ -61,8 +61,10 @@ impl Chunk {
 }
 
 impl Ring {
-    /// An idle chunk of at least so many bytes, or a new one.
+    /// A chunk for so many bytes, or as large as one may be: an idle one, or a new one.
     fn take(&self, context: &Context, bytes: u64) -> Result<Chunk, Error> {
+        let bytes = bytes.clamp(LEAST_BYTES, CHUNK_BYTES).next_power_of_two();
+        let bytes = bytes.min(most(context));
         let idle = {
             let mut idle = lock(&self.idle);
             let fits = idle.iter().position(|c| c.buffer.size() >= bytes);
@@ -114,12 +116,14 @@ impl<'a> Upload<'a> {
         drive: PollMode,
         bytes: u64,
     ) -> Result<Upload<'a>, Error> {
-        let chunk = bytes.next_power_of_two().clamp(LEAST_BYTES, CHUNK_BYTES);
-        let chunk = chunk.min(most(context));
-        let count = bytes.div_ceil(chunk).min(2);
-        let chunks = (0..count).map(|_| ring.take(context, chunk));
+        let (mut chunks, mut room) = (VecDeque::new(), 0);
+        while room < bytes && chunks.len() < 2 {
+            let chunk = ring.take(context, bytes)?;
+            room += chunk.buffer.size();
+            chunks.push_back(chunk);
+        }
         Ok(Upload {
-            chunks: chunks.collect::<Result<_, _>>()?,
+            chunks,
             encoder: context.encoder(),
             open: None,
             ring,
@@ -164,9 +168,7 @@ impl<'a> Upload<'a> {
         }
         let mut chunk = match self.chunks.pop_front() {
             Some(chunk) => chunk,
-            None => self
-                .ring
-                .take(self.context, CHUNK_BYTES.min(most(self.context)))?,
+            None => self.ring.take(self.context, CHUNK_BYTES)?,
         };
         chunk.mapped(self.context, self.drive).await?;
         Ok((chunk, 0))

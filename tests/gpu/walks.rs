@@ -267,7 +267,7 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         for (i, reducer) in every_way(reducer).iter().enumerate() {
             for dtype in some(reducer, i, types(turn)) {
-                for shape in [
+                let shapes = [
                     // Rows shorter than a vec4.
                     [5, 3, 1],
                     [3, 67, 1],
@@ -276,7 +276,8 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
                     [2, 67, 24],
                     [35, 6, 16],
                     [1, 50_000, 1],
-                ] {
+                ];
+                for shape in some(reducer, i + dtype.size() as usize, shapes) {
                     check(reducer, dtype, shape, turn)?;
                 }
             }

@@ -129,9 +129,10 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     for step in steps {
         let anywhere = [step * problem.dtype().size(), step * largest];
         let ways = [(&plan, [step * 16; 2]), (&loose, anywhere)];
+        let known = !all() && steps.contains(&0);
         let chosen = match step {
             0 => &ways[..1],
-            _ if plan == loose => &ways[1..],
+            _ if known || plan == loose => &ways[1..],
             _ => &ways,
         };
         for &(plan, shift) in chosen {
