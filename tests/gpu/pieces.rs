@@ -152,7 +152,8 @@ pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
         (false, true, n - 2, 200),
         (false, false, 1, 200),
     ];
-    for (least, last, winner, value) in some(reducer, 0, cases) {
+    let most = if support::all() { cases.len() } else { 1 };
+    for (least, last, winner, value) in some(reducer, 0, cases).into_iter().take(most) {
         let problem = match least {
             true => Problem::arg_min(DType::U8, &[n], 0)?,
             false => Problem::arg_max(DType::U8, &[n], 0)?,

@@ -211,25 +211,24 @@ impl Gpu<'_> {
         self.mapped(&back, bytes)
     }
 
-    /// Runs passes in turns, as often as asked: the median of each.
-    pub fn measure<const N: usize>(
+    /// Runs a pass as often as asked, and another in turns with it: the medians of both.
+    pub fn measure(
         &self,
         repeats: Repeats,
-        records: [&dyn Fn(&mut wgpu::ComputePass<'_>); N],
-    ) -> Result<[Timing; N], Failure> {
-        let mut times: [Times; N] = std::array::from_fn(|_| Times::default());
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+        beside: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<[Timing; 2], Failure> {
+        let mut times = [Times::default(), Times::default()];
         let mut run = 0;
         let mut measured = Duration::ZERO;
         while run < repeats.warm_up + repeats.least
             || run < repeats.warm_up + repeats.most && measured < repeats.enough
         {
-            for (i, record) in records.iter().enumerate() {
-                let timing = self.time(record)?;
-                if run >= repeats.warm_up {
-                    let first = if i == 0 { timing.wall_ns } else { 0 };
-                    measured += Duration::from_nanos(first);
-                    times[i].push(timing);
-                }
+            let timings = [self.time(&record)?, self.time(&beside)?];
+            if run >= repeats.warm_up {
+                measured += Duration::from_nanos(timings[0].wall_ns);
+                times[0].push(timings[0]);
+                times[1].push(timings[1]);
             }
             run += 1;
         }

@@ -145,8 +145,8 @@ impl Measuring<'_> {
             Some(difference) => (Err(difference), gpu.time(|pass| ceiling.record(pass))?),
             None => {
                 let case = |pass: &mut ComputePass<'_>| bound.record(pass);
-                let beside = |pass: &mut ComputePass<'_>| ceiling.record(pass);
-                let [case, beside] = gpu.measure(self.repeats, [&case, &beside])?;
+                let [case, beside] =
+                    gpu.measure(self.repeats, case, |pass| ceiling.record(pass))?;
                 (Ok(case), beside)
             }
         };

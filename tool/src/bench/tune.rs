@@ -82,23 +82,26 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
     };
     let before = reducer.caps().clone();
     let (mut after, mut changes) = search.search(&before)?;
+    let complete = !search.is_over();
     let gains = search.gains(&before, &after)?;
     search.progress.finish_and_clear();
     // The last word has the last measurement.
     let holds = mean(&gains) > LEAST_GAIN;
     if !changes.is_empty() && !holds {
-        let gain = percent(mean(&gains));
-        say(&format!(
-            "what was found is not kept: it gained {gain} in the last measurement"
-        ));
+        if !common.quiet {
+            let gain = percent(mean(&gains));
+            say(&format!(
+                "what was found is not kept: it gained {gain} in the last measurement"
+            ));
+        }
         (after, changes) = (before, Vec::new());
     }
-    let bytes = file(reducer, &after, &changes, &gains);
+    let bytes = file(reducer, &after, complete, &changes, &gains);
     output::write(&[Target {
         path: &args.output,
         content: Content::Bytes(bytes.as_bytes()),
     }])?;
-    write_stdout(&text(&changes, &gains))
+    write_stdout(&text(complete, &changes, &gains))
 }
 
 /// The cases that are searched over; at least one.
@@ -212,7 +215,6 @@ impl<'a> Bench<'a> {
         self.gpu.time(|pass| bound.record(pass))?;
         let results = subject.problem.outputs().into_iter().zip(&subject.expected);
         for ((output, expected), buffer) in results.zip(&self.outputs) {
-            let output: Output = output;
             let actual = self.gpu.download(buffer, output.bytes())?;
             if let Some(difference) = reference::first_difference(&output, expected, &actual) {
                 return Err(Failure::Check(format!("{}: {difference}", subject.case)));
@@ -237,7 +239,7 @@ impl<'a> Bench<'a> {
         Ok(pair)
     }
 
-    /// Whether a case is planned otherwise, and can be planned at all.
+    /// Whether a case is planned otherwise; an error where it cannot be planned.
     fn differs(&self, subject: &Subject, base: &Caps, other: &Caps) -> Result<bool, Error> {
         let plan = |caps| Plan::new(&subject.problem, caps);
         Ok(plan(base)? != plan(other)?)
@@ -375,6 +377,11 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Whether the time is up.
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
     /// The best tuning that was found, and how it came about.
     fn search(&mut self, start: &Caps) -> Result<(Caps, Vec<Change>), Failure> {
         let (mut best, mut changes) = (start.clone(), Vec::new());
@@ -401,7 +408,7 @@ impl Search<'_> {
     ) -> Result<(), Failure> {
         for up in [true, false] {
             let known = changes.len();
-            while self.until.is_none_or(|until| Instant::now() < until) {
+            while !self.is_over() {
                 let Some(other) = self.next(field, best, up) else {
                     break;
                 };
@@ -550,7 +557,13 @@ fn mean(gains: &[Gain]) -> f64 {
 }
 
 /// `tuning.json`: what `--tuning` takes, and where it comes from.
-fn file(reducer: &Reducer, after: &Caps, changes: &[Change], gains: &[Gain]) -> String {
+fn file(
+    reducer: &Reducer,
+    after: &Caps,
+    complete: bool,
+    changes: &[Change],
+    gains: &[Gain],
+) -> String {
     let info = reducer.adapter_info();
     let change = |c: &Change| {
         json!({
@@ -580,6 +593,7 @@ fn file(reducer: &Reducer, after: &Caps, changes: &[Change], gains: &[Gain]) -> 
         "backend": info.backend.to_str(),
         "driver": report::driver(info),
         "date": jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        "complete": complete,
         "tuning": tuning::json(&after.tuning),
         "changes": changes.iter().map(change).collect::<Vec<_>>(),
         "gains": gains.iter().map(gain).collect::<Vec<_>>(),
@@ -588,9 +602,13 @@ fn file(reducer: &Reducer, after: &Caps, changes: &[Change], gains: &[Gain]) -> 
 }
 
 /// For people.
-fn text(changes: &[Change], gains: &[Gain]) -> String {
+fn text(complete: bool, changes: &[Change], gains: &[Gain]) -> String {
+    let end = match complete {
+        true => "",
+        false => "the search ended when its time was up\n",
+    };
     if changes.is_empty() {
-        return "nothing is faster than the tuning that was there\n".into();
+        return format!("nothing is faster than the tuning that was there\n{end}");
     }
     let mut table = report::plain([
         "case",
@@ -620,7 +638,7 @@ fn text(changes: &[Change], gains: &[Gain]) -> String {
         steps += &format!("{} {} -> {}\n", change.field, change.from, change.to);
     }
     format!(
-        "{table}\n\n{steps}{} on average over {} cases that are planned otherwise\n",
+        "{table}\n\n{steps}{} on average over {} cases that are planned otherwise\n{end}",
         percent(mean),
         gains.len()
     )
