@@ -452,9 +452,8 @@ impl Planner<'_> {
         let width = fold * b.inner * element / 16;
         let lanes = column_lanes(family, width);
         let items = b.outer * slices * lanes;
-        let total = b.len * b.inner;
-        let vecs = |elements: u64| (elements * element).is_multiple_of(16);
-        let begins = self.aligned && vecs(step.at + b.at) && (b.outer == 1 || vecs(total));
+        // Whole wide rows are whole vec4: where the first matrix begins with one, all do.
+        let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
         let walk = Walk::Columns {
             runs: lane_vecs(family, width) as u32,
             blocks: family != Family::Bands,
@@ -467,7 +466,7 @@ impl Planner<'_> {
             slice: slice as u32,
             width: width as u32,
             lanes: lanes as u32,
-            total: total as u32,
+            total: (b.len * b.inner) as u32,
             merge: merge.into(),
             ..region_params(b)
         };
