@@ -206,7 +206,7 @@ impl Reduction {
     }
 
     /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
-    /// The future completes under any executor, as [`Polling`] says.
+    /// The future completes under any executor, as [`Polling`](crate::Polling) says.
     ///
     /// # Errors
     /// [`Error::Problem`] if the data does not fit the problem; [`Error::OutOfMemory`],
@@ -221,7 +221,8 @@ impl Reduction {
     /// [`Reduction::run_bytes`], waiting for the result.
     ///
     /// # Errors
-    /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
+    /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where
+    /// [`Reducer::with_timeout`](crate::Reducer::with_timeout) set one.
     pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
         Ok(pollster::block_on(self.run_on(inputs, self.engine.blocking(), false))?.0)
     }

@@ -351,7 +351,7 @@ fn parse(line: &str) -> Option<(bool, String, Compiled)> {
 }
 
 /// Compiles for every family, a process each: RADV reads its environment once. Fails where registers
-/// spill or scratch memory is used, and compares the table with the one that is recorded.
+/// spill or scratch memory is used. `write`: writes the record.
 pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let compile = |_: &mut (), family: &&str| -> Result<Vec<(bool, String, Compiled)>> {
@@ -433,7 +433,7 @@ fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
         writeln!(text, "| case | registers | spills | scratch | waves a SIMD | inverse throughput | instructions a byte | bound by |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
         for (_, label, c) in families[place].iter().filter(|(case, _, _)| *case) {
             let (instructions, bound) = match &c.hot {
-                None => ("no loop".to_owned(), "-"),
+                None => ("nothing read".to_owned(), "-"),
                 Some(hot) if hot.per_byte() > card.affords() => {
                     (format!("{:.1}", hot.per_byte()), "arithmetic")
                 }

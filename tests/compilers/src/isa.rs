@@ -1,4 +1,4 @@
-//! The loop of a disassembly that reads most.
+//! The loop of a disassembly that reads most, or all of it.
 
 /// A loop: its instructions, and the bytes that an invocation reads in a turn of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,7 +13,8 @@ impl Loop {
     }
 }
 
-/// Of the loops that read memory, and hold no other that does, the one that reads most.
+/// Of the loops that read memory, and hold no other that does, the one that reads most; the whole kernel where
+/// none does.
 pub fn hot_loop(assembly: &str) -> Option<Loop> {
     let mut lines: Vec<&str> = Vec::new();
     let mut labels: Vec<(&str, usize)> = Vec::new();
@@ -27,22 +28,22 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
     }
     // A branch back to a label ends a loop.
     let mut loops: Vec<(usize, usize, u64)> = Vec::new();
+    let bytes_of = |lines: &[&str]| lines.iter().map(|l| read(l)).sum();
     for (end, line) in lines.iter().enumerate() {
         let Some((operation, target)) = line.split_once(char::is_whitespace) else {
             continue;
         };
         let label = labels.iter().find(|(label, _)| *label == target.trim());
         if let (true, Some(&(_, begin))) = (operation.contains("branch"), label) {
-            let bytes = lines
-                .get(begin..=end)
-                .unwrap_or_default()
-                .iter()
-                .map(|l| read(l))
-                .sum();
+            let bytes = bytes_of(lines.get(begin..=end).unwrap_or_default());
             if bytes > 0 {
                 loops.push((begin, end, bytes));
             }
         }
+    }
+    let bytes = bytes_of(&lines);
+    if loops.is_empty() && bytes > 0 {
+        loops.push((0, lines.len() - 1, bytes));
     }
     let inner = |a: &&(usize, usize, u64)| {
         let within = |b: &(usize, usize, u64)| a.0 <= b.0 && b.1 <= a.1 && (a.0, a.1) != (b.0, b.1);
@@ -89,5 +90,13 @@ mod tests {
         };
         assert_eq!(hot_loop(text), Some(found));
         assert_eq!(hot_loop("BB0:\n\ts_endpgm\n"), None);
+        let straight = text
+            .replace("s_cbranch_scc1 BB2", "s_nop")
+            .replace("s_cbranch_scc0 BB1", "s_nop");
+        let whole = Loop {
+            instructions: 7,
+            bytes: 16,
+        };
+        assert_eq!(hot_loop(&straight), Some(whole));
     }
 }
