@@ -447,11 +447,12 @@ impl Search<'_> {
             value = stepped(&value, up)?;
             let tuning: Tuning = tuning::with(&best.tuning, field, value.clone()).ok()?;
             let other = best.tuned(tuning);
-            for subject in &self.bench.subjects {
-                // What cannot be planned is no candidate.
-                if self.bench.differs(subject, best, &other).ok()? {
-                    return Some(other);
-                }
+            let subjects = self.bench.subjects.iter();
+            let differs = subjects.map(|subject| self.bench.differs(subject, best, &other));
+            // What cannot be planned for every case is no candidate.
+            let differs: Vec<bool> = differs.collect::<Result<_, _>>().ok()?;
+            if differs.contains(&true) {
+                return Some(other);
             }
         }
         None
