@@ -323,27 +323,35 @@ impl Value for bool {
 
 /// Every coordinate of a shape in C order, each as the sum of its coordinates times strides, and
 /// of where the first is.
-struct Walk<'a> {
-    shape: &'a [u64],
-    strides: Vec<i64>,
-    coordinates: Vec<u64>,
+struct Walk {
+    dims: Box<[Dim]>,
     sum: i64,
     done: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn new(shape: &'a [u64], strides: Vec<i64>, first: u64) -> Walk<'a> {
+struct Dim {
+    at: u64,
+    size: u64,
+    stride: i64,
+}
+
+impl Walk {
+    fn new(shape: &[u64], strides: &[i64], first: u64) -> Walk {
+        let dims = shape.iter().zip(strides);
+        let dims = dims.map(|(&size, &stride)| Dim {
+            at: 0,
+            size,
+            stride,
+        });
         Walk {
-            shape,
-            strides,
-            coordinates: vec![0; shape.len()],
+            dims: dims.collect(),
             sum: first as i64,
             done: shape.contains(&0),
         }
     }
 }
 
-impl Iterator for Walk<'_> {
+impl Iterator for Walk {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -351,14 +359,18 @@ impl Iterator for Walk<'_> {
             return None;
         }
         let sum = self.sum;
-        for d in (0..self.shape.len()).rev() {
-            self.coordinates[d] += 1;
-            self.sum += self.strides[d];
-            if self.coordinates[d] < self.shape[d] {
+        // A plain loop: this is most of the reference's time where little is inlined.
+        let mut d = self.dims.len();
+        while d > 0 {
+            d -= 1;
+            let dim = &mut self.dims[d];
+            dim.at += 1;
+            self.sum += dim.stride;
+            if dim.at < dim.size {
                 return Some(sum as usize);
             }
-            self.coordinates[d] = 0;
-            self.sum -= self.strides[d] * self.shape[d] as i64;
+            dim.at = 0;
+            self.sum -= dim.stride * dim.size as i64;
         }
         self.done = true;
         Some(sum as usize)
@@ -366,16 +378,16 @@ impl Iterator for Walk<'_> {
 }
 
 /// For every element of a reduction's input in C order, the element of the output it goes into.
-fn output_walk(problem: &Problem) -> Walk<'_> {
+fn output_walk(problem: &Problem) -> Walk {
     let shape = &problem.inputs()[0];
     let reduced = problem.reduced();
     let dims = shape.iter().zip(reduced).map(|(&size, &r)| (size, !r));
-    Walk::new(shape, strides(&dims.collect::<Vec<_>>()), 0)
+    Walk::new(shape, &strides(&dims.collect::<Vec<_>>()), 0)
 }
 
 /// For every element of `shape` in C order, the position in the data of input `i` of the element
 /// that is there once the input is broadcast to that shape.
-fn positions<'a>(problem: &'a Problem, i: usize, shape: &'a [u64]) -> Walk<'a> {
+fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
     let from = &problem.inputs()[i];
     let (own, offset) = match problem.layout(i) {
         Some(layout) => (layout.strides.clone(), layout.offset),
@@ -388,7 +400,7 @@ fn positions<'a>(problem: &'a Problem, i: usize, shape: &'a [u64]) -> Walk<'a> {
     let mut all = vec![0; shape.len() - from.len()];
     let own = own.into_iter().zip(from);
     all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
-    Walk::new(shape, all, offset)
+    Walk::new(shape, &all, offset)
 }
 
 /// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.

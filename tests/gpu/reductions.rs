@@ -345,18 +345,23 @@ fn folded(reducer: &Reducer) -> Result<(), Failed> {
 /// Elements that rise and fall slowly, with the extremes near the end and repeated.
 pub fn ramp(dtype: DType, n: u64) -> Vec<u8> {
     let size = dtype.size() as usize;
-    let mut bytes = vec![0x11u8; n as usize * size];
-    for (i, element) in bytes.chunks_exact_mut(size).enumerate() {
+    let n = n as usize;
+    let mut bytes = vec![0x11u8; n * size];
+    let all = &mut bytes[..];
+    let mut i = 0;
+    while i < n {
         let x = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44;
-        element[0] = (x & 0x3f) as u8 | 0x40;
-        if x == 77 || i + 3 == n as usize {
-            element[size - 1] = 0;
-            element[0] = 1;
+        let (first, last) = (i * size, i * size + size - 1);
+        all[first] = (x & 0x3f) as u8 | 0x40;
+        if x == 77 || i + 3 == n {
+            all[last] = 0;
+            all[first] = 1;
         }
-        if x == 78 || i + 2 == n as usize {
-            element[size - 1] = 0x7e;
-            element[0] = 0x7f;
+        if x == 78 || i + 2 == n {
+            all[last] = 0x7e;
+            all[first] = 0x7f;
         }
+        i += 1;
     }
     bytes
 }

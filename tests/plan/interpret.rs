@@ -6,7 +6,7 @@
 //! element competes for its own output and for no other, with its true index; every output is
 //! written once; no access leaves its view; no record is read that this step has not written.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use wgreduce::unstable::{
     Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View, Walk,
 };
@@ -208,6 +208,8 @@ pub struct Machine<'a> {
     pub truth: &'a Truth,
     caps: &'a Caps,
     plan: &'a Plan,
+    /// Whether one read serves both extremes.
+    pub reads_once: bool,
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
     cuts: &'a BufferSplits,
@@ -268,6 +270,7 @@ pub fn run_in_pieces(
         truth,
         caps,
         plan,
+        reads_once: passes.iter().any(|p| p.kernel.is_extremes()),
         shift,
         cuts,
     };
@@ -279,11 +282,6 @@ pub fn run_in_pieces(
 }
 
 impl Machine<'_> {
-    /// Whether one read serves both extremes.
-    pub fn reads_once(&self) -> bool {
-        self.plan.passes().iter().any(|p| p.kernel.is_extremes())
-    }
-
     /// Whether all outputs are what they should be.
     fn end(mut self) -> Check {
         let mut records = self.records.iter().zip(&self.finished);
@@ -458,7 +456,8 @@ pub fn fused(problem: &Problem) -> bool {
 }
 
 /// The order that a pass must go by.
-fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
+fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
+    let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     if copies(pass) {
         let bytes = match pass.kernel.walk {
@@ -482,7 +481,7 @@ fn order(problem: &Problem, plan: &Plan, pass: &Pass) -> Keys {
         let side = [Order::Least, Order::Greatest][i % 2];
         Keys::new(dtype, side, nan, i >= 2)
     };
-    let apart = !plan.passes().iter().any(|p| p.kernel.is_extremes());
+    let apart = !machine.reads_once;
     match (pass.kernel.family(), pass.dst.slot) {
         // The results one by one: the records in between are of one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
@@ -524,8 +523,8 @@ pub struct Run<'m, 'a> {
     /// Elements of the source in a vec4.
     pub e: u32,
     pub wg: u32,
-    /// Words, or whole results, of the destination that were written.
-    written: HashSet<u32>,
+    /// Which words, or whole results, of the destination were written.
+    written: Vec<bool>,
 }
 
 impl<'m, 'a> Run<'m, 'a> {
@@ -544,7 +543,7 @@ impl<'m, 'a> Run<'m, 'a> {
         }
         limits(pass, machine.caps)?;
         let (problem, kernel) = (machine.problem, &pass.kernel);
-        let keys = order(problem, machine.plan, pass);
+        let keys = order(machine, pass);
         ensure!(
             kernel.keys == keys && kernel.last == (problem.selects_last_index() && !copies(pass)),
             "another order than the problem's"
@@ -572,7 +571,7 @@ impl<'m, 'a> Run<'m, 'a> {
             indices,
             listed,
             dst,
-            written: HashSet::new(),
+            written: Vec::new(),
         })
     }
 
@@ -645,8 +644,8 @@ impl<'m, 'a> Run<'m, 'a> {
     /// A result that has words of its own.
     pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
         let at = self.p.dst_delta + slot;
-        ensure!(self.written.insert(at), "result {at} is written twice");
         let element = self.dst.at(at)? as usize;
+        self.write_once(at)?;
         if self.out() != StoreFormat::Partial {
             return self.put(element, cell);
         }
@@ -670,11 +669,22 @@ impl<'m, 'a> Run<'m, 'a> {
             return Ok(());
         }
         let w = self.p.dst_delta / self.per_word() + v;
-        ensure!(self.written.insert(w), "word {w} is written twice");
-        for (j, cell) in results {
+        for (i, (j, cell)) in results.into_iter().enumerate() {
             let element = self.dst.at(w * self.per_word() + j)? as usize;
+            if i == 0 {
+                self.write_once(w)?;
+            }
             self.put(element, cell)?;
         }
+        Ok(())
+    }
+
+    /// Notes a word or result in the destination, which this pass has not written before.
+    pub fn write_once(&mut self, at: u32) -> Check {
+        let end = self.written.len().max(at as usize + 1);
+        self.written.resize(end, false);
+        let before = std::mem::replace(&mut self.written[at as usize], true);
+        ensure!(!before, "{at} is written twice");
         Ok(())
     }
 
@@ -698,7 +708,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// An element of a vec4 of outputs.
     pub fn put_zipped(&mut self, element: u32, cell: Cell) -> Check {
-        ensure!(self.written.insert(element), "{element} is written twice");
+        self.write_once(element)?;
         self.put(element as usize, cell)
     }
 
@@ -723,7 +733,7 @@ impl<'m, 'a> Run<'m, 'a> {
         // Beside values an index is written after each region, of more elements each time.
         let grown = match (&cells[element], &cell) {
             (Some(Cell::Of(before)), Cell::Of(now)) if machine.problem.gives_values() => {
-                let [before, now] = [before, now].map(|ids| ids.iter().collect::<HashSet<_>>());
+                let [before, now] = [before, now].map(|ids| ids.iter().collect::<BTreeSet<_>>());
                 now.len() > before.len() && now.is_superset(&before)
             }
             _ => false,

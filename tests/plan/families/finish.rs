@@ -2,7 +2,7 @@
 //! and by indices.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
@@ -19,7 +19,7 @@ impl Run<'_, '_> {
             "records are left out"
         );
         // The next step begins without them; of the extremes the indices are read after the values.
-        let fused = self.machine.reads_once();
+        let fused = self.machine.reads_once;
         let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
         if !again {
             read.iter()
@@ -134,11 +134,10 @@ impl Run<'_, '_> {
     pub(super) fn gather_pass(&mut self, index_words: u32) -> Check {
         let p = self.p;
         let per_word = self.per_word();
-        let mut words = HashSet::new();
         for w in self.invocations() {
             for (j, o) in self.outputs(w) {
-                ensure!(words.insert((w, j)), "result {j} of {w} is written twice");
                 let element = self.dst.at(p.dst_delta + o)?;
+                self.write_once(p.dst_delta + o)?;
                 if per_word > 1 {
                     let place = (p.dst_delta / per_word + w) * per_word + j;
                     ensure!(self.dst.at(place)? == element, "byte {j} of word {w}");
