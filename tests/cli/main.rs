@@ -6,8 +6,10 @@ mod devices;
 mod formats;
 mod help;
 mod interrupts;
+mod merge;
 mod onnx;
 mod outputs;
+
 mod plans;
 mod readme;
 mod requests;

@@ -87,6 +87,9 @@ pub enum Command {
     /// Largest magnitude over some or all axes, the L-infinity norm (not in ONNX)
     #[command(after_help = "Example:\n  wgreduce reduce-max-abs scores.npy --axes -1")]
     ReduceMaxAbs(Reduce),
+    /// Merge what --part wrote to the result of the whole
+    #[command(after_help = "Example:\n  wgreduce merge p*.part -o winner.npy")]
+    Merge(Merge),
     /// Run ONNX test cases: folders of model.onnx and test_data_set_*
     #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]
     Onnx(Onnx),
@@ -179,6 +182,22 @@ pub struct Output {
     /// Write the result here instead of printing it
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: Option<PathBuf>,
+    /// Reduce part I of N, from 0 to N - 1, to a file OUT.part for `merge`
+    #[arg(long, value_name = "I/N")]
+    pub part: Option<Share>,
+}
+
+#[derive(Debug, Args)]
+pub struct Merge {
+    /// What `--part` wrote, or `merge` itself
+    #[arg(value_name = "PART", required = true)]
+    pub parts: Vec<PathBuf>,
+    /// Write the result here; to a name that ends in .part, what is merged so far
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// Also write the elements the indices point to
+    #[arg(long, value_name = "OUT2.npy")]
+    pub values: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -342,6 +361,27 @@ impl FromStr for Shape {
 impl AsRef<[u64]> for Shape {
     fn as_ref(&self) -> &[u64] {
         &self.0
+    }
+}
+
+/// `3/16`: part 3 of 16, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    pub number: u64,
+    pub of: u64,
+}
+
+impl FromStr for Share {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Share, String> {
+        let numbers = text.split_once('/');
+        let numbers = numbers.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match numbers {
+            Some((number, of)) if number < of => Ok(Share { number, of }),
+            Some((_, 0)) => Err("there are no 0 parts".into()),
+            Some((_, of)) => Err(format!("of {of} parts the last is {}/{of}", of - 1)),
+            None => Err("a part is written like 3/16".into()),
+        }
     }
 }
 

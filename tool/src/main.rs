@@ -15,6 +15,7 @@ mod npy;
 mod onnx;
 mod operator;
 mod output;
+mod part;
 mod plan;
 mod print;
 mod run;
@@ -84,6 +85,7 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Max(args) => run::elementwise(Operator::Max, args, common),
         Command::ArgmaxAbs(args) => run::index(Operator::ArgmaxAbs, args, common),
         Command::ReduceMaxAbs(args) => run::reduce(Operator::ReduceMaxAbs, args, common),
+        Command::Merge(args) => part::merge::run(args, common),
         Command::Onnx(args) => onnx::run(args, common),
         Command::Devices(args) => devices::run(args),
         Command::Plan(args) => plan::run(args, common),

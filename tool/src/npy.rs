@@ -5,6 +5,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::panic;
 use std::path::Path;
 
@@ -26,6 +27,18 @@ const MAX_RANK: usize = 64;
 pub struct Source {
     header: Header,
     file: From,
+    slab: Option<Slab>,
+}
+
+/// The part of a tensor between two places of a dimension: blocks of neighbouring bytes.
+struct Slab {
+    shape: Vec<u64>,
+    /// Bytes of a block.
+    block: u64,
+    /// Bytes from one block to the next.
+    pitch: u64,
+    /// The first block's first byte.
+    first: u64,
 }
 
 enum From {
@@ -65,6 +78,7 @@ impl Source {
         Ok(Source {
             header: begin(&mut file, Some(about.len()), dtype)?,
             file: From::File(file),
+            slab: None,
         })
     }
 
@@ -73,6 +87,7 @@ impl Source {
         Ok(Source {
             header: begin(&mut pipe, None, dtype)?,
             file: From::Pipe(pipe),
+            slab: None,
         })
     }
 
@@ -92,7 +107,10 @@ impl Source {
 
     /// Bytes of the tensor.
     pub fn bytes(&self) -> u64 {
-        self.header.bytes
+        match &self.slab {
+            Some(slab) => slab.shape.iter().product::<u64>() * self.header.dtype.size(),
+            None => self.header.bytes,
+        }
     }
 
     /// Whether any part can be read at any time.
@@ -108,8 +126,56 @@ impl Source {
         }
     }
 
+    /// From now on, what [`Source::read_at`] reads is the part between two places of a dimension, a
+    /// tensor of its own. Dimensions count in the order of memory, the slowest first.
+    pub fn narrow(&mut self, dim: usize, range: Range<u64>) {
+        let mut shape = self.header.shape.clone();
+        if self.header.fortran {
+            shape.reverse();
+        }
+        let row = shape[dim + 1..].iter().product::<u64>() * self.header.dtype.size();
+        let (first, pitch) = (range.start * row, shape[dim] * row);
+        let len = range.end - range.start;
+        shape[dim] = len;
+        self.slab = Some(Slab {
+            shape,
+            block: len * row,
+            pitch,
+            first,
+        });
+    }
+
+    /// In how many pieces what is read lies in the file.
+    pub fn blocks(&self) -> u64 {
+        match &self.slab {
+            Some(slab) if slab.block > 0 && slab.block < slab.pitch => self.bytes() / slab.block,
+            _ => 1,
+        }
+    }
+
     /// Reads elements from a byte of the tensor on, in the order of the file.
     pub fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let Some(Slab {
+            block,
+            pitch,
+            first,
+            ..
+        }) = self.slab
+        else {
+            return self.read_file(offset, into);
+        };
+        let (mut at, mut rest) = (offset, into);
+        while !rest.is_empty() {
+            let (number, within) = (at / block, at % block);
+            let most = (block - within).min(rest.len() as u64);
+            let (now, later) = rest.split_at_mut(most as usize);
+            self.read_file(first + number * pitch + within, now)?;
+            (at, rest) = (at + most, later);
+        }
+        Ok(())
+    }
+
+    fn read_file(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let From::File(file) = &mut self.file else {
             return Err(io::ErrorKind::Unsupported.into());
         };

@@ -3,7 +3,7 @@
 //! Keeps which operators the tool has; what else a command takes, `args.rs` knows.
 
 use clap::ValueEnum;
-use wgreduce::{DType, Op, Problem, ProblemError};
+use wgreduce::{DType, IndexType, Op, Problem, ProblemError};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Operator {
@@ -31,6 +31,12 @@ impl Operator {
         }
     }
 
+    /// The operator of a name that [`Op::name`] gives.
+    pub fn named(name: &str) -> Option<Operator> {
+        let all = Operator::value_variants().iter();
+        all.copied().find(|o| o.op().name() == name)
+    }
+
     /// The problem over one shape or, of min and max, several. An index operator takes the first
     /// of the axes, or axis 0; min and max take none.
     pub fn problem<S: AsRef<[u64]>>(
@@ -51,5 +57,40 @@ impl Operator {
             Operator::Min => Problem::min(dtype, shapes),
             Operator::Max => Problem::max(dtype, shapes),
         }
+    }
+
+    /// A problem with the options of another one, over other shapes and axes.
+    pub fn like<S: AsRef<[u64]>>(
+        self,
+        problem: &Problem,
+        shapes: &[S],
+        axes: &[i64],
+    ) -> Result<Problem, ProblemError> {
+        let like = self.problem(problem.dtype(), shapes, axes)?;
+        let like = like.nan(problem.nan_policy());
+        if problem.op().is_elementwise() {
+            return Ok(like);
+        }
+        let like = like.keepdims(keeps_dims(problem))?;
+        if !problem.op().is_index() {
+            return Ok(like);
+        }
+        like.select_last_index(problem.selects_last_index())?
+            .index_type(index_type(problem))?
+            .with_values(problem.outputs().len() > 1)
+    }
+}
+
+/// Whether reduced dimensions stay, with size 1.
+pub fn keeps_dims(problem: &Problem) -> bool {
+    problem.outputs()[0].shape.len() == problem.inputs()[0].len()
+}
+
+/// The type of an index operator's indices.
+pub fn index_type(problem: &Problem) -> IndexType {
+    match problem.outputs()[0].dtype {
+        DType::I32 => IndexType::I32,
+        DType::U32 => IndexType::U32,
+        _ => IndexType::I64,
     }
 }

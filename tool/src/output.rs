@@ -2,7 +2,7 @@
 //! What is beside its place goes with the process, also where that is interrupted.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -23,6 +23,15 @@ pub enum Content<'a> {
     /// An .npy file of the tensor, whose data lies in a file, in Fortran order or not.
     Spooled(&'a Output, bool, &'a File),
     Bytes(&'a [u8]),
+    /// Bytes, then ranges of files.
+    Pieces(&'a [u8], &'a [Piece<'a>]),
+}
+
+/// Bytes of a file, from one on.
+pub struct Piece<'a> {
+    pub file: &'a File,
+    pub start: u64,
+    pub bytes: u64,
 }
 
 impl Content<'_> {
@@ -36,6 +45,26 @@ impl Content<'_> {
                 to.flush()
             }
             Content::Bytes(bytes) => to.write_all(bytes).and_then(|()| to.flush()),
+            Content::Pieces(head, pieces) => {
+                to.write_all(head)?;
+                for piece in *pieces {
+                    piece.copy(&mut to)?;
+                }
+                to.flush()
+            }
+        }
+    }
+}
+
+impl Piece<'_> {
+    /// Appends the bytes to what has room for them.
+    pub fn copy(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut file = self.file;
+        file.seek(SeekFrom::Start(self.start))?;
+        let copied = io::copy(&mut file.take(self.bytes), to)?;
+        match copied == self.bytes {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 }

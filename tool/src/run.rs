@@ -9,12 +9,13 @@ use indicatif::ProgressBar;
 use wgreduce::reference::{self, VerifyError};
 use wgreduce::{Error, Problem, ProblemError, Reducer, Times};
 
-use crate::args::{Common, Elementwise, Index, IndexOptions, Reduce};
+use crate::args::{self, Common, Elementwise, Index, IndexOptions, Reduce};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy::{self, Source};
 use crate::operator::Operator;
 use crate::output::{self, Content, Target};
+use crate::part;
 use crate::print::render;
 use crate::stream;
 use crate::tensor::{Tensor, fits_memory};
@@ -37,9 +38,15 @@ pub fn index(operator: Operator, args: &Index, common: &Common) -> Result<(), Fa
         .and_then(|p| with_options(p, options))
         .and_then(|p| p.with_values(args.values.is_some()))
         .map_err(|e| Failure::input(&args.input, e))?;
-    let paths = [&args.output.output, &args.values];
     let inputs = vec![(&args.input, input)];
-    run(operator, problem, inputs, paths, common)
+    run(
+        operator,
+        problem,
+        inputs,
+        &args.output,
+        &args.values,
+        common,
+    )
 }
 
 /// What `plan` shares with the commands that run.
@@ -58,8 +65,7 @@ pub fn reduce(operator: Operator, args: &Reduce, common: &Common) -> Result<(), 
         .and_then(|p| p.keepdims(args.keepdims.keepdims))
         .map_err(|e| Failure::input(&args.input, e))?;
     let inputs = vec![(&args.input, input)];
-    let paths = [&args.output.output, &None];
-    run(operator, problem, inputs, paths, common)
+    run(operator, problem, inputs, &args.output, &None, common)
 }
 
 /// `min` and `max`.
@@ -78,8 +84,7 @@ pub fn elementwise(operator: Operator, args: &Elementwise, common: &Common) -> R
         e => Failure::from(Error::from(e)),
     })?;
     let inputs = args.inputs.iter().zip(inputs).collect();
-    let paths = [&args.output.output, &None];
-    run(operator, problem, inputs, paths, common)
+    run(operator, problem, inputs, &args.output, &None, common)
 }
 
 /// Computes, checks, and writes every output to its path; the first one, if it has none, to
@@ -88,10 +93,22 @@ fn run(
     operator: Operator,
     problem: Problem,
     inputs: Vec<(&PathBuf, Source)>,
-    paths: [&Option<PathBuf>; 2],
+    output: &args::Output,
+    values: &Option<PathBuf>,
     common: &Common,
 ) -> Result<(), Failure> {
     let problem = problem.nan(common.nan.into());
+    if let Some(share) = output.part {
+        return part::run(
+            operator,
+            &problem,
+            inputs,
+            share,
+            [&output.output, values],
+            common,
+        );
+    }
+    let paths = [&output.output, values];
     if stream::is_wanted(&problem, &inputs, common) {
         return stream::run(operator, &problem, inputs, paths, common);
     }

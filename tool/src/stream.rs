@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
-use wgreduce::{DType, Error, IndexType, Output, Problem, ProblemError, reference};
+use wgreduce::{Error, Output, Problem, ProblemError, reference};
 
 use crate::args::Common;
 use crate::device::Device;
@@ -20,7 +20,7 @@ use crate::print::render;
 use crate::run::milliseconds;
 use crate::tensor::from_fortran;
 
-type Inputs<'a> = Vec<(&'a PathBuf, Source)>;
+pub type Inputs<'a> = Vec<(&'a PathBuf, Source)>;
 
 /// Whether the data, once on the host and once on the device, is too much for `--memory`.
 pub fn is_wanted(problem: &Problem, inputs: &Inputs<'_>, common: &Common) -> bool {
@@ -30,7 +30,7 @@ pub fn is_wanted(problem: &Problem, inputs: &Inputs<'_>, common: &Common) -> boo
     inputs.iter().all(|(_, input)| input.is_file()) && bytes > memory(common) / 4
 }
 
-fn memory(common: &Common) -> u64 {
+pub fn memory(common: &Common) -> u64 {
     common.memory << 20
 }
 
@@ -106,7 +106,7 @@ fn print(output: &Output, data: Vec<u8>, fortran: bool) -> Result<(), Failure> {
 }
 
 /// Fills the results, and returns lines for stderr.
-fn compute(
+pub fn compute(
     device: &Device,
     problem: &Problem,
     inputs: &mut Inputs<'_>,
@@ -140,7 +140,7 @@ fn compute(
 }
 
 /// Compares the results with the definition, which is computed piece by piece as well.
-fn check(
+pub fn check(
     problem: &Problem,
     inputs: &mut Inputs<'_>,
     results: &mut [Held],
@@ -183,13 +183,21 @@ fn coordinates(mut element: u64, shape: &[u64]) -> Vec<u64> {
 }
 
 /// A result that grows from its start to its end.
-enum Held {
+pub enum Held {
     Memory(Vec<u8>),
     /// And what it is for.
     Spool(PathBuf, File),
 }
 
 impl Held {
+    /// The file, of what is held in one.
+    pub fn spool(self) -> Option<File> {
+        match self {
+            Held::Memory(_) => None,
+            Held::Spool(_, file) => Some(file),
+        }
+    }
+
     fn write(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
         match self {
             Held::Memory(all) => {
@@ -219,7 +227,7 @@ impl Held {
 }
 
 /// Reads from the files and tells the bar.
-fn counted<'a>(
+pub fn counted<'a>(
     bar: &'a ProgressBar,
     inputs: &'a mut Inputs<'_>,
 ) -> impl FnMut(usize, u64, &mut [u8]) -> io::Result<()> + 'a {
@@ -230,7 +238,7 @@ fn counted<'a>(
 }
 
 /// A bar on a terminal, nothing elsewhere.
-fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
+pub fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
     if common.quiet {
         return ProgressBar::hidden();
     }
@@ -241,7 +249,7 @@ fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
 }
 
 /// A failure that names the file.
-fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
+pub fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
     match error {
         Error::Source { input, error, .. } => {
             Failure::file(inputs[input].0, format_args!("cannot be read: {error}"))
@@ -255,7 +263,7 @@ fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
 }
 
 /// Whether the inputs are in Fortran order, all for which it makes a difference.
-fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
+pub fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     let fortran = inputs.iter().find(|(_, input)| input.is_fortran());
     let dims = |input: &Source| input.shape().iter().filter(|&&d| d != 1).count();
     let c = inputs
@@ -264,7 +272,7 @@ fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     match (fortran, c) {
         (Some((path, _)), Some((other, _))) => {
             let why = format!(
-                "is in Fortran order and {} is not: too large to be reordered within --memory",
+                "is in Fortran order and {} is not: what is read piece by piece has one order",
                 other.display()
             );
             Err(Failure::file(path, why))
@@ -274,8 +282,7 @@ fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
 }
 
 /// The same problem on reversed shapes.
-fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, ProblemError> {
-    let (op, dtype) = (problem.op(), problem.dtype());
+pub fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, ProblemError> {
     let rank = problem.outputs()[0].shape.len();
     let shape = |shape: &Vec<u64>| -> Vec<u64> {
         let missing = rank.saturating_sub(shape.len());
@@ -289,23 +296,5 @@ fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, ProblemErr
     let shapes: Vec<Vec<u64>> = problem.inputs().iter().map(shape).collect();
     let axes = problem.reduced().iter().rev().enumerate();
     let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
-    let reversed = operator.problem(dtype, &shapes, &axes)?;
-    let reversed = reversed.nan(problem.nan_policy());
-    if op.is_elementwise() {
-        return Ok(reversed);
-    }
-    let reversed = reversed.keepdims(rank == shapes[0].len())?;
-    if !op.is_index() {
-        return Ok(reversed);
-    }
-    let outputs = problem.outputs();
-    let index = match outputs[0].dtype {
-        DType::I32 => IndexType::I32,
-        DType::U32 => IndexType::U32,
-        _ => IndexType::I64,
-    };
-    reversed
-        .select_last_index(problem.selects_last_index())?
-        .index_type(index)?
-        .with_values(outputs.len() > 1)
+    operator.like(problem, &shapes, &axes)
 }

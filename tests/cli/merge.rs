@@ -1,0 +1,404 @@
+//! `--part` and `merge`: many processes give what one gives, and no wrong set of parts does.
+
+use super::{Folder, adapters, floats, npy, parts, text};
+use std::fs::{self, File};
+use std::thread;
+use std::time::Duration;
+use support::{Bits, mixed};
+use wgreduce::DType;
+
+const PARTS: usize = 16;
+
+fn tensor(dtype: DType, descr: &str, fortran: bool, shape: &str, n: u64) -> Vec<u8> {
+    npy(descr, fortran, shape, &mixed(dtype, n, n))
+}
+
+/// Runs a line and expects success.
+fn done(folder: &Folder, line: &str) -> String {
+    let output = folder.run(line);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{line}: {stderr}");
+    stderr
+}
+
+fn part(i: usize) -> String {
+    format!("p{i}.part")
+}
+
+/// The result of a line, and the values beside indices.
+fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
+    let values = if values { " --values values.npy" } else { "" };
+    done(folder, &format!("{line} -o out.npy{values}"));
+    let names = ["out.npy", "values.npy"];
+    let names = &names[..if values.is_empty() { 1 } else { 2 }];
+    names.iter().map(|name| folder.read(name)).collect()
+}
+
+/// That parts by some devices, merged flat and as a tree, give what one process gives.
+fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bits) {
+    let values = line.starts_with("arg");
+    let expected = results(folder, &format!("{line} --device cpu"), values);
+    for (i, device) in (0..PARTS).zip(devices.iter().cycle()) {
+        let part = part(i);
+        done(
+            folder,
+            &format!("{line} --part {i}/{PARTS} -o {part} {device}"),
+        );
+    }
+    let mut all: Vec<String> = (0..PARTS).map(part).collect();
+    for order in 0..3 {
+        match order {
+            1 => all.reverse(),
+            _ => (1..PARTS).for_each(|i| all.swap(i, bits.below(i as u64 + 1) as usize)),
+        }
+        let flat = results(folder, &format!("merge {}", all.join(" ")), values);
+        assert!(flat == expected, "{line}, merged flat");
+        // Some to one, and these again.
+        let halves = all.chunks(3).enumerate().map(|(i, parts)| {
+            let half = format!("half{i}.part");
+            done(folder, &format!("merge {} -o {half}", parts.join(" ")));
+            half
+        });
+        let halves: Vec<String> = halves.collect();
+        done(
+            folder,
+            &format!("merge {} -o most.part", halves[1..].join(" ")),
+        );
+        let tree = results(folder, &format!("merge most.part {}", halves[0]), values);
+        assert!(tree == expected, "{line}, merged as a tree");
+    }
+}
+
+#[test]
+fn sixteen_processes_give_the_bytes_of_one() {
+    let folder = Folder::new();
+    folder.write(
+        "a.npy",
+        &tensor(DType::F32, "'<f4'", false, "(40, 7, 9)", 2520),
+    );
+    folder.write(
+        "f.npy",
+        &tensor(DType::F16, "'<f2'", true, "(9, 7, 40)", 2520),
+    );
+    folder.write(
+        "b.npy",
+        &tensor(DType::I64, "'>i8'", false, "(3, 5, 60)", 900),
+    );
+    folder.write("c.npy", &tensor(DType::I64, "'<i8'", false, "(5, 1)", 5));
+    let adapters = adapters(&folder).into_iter();
+    let adapters = adapters.map(|i| format!("--device {i}"));
+    let devices: Vec<String> = [vec!["--device cpu".into(); 4], adapters.collect()].concat();
+    let mut bits = Bits::new(18);
+    let lines = [
+        // Through the segments, and beside them.
+        "argmin a.npy --axis 0",
+        "argmax a.npy --axis 1 --select-last-index --index-type int32 --keepdims false",
+        "argmax-abs f.npy --axis -1 --nan ignore",
+        "argmin f.npy --axis 0 --memory 1",
+        "reduce-max a.npy",
+        "reduce-min f.npy --axes 2,0 --keepdims false",
+        "reduce-max-abs b.npy --axes 1",
+        // The longest dimension is the fastest.
+        "argmin b.npy --axis 2 --index-type uint32",
+        "min b.npy c.npy",
+        "max c.npy b.npy",
+    ];
+    let every = if support::all() { 1 } else { 3 };
+    for line in lines.into_iter().step_by(every) {
+        same_by_parts(&folder, line, &devices, &mut bits);
+    }
+}
+
+#[test]
+fn a_part_tells_what_it_reads_and_is_checked() {
+    let folder = Folder::new();
+    folder.write(
+        "a.npy",
+        &tensor(DType::F32, "'<f4'", false, "(40, 7, 9)", 2520),
+    );
+    folder.write(
+        "b.npy",
+        &tensor(DType::U8, "'|u1'", false, "(3, 5, 60)", 900),
+    );
+    let told = done(&folder, "argmin a.npy --part 3/16 -o p.part --device cpu");
+    let words = "\npart: 3/16, 8 to 10 of 40 along axis 0, together in the file\n";
+    assert!(told.contains(words), "{told}");
+    let told = done(
+        &folder,
+        "reduce-max b.npy --part 15/16 -o p.part --device cpu",
+    );
+    let words = "part: 15/16, 57 to 60 of 60 along axis 2, each input in 15 places of its file";
+    assert!(told.contains(words), "{told}");
+    for device in adapters(&folder) {
+        for axis in [0, 1] {
+            let line = format!("argmin a.npy --axis {axis} --part 2/3 -o p.part");
+            let told = done(&folder, &format!("{line} --check --device {device}"));
+            assert!(
+                told.contains("\ncheck: equal to the CPU reference"),
+                "{told}"
+            );
+        }
+    }
+    let quiet = done(
+        &folder,
+        "argmin a.npy --part 0/1 -o p.part --device cpu --quiet",
+    );
+    assert_eq!(quiet, "");
+}
+
+/// What has no elements, or too few for all parts.
+#[test]
+fn parts_of_nothing_are_parts() {
+    let folder = Folder::new();
+    folder.write("s.npy", &floats("()", &[7.0]));
+    folder.write("z.npy", &floats("(3, 0)", &[]));
+    folder.write("two.npy", &floats("(2,)", &[3.0, 1.0]));
+    for line in [
+        "argmin s.npy",
+        "reduce-min s.npy",
+        "reduce-max z.npy --axes 1",
+        "reduce-max z.npy --axes 0",
+        "min z.npy",
+        "argmin two.npy",
+        "reduce-min two.npy",
+        "max two.npy s.npy",
+    ] {
+        let expected = results(&folder, &format!("{line} --device cpu"), false);
+        for i in 0..3 {
+            done(
+                &folder,
+                &format!("{line} --part {i}/3 -o p{i}.part --device cpu"),
+            );
+        }
+        done(&folder, "merge p2.part p1.part -o rest.part");
+        assert!(
+            results(&folder, "merge rest.part p0.part", false) == expected,
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_makes_no_whole_is_refused_by_name() {
+    let folder = Folder::new();
+    let values: Vec<f32> = (0..60).map(|i| i as f32).collect();
+    folder.write("a.npy", &floats("(6, 10)", &values));
+    folder.write("b.npy", &floats("(10, 6)", &values));
+    let cut = |line: &str, name: &str| {
+        done(&folder, &format!("{line} -o {name} --device cpu"));
+    };
+    for i in 0..4 {
+        cut(&format!("argmin a.npy --part {i}/4"), &part(i));
+        cut(
+            &format!("reduce-min a.npy --axes 1 --part {i}/4"),
+            &format!("v{i}.part"),
+        );
+    }
+    cut("argmin a.npy --part 1/3", "third.part");
+    cut("argmax a.npy --part 1/4", "max.part");
+    cut("argmin a.npy --axis 1 --part 1/4", "axis.part");
+    cut("argmin b.npy --part 1/4", "shape.part");
+    cut("argmin a.npy --nan ignore --part 1/4", "nan.part");
+    cut("argmin a.npy --select-last-index --part 1/4", "last.part");
+    cut("argmin a.npy --index-type int32 --part 1/4", "int32.part");
+    cut("argmin a.npy --keepdims false --part 1/4", "flat.part");
+    done(&folder, "merge p1.part p2.part -o middle.part");
+    let whole = folder.read("p1.part");
+    folder.write("short.part", &whole[..whole.len() - 1]);
+    folder.write("head.part", &whole[..30]);
+    folder.write("begin.part", &whole[..7]);
+    folder.write("long.part", &[&whole[..], &[0]].concat());
+    let piece = folder.read("v1.part");
+    folder.write("piece.part", &piece[..piece.len() - 1]);
+    folder.write("more.part", &[&piece[..], &[0]].concat());
+    let mut newer = whole.clone();
+    newer[4] = 2;
+    folder.write("newer.part", &newer);
+    // A letter of the header, and a key that no element has.
+    let mut other = whole.clone();
+    let at = other.windows(7).position(|w| w == b"float32").unwrap();
+    other[at + 5] = b'9';
+    folder.write("header.part", &other);
+    let mut keys = whole.clone();
+    let end = keys.len();
+    keys[end - 24..].fill(0xff);
+    folder.write("keys.part", &keys);
+    folder.write("text.part", b"no part");
+    let before = folder.names();
+    let another = "is of another problem: ";
+    for (files, named) in [
+        ("p0.part p1.part p3.part", "missing: part 2/4"),
+        ("p3.part", "missing: parts 0/4 to 2/4"),
+        ("p0.part p2.part", "missing: part 1/4, part 3/4"),
+        (
+            "p1.part p1.part",
+            "p1.part: holds part 1/4, as p1.part does",
+        ),
+        (
+            "middle.part p2.part",
+            "p2.part: holds part 2/4, as middle.part does",
+        ),
+        (
+            "p0.part middle.part third.part",
+            "third.part: is of another problem: the number of parts is 3, and 4 in p0.part",
+        ),
+        (
+            "p0.part max.part",
+            &format!("max.part: {another}the operator is ArgMax, and ArgMin in p0.part"),
+        ),
+        (
+            "p0.part axis.part",
+            &format!("axis.part: {another}the axes is [1], and [0]"),
+        ),
+        (
+            "p0.part shape.part",
+            &format!("shape.part: {another}the input's shape is [10, 6], and [6, 10]"),
+        ),
+        (
+            "p0.part nan.part",
+            "the NaN policy is ignore, and propagate",
+        ),
+        ("p0.part last.part", "select-last-index is true, and false"),
+        ("p0.part int32.part", "the index type is int32, and int64"),
+        ("p0.part flat.part", "keepdims is false, and true"),
+        (
+            "p0.part newer.part",
+            "newer.part: is a part of layout 2; this version reads layout 1",
+        ),
+        (
+            "p0.part short.part p2.part p3.part",
+            "short.part: partial results of ",
+        ),
+        (
+            "p0.part long.part p2.part p3.part",
+            "long.part: partial results of ",
+        ),
+        (
+            "p0.part keys.part p2.part p3.part",
+            "keys.part: partial results with an impossible key",
+        ),
+        (
+            "p0.part head.part",
+            "head.part: is cut off: it has 30 bytes and should have ",
+        ),
+        (
+            "p0.part begin.part",
+            "begin.part: is cut off: it has 7 bytes and should have 12",
+        ),
+        ("v0.part piece.part", "piece.part: is cut off: "),
+        ("v0.part more.part", "more.part: is longer than "),
+        (
+            "p0.part header.part",
+            "header.part: is a part with a malformed header",
+        ),
+        ("p0.part text.part", "text.part: is no part"),
+        ("p0.part none.part", "none.part: cannot be read"),
+        (
+            "v0.part v1.part v2.part v3.part --values w.npy",
+            "--values is for argmin and argmax, not for ReduceMin",
+        ),
+        (
+            "p0.part p1.part p2.part p3.part --values out.npy",
+            "out.npy: is asked for twice",
+        ),
+    ] {
+        let refused = folder.refused(&format!("merge {files} -o out.npy"));
+        assert!(refused.contains(named), "{files}: {refused}, not {named}");
+    }
+    let refused = folder.refused("merge p0.part p1.part -o more2.part --values w.npy");
+    assert!(
+        refused.contains("w.npy: is asked for where parts are merged to a part"),
+        "{refused}"
+    );
+    // What is refused while parts are cut.
+    for (line, named) in [
+        (
+            "argmin a.npy --part 4/4 -o q.part",
+            "of 4 parts the last is 3/4",
+        ),
+        ("argmin a.npy --part 0/0 -o q.part", "there are no 0 parts"),
+        (
+            "argmin a.npy --part 3 -o q.part",
+            "a part is written like 3/16",
+        ),
+        ("argmin a.npy --part 1/4", "--part needs the name of a file"),
+        (
+            "argmin a.npy --part 1/4 -o q.npy",
+            "q.npy: is no name for a part: that ends in .part",
+        ),
+        (
+            "argmin a.npy --part 1/4 -o q.part --values w.npy",
+            "w.npy: is asked of merge",
+        ),
+        (
+            "argmin a.npy --axis 4 --part 1/4 -o q.part",
+            "a.npy: axis 4",
+        ),
+        (
+            "argmin a.npy --part 1/4 -o none/q.part",
+            "there is no folder none",
+        ),
+    ] {
+        let refused = folder.refused(line);
+        assert!(refused.contains(named), "{line}: {refused}, not {named}");
+    }
+    let mut piped = folder.command("argmin - --part 1/4 -o q.part");
+    piped.stdin(File::open(folder.path("a.npy")).unwrap());
+    let piped = piped.output().unwrap();
+    assert_eq!(piped.status.code(), Some(2));
+    let refused = text(&piped.stderr);
+    assert!(refused.contains("standard input: is no file"), "{refused}");
+    assert_eq!(folder.names(), before, "something was left");
+}
+
+/// A file without a name is what a part works in.
+#[test]
+fn a_part_that_is_killed_leaves_nothing() {
+    let folder = Folder::new();
+    let zeros = vec![0; 64 << 20];
+    folder.write("a.npy", &npy("'<f4'", false, "(4096, 4096)", &zeros));
+    for (axis, wait) in [(0, 20), (1, 40), (0, 80), (1, 160), (1, 300)] {
+        let line = format!("argmin a.npy --axis {axis} --part 0/2 -o p.part --device cpu --quiet");
+        let mut child = folder.command(&line).spawn().unwrap();
+        thread::sleep(Duration::from_millis(wait));
+        let _ = child.kill();
+        let ended = child.wait().unwrap();
+        let names = folder.names();
+        let left: &[&str] = if ended.success() {
+            &["a.npy", "p.part"]
+        } else {
+            &["a.npy"]
+        };
+        assert_eq!(names, left, "after {wait} ms");
+        if ended.success() {
+            fs::remove_file(folder.path("p.part")).unwrap();
+        }
+    }
+}
+
+/// Values come out of the parts.
+#[test]
+fn merge_does_not_read_the_input() {
+    let folder = Folder::new();
+    folder.write("a.npy", &floats("(2, 3)", &[5.0, 1.0, 2.0, 4.0, 1.0, 0.0]));
+    for i in 0..2 {
+        done(
+            &folder,
+            &format!("argmax a.npy --part {i}/2 -o p{i}.part --device cpu"),
+        );
+    }
+    fs::remove_file(folder.path("a.npy")).unwrap();
+    done(&folder, "merge p0.part p1.part -o out.npy --values v.npy");
+    let (header, data) = parts(&folder.read("out.npy"));
+    assert!(
+        header.contains("'<i8'") && header.contains("(1, 3, )"),
+        "{header}"
+    );
+    let indices: Vec<i64> = data
+        .chunks(8)
+        .map(|b| i64::from_le_bytes(b.try_into().unwrap()))
+        .collect();
+    assert_eq!(indices, [0, 0, 0]);
+    let (_, values) = parts(&folder.read("v.npy"));
+    assert_eq!(values, [5.0f32, 1.0, 2.0].map(f32::to_le_bytes).concat());
+}

@@ -1,0 +1,296 @@
+//! Files of parts: what `--part` and `merge` write, and `merge` reads.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 0..4 | `WGPT` |
+//! | 4..8 | the layout: 1 |
+//! | 8..12 | the length of the header |
+//! | the header | JSON: the whole problem, the dimension that is cut, how many parts there are and which of them are here |
+//! | the rest | what they leave |
+//!
+//! Numbers are little endian. Where the cut goes through the segments, the parts leave one partial
+//! result ([`wgreduce::Partial`]), or nothing if none has elements. Elsewhere each run of
+//! neighbouring parts leaves its outputs, one after another.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
+
+use super::Cut;
+use crate::failure::Failure;
+use crate::operator::{Operator, index_type, keeps_dims};
+use crate::output::Piece;
+
+const MAGIC: [u8; 4] = *b"WGPT";
+const VERSION: u32 = 1;
+
+/// Whether a name is one of a part.
+pub fn is_named(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("part"))
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    op: String,
+    dtype: String,
+    /// Dimensions in the order of memory, here and below.
+    shapes: Vec<Vec<u64>>,
+    axes: Vec<i64>,
+    keepdims: bool,
+    select_last_index: bool,
+    index_type: String,
+    nan: String,
+    fortran: bool,
+    dim: Option<usize>,
+    of: u64,
+    /// Runs of neighbouring parts, in order.
+    parts: Vec<Range<u64>>,
+}
+
+impl Header {
+    fn of(cut: &Cut, parts: &[Range<u64>]) -> Header {
+        let problem = &cut.problem;
+        let axes = problem.reduced().iter().enumerate();
+        let index = match problem.op().is_index() {
+            true => index_type(problem).dtype().to_string(),
+            false => "none".into(),
+        };
+        let nan = match problem.nan_policy() {
+            NanPolicy::Ignore => "ignore",
+            _ => "propagate",
+        };
+        Header {
+            op: problem.op().name().into(),
+            dtype: problem.dtype().name().into(),
+            shapes: problem.inputs().to_vec(),
+            axes: axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect(),
+            keepdims: keeps_dims(problem),
+            select_last_index: problem.selects_last_index(),
+            index_type: index,
+            nan: nan.into(),
+            fortran: cut.fortran,
+            dim: cut.dim,
+            of: cut.of,
+            parts: parts.to_vec(),
+        }
+    }
+
+    /// The cut that is described, if there can be one.
+    fn cut(&self) -> Option<Cut> {
+        let operator = Operator::named(&self.op)?;
+        let dtype = DType::ALL.into_iter().find(|t| t.name() == self.dtype)?;
+        let elementwise = operator.op().is_elementwise();
+        // An empty list would stand for all axes.
+        if !elementwise && self.axes.is_empty() != self.shapes.first()?.is_empty() {
+            return None;
+        }
+        let problem = operator.problem(dtype, &self.shapes, &self.axes).ok()?;
+        let problem = problem.nan(match self.nan.as_str() {
+            "propagate" => NanPolicy::Propagate,
+            "ignore" => NanPolicy::Ignore,
+            _ => return None,
+        });
+        let problem = match elementwise {
+            true => problem,
+            false => problem.keepdims(self.keepdims).ok()?,
+        };
+        let problem = match problem.op().is_index() {
+            true => self.with_index_options(problem)?,
+            false => problem,
+        };
+        // As it was chosen when the parts were cut.
+        let whole = Cut::of(operator, problem, self.fortran, self.of);
+        let parts = self
+            .parts
+            .iter()
+            .all(|p| p.start < p.end && p.end <= self.of);
+        let apart = self.parts.windows(2).all(|p| p[0].end <= p[1].start);
+        let fits = self.dim == whole.dim && parts && apart && !self.parts.is_empty();
+        (fits && self.of > 0).then_some(whole)
+    }
+
+    fn with_index_options(&self, problem: Problem) -> Option<Problem> {
+        let types = [IndexType::I64, IndexType::I32, IndexType::U32];
+        let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
+        let index = types.into_iter().find(named)?;
+        let problem = problem.select_last_index(self.select_last_index).ok()?;
+        problem.index_type(index).ok()?.with_values(true).ok()
+    }
+
+    /// In what another file's problem differs: what it is, here and there.
+    fn difference(&self, other: &Header) -> Option<(&'static str, String, String)> {
+        let pair = |what, of: &dyn Fn(&Header) -> String| (what, of(self), of(other));
+        let order = |h: &Header| if h.fortran { "Fortran" } else { "C" };
+        let shapes = |h: &Header| {
+            let mut shapes = h.shapes.clone();
+            shapes
+                .iter_mut()
+                .filter(|_| h.fortran)
+                .for_each(|s| s.reverse());
+            shapes
+                .iter()
+                .map(|s| format!("{s:?}"))
+                .collect::<Vec<_>>()
+                .join(" and ")
+        };
+        let axes = |h: &Header| {
+            let rank = h.shapes.first().map_or(0, Vec::len) as i64;
+            let axis = |&a: &i64| if h.fortran { rank - 1 - a } else { a };
+            let mut axes: Vec<i64> = h.axes.iter().map(axis).collect();
+            axes.sort_unstable();
+            format!("{axes:?}")
+        };
+        let pairs = [
+            pair("the operator", &|h| h.op.clone()),
+            pair("the element type", &|h| h.dtype.clone()),
+            pair("the input's shape", &shapes),
+            pair("the order of the file", &|h| order(h).into()),
+            pair("the axes", &axes),
+            pair("keepdims", &|h| h.keepdims.to_string()),
+            pair("select-last-index", &|h| h.select_last_index.to_string()),
+            pair("the index type", &|h| h.index_type.clone()),
+            pair("the NaN policy", &|h| h.nan.clone()),
+            pair("the number of parts", &|h| h.of.to_string()),
+        ];
+        pairs.into_iter().find(|(_, ours, theirs)| ours != theirs)
+    }
+}
+
+/// What comes before that which parts leave.
+pub fn head(cut: &Cut, parts: &[Range<u64>]) -> Vec<u8> {
+    let header = serde_json::to_vec(&Header::of(cut, parts)).unwrap_or_default();
+    let length = (header.len() as u32).to_le_bytes();
+    [&MAGIC[..], &VERSION.to_le_bytes(), &length, &header].concat()
+}
+
+/// A file of parts whose header has been read, and checked against the file's length.
+pub struct PartFile {
+    pub path: PathBuf,
+    pub cut: Cut,
+    /// Runs of neighbouring parts, in order.
+    pub parts: Vec<Range<u64>>,
+    header: Header,
+    file: File,
+    /// Where that which the parts leave begins.
+    start: u64,
+    bytes: u64,
+}
+
+impl PartFile {
+    pub fn open(path: &Path) -> Result<PartFile, Failure> {
+        PartFile::read(path).map_err(|why| Failure::file(path, why))
+    }
+
+    fn read(path: &Path) -> Result<PartFile, String> {
+        let unreadable = |e: io::Error| format!("cannot be read: {e}");
+        let mut file = File::open(path).map_err(unreadable)?;
+        let length = file.metadata().map_err(unreadable)?.len();
+        let mut begin = Vec::new();
+        let read = (&mut file).take(12).read_to_end(&mut begin);
+        read.map_err(unreadable)?;
+        if !begin.starts_with(&MAGIC) {
+            return Err("is no part: --part and merge write those".into());
+        }
+        let cut_off =
+            |expected: u64| format!("is cut off: it has {length} bytes and should have {expected}");
+        let [_, version, size] = match *begin.as_chunks::<4>().0 {
+            [a, b, c] => [a, b, c].map(u32::from_le_bytes),
+            _ => return Err(cut_off(12)),
+        };
+        if version != VERSION {
+            return Err(format!(
+                "is a part of layout {version}; this version reads layout {VERSION}"
+            ));
+        }
+        let start = 12 + u64::from(size);
+        if length < start {
+            return Err(cut_off(start));
+        }
+        let mut text = vec![0; size as usize];
+        file.read_exact(&mut text).map_err(unreadable)?;
+        let malformed = "is a part with a malformed header";
+        let header: Header =
+            serde_json::from_slice(&text).map_err(|e| format!("{malformed}: {e}"))?;
+        let cut = header.cut().ok_or(malformed)?;
+        let part = PartFile {
+            path: path.to_path_buf(),
+            parts: header.parts.clone(),
+            start,
+            bytes: length - start,
+            header,
+            cut,
+            file,
+        };
+        // Partial results tell their own length.
+        if !part.cut.is_through_segments() {
+            let expected = part.pieces().iter().map(|(_, p)| p.bytes).sum::<u64>();
+            match part.bytes.cmp(&expected) {
+                std::cmp::Ordering::Less => return Err(cut_off(start + expected)),
+                std::cmp::Ordering::Greater => {
+                    return Err(format!(
+                        "is longer than the {} bytes of its parts",
+                        start + expected
+                    ));
+                }
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+        Ok(part)
+    }
+
+    /// Refuses a file of another problem, or of one that is cut otherwise.
+    pub fn check_same(&self, other: &PartFile) -> Result<(), Failure> {
+        match self.header.difference(&other.header) {
+            None => Ok(()),
+            Some((what, ours, theirs)) => Err(Failure::file(
+                &other.path,
+                format_args!(
+                    "is of another problem: {what} is {theirs}, and {ours} in {}",
+                    self.path.display()
+                ),
+            )),
+        }
+    }
+
+    /// What the parts leave where the cut goes through the segments: nothing if they have no elements.
+    pub fn partial(&self) -> Result<Option<Partial>, Failure> {
+        let has_elements = |parts| !self.cut.range(parts).is_empty();
+        if self.bytes == 0 && !self.parts.iter().any(has_elements) {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        let mut file = &self.file;
+        let read = file.seek(SeekFrom::Start(self.start));
+        read.and_then(|_| file.read_to_end(&mut bytes))
+            .map_err(|e| Failure::file(&self.path, format_args!("cannot be read: {e}")))?;
+        let partial = Partial::from_bytes(&bytes).map_err(|e| Failure::file(&self.path, e))?;
+        match partial.outputs() == self.cut.problem.outputs() {
+            true => Ok(Some(partial)),
+            false => Err(Failure::file(
+                &self.path,
+                "holds partial results of another problem than its header's",
+            )),
+        }
+    }
+
+    /// Elsewhere: of each run of parts the outputs, with the range of the cut dimension.
+    pub fn pieces(&self) -> Vec<(Range<u64>, Piece<'_>)> {
+        let mut start = self.start;
+        let mut pieces = Vec::new();
+        for parts in &self.parts {
+            let range = self.cut.range(parts);
+            for bytes in self.cut.output_bytes(&range) {
+                let file = &self.file;
+                pieces.push((range.clone(), Piece { file, start, bytes }));
+                start += bytes;
+            }
+        }
+        pieces
+    }
+}

@@ -1,0 +1,349 @@
+//! Parts of a reduction: what each of N jobs reads, and what it leaves for `merge`.
+//!
+//! Keeps how a problem is cut; how parts are stored, `file.rs` knows.
+
+mod file;
+pub mod merge;
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use wgreduce::{Error, Partial, Problem, ProblemError};
+
+use crate::args::{Common, Share};
+use crate::device::Device;
+use crate::failure::{Failure, say};
+use crate::operator::{Operator, keeps_dims};
+use crate::output::{self, Content, Piece, Target};
+use crate::run::milliseconds;
+use crate::stream::{self, Held, Inputs};
+
+/// A problem that is cut into parts along one dimension.
+#[derive(Clone)]
+pub struct Cut {
+    pub operator: Operator,
+    /// The whole problem, with its dimensions in the order of memory. Index operators have values.
+    pub problem: Problem,
+    /// Whether that is the reverse of the caller's order.
+    pub fortran: bool,
+    /// The dimension; none of a scalar, which is part 0.
+    pub dim: Option<usize>,
+    /// How many parts there are.
+    pub of: u64,
+}
+
+/// What a part leaves.
+pub enum Left {
+    /// It has no elements.
+    Nothing,
+    /// The best of its elements, for all outputs.
+    Partial(Partial),
+    /// Some of the outputs.
+    Outputs(Vec<File>),
+}
+
+impl Cut {
+    /// Cuts along the slowest dimension that gives each part some elements, so that what a part reads
+    /// lies together; where none is long enough, along the longest.
+    pub fn new(
+        operator: Operator,
+        problem: &Problem,
+        fortran: bool,
+        of: u64,
+    ) -> Result<Cut, ProblemError> {
+        let problem = match fortran {
+            true => stream::reversed(operator, problem)?,
+            false => problem.clone(),
+        };
+        let problem = match problem.op().is_index() {
+            true => problem.with_values(true)?,
+            false => problem,
+        };
+        Ok(Cut::of(operator, problem, fortran, of))
+    }
+
+    /// The same of a problem in the order of memory.
+    fn of(operator: Operator, problem: Problem, fortran: bool, of: u64) -> Cut {
+        let dims = dims(&problem);
+        let long = dims.iter().position(|&size| size >= of);
+        let longest = || (0..dims.len()).rev().max_by_key(|&d| dims[d]);
+        Cut {
+            operator,
+            problem,
+            fortran,
+            dim: long.or_else(longest),
+            of,
+        }
+    }
+
+    /// The length that is cut.
+    fn len(&self) -> u64 {
+        self.dim.map_or(1, |dim| dims(&self.problem)[dim])
+    }
+
+    /// Where in the cut dimension some neighbouring parts lie.
+    fn range(&self, parts: &Range<u64>) -> Range<u64> {
+        let cut = |part: u64| {
+            let place = u128::from(self.len()) * u128::from(part);
+            place.div_ceil(u128::from(self.of)) as u64
+        };
+        cut(parts.start)..cut(parts.end)
+    }
+
+    /// Whether the cut goes through the segments, so that parts must be merged element by element.
+    fn is_through_segments(&self) -> bool {
+        let op = self.problem.op();
+        let reduced = |dim: usize| self.problem.reduced().get(dim) == Some(&true);
+        !op.is_elementwise() && self.dim.is_some_and(reduced)
+    }
+
+    /// The cut dimension of input `i`, unless one element serves all its places.
+    fn dim_of(&self, i: usize) -> Option<usize> {
+        let shape = &self.problem.inputs()[i];
+        let missing = dims(&self.problem).len() - shape.len();
+        let own = self.dim?.checked_sub(missing)?;
+        (shape[own] != 1).then_some(own)
+    }
+
+    /// The problem over a range of the cut dimension.
+    fn between(&self, range: &Range<u64>) -> Result<Problem, ProblemError> {
+        let mut shapes = self.problem.inputs().to_vec();
+        for (i, shape) in shapes.iter_mut().enumerate() {
+            if let Some(dim) = self.dim_of(i) {
+                shape[dim] = range.end - range.start;
+            }
+        }
+        let axes = self.problem.reduced().iter().enumerate();
+        let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
+        self.operator.like(&self.problem, &shapes, &axes)
+    }
+
+    fn narrow(&self, inputs: &mut Inputs<'_>, range: &Range<u64>) {
+        for (i, (_, input)) in inputs.iter_mut().enumerate() {
+            if let Some(dim) = self.dim_of(i) {
+                input.narrow(dim, range.clone());
+            }
+        }
+    }
+
+    /// The cut dimension among those of the outputs, which have it.
+    fn output_dim(&self) -> Option<usize> {
+        let dim = self.dim?;
+        let reduced = self.problem.reduced();
+        let gone = |d: &usize| reduced.get(*d) == Some(&true);
+        match self.problem.op().is_elementwise() || keeps_dims(&self.problem) {
+            true => Some(dim),
+            false => Some(dim - (0..dim).filter(gone).count()),
+        }
+    }
+
+    /// Of the outputs of some parts the bytes of each.
+    fn output_bytes(&self, range: &Range<u64>) -> Vec<u64> {
+        let bytes = |output: wgreduce::Output| match self.len() {
+            0 => 0,
+            len => output.bytes() / len * (range.end - range.start),
+        };
+        self.problem.outputs().into_iter().map(bytes).collect()
+    }
+
+    /// Which part is read, in words.
+    fn told(&self, share: Share, inputs: &Inputs<'_>) -> String {
+        let Share { number, of } = share;
+        let Some(dim) = self.dim else {
+            return format!("part: {number}/{of} of one element, which is part 0");
+        };
+        let axis = match self.fortran {
+            true => dims(&self.problem).len() - 1 - dim,
+            false => dim,
+        };
+        let Range { start, end } = self.range(&(number..number + 1));
+        let reads = inputs.iter().map(|(_, input)| input.blocks()).max();
+        let lies = match reads {
+            Some(2..) => format!("each input in {} places of its file", reads.unwrap_or(1)),
+            _ => "together in the file".into(),
+        };
+        format!(
+            "part: {number}/{of}, {start} to {end} of {} along axis {axis}, {lies}",
+            self.len()
+        )
+    }
+
+    /// Reduces a part. `path` is where its outputs will be written.
+    fn compute(
+        &self,
+        device: &Device,
+        range: &Range<u64>,
+        inputs: &mut Inputs<'_>,
+        path: &Path,
+        common: &Common,
+        report: &mut Vec<String>,
+    ) -> Result<Left, Failure> {
+        if range.is_empty() {
+            return Ok(Left::Nothing);
+        }
+        let part = self.between(range).map_err(Error::from)?;
+        if self.is_through_segments() {
+            let start = Instant::now();
+            let partial = self.partial(device, range, inputs, common)?;
+            let bytes = inputs.iter().map(|(_, input)| input.bytes()).sum::<u64>();
+            report.push(format!(
+                "time: {} for {bytes} bytes",
+                milliseconds(start.elapsed())
+            ));
+            if common.check && partial != self.partial(&Device::Cpu(""), range, inputs, common)? {
+                let why = format!("--check: {part}: not the CPU reference's partial result");
+                return Err(Failure::Check(why));
+            }
+            return Ok(Left::Partial(partial));
+        }
+        let spool = |_| Ok(Held::Spool(path.to_path_buf(), output::spool(path)?));
+        let mut results: Vec<Held> = part
+            .outputs()
+            .iter()
+            .map(spool)
+            .collect::<Result<_, Failure>>()?;
+        self.narrow(inputs, range);
+        report.extend(stream::compute(
+            device,
+            &part,
+            inputs,
+            &mut results,
+            common,
+        )?);
+        if common.check {
+            stream::check(&part, inputs, &mut results, common)?;
+        }
+        let spools = results.into_iter().filter_map(Held::spool);
+        Ok(Left::Outputs(spools.collect()))
+    }
+
+    /// The partial result of a range.
+    fn partial(
+        &self,
+        device: &Device,
+        range: &Range<u64>,
+        inputs: &mut Inputs<'_>,
+        common: &Common,
+    ) -> Result<Partial, Failure> {
+        let memory = stream::memory(common);
+        let outputs: u64 = self.problem.outputs().iter().map(|o| o.bytes()).sum();
+        // A record has two numbers of 64 bits more than an output.
+        let bytes = outputs.saturating_add(16 * outputs / self.problem.dtype().size());
+        if bytes > memory {
+            let why = format!("the partial result takes some {bytes} bytes, more than --memory");
+            return Err(Failure::Request(why));
+        }
+        self.narrow(inputs, range);
+        let all: u64 = inputs.iter().map(|(_, input)| input.bytes()).sum();
+        let bar = stream::bar(all, "reducing", common);
+        match device {
+            Device::Gpu(reducer) => {
+                let part = self.between(range).map_err(Error::from)?;
+                let shard = reducer.shard(&part, memory)?;
+                let mut read = stream::counted(&bar, inputs);
+                let done = shard.run_blocking(range.start, |at, into| read(0, at, into));
+                drop(read);
+                done.map_err(|e| stream::failure(e, inputs, &[]))
+            }
+            Device::Cpu(_) => {
+                let each = (all / (range.end - range.start)).max(1);
+                let window = (memory / 4 / each).max(1);
+                let mut merged: Option<Partial> = None;
+                let mut begin = range.start;
+                while begin < range.end {
+                    let end = range.end.min(begin.saturating_add(window));
+                    let partial = self.reference(&(begin..end), inputs)?;
+                    match &mut merged {
+                        Some(all) => all.merge(&partial).map_err(Error::from)?,
+                        None => merged = Some(partial),
+                    }
+                    bar.inc((end - begin) * each);
+                    begin = end;
+                }
+                merged.ok_or_else(|| Failure::Request("a part of no elements".into()))
+            }
+        }
+    }
+
+    /// The partial result of a range that fits memory, by the CPU reference.
+    fn reference(&self, range: &Range<u64>, inputs: &mut Inputs<'_>) -> Result<Partial, Failure> {
+        let problem = self.between(range).map_err(Error::from)?;
+        self.narrow(inputs, range);
+        let (path, input) = &mut inputs[0];
+        let mut data = vec![0; problem.input_bytes(0) as usize];
+        let read = input.read_at(0, &mut data);
+        read.map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
+        Ok(Partial::from_reference(&problem, range.start, &data)?)
+    }
+}
+
+/// The dimensions that can be cut: the input's, or of several inputs the output's.
+fn dims(problem: &Problem) -> Vec<u64> {
+    match problem.op().is_elementwise() {
+        true => problem.outputs().swap_remove(0).shape,
+        false => problem.inputs()[0].clone(),
+    }
+}
+
+/// Reduces one part, and writes what it leaves.
+pub fn run(
+    operator: Operator,
+    problem: &Problem,
+    mut inputs: Inputs<'_>,
+    share: Share,
+    [path, values]: [&Option<PathBuf>; 2],
+    common: &Common,
+) -> Result<(), Failure> {
+    let Some(path) = path else {
+        let why = "--part needs the name of a file, as in -o p3.part";
+        return Err(Failure::Request(why.into()));
+    };
+    if let Some(values) = values {
+        let why = "is asked of merge: every part has the values";
+        return Err(Failure::file(values, why));
+    }
+    if !file::is_named(path) {
+        let why = "is no name for a part: that ends in .part";
+        return Err(Failure::file(path, why));
+    }
+    if let Some((path, _)) = inputs.iter().find(|(_, input)| !input.is_file()) {
+        let why = "is no file: --part reads from the middle of one";
+        return Err(Failure::input(path, why));
+    }
+    let fortran = stream::in_fortran_order(&inputs)?;
+    let cut = Cut::new(operator, problem, fortran, share.of).map_err(Error::from)?;
+    let parts = share.number..share.number + 1;
+    let range = cut.range(&parts);
+    output::check_writable(path)?;
+    let device = Device::open(common)?;
+    let mut report = vec![device.line()];
+    let left = cut.compute(&device, &range, &mut inputs, path, common, &mut report)?;
+    report.insert(1, cut.told(share, &inputs));
+
+    let mut head = file::head(&cut, &[parts]);
+    if let Left::Partial(partial) = &left {
+        head.extend(partial.to_bytes());
+    }
+    let spools = match &left {
+        Left::Outputs(spools) => spools.as_slice(),
+        _ => &[],
+    };
+    let sizes = cut.output_bytes(&range);
+    let pieces = spools.iter().zip(sizes).map(|(file, bytes)| Piece {
+        file,
+        start: 0,
+        bytes,
+    });
+    let pieces: Vec<Piece> = pieces.collect();
+    let content = Content::Pieces(&head, &pieces);
+    output::write(&[Target { path, content }])?;
+    if common.check {
+        report.push("check: equal to the CPU reference, byte for byte".into());
+    }
+    if !common.quiet {
+        report.iter().for_each(|line| say(line));
+    }
+    Ok(())
+}
