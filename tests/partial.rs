@@ -301,3 +301,47 @@ fn several_results_have_no_partial_one() {
         "Extremes has several results: take the partial results of each of its operators"
     );
 }
+
+/// As many parts as a large job has, merged as a tree and in any order.
+#[test]
+fn a_hundred_thousand_parts_merge_to_the_whole_in_any_order() -> Outcome {
+    const PARTS: u64 = 100_000;
+    const ROWS: u64 = 2;
+    const COLUMNS: u64 = 3;
+    let input = support::mixed(DType::F16, PARTS * ROWS * COLUMNS, 18);
+    let whole = Problem::arg_min(DType::F16, &[PARTS * ROWS, COLUMNS], 0)?;
+    let whole = whole.select_last_index(true)?.with_values(true)?;
+    let expected = reference::evaluate(&whole, &[&input])?;
+    let own = Problem::arg_min(DType::F16, &[ROWS, COLUMNS], 0)?;
+    let own = own.select_last_index(true)?.with_values(true)?;
+    let bytes = (ROWS * COLUMNS * DType::F16.size()) as usize;
+    let of = |(i, data): (usize, &[u8])| Partial::from_reference(&own, i as u64 * ROWS, data);
+    let parts = input.chunks(bytes).enumerate().map(of);
+    let parts: Vec<Partial> = parts.collect::<Result<_, _>>()?;
+    assert_eq!(parts.len() as u64, PARTS);
+
+    let mut tree = parts.clone();
+    while tree.len() > 1 {
+        let pairs = tree.chunks(2).map(|pair| match pair {
+            [one, other] => {
+                let mut one = one.clone();
+                one.merge(other).map(|()| one)
+            }
+            pair => Ok(pair[0].clone()),
+        });
+        tree = pairs.collect::<Result<_, _>>()?;
+    }
+    assert_eq!(tree[0].finish()?, expected);
+
+    let mut bits = Bits::new(7);
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    for i in (1..order.len()).rev() {
+        order.swap(i, bits.below(i as u64 + 1) as usize);
+    }
+    let mut any = parts[order[0]].clone();
+    for &i in &order[1..] {
+        any.merge(&parts[i])?;
+    }
+    assert_eq!(any.finish()?, expected);
+    Ok(())
+}

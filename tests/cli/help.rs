@@ -21,8 +21,11 @@ fn the_example_of_every_command_runs() {
     folder.write("scores.npy", &scores);
     folder.write("limits.npy", &floats("(3,)", &[4.0, 5.0, 6.0]));
     case(&folder, "cases/argmin", "ArgMin", 1);
+    for i in 0..2 {
+        folder.cpu(&format!("argmin scores.npy --part {i}/2 -o p{i}.part"));
+    }
     let commands = commands(&folder);
-    assert_eq!(commands.len(), 15, "{commands:?}");
+    assert_eq!(commands.len(), 16, "{commands:?}");
     for command in commands {
         // Half a minute of measuring.
         if ["bench", "tune"].contains(&command.as_str()) && !support::all() {

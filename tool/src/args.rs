@@ -27,7 +27,7 @@ pub struct Cli {
 }
 
 /// Options of every command, in any position.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Common {
     /// `auto`, `cpu`, an index of `devices`, a backend (vulkan, metal, dx12, gl) or part of a name
     #[arg(long, global = true, value_name = "DEVICE", default_value = "auto")]
@@ -88,7 +88,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  wgreduce reduce-max-abs scores.npy --axes -1")]
     ReduceMaxAbs(Reduce),
     /// Merge what --part wrote to the result of the whole
-    #[command(after_help = "Example:\n  wgreduce merge p*.part -o winner.npy")]
+    #[command(after_help = "Example:\n  wgreduce merge p0.part p1.part -o winner.npy")]
     Merge(Merge),
     /// Run ONNX test cases: folders of model.onnx and test_data_set_*
     #[command(after_help = "Example:\n  wgreduce onnx cases --save computed")]

@@ -2,7 +2,7 @@
 //!
 //! Keeps what is done without an adapter; what is computed there the callers know.
 
-use wgreduce::{AdapterChoice, Error, Reducer};
+use wgreduce::{AdapterChoice, AdapterEntry, Error, Reducer, adapters_blocking};
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -23,6 +23,29 @@ impl Device {
             ))),
             device => Ok(device),
         }
+    }
+
+    /// For the `n`th process of a machine: `auto` is one of the adapters of the best one's kind, each
+    /// process the next.
+    pub fn open_nth(common: &Common, n: usize) -> Result<Device, Failure> {
+        let named = !matches!(Asked::parse(&common.device)?, Asked::Auto);
+        if named || std::env::var_os("WGPU_ADAPTER_NAME").is_some() {
+            return Device::open(common);
+        }
+        let all = adapters_blocking().unwrap_or_default();
+        let kind = |a: &AdapterEntry| (a.info.backend, a.info.device_type);
+        let Some(best) = all.first().map(kind) else {
+            return Device::open(common);
+        };
+        let alike: Vec<usize> = all
+            .iter()
+            .filter(|a| kind(a) == best)
+            .map(|a| a.index)
+            .collect();
+        Device::open(&Common {
+            device: alike[n % alike.len()].to_string(),
+            ..common.clone()
+        })
     }
 
     /// The same, to plan for it.

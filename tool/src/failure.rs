@@ -52,7 +52,8 @@ impl Failure {
         ExitCode::from(self.code())
     }
 
-    fn code(&self) -> u8 {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
         match self {
             Failure::ClosedPipe => 0,
             Failure::Check(_) | Failure::Cases => 1,

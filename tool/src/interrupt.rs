@@ -6,10 +6,19 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Files to be removed. Locked while one is made or renamed, so that none is missed.
 static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Whether an interruption is told. The ranks of a job that is ended are interrupted all at once.
+static TOLD: AtomicBool = AtomicBool::new(true);
+
+/// From now on, an interruption ends the process without a word.
+pub fn without_words() {
+    TOLD.store(false, Relaxed);
+}
 
 fn files() -> MutexGuard<'static, Vec<PathBuf>> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,13 +48,14 @@ pub fn gone<T>(path: &Path, act: impl FnOnce() -> T) -> T {
 
 #[cfg(unix)]
 mod unix {
-    use super::files;
+    use super::{TOLD, files};
     use crate::failure::say;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
     use std::fs;
     use std::io;
+    use std::sync::atomic::Ordering::Relaxed;
     use std::sync::{Arc, Once};
     use std::thread;
 
@@ -70,7 +80,9 @@ mod unix {
                 let mut files = files();
                 // One that is already gone is no loss.
                 files.drain(..).for_each(|file| drop(fs::remove_file(file)));
-                say("error: interrupted");
+                if TOLD.load(Relaxed) {
+                    say("error: interrupted");
+                }
                 // Ends the process, with the files still locked.
                 drop(emulate_default_handler(signal));
             }

@@ -91,6 +91,32 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
     file.map_err(|e| not_writable(path, &e))
 }
 
+/// A file beside `path` that other processes can write to by its name. It goes with the process, or
+/// when it is dropped.
+pub fn shared(path: &Path) -> Result<Shared, Failure> {
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let file = create_in(folder(&place)).map_err(|e| not_writable(path, &e))?;
+    Ok(Shared(Some(file)))
+}
+
+/// See [`shared`].
+pub struct Shared(Option<NamedTempFile>);
+
+impl Shared {
+    pub fn path(&self) -> &Path {
+        self.0.as_ref().map_or(Path::new(""), NamedTempFile::path)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(file) = self.0.take() {
+            let path = file.path().to_path_buf();
+            interrupt::gone(&path, || drop(file));
+        }
+    }
+}
+
 /// Refuses a path that could not be written to, before work is done for it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let target = Target {

@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use wgreduce::reference::{self, VerifyError};
 use wgreduce::{Error, Problem, ProblemError, Reducer, Times};
 
-use crate::args::{self, Common, Elementwise, Index, IndexOptions, Reduce};
+use crate::args::{Command, Common, Elementwise, Index, IndexOptions, Reduce, Share};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy::{self, Source};
@@ -17,36 +17,160 @@ use crate::operator::Operator;
 use crate::output::{self, Content, Target};
 use crate::part;
 use crate::print::render;
-use crate::stream;
+use crate::stream::{self, Inputs};
 use crate::tensor::{Tensor, fits_memory};
 
-/// `argmin`, `argmax` and `argmax-abs`.
-pub fn index(operator: Operator, args: &Index, common: &Common) -> Result<(), Failure> {
-    if let (Some(values), Some(output)) = (&args.values, &args.output.output)
-        && output::is_same(values, output)
-    {
-        return Err(Failure::file(
-            values,
-            "is asked for twice, by -o and --values",
-        ));
+/// What an operator's command asks for.
+pub struct Request<'a> {
+    pub operator: Operator,
+    pub problem: Problem,
+    pub inputs: Inputs<'a>,
+    pub output: &'a Option<PathBuf>,
+    pub values: &'a Option<PathBuf>,
+    /// Reduce only this part.
+    pub share: Option<Share>,
+}
+
+impl<'a> Request<'a> {
+    /// The request of a command, if it is an operator's. The inputs' headers are read.
+    pub fn of(command: &'a Command, common: &Common) -> Result<Option<Request<'a>>, Failure> {
+        let request = match command {
+            Command::Argmin(args) => Request::index(Operator::Argmin, args, common),
+            Command::Argmax(args) => Request::index(Operator::Argmax, args, common),
+            Command::ReduceMin(args) => Request::reduce(Operator::ReduceMin, args, common),
+            Command::ReduceMax(args) => Request::reduce(Operator::ReduceMax, args, common),
+            Command::Min(args) => Request::elementwise(Operator::Min, args, common),
+            Command::Max(args) => Request::elementwise(Operator::Max, args, common),
+            Command::ArgmaxAbs(args) => Request::index(Operator::ArgmaxAbs, args, common),
+            Command::ReduceMaxAbs(args) => Request::reduce(Operator::ReduceMaxAbs, args, common),
+            _ => return Ok(None),
+        };
+        let mut request = request?;
+        request.problem = request.problem.nan(common.nan.into());
+        Ok(Some(request))
     }
-    let input = npy::open(&args.input, common.dtype)?;
-    let options = &args.options;
-    let problem = operator
-        .problem(input.dtype(), &[input.shape()], &[args.axis])
-        .and_then(|p| p.keepdims(args.keepdims.keepdims))
-        .and_then(|p| with_options(p, options))
-        .and_then(|p| p.with_values(args.values.is_some()))
-        .map_err(|e| Failure::input(&args.input, e))?;
-    let inputs = vec![(&args.input, input)];
-    run(
-        operator,
-        problem,
-        inputs,
-        &args.output,
-        &args.values,
-        common,
-    )
+
+    /// `argmin`, `argmax` and `argmax-abs`.
+    fn index(operator: Operator, args: &'a Index, common: &Common) -> Result<Request<'a>, Failure> {
+        if let (Some(values), Some(output)) = (&args.values, &args.output.output)
+            && output::is_same(values, output)
+        {
+            return Err(Failure::file(
+                values,
+                "is asked for twice, by -o and --values",
+            ));
+        }
+        let input = npy::open(&args.input, common.dtype)?;
+        let options = &args.options;
+        let problem = operator
+            .problem(input.dtype(), &[input.shape()], &[args.axis])
+            .and_then(|p| p.keepdims(args.keepdims.keepdims))
+            .and_then(|p| with_options(p, options))
+            .and_then(|p| p.with_values(args.values.is_some()))
+            .map_err(|e| Failure::input(&args.input, e))?;
+        Ok(Request {
+            operator,
+            problem,
+            inputs: vec![(&args.input, input)],
+            output: &args.output.output,
+            values: &args.values,
+            share: args.output.part,
+        })
+    }
+
+    /// `reduce-min`, `reduce-max` and `reduce-max-abs`.
+    fn reduce(
+        operator: Operator,
+        args: &'a Reduce,
+        common: &Common,
+    ) -> Result<Request<'a>, Failure> {
+        let input = npy::open(&args.input, common.dtype)?;
+        let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
+        let problem = operator
+            .problem(input.dtype(), &[input.shape()], axes)
+            .and_then(|p| p.keepdims(args.keepdims.keepdims))
+            .map_err(|e| Failure::input(&args.input, e))?;
+        Ok(Request {
+            operator,
+            problem,
+            inputs: vec![(&args.input, input)],
+            output: &args.output.output,
+            values: &None,
+            share: args.output.part,
+        })
+    }
+
+    /// `min` and `max`.
+    fn elementwise(
+        operator: Operator,
+        args: &'a Elementwise,
+        common: &Common,
+    ) -> Result<Request<'a>, Failure> {
+        let inputs = args.inputs.iter().map(|path| npy::open(path, common.dtype));
+        let inputs: Vec<Source> = inputs.collect::<Result<_, _>>()?;
+        let dtype = inputs[0].dtype();
+        if let Some(odd) = inputs.iter().position(|i| i.dtype() != dtype) {
+            let first = args.inputs[0].display();
+            let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype());
+            return Err(Failure::input(&args.inputs[odd], why));
+        }
+        let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
+        let problem = operator.problem(dtype, &shapes, &[]).map_err(|e| match e {
+            ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
+            e => Failure::from(Error::from(e)),
+        })?;
+        Ok(Request {
+            operator,
+            problem,
+            inputs: args.inputs.iter().zip(inputs).collect(),
+            output: &args.output.output,
+            values: &None,
+            share: args.output.part,
+        })
+    }
+
+    /// Computes, checks, and writes every output to its path; the first one, if it has none, to
+    /// stdout.
+    pub fn run(self, common: &Common) -> Result<(), Failure> {
+        if let Some(share) = self.share {
+            return part::run(self, share, common);
+        }
+        if stream::is_wanted(&self.problem, &self.inputs, common) {
+            return stream::run(self, common);
+        }
+        let read = |(path, input): (&PathBuf, Source)| {
+            input.read().map_err(|why| Failure::input(path, why))
+        };
+        let inputs: Vec<Tensor> = self
+            .inputs
+            .into_iter()
+            .map(read)
+            .collect::<Result<_, _>>()?;
+        let outputs = self.problem.outputs();
+        let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
+        let (results, report) = {
+            let _spinner = spinner(&self.problem, common);
+            let device = Device::open(common)?;
+            compute(&device, self.problem, &data, common)?
+        };
+
+        let asked = outputs.iter().zip(&results).zip([self.output, self.values]);
+        let targets = asked.clone().filter_map(|((tensor, data), path)| {
+            let path = path.as_deref()?;
+            let content = Content::Tensor(tensor, data);
+            Some(Target { path, content })
+        });
+        output::write(&targets.collect::<Vec<_>>())?;
+        // Only now: after a failure the first line is the error.
+        if !common.quiet {
+            report.iter().for_each(|line| say(line));
+        }
+        let printed = asked.take(1).filter(|(_, path)| path.is_none());
+        for ((tensor, data), _) in printed {
+            write_stdout(&render(tensor, data))?;
+        }
+        Ok(())
+    }
 }
 
 /// What `plan` shares with the commands that run.
@@ -54,91 +178,6 @@ pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem,
     problem
         .select_last_index(options.select_last_index)?
         .index_type(options.index_type.into())
-}
-
-/// `reduce-min`, `reduce-max` and `reduce-max-abs`.
-pub fn reduce(operator: Operator, args: &Reduce, common: &Common) -> Result<(), Failure> {
-    let input = npy::open(&args.input, common.dtype)?;
-    let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
-    let problem = operator
-        .problem(input.dtype(), &[input.shape()], axes)
-        .and_then(|p| p.keepdims(args.keepdims.keepdims))
-        .map_err(|e| Failure::input(&args.input, e))?;
-    let inputs = vec![(&args.input, input)];
-    run(operator, problem, inputs, &args.output, &None, common)
-}
-
-/// `min` and `max`.
-pub fn elementwise(operator: Operator, args: &Elementwise, common: &Common) -> Result<(), Failure> {
-    let inputs = args.inputs.iter().map(|path| npy::open(path, common.dtype));
-    let inputs: Vec<Source> = inputs.collect::<Result<_, _>>()?;
-    let dtype = inputs[0].dtype();
-    if let Some(odd) = inputs.iter().position(|i| i.dtype() != dtype) {
-        let first = args.inputs[0].display();
-        let why = format!("holds {}, but {first} holds {dtype}", inputs[odd].dtype());
-        return Err(Failure::input(&args.inputs[odd], why));
-    }
-    let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
-    let problem = operator.problem(dtype, &shapes, &[]).map_err(|e| match e {
-        ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
-        e => Failure::from(Error::from(e)),
-    })?;
-    let inputs = args.inputs.iter().zip(inputs).collect();
-    run(operator, problem, inputs, &args.output, &None, common)
-}
-
-/// Computes, checks, and writes every output to its path; the first one, if it has none, to
-/// stdout.
-fn run(
-    operator: Operator,
-    problem: Problem,
-    inputs: Vec<(&PathBuf, Source)>,
-    output: &args::Output,
-    values: &Option<PathBuf>,
-    common: &Common,
-) -> Result<(), Failure> {
-    let problem = problem.nan(common.nan.into());
-    if let Some(share) = output.part {
-        return part::run(
-            operator,
-            &problem,
-            inputs,
-            share,
-            [&output.output, values],
-            common,
-        );
-    }
-    let paths = [&output.output, values];
-    if stream::is_wanted(&problem, &inputs, common) {
-        return stream::run(operator, &problem, inputs, paths, common);
-    }
-    let read =
-        |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));
-    let inputs: Vec<Tensor> = inputs.into_iter().map(read).collect::<Result<_, _>>()?;
-    let outputs = problem.outputs();
-    let data: Vec<&[u8]> = inputs.iter().map(|i| i.data.as_slice()).collect();
-    let (results, report) = {
-        let _spinner = spinner(&problem, common);
-        let device = Device::open(common)?;
-        compute(&device, problem, &data, common)?
-    };
-
-    let asked = outputs.iter().zip(&results).zip(paths);
-    let targets = asked.clone().filter_map(|((tensor, data), path)| {
-        let path = path.as_deref()?;
-        let content = Content::Tensor(tensor, data);
-        Some(Target { path, content })
-    });
-    output::write(&targets.collect::<Vec<_>>())?;
-    // Only now: after a failure the first line is the error.
-    if !common.quiet {
-        report.iter().for_each(|line| say(line));
-    }
-    let printed = asked.take(1).filter(|(_, path)| path.is_none());
-    for ((tensor, data), _) in printed {
-        write_stdout(&render(tensor, data))?;
-    }
-    Ok(())
 }
 
 /// The outputs, checked if that was asked for, and the lines for stderr.

@@ -17,7 +17,7 @@ use crate::npy::Source;
 use crate::operator::Operator;
 use crate::output::{self, Content, Target};
 use crate::print::render;
-use crate::run::milliseconds;
+use crate::run::{Request, milliseconds};
 use crate::tensor::from_fortran;
 
 pub type Inputs<'a> = Vec<(&'a PathBuf, Source)>;
@@ -36,18 +36,14 @@ pub fn memory(common: &Common) -> u64 {
 
 /// Computes, checks, and writes every output to its path; the first one, if it has none, to
 /// stdout.
-pub fn run(
-    operator: Operator,
-    problem: &Problem,
-    mut inputs: Inputs<'_>,
-    paths: [&Option<PathBuf>; 2],
-    common: &Common,
-) -> Result<(), Failure> {
+pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
+    let paths = [request.output, request.values];
+    let (problem, mut inputs) = (&request.problem, request.inputs);
     let outputs = problem.outputs();
     let fortran = in_fortran_order(&inputs)?;
     // A tensor in Fortran order is that of the reversed shape in C order.
     let problem = &match fortran {
-        true => reversed(operator, problem).map_err(Error::from)?,
+        true => reversed(request.operator, problem).map_err(Error::from)?,
         false => problem.clone(),
     };
     let places = outputs.iter().zip(paths);

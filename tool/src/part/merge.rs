@@ -53,6 +53,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         refuse_gaps(&ranges, cut.of)?;
     }
     let count = args.parts.len();
+    let paths = [Some(args.output.as_path()), args.values.as_deref()];
     match (cut.is_through_segments(), still_partial) {
         (true, true) => {
             let merged = merged(&args.parts)?;
@@ -70,12 +71,12 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
                 None => reference::evaluate(&cut.problem, &[&[]]).map_err(Error::from)?,
             };
             let outputs = outputs.into_iter().map(Data::Memory).collect();
-            write(cut, outputs, args)?;
+            write(cut, outputs, paths)?;
         }
         (false, true) => gather(cut, args)?,
         (false, false) => {
-            let outputs = assembled(cut, args, common)?;
-            write(cut, outputs, args)?;
+            let outputs = assembled(cut, &args.parts, paths, common)?;
+            write(cut, outputs, paths)?;
         }
     }
     if !common.quiet {
@@ -85,9 +86,26 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
 }
 
 /// An output, its elements in the order of the parts' memory.
-enum Data {
+pub enum Data {
     Memory(Vec<u8>),
     Spool(File),
+}
+
+impl Data {
+    /// Of a file. What is in Fortran order, and will be reordered if that fits, is read.
+    pub fn of(cut: &Cut, file: File, output: &Output, common: &Common) -> io::Result<Data> {
+        if !cut.fortran || output.bytes() > stream::memory(common) / 4 {
+            return Ok(Data::Spool(file));
+        }
+        let piece = Piece {
+            file: &file,
+            start: 0,
+            bytes: output.bytes(),
+        };
+        let mut data = Vec::new();
+        piece.copy(&mut data)?;
+        Ok(Data::Memory(data))
+    }
 }
 
 fn named(parts: &Range<u64>, of: u64) -> String {
@@ -178,14 +196,18 @@ fn gather(cut: &Cut, args: &Merge) -> Result<(), Failure> {
 }
 
 /// The outputs of all parts, each in its place.
-fn assembled(cut: &Cut, args: &Merge, common: &Common) -> Result<Vec<Data>, Failure> {
+fn assembled(
+    cut: &Cut,
+    parts: &[PathBuf],
+    paths: [Option<&Path>; 2],
+    common: &Common,
+) -> Result<Vec<Data>, Failure> {
     let outputs = cut.problem.outputs();
-    let spool = |path: &Path| output::spool(path);
     let mut spools = Vec::new();
-    for path in [Some(&args.output), args.values.as_ref()] {
-        spools.push(path.map(|path| spool(path)).transpose()?);
+    for path in paths {
+        spools.push(path.map(output::spool).transpose()?);
     }
-    for path in &args.parts {
+    for path in parts {
         let file = PartFile::open(path)?;
         for (i, (range, piece)) in file.pieces().into_iter().enumerate() {
             let output = i % outputs.len();
@@ -196,31 +218,14 @@ fn assembled(cut: &Cut, args: &Merge, common: &Common) -> Result<Vec<Data>, Fail
             }
         }
     }
-    let whole = |(file, output): (File, &Output)| {
-        // What is in Fortran order is reordered if that fits.
-        if !cut.fortran || output.bytes() > stream::memory(common) / 4 {
-            return Ok(Data::Spool(file));
-        }
-        let piece = Piece {
-            file: &file,
-            start: 0,
-            bytes: output.bytes(),
-        };
-        let mut data = Vec::new();
-        let copied = piece.copy(&mut data);
-        copied.map_err(|e| Failure::file(&args.output, e))?;
-        Ok(Data::Memory(data))
-    };
-    spools
-        .into_iter()
-        .flatten()
-        .zip(&outputs)
-        .map(whole)
-        .collect()
+    let spools = spools.into_iter().flatten().zip(&outputs);
+    let whole = |(file, output)| Data::of(cut, file, output, common);
+    let data: io::Result<Vec<Data>> = spools.map(whole).collect();
+    data.map_err(|e| Failure::Request(format!("what was merged cannot be read: {e}")))
 }
 
 /// Copies the elements of a range of the cut dimension to where the whole has them.
-fn place(
+pub fn place(
     cut: &Cut,
     output: &Output,
     range: &Range<u64>,
@@ -247,7 +252,7 @@ fn place(
 }
 
 /// Writes the outputs that were asked for.
-fn write(cut: &Cut, outputs: Vec<Data>, args: &Merge) -> Result<(), Failure> {
+pub fn write(cut: &Cut, outputs: Vec<Data>, paths: [Option<&Path>; 2]) -> Result<(), Failure> {
     let whole = match cut.fortran {
         true => stream::reversed(cut.operator, &cut.problem).map_err(Error::from)?,
         false => cut.problem.clone(),
@@ -264,7 +269,6 @@ fn write(cut: &Cut, outputs: Vec<Data>, args: &Merge) -> Result<(), Failure> {
             data => data,
         })
         .collect();
-    let paths = [Some(args.output.as_path()), args.values.as_deref()];
     let all = in_order.iter().zip(&tensors).zip(paths);
     let targets = all.filter_map(|((data, tensor), path)| {
         let content = match data {
@@ -274,4 +278,40 @@ fn write(cut: &Cut, outputs: Vec<Data>, args: &Merge) -> Result<(), Failure> {
         path.map(|path| Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of a large job's parts given twice, overlapped or left out is told.
+    #[test]
+    fn a_hundred_thousand_parts_cover_the_whole_once() {
+        const OF: u64 = 100_000;
+        let path = PathBuf::from("p.part");
+        let mut covered: Vec<(Range<u64>, &PathBuf)> = (0..OF).map(|i| (i..i + 1, &path)).collect();
+        let ranges = |covered: &[(Range<u64>, &PathBuf)]| -> Vec<Range<u64>> {
+            covered.iter().map(|(parts, _)| parts.clone()).collect()
+        };
+        assert!(refuse_overlap(&covered, OF).is_ok());
+        assert!(refuse_gaps(&ranges(&covered), OF).is_ok());
+        assert_eq!(joined(ranges(&covered)), [0..OF]);
+        for i in 0..OF as usize {
+            let (parts, _) = covered[i].clone();
+            covered[i].0.end += 1;
+            let overlaps = refuse_overlap(&covered[i..covered.len().min(i + 2)], OF).is_err();
+            assert_eq!(overlaps, i + 1 < OF as usize, "part {i} and the next");
+            covered[i].0 = parts.clone();
+            let twice = [covered[i].clone(), covered[i].clone()];
+            assert!(refuse_overlap(&twice, OF).is_err(), "part {i} twice");
+        }
+        for i in [0, 1, OF / 2, OF - 1] {
+            let mut some = ranges(&covered);
+            some.remove(i as usize);
+            match refuse_gaps(&some, OF) {
+                Err(Failure::Request(told)) => assert_eq!(told, format!("missing: part {i}/{OF}")),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
 }

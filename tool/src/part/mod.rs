@@ -7,7 +7,7 @@ pub mod merge;
 
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use wgreduce::{Error, Partial, Problem, ProblemError};
@@ -17,7 +17,7 @@ use crate::device::Device;
 use crate::failure::{Failure, say};
 use crate::operator::{Operator, keeps_dims};
 use crate::output::{self, Content, Piece, Target};
-use crate::run::milliseconds;
+use crate::run::{Request, milliseconds};
 use crate::stream::{self, Held, Inputs};
 
 /// A problem that is cut into parts along one dimension.
@@ -79,12 +79,12 @@ impl Cut {
     }
 
     /// The length that is cut.
-    fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.dim.map_or(1, |dim| dims(&self.problem)[dim])
     }
 
     /// Where in the cut dimension some neighbouring parts lie.
-    fn range(&self, parts: &Range<u64>) -> Range<u64> {
+    pub fn range(&self, parts: &Range<u64>) -> Range<u64> {
         let cut = |part: u64| {
             let place = u128::from(self.len()) * u128::from(part);
             place.div_ceil(u128::from(self.of)) as u64
@@ -93,7 +93,7 @@ impl Cut {
     }
 
     /// Whether the cut goes through the segments, so that parts must be merged element by element.
-    fn is_through_segments(&self) -> bool {
+    pub fn is_through_segments(&self) -> bool {
         let op = self.problem.op();
         let reduced = |dim: usize| self.problem.reduced().get(dim) == Some(&true);
         !op.is_elementwise() && self.dim.is_some_and(reduced)
@@ -129,7 +129,7 @@ impl Cut {
     }
 
     /// The cut dimension among those of the outputs, which have it.
-    fn output_dim(&self) -> Option<usize> {
+    pub fn output_dim(&self) -> Option<usize> {
         let dim = self.dim?;
         let reduced = self.problem.reduced();
         let gone = |d: &usize| reduced.get(*d) == Some(&true);
@@ -140,7 +140,7 @@ impl Cut {
     }
 
     /// Of the outputs of some parts the bytes of each.
-    fn output_bytes(&self, range: &Range<u64>) -> Vec<u64> {
+    pub fn output_bytes(&self, range: &Range<u64>) -> Vec<u64> {
         let bytes = |output: wgreduce::Output| match self.len() {
             0 => 0,
             len => output.bytes() / len * (range.end - range.start),
@@ -149,7 +149,7 @@ impl Cut {
     }
 
     /// Which part is read, in words.
-    fn told(&self, share: Share, inputs: &Inputs<'_>) -> String {
+    pub fn told(&self, share: Share, inputs: &Inputs<'_>) -> String {
         let Share { number, of } = share;
         let Some(dim) = self.dim else {
             return format!("part: {number}/{of} of one element, which is part 0");
@@ -171,7 +171,7 @@ impl Cut {
     }
 
     /// Reduces a part. `path` is where its outputs will be written.
-    fn compute(
+    pub fn compute(
         &self,
         device: &Device,
         range: &Range<u64>,
@@ -288,14 +288,8 @@ fn dims(problem: &Problem) -> Vec<u64> {
 }
 
 /// Reduces one part, and writes what it leaves.
-pub fn run(
-    operator: Operator,
-    problem: &Problem,
-    mut inputs: Inputs<'_>,
-    share: Share,
-    [path, values]: [&Option<PathBuf>; 2],
-    common: &Common,
-) -> Result<(), Failure> {
+pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Failure> {
+    let (path, values, mut inputs) = (request.output, request.values, request.inputs);
     let Some(path) = path else {
         let why = "--part needs the name of a file, as in -o p3.part";
         return Err(Failure::Request(why.into()));
@@ -313,7 +307,8 @@ pub fn run(
         return Err(Failure::input(path, why));
     }
     let fortran = stream::in_fortran_order(&inputs)?;
-    let cut = Cut::new(operator, problem, fortran, share.of).map_err(Error::from)?;
+    let cut =
+        Cut::new(request.operator, &request.problem, fortran, share.of).map_err(Error::from)?;
     let parts = share.number..share.number + 1;
     let range = cut.range(&parts);
     output::check_writable(path)?;

@@ -1,0 +1,384 @@
+//! `wgreduce-mpi` under a real `mpirun`: any number of ranks gives what the definition gives, and a job
+//! that fails leaves nothing. Ranks listen on this machine only.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use tempfile::TempDir;
+use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError, reference};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn npy(&self, name: &str, descr: &str, fortran: bool, shape: &[u64], data: &[u8]) {
+        let mut file = File::create(self.path(name)).unwrap();
+        let fortran = if fortran { "True" } else { "False" };
+        let shape: String = shape.iter().map(|d| format!("{d}, ")).collect();
+        let dict =
+            format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({shape}), }}");
+        let dict = format!("{dict:<117}\n");
+        file.write_all(b"\x93NUMPY\x01\x00").unwrap();
+        file.write_all(&(dict.len() as u16).to_le_bytes()).unwrap();
+        file.write_all(dict.as_bytes()).unwrap();
+        file.write_all(data).unwrap();
+    }
+
+    /// The program under `mpirun`, its arguments divided by spaces.
+    fn command(&self, ranks: usize, line: &str) -> Command {
+        let mut command = Command::new("mpirun");
+        command.current_dir(self.0.path());
+        command.args(["--oversubscribe", "--allow-run-as-root"]);
+        command.args(["--mca", "btl", "self,vader", "-n", &ranks.to_string()]);
+        command.arg(env!("CARGO_BIN_EXE_wgreduce-mpi"));
+        command.args(line.split(' ')).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, ranks: usize, line: &str) -> Output {
+        self.command(ranks, line).output().unwrap()
+    }
+
+    /// Runs and expects success.
+    fn done(&self, ranks: usize, line: &str) {
+        let output = self.run(ranks, line);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{ranks} ranks, {line}: {stderr}");
+    }
+
+    /// Header and data of an .npy file.
+    fn read(&self, name: &str) -> (String, Vec<u8>) {
+        let file = fs::read(self.path(name)).unwrap();
+        let size = usize::from(u16::from_le_bytes([file[8], file[9]]));
+        let header = String::from_utf8_lossy(&file[10..10 + size]).into_owned();
+        (header, file[10 + size..].to_vec())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let name = |e: std::io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Small numbers with many ties, zeros of both signs and NaNs of both signs.
+fn floats(n: u64, nans: u64) -> Vec<u8> {
+    let value = |i: u64| {
+        let x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        match x % nans {
+            1 => f32::from_bits(0x7fc0_0000 | (x as u32) << 31 | x as u32 & 0xff),
+            _ => ((x % 13) as f32 - 6.0) * if x & 64 == 0 { 1.0 } else { -0.0 },
+        }
+    };
+    (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
+}
+
+/// Some ways to reduce an axis, by their lines.
+fn reductions(shape: &[u64], axis: usize) -> Result<Vec<(String, Problem)>, ProblemError> {
+    let (f32, a) = (DType::F32, axis as i64);
+    let index = |p: Problem| p.with_values(true);
+    Ok(vec![
+        (
+            format!("argmin IN --axis {axis}"),
+            index(Problem::arg_min(f32, shape, a)?)?,
+        ),
+        (
+            format!(
+                "argmax IN --axis {axis} --select-last-index --index-type int32 --keepdims false"
+            ),
+            index(Problem::arg_max(f32, shape, a)?)?
+                .select_last_index(true)?
+                .index_type(IndexType::I32)?
+                .keepdims(false)?,
+        ),
+        (
+            format!("argmax IN --axis {axis} --nan ignore"),
+            index(Problem::arg_max(f32, shape, a)?)?.nan(NanPolicy::Ignore),
+        ),
+        (
+            format!("argmax-abs IN --axis {axis}"),
+            index(Problem::arg_max_abs(f32, shape, a)?)?,
+        ),
+        (
+            format!("reduce-min IN --axes {axis}"),
+            Problem::reduce_min(f32, shape, &[a])?,
+        ),
+        (
+            format!("reduce-max IN --axes {axis} --keepdims false"),
+            Problem::reduce_max(f32, shape, &[a])?.keepdims(false)?,
+        ),
+        (
+            format!("reduce-max-abs IN --axes {axis} --nan ignore"),
+            Problem::reduce_max_abs(f32, shape, &[a])?.nan(NanPolicy::Ignore),
+        ),
+    ])
+}
+
+#[test]
+fn any_number_of_ranks_gives_what_the_definition_gives() {
+    let folder = Folder::new();
+    let shape = [14, 9, 22];
+    let n = shape.iter().product();
+    for (number, ranks) in [1, 2, 3, 7].into_iter().enumerate() {
+        // NaNs everywhere, or hardly any.
+        let data = floats(n, if number % 2 == 0 { 61 } else { 100_000 });
+        folder.npy("a.npy", "<f4", false, &shape, &data);
+        for axis in 0..3 {
+            for (way, (line, problem)) in reductions(&shape, axis).unwrap().into_iter().enumerate()
+            {
+                let expected = reference::evaluate(&problem, &[&data]).unwrap();
+                // On the adapters now and then: to open one takes longer than the rest.
+                let device = if (way + axis + number) % 5 == 0 {
+                    "auto"
+                } else {
+                    "cpu"
+                };
+                let values = if expected.len() > 1 {
+                    " --values v.npy"
+                } else {
+                    ""
+                };
+                let line = line.replace("IN", "a.npy");
+                folder.done(
+                    ranks,
+                    &format!("{line} --device {device} --quiet -o out.npy{values}"),
+                );
+                let (header, out) = folder.read("out.npy");
+                assert_eq!(out, expected[0], "{ranks} ranks, {line}");
+                let dims = &problem.outputs()[0].shape;
+                let dims: String = dims.iter().map(|d| format!("{d}, ")).collect();
+                assert!(header.contains(&format!("({dims})")), "{line}: {header}");
+                if expected.len() > 1 {
+                    assert_eq!(folder.read("v.npy").1, expected[1], "{ranks} ranks, {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn inputs_are_matched_and_fortran_order_is_kept_apart() {
+    let folder = Folder::new();
+    let (a, b) = (floats(6 * 35, 61), floats(35, 100_000));
+    folder.npy("a.npy", "<f4", false, &[6, 5, 7], &a);
+    folder.npy("b.npy", "<f4", false, &[5, 7], &b);
+    for (line, problem) in [
+        (
+            "min a.npy b.npy",
+            Problem::min(DType::F32, &[&[6, 5, 7][..], &[5, 7]]),
+        ),
+        (
+            "max a.npy b.npy",
+            Problem::max(DType::F32, &[&[6, 5, 7][..], &[5, 7]]),
+        ),
+    ] {
+        let expected = reference::evaluate(&problem.unwrap(), &[&a, &b]).unwrap();
+        folder.done(3, &format!("{line} --device cpu -o out.npy"));
+        assert_eq!(folder.read("out.npy").1, expected[0], "{line}");
+    }
+    // The same memory, told as the transpose of [7, 5, 6].
+    folder.npy("f.npy", "<f4", true, &[6, 5, 7], &a);
+    let mut c_order = Vec::new();
+    for i in 0..6 {
+        for j in 0..5 {
+            for k in 0..7 {
+                let at = 4 * (i + 6 * (j + 5 * k));
+                c_order.extend(&a[at..at + 4]);
+            }
+        }
+    }
+    for axis in 0..3 {
+        let problem = Problem::arg_min(DType::F32, &[6, 5, 7], axis).unwrap();
+        let expected = reference::evaluate(&problem, &[&c_order]).unwrap();
+        folder.done(
+            3,
+            &format!("argmin f.npy --axis {axis} --device cpu -o out.npy"),
+        );
+        let (header, out) = folder.read("out.npy");
+        assert!(header.contains("False"), "{header}");
+        assert_eq!(out, expected[0], "axis {axis}");
+    }
+}
+
+/// More ranks than there are rows, and no elements at all.
+#[test]
+fn ranks_without_elements_do_no_harm() {
+    let folder = Folder::new();
+    folder.npy(
+        "two.npy",
+        "<f4",
+        false,
+        &[2],
+        &[3.0f32, 1.0].map(f32::to_le_bytes).concat(),
+    );
+    folder.npy("none.npy", "<f4", false, &[3, 0], &[]);
+    folder.done(5, "argmin two.npy --device cpu -o out.npy");
+    assert_eq!(folder.read("out.npy").1, 1i64.to_le_bytes());
+    folder.done(2, "reduce-max none.npy --axes 1 --device cpu -o out.npy");
+    assert_eq!(
+        folder.read("out.npy").1,
+        [f32::NEG_INFINITY; 3].map(f32::to_le_bytes).concat()
+    );
+    folder.done(2, "reduce-max none.npy --axes 0 --device cpu -o out.npy");
+    assert_eq!(folder.read("out.npy").1, []);
+}
+
+/// Partial results of more than 64 MiB, of which each rank merges and writes pieces.
+#[test]
+fn large_outputs_are_written_by_all_ranks() {
+    let folder = Folder::new();
+    let shape = [4, 3_000_017];
+    let byte = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60) as u8;
+    let data: Vec<u8> = (0..shape[0] * shape[1]).map(byte).collect();
+    folder.npy("a.npy", "|u1", false, &shape, &data);
+    let problem = Problem::arg_max(DType::U8, &shape, 0).unwrap();
+    let problem = problem
+        .select_last_index(true)
+        .unwrap()
+        .with_values(true)
+        .unwrap();
+    let expected = reference::evaluate(&problem, &[&data]).unwrap();
+    let line = "argmax a.npy --select-last-index --device cpu --values v.npy -o out.npy";
+    folder.done(3, line);
+    assert!(
+        folder.read("out.npy").1 == expected[0],
+        "the indices differ"
+    );
+    assert!(folder.read("v.npy").1 == expected[1], "the values differ");
+    assert_eq!(folder.names(), ["a.npy", "out.npy", "v.npy"]);
+}
+
+#[test]
+fn indices_beyond_32_bits_are_right() {
+    let folder = Folder::new();
+    let n = (1u64 << 32) + 1000;
+    folder.npy("a.npy", "|u1", false, &[n], &[]);
+    let mut file = File::options()
+        .write(true)
+        .open(folder.path("a.npy"))
+        .unwrap();
+    file.set_len(128 + n).unwrap();
+    for place in [n / 2 + 7, n - 3] {
+        file.seek(SeekFrom::Start(128 + place)).unwrap();
+        file.write_all(&[9]).unwrap();
+    }
+    for (last, place) in [("", n / 2 + 7), (" --select-last-index", n - 3)] {
+        folder.done(2, &format!("argmax a.npy{last} -o out.npy"));
+        assert_eq!(folder.read("out.npy").1, place.to_le_bytes());
+    }
+}
+
+#[test]
+fn a_rank_that_fails_ends_the_job_with_one_line() {
+    let folder = Folder::new();
+    folder.npy("a.npy", "<f4", false, &[6, 5], &floats(30, 61));
+    for (line, code, named) in [
+        (
+            "argmin a.npy --axis 4 -o out.npy",
+            2,
+            "error: rank 0: a.npy: axis 4 ",
+        ),
+        (
+            "argmin none.npy -o out.npy",
+            2,
+            "error: rank 0: none.npy: cannot be read",
+        ),
+        ("argmin a.npy", 2, "wgreduce-mpi needs the name of a file"),
+        (
+            "argmin a.npy --part 0/2 -o p.part",
+            2,
+            "--part is what a rank does",
+        ),
+        ("devices", 2, "wgreduce-mpi runs the operators alone"),
+        ("argmin a.npy -o none/out.npy", 2, "there is no folder none"),
+        (
+            "argmin a.npy --device NoSuchDevice -o out.npy",
+            2,
+            "NoSuchDevice",
+        ),
+        ("argmin a.npy --unheard", 2, "'--unheard'"),
+    ] {
+        let output = folder.run(3, line);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{line}: {stderr}");
+        assert!(stderr.contains(named), "{line}: {stderr}");
+        let told = stderr.lines().filter(|line| line.starts_with("error: "));
+        // A device is opened by each rank for itself.
+        let once = !line.contains("NoSuchDevice");
+        assert!(told.count() == 1 || !once, "{line}: {stderr}");
+        assert_eq!(folder.names(), ["a.npy"], "{line}");
+    }
+}
+
+/// Processes whose parent is a process.
+fn children(parent: u32) -> Vec<u32> {
+    let ids = fs::read_dir("/proc").unwrap().flatten();
+    let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    ids.filter(|id| {
+        let status = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        // The name, in brackets, may hold anything.
+        let rest = status.rsplit(')').next().unwrap_or_default();
+        rest.split_whitespace().nth(1) == Some(&parent.to_string())
+    })
+    .collect()
+}
+
+#[test]
+fn a_killed_rank_ends_the_job_and_leaves_nothing() {
+    let folder = Folder::new();
+    let n = 400_000_000u64;
+    folder.npy("a.npy", "<f4", false, &[4, n / 4], &[]);
+    let file = File::options()
+        .write(true)
+        .open(folder.path("a.npy"))
+        .unwrap();
+    file.set_len(128 + 4 * n).unwrap();
+    let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    for turn in 0..5u64 {
+        let chance = (now ^ turn).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let (wait, victim) = ((chance >> 20) % 1500, (chance >> 40) as usize % 3);
+        println!("killing rank {victim} after {wait} ms");
+        let axis = turn % 2;
+        let mut command = folder.command(
+            3,
+            &format!("reduce-max a.npy --axes {axis} --device cpu -o out.npy"),
+        );
+        let mut job = command.stderr(Stdio::null()).spawn().unwrap();
+        let begin = Instant::now();
+        let mut ranks = children(job.id());
+        while ranks.len() < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(30), "no ranks");
+            thread::sleep(Duration::from_millis(20));
+            ranks = children(job.id());
+        }
+        thread::sleep(Duration::from_millis(wait));
+        let killed = Command::new("kill")
+            .args(["-9", &ranks[victim].to_string()])
+            .status();
+        assert!(killed.unwrap().success(), "the rank had ended");
+        let begin = Instant::now();
+        assert!(!job.wait().unwrap().success());
+        while ranks
+            .iter()
+            .any(|id| Path::new(&format!("/proc/{id}")).exists())
+        {
+            assert!(begin.elapsed() < Duration::from_secs(30), "ranks are left");
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30));
+        assert_eq!(folder.names(), ["a.npy"]);
+    }
+}

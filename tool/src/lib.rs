@@ -1,0 +1,100 @@
+//! `wgreduce`: the library's operators over .npy files and ONNX test cases.
+//!
+//! Keeps which command goes where, and the exit. Everything it does goes through the public library.
+//! A library of its own for `wgreduce-mpi`, which has the same options; no interface for others.
+#![forbid(unsafe_code)]
+
+pub mod args;
+mod bench;
+pub mod device;
+mod devices;
+mod explain;
+pub mod failure;
+pub mod interrupt;
+mod manual;
+mod npy;
+mod onnx;
+pub mod operator;
+pub mod output;
+pub mod part;
+mod plan;
+mod print;
+pub mod run;
+pub mod stream;
+mod tensor;
+mod tuning;
+
+use std::panic;
+use std::process::ExitCode;
+
+use args::{Cli, Command};
+use clap::Parser;
+use failure::Failure;
+use run::Request;
+
+/// The tool.
+pub fn main() -> ExitCode {
+    start();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            return match usage.print() {
+                Err(e) => failure::not_printed(e).report(),
+                Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            };
+        }
+    };
+    let done = panic::catch_unwind(|| command(&cli)).unwrap_or(Err(Failure::Panic));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+/// What comes before the command line is read.
+pub fn start() {
+    #[cfg(target_os = "linux")]
+    with_runtime_dir();
+    // Panics are caught, here and in the library: their messages belong in the log.
+    panic::set_hook(Box::new(|info| log::error!("{info}")));
+    if std::env::var_os("RUST_LOG").is_some() {
+        env_logger::init();
+    }
+}
+
+/// Starts anew with `XDG_RUNTIME_DIR` where it is missing: Mesa's Vulkan layer then looks for a
+/// screen and complains on stderr, `error: ...`, whatever it is asked for. Setting a variable in
+/// a running process is unsafe; this is not.
+#[cfg(target_os = "linux")]
+fn with_runtime_dir() {
+    use std::env;
+    use std::os::unix::process::CommandExt;
+    if env::var_os("XDG_RUNTIME_DIR").is_some_and(|dir| !dir.is_empty()) {
+        return;
+    }
+    let Ok(program) = env::current_exe() else {
+        return;
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(env::args_os().skip(1));
+    // Returns only if it failed, and then all that is lost is a clean stderr.
+    let _ = command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
+}
+
+fn command(cli: &Cli) -> Result<(), Failure> {
+    let common = &cli.common;
+    match &cli.command {
+        Command::Merge(args) => part::merge::run(args, common),
+        Command::Onnx(args) => onnx::run(args, common),
+        Command::Devices(args) => devices::run(args),
+        Command::Plan(args) => plan::run(args, common),
+        Command::Bench(args) => bench::run(args, common),
+        Command::Tune(args) => bench::tune::run(args, common),
+        Command::Completions(args) => manual::completions(args),
+        Command::Man(args) => manual::man(args),
+        operator => match Request::of(operator, common)? {
+            Some(request) => request.run(common),
+            None => Err(Failure::Panic),
+        },
+    }
+}
