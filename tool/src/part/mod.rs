@@ -79,7 +79,7 @@ impl Cut {
     }
 
     /// The length that is cut.
-    pub fn len(&self) -> u64 {
+    fn len(&self) -> u64 {
         self.dim.map_or(1, |dim| dims(&self.problem)[dim])
     }
 
@@ -129,7 +129,7 @@ impl Cut {
     }
 
     /// The cut dimension among those of the outputs, which have it.
-    pub fn output_dim(&self) -> Option<usize> {
+    fn output_dim(&self) -> Option<usize> {
         let dim = self.dim?;
         let reduced = self.problem.reduced();
         let gone = |d: &usize| reduced.get(*d) == Some(&true);
