@@ -146,6 +146,38 @@ fn a_part_tells_what_it_reads_and_is_checked() {
     assert_eq!(quiet, "");
 }
 
+/// A part that exceeds `--memory` is read window by window.
+#[test]
+fn parts_larger_than_memory_are_reduced_piece_by_piece() {
+    let folder = Folder::new();
+    let data = tensor(DType::F32, "'<f4'", false, "(400, 500)", 200_000);
+    folder.write("a.npy", &data);
+    let adapters = adapters(&folder).into_iter();
+    let devices = adapters.map(|i| format!("--device {i}"));
+    for device in devices.chain(["--device cpu".into()]) {
+        for line in ["argmax a.npy --axis 0", "reduce-min a.npy --axes 1"] {
+            let expected = results(&folder, &format!("{line} --device cpu"), false);
+            for i in 0..2 {
+                let part = format!("--part {i}/2 -o p{i}.part --memory 1");
+                done(&folder, &format!("{line} {part} {device}"));
+            }
+            let merged = results(&folder, "merge p1.part p0.part", false);
+            assert!(merged == expected, "{line} {device}");
+        }
+    }
+    // A partial result is held as a whole.
+    folder.write(
+        "wide.npy",
+        &npy("'|u1'", false, "(2, 100000)", &[7; 200_000]),
+    );
+    for device in ["cpu", "auto"] {
+        let line = format!("argmin wide.npy --part 0/2 -o q.part --memory 1 --device {device}");
+        let refused = folder.refused(&line);
+        let named = "error: the partial result takes 2400000 bytes, more than --memory";
+        assert_eq!(refused, named, "{line}");
+    }
+}
+
 /// What has no elements, or too few for all parts.
 #[test]
 fn parts_of_nothing_are_parts() {

@@ -92,7 +92,8 @@ impl From<Error> for Failure {
 
 /// A line on stderr; where nobody reads it, it is lost.
 pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    // At once, or the lines of several processes would mix.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
 /// Text on stdout, all of it or an error.

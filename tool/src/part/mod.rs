@@ -187,14 +187,14 @@ impl Cut {
         if self.is_through_segments() {
             let start = Instant::now();
             let partial = self.partial(device, range, inputs, common)?;
-            let bytes = inputs.iter().map(|(_, input)| input.bytes()).sum::<u64>();
+            let bytes = part.input_bytes(0);
             report.push(format!(
                 "time: {} for {bytes} bytes",
                 milliseconds(start.elapsed())
             ));
-            if common.check && partial != self.partial(&Device::Cpu(""), range, inputs, common)? {
-                let why = format!("--check: {part}: not the CPU reference's partial result");
-                return Err(Failure::Check(why));
+            if common.check {
+                let reference = self.partial(&Device::Cpu(""), range, inputs, common)?;
+                check(&part, &partial, &reference)?;
             }
             return Ok(Left::Partial(partial));
         }
@@ -228,11 +228,12 @@ impl Cut {
         common: &Common,
     ) -> Result<Partial, Failure> {
         let memory = stream::memory(common);
-        let outputs: u64 = self.problem.outputs().iter().map(|o| o.bytes()).sum();
-        // A record has two numbers of 64 bits more than an output.
-        let bytes = outputs.saturating_add(16 * outputs / self.problem.dtype().size());
+        // As its layout has it.
+        let record = if self.problem.op().is_index() { 24 } else { 16 };
+        let output = &self.problem.outputs()[0];
+        let bytes = (output.bytes() / output.dtype.size()).saturating_mul(record);
         if bytes > memory {
-            let why = format!("the partial result takes some {bytes} bytes, more than --memory");
+            let why = format!("the partial result takes {bytes} bytes, more than --memory");
             return Err(Failure::Request(why));
         }
         self.narrow(inputs, range);
@@ -276,6 +277,16 @@ impl Cut {
         let read = input.read_at(0, &mut data);
         read.map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
         Ok(Partial::from_reference(&problem, range.start, &data)?)
+    }
+}
+
+/// Compares the partial result of a device with the definition's.
+fn check(problem: &Problem, partial: &Partial, reference: &Partial) -> Result<(), Failure> {
+    match partial == reference {
+        true => Ok(()),
+        false => Err(Failure::Check(format!(
+            "--check: {problem}: not the CPU reference's partial result"
+        ))),
     }
 }
 
@@ -341,4 +352,47 @@ pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Fa
         report.iter().for_each(|line| say(line));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wgreduce::DType;
+
+    #[test]
+    fn a_wrong_partial_result_fails_the_check() {
+        let problem = Problem::arg_max(DType::U8, &[3, 2], 0).expect("a problem");
+        let of = |data| Partial::from_reference(&problem, 7, data).expect("a partial result");
+        let right = of(&[1, 9, 2, 5, 2, 0]);
+        assert!(check(&problem, &right, &right).is_ok());
+        let wrong = of(&[1, 5, 2, 9, 2, 0]);
+        match check(&problem, &wrong, &right) {
+            Err(Failure::Check(told)) => assert!(told.contains("ArgMax uint8 [3, 2]"), "{told}"),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn parts_cover_a_dimension_and_differ_by_one_at_most() {
+        for (len, of) in [
+            (0, 3),
+            (1, 1),
+            (2, 3),
+            (40, 16),
+            (41, 16),
+            (1 << 40, 1 << 20),
+        ] {
+            let problem = Problem::reduce_max(DType::U8, &[len], &[0]).expect("a problem");
+            let cut = Cut::of(Operator::ReduceMax, problem, false, of);
+            let mut end = 0;
+            for part in 0..of.min(100) {
+                let range = cut.range(&(part..part + 1));
+                assert_eq!(range.start, end, "part {part} of {of}, of {len}");
+                let size = range.end - range.start;
+                assert!(size == len / of || size == len / of + 1, "{range:?}");
+                end = range.end;
+            }
+            assert_eq!(cut.range(&(0..of)), 0..len);
+        }
+    }
 }
