@@ -199,6 +199,12 @@ impl Partial {
         })
     }
 
+    /// Whether this is of a problem, or of one that differs in the length of its segments alone.
+    pub fn is_of(&self, problem: &Problem) -> bool {
+        let shape = &problem.outputs()[0].shape;
+        Kind::of(problem).is_ok_and(|kind| kind == self.kind) && *shape == self.shape
+    }
+
     /// The outputs of the problem.
     pub fn outputs(&self) -> Vec<Output> {
         let output = |dtype| Output {

@@ -255,6 +255,11 @@ fn what_makes_no_whole_is_refused_by_name() {
     let end = keys.len();
     keys[end - 24..].fill(0xff);
     folder.write("keys.part", &keys);
+    // What another operator's part leaves, under this one's header.
+    let of_max = folder.read("max.part");
+    let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
+    let mixed = [&whole[..head(&whole)], &of_max[head(&of_max)..]].concat();
+    folder.write("mixed.part", &mixed);
     folder.write("text.part", b"no part");
     let before = folder.names();
     let another = "is of another problem: ";
@@ -322,6 +327,10 @@ fn what_makes_no_whole_is_refused_by_name() {
         (
             "p0.part header.part",
             "header.part: is a part with a malformed header",
+        ),
+        (
+            "p0.part mixed.part p2.part p3.part",
+            "mixed.part: holds partial results of another problem than its header's",
         ),
         ("p0.part text.part", "text.part: is no part"),
         ("p0.part none.part", "none.part: cannot be read"),

@@ -226,6 +226,10 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
                     let data = std::iter::once(diagonal(dtype, N, rows));
                     check_data(&sliced, &index(shape)?, 0, data)?;
                 }
+                // Neighbours of every kind: a slice that ends late takes what is the next segment's.
+                let shape = [kinds, N, 1];
+                let data = std::iter::once(tensor(dtype, shape, turn));
+                check_data(&sliced, &index(shape)?, 0, data)?;
                 for shape in [[1, 70_003, 1], [1, 9001, 8]] {
                     // The first seed of all, in other places every time.
                     let seeds = (0..places).map(|place| (turn * places + place) * kinds);

@@ -12,6 +12,7 @@
 //! result ([`wgreduce::Partial`]), or nothing if none has elements. Elsewhere each run of
 //! neighbouring parts leaves its outputs, one after another.
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -169,6 +170,54 @@ pub fn head(cut: &Cut, parts: &[Range<u64>]) -> Vec<u8> {
     [&MAGIC[..], &VERSION.to_le_bytes(), &length, &header].concat()
 }
 
+fn unreadable(e: io::Error) -> String {
+    format!("cannot be read: {e}")
+}
+
+/// Reads what comes before that which the parts leave, and where that begins. The bytes may come from
+/// anywhere: nothing is allocated beyond the file's length.
+fn begin(mut file: impl Read, length: u64) -> Result<(Header, Cut, u64), String> {
+    let cut_off =
+        |expected: u64| format!("is cut off: it has {length} bytes and should have {expected}");
+    let mut begin = Vec::new();
+    let read = file.by_ref().take(12).read_to_end(&mut begin);
+    read.map_err(unreadable)?;
+    if !begin.starts_with(&MAGIC) {
+        return Err("is no part: --part and merge write those".into());
+    }
+    let [_, version, size] = match *begin.as_chunks::<4>().0 {
+        [a, b, c] => [a, b, c].map(u32::from_le_bytes),
+        _ => return Err(cut_off(12)),
+    };
+    if version != VERSION {
+        return Err(format!(
+            "is a part of layout {version}; this version reads layout {VERSION}"
+        ));
+    }
+    let start = 12 + u64::from(size);
+    if length < start {
+        return Err(cut_off(start));
+    }
+    let mut text = vec![0; size as usize];
+    file.read_exact(&mut text).map_err(unreadable)?;
+    let malformed = "is a part with a malformed header";
+    let header: Header = serde_json::from_slice(&text).map_err(|e| format!("{malformed}: {e}"))?;
+    let cut = header.cut().ok_or(malformed)?;
+    // Partial results tell their own length.
+    if !cut.is_through_segments() {
+        let runs = header.parts.iter().map(|parts| cut.range(parts));
+        let expected = start + runs.flat_map(|run| cut.output_bytes(&run)).sum::<u64>();
+        match length.cmp(&expected) {
+            Ordering::Less => return Err(cut_off(expected)),
+            Ordering::Greater => {
+                return Err(format!("is longer than the {expected} bytes of its parts"));
+            }
+            Ordering::Equal => {}
+        }
+    }
+    Ok((header, cut, start))
+}
+
 /// A file of parts whose header has been read, and checked against the file's length.
 pub struct PartFile {
     pub path: PathBuf,
@@ -188,37 +237,10 @@ impl PartFile {
     }
 
     fn read(path: &Path) -> Result<PartFile, String> {
-        let unreadable = |e: io::Error| format!("cannot be read: {e}");
         let mut file = File::open(path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
-        let mut begin = Vec::new();
-        let read = (&mut file).take(12).read_to_end(&mut begin);
-        read.map_err(unreadable)?;
-        if !begin.starts_with(&MAGIC) {
-            return Err("is no part: --part and merge write those".into());
-        }
-        let cut_off =
-            |expected: u64| format!("is cut off: it has {length} bytes and should have {expected}");
-        let [_, version, size] = match *begin.as_chunks::<4>().0 {
-            [a, b, c] => [a, b, c].map(u32::from_le_bytes),
-            _ => return Err(cut_off(12)),
-        };
-        if version != VERSION {
-            return Err(format!(
-                "is a part of layout {version}; this version reads layout {VERSION}"
-            ));
-        }
-        let start = 12 + u64::from(size);
-        if length < start {
-            return Err(cut_off(start));
-        }
-        let mut text = vec![0; size as usize];
-        file.read_exact(&mut text).map_err(unreadable)?;
-        let malformed = "is a part with a malformed header";
-        let header: Header =
-            serde_json::from_slice(&text).map_err(|e| format!("{malformed}: {e}"))?;
-        let cut = header.cut().ok_or(malformed)?;
-        let part = PartFile {
+        let (header, cut, start) = begin(&mut file, length)?;
+        Ok(PartFile {
             path: path.to_path_buf(),
             parts: header.parts.clone(),
             start,
@@ -226,22 +248,7 @@ impl PartFile {
             header,
             cut,
             file,
-        };
-        // Partial results tell their own length.
-        if !part.cut.is_through_segments() {
-            let expected = part.pieces().iter().map(|(_, p)| p.bytes).sum::<u64>();
-            match part.bytes.cmp(&expected) {
-                std::cmp::Ordering::Less => return Err(cut_off(start + expected)),
-                std::cmp::Ordering::Greater => {
-                    return Err(format!(
-                        "is longer than the {} bytes of its parts",
-                        start + expected
-                    ));
-                }
-                std::cmp::Ordering::Equal => {}
-            }
-        }
-        Ok(part)
+        })
     }
 
     /// Refuses a file of another problem, or of one that is cut otherwise.
@@ -270,7 +277,7 @@ impl PartFile {
         read.and_then(|_| file.read_to_end(&mut bytes))
             .map_err(|e| Failure::file(&self.path, format_args!("cannot be read: {e}")))?;
         let partial = Partial::from_bytes(&bytes).map_err(|e| Failure::file(&self.path, e))?;
-        match partial.outputs() == self.cut.problem.outputs() {
+        match partial.is_of(&self.cut.problem) {
             true => Ok(Some(partial)),
             false => Err(Failure::file(
                 &self.path,
@@ -292,5 +299,62 @@ impl PartFile {
             }
         }
         pieces
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use support::Bits;
+
+    /// Headers of all kinds, with changes: each is read or refused.
+    #[test]
+    fn headers_from_anywhere_are_survived() {
+        let (f32, u8) = (DType::F32, DType::U8);
+        let cut = |operator, problem, fortran| {
+            let problem: Problem = problem;
+            Cut::of(operator, problem, fortran, 16)
+        };
+        let argmax = Problem::arg_max(f32, &[40, 3], 0).and_then(|p| p.with_values(true));
+        let cuts = [
+            cut(Operator::Argmax, argmax.expect("a problem"), false),
+            cut(
+                Operator::ReduceMin,
+                Problem::reduce_min(u8, &[5, 60, 7], &[0, 2]).expect("a problem"),
+                true,
+            ),
+            cut(
+                Operator::Min,
+                Problem::min(u8, &[&[20, 1][..], &[3]]).expect("a problem"),
+                false,
+            ),
+            cut(
+                Operator::ReduceMax,
+                Problem::reduce_max(u8, &[], &[]).expect("a problem"),
+                false,
+            ),
+        ];
+        let heads: Vec<Vec<u8>> = cuts.iter().map(|cut| head(cut, &[2..5, 7..8])).collect();
+        let mut bits = Bits::new(3);
+        let mut read = 0;
+        for i in 0..40_000 {
+            let mut bytes = heads[i % heads.len()].clone();
+            for _ in 0..bits.below(4) {
+                let at = bits.below(bytes.len() as u64) as usize;
+                match bits.below(4) {
+                    0 => bytes[at] = bits.draw() as u8,
+                    // Digits are most of what can be meant otherwise.
+                    1 => bytes[at] = b'0' + bits.below(10) as u8,
+                    2 => bytes.insert(at, b'9'),
+                    _ => drop(bytes.remove(at)),
+                }
+            }
+            // As long as its parts should be, or nearly.
+            let length = bytes.len() as u64;
+            for length in [length, length + 45] {
+                read += usize::from(begin(&bytes[..], length).is_ok());
+            }
+        }
+        assert!(read > 1000, "{read} were read");
     }
 }
