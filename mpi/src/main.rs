@@ -5,8 +5,11 @@
 //! its own. Rank 0 writes and renames.
 #![forbid(unsafe_code)]
 
+use std::ffi::OsString;
 use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,6 +25,7 @@ use wgreduce_tool::device::Device;
 use wgreduce_tool::failure::{Failure, say};
 use wgreduce_tool::interrupt;
 use wgreduce_tool::output::{self, Piece, Shared};
+use wgreduce_tool::part::file;
 use wgreduce_tool::part::merge::{self, Data};
 use wgreduce_tool::part::{Cut, Left};
 use wgreduce_tool::run::Request;
@@ -64,21 +68,24 @@ fn main() -> ExitCode {
     let world = universe.world();
     let command = Cli::command().name("wgreduce-mpi").bin_name("wgreduce-mpi");
     let matches = command.try_get_matches();
-    let cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match understood(&world, parsed) {
+        Ok(Some(cli)) => cli,
+        Ok(None) => return ExitCode::SUCCESS,
         Err(usage) => {
-            if world.rank() == 0 {
-                let _ = usage.print();
-            }
-            // Whatever is printed, once and by all.
-            world.barrier();
-            return ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2));
+            let _ = usage.print();
+            world.abort(usage.exit_code())
         }
     };
     let done = panic::catch_unwind(|| job(&cli, &world)).unwrap_or(Err(Failure::Panic));
     match done {
-        Ok(()) => {
+        Ok(report) => {
             world.barrier();
+            let rank = world.rank();
+            // Only now: after a failure the first line is the error.
+            report
+                .iter()
+                .for_each(|line| say(&format!("rank {rank}: {line}")));
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -88,16 +95,40 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a rank does.
-fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<(), Failure> {
+/// The command line that all ranks have, or none where all were asked for help, which is printed. The first
+/// rank that does not understand its own tells so; the others wait for the end of the job.
+fn understood(
+    world: &SimpleCommunicator,
+    parsed: Result<Cli, clap::Error>,
+) -> Result<Option<Cli>, clap::Error> {
+    let helped = matches!(&parsed, Err(usage) if usage.exit_code() == 0);
+    let others = [i32::from(!helped), i32::from(parsed.is_err())];
+    let mut most = [0; 2];
+    world.all_reduce_into(&others[..], &mut most[..], SystemOperation::max());
+    match most {
+        [_, 0] => parsed.map(Some),
+        [0, _] => {
+            if let (Err(help), 0) = (parsed, world.rank()) {
+                let _ = help.print();
+            }
+            world.barrier();
+            Ok(None)
+        }
+        _ => first(world, parsed).map(Some),
+    }
+}
+
+/// What a rank does; the lines for stderr.
+fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     let common = &cli.common;
     let (rank, size) = (world.rank() as u64, world.size() as u64);
-    let (request, output, cut) = agreed(world, requested(cli, size))?;
+    let (request, output, cut) = first(world, requested(cli, size))?;
+    first(world, check_same(world, &cut, request.values.is_some()))?;
     let mut inputs = request.inputs;
     let parts = rank..rank + 1;
     let range = cut.range(&parts);
     let neighbours = world.split_shared(world.rank());
-    let device = Device::open_nth(common, neighbours.rank() as usize)?;
+    let device = first(world, Device::open_nth(common, neighbours.rank() as usize))?;
     let mut report = vec![device.line()];
     let left = cut.compute(&device, &range, &mut inputs, output, common, &mut report)?;
     let share = Share {
@@ -108,15 +139,26 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<(), Failure> {
     if common.check {
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
-    if !common.quiet {
-        report
-            .iter()
-            .for_each(|line| say(&format!("rank {rank}: {line}")));
-    }
     let paths = [Some(output), request.values.as_deref()];
     match cut.is_through_segments() {
-        true => merge_partials(world, &cut, left, paths, common),
-        false => join_outputs(world, &cut, &left, &range, paths, common),
+        true => merge_partials(world, &cut, left, paths, common)?,
+        false => join_outputs(world, &cut, &left, &range, paths, common)?,
+    }
+    Ok(if common.quiet { Vec::new() } else { report })
+}
+
+/// Refuses ranks that were asked for something else than rank 0, or have another file.
+fn check_same(world: &SimpleCommunicator, cut: &Cut, values: bool) -> Result<(), Failure> {
+    let mut hasher = DefaultHasher::new();
+    (file::head(cut, &[]), values).hash(&mut hasher);
+    let own = hasher.finish();
+    let mut theirs = own;
+    world.process_at_rank(0).broadcast_into(&mut theirs);
+    match own == theirs {
+        true => Ok(()),
+        false => Err(Failure::Request(
+            "another problem than rank 0's: its options or its file differ".into(),
+        )),
     }
 }
 
@@ -141,13 +183,23 @@ fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
     let fortran = stream::in_fortran_order(&request.inputs)?;
     let cut = Cut::new(request.operator, &request.problem, fortran, ranks);
     let cut = cut.map_err(wgreduce::Error::from)?;
-    output::check_writable(output)?;
+    cut.check_memory(&cli.common)?;
+    for path in [Some(output), request.values.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        if output::is_special(path) {
+            let why = "is no file: ranks write beside the place of one";
+            return Err(Failure::file(path, why));
+        }
+        output::check_writable(path)?;
+    }
     Ok((request, output, cut))
 }
 
 /// A result that all ranks have, or the failure of the first that has none: the others wait for the end
 /// of the job, so that it is told once.
-fn agreed<T>(world: &SimpleCommunicator, result: Result<T, Failure>) -> Result<T, Failure> {
+fn first<T, E>(world: &SimpleCommunicator, result: Result<T, E>) -> Result<T, E> {
     let failed = match &result {
         Ok(_) => world.size(),
         Err(_) => world.rank(),
@@ -174,7 +226,7 @@ fn merge_partials(
         Left::Partial(partial) => Some(partial),
         _ => None,
     };
-    // The ranks that have elements: the first ones.
+    // The ranks that have elements: rank 0 is one of them, if there are any.
     let color = match &partial {
         Some(_) => Color::with_value(0),
         None => Color::undefined(),
@@ -208,8 +260,8 @@ fn better<'a>() -> UserOperation<'a> {
     UserOperation::commutative(|theirs, ours| {
         let (Some(theirs), Some(ours)) = (theirs.downcast::<Record>(), ours.downcast::<Record>())
         else {
-            // Only records are reduced.
-            return;
+            // Only records are reduced; a panic cannot leave MPI.
+            std::process::abort();
         };
         for (theirs, ours) in theirs.iter().zip(ours) {
             if theirs.order() < ours.order() {
@@ -342,7 +394,7 @@ impl Files {
             let mut name = Vec::new();
             if ranks.rank() == 0 {
                 let shared = output::shared(path)?;
-                name = shared.path().as_os_str().as_encoded_bytes().to_vec();
+                name = shared.path().as_os_str().as_bytes().to_vec();
                 files.owned.push(shared);
             }
             let root = ranks.process_at_rank(0);
@@ -350,7 +402,7 @@ impl Files {
             root.broadcast_into(&mut length);
             name.resize(length, 0);
             root.broadcast_into(&mut name[..]);
-            let name = PathBuf::from(String::from_utf8_lossy(&name).into_owned());
+            let name = PathBuf::from(OsString::from_vec(name));
             let opened = File::options().write(true).open(&name);
             let why = |e| Failure::file(&name, format_args!("cannot be written: {e}"));
             *file = Some((name.clone(), opened.map_err(why)?));

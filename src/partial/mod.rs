@@ -199,10 +199,17 @@ impl Partial {
         })
     }
 
-    /// Whether this is of a problem, or of one that differs in the length of its segments alone.
-    pub fn is_of(&self, problem: &Problem) -> bool {
+    /// Whether this can be of a problem's elements in a range along the reduced axis: the same
+    /// operator, type, options and output shape, no index outside of the range, and no elements only
+    /// where there are none.
+    pub fn is_of(&self, problem: &Problem, range: &std::ops::Range<u64>) -> bool {
+        let same = Kind::of(problem).is_ok_and(|kind| kind == self.kind);
         let shape = &problem.outputs()[0].shape;
-        Kind::of(problem).is_ok_and(|kind| kind == self.kind) && *shape == self.shape
+        let nothing = problem.reduced_len() == 0 || range.is_empty();
+        let inside = |record: &Record| range.contains(&record.index);
+        same && *shape == self.shape
+            && self.empty == nothing
+            && (self.kind.index.is_none() || self.records.iter().all(inside))
     }
 
     /// The outputs of the problem.

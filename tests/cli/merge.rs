@@ -110,6 +110,41 @@ fn sixteen_processes_give_the_bytes_of_one() {
 }
 
 #[test]
+fn every_type_has_parts() {
+    let folder = Folder::new();
+    let described = |dtype: DType| match dtype {
+        DType::Bool => "'|b1'".to_string(),
+        DType::BF16 => "'<V2'".to_string(),
+        DType::I8 | DType::U8 => format!("'|{}1'", &dtype.name()[..1]),
+        _ => format!("'<{}{}'", &dtype.name()[..1], dtype.size()),
+    };
+    for dtype in DType::ALL {
+        folder.write(
+            "a.npy",
+            &tensor(dtype, &described(dtype), false, "(9, 50)", 450),
+        );
+        let option = match dtype {
+            DType::BF16 => " --dtype bfloat16",
+            _ => "",
+        };
+        for line in [
+            "argmin a.npy --axis 0",
+            "reduce-max a.npy --axes 1",
+            "max a.npy",
+        ] {
+            let line = format!("{line}{option} --device cpu");
+            let values = line.starts_with("arg");
+            let expected = results(&folder, &line, values);
+            for i in 0..3 {
+                done(&folder, &format!("{line} --part {i}/3 -o {}", part(i)));
+            }
+            let merged = results(&folder, "merge p2.part p0.part p1.part", values);
+            assert!(merged == expected, "{line}, of {dtype}");
+        }
+    }
+}
+
+#[test]
 fn a_part_tells_what_it_reads_and_is_checked() {
     let folder = Folder::new();
     folder.write(
@@ -127,7 +162,8 @@ fn a_part_tells_what_it_reads_and_is_checked() {
         &folder,
         "reduce-max b.npy --part 15/16 -o p.part --device cpu",
     );
-    let words = "part: 15/16, 57 to 60 of 60 along axis 2, each input in 15 places of its file";
+    let words =
+        "part: 15/16, 57 to 60 of 60 along axis 2, each input in up to 15 places of its file";
     assert!(told.contains(words), "{told}");
     for device in adapters(&folder) {
         for axis in [0, 1] {
@@ -176,6 +212,56 @@ fn parts_larger_than_memory_are_reduced_piece_by_piece() {
         let named = "error: the partial result takes 2400000 bytes, more than --memory";
         assert_eq!(refused, named, "{line}");
     }
+}
+
+/// Files in Fortran order of one dimension that counts, and rows of one beside others.
+#[test]
+fn an_order_that_makes_no_difference_makes_none() {
+    let folder = Folder::new();
+    let data = |n| mixed(DType::F32, n, 5);
+    folder.write("f.npy", &npy("'<f4'", true, "(3, 5)", &data(15)));
+    folder.write("row.npy", &npy("'<f4'", false, "(1, 5)", &data(5)));
+    folder.write("column.npy", &npy("'<f4'", true, "(5, 1)", &data(5)));
+    for line in [
+        "min f.npy row.npy",
+        "max row.npy f.npy",
+        "argmin column.npy",
+        "reduce-max column.npy --axes 1",
+        "min column.npy",
+    ] {
+        let expected = results(&folder, &format!("{line} --device cpu"), false);
+        for i in 0..2 {
+            done(
+                &folder,
+                &format!("{line} --part {i}/2 -o p{i}.part --device cpu"),
+            );
+        }
+        let merged = results(&folder, "merge p0.part p1.part", false);
+        assert_eq!(merged, expected, "{line}");
+    }
+}
+
+/// As many files as a process may have open are fewer than the parts.
+#[cfg(unix)]
+#[test]
+fn more_parts_than_open_files_are_merged() {
+    let folder = Folder::new();
+    folder.write("a.npy", &tensor(DType::U8, "'|u1'", false, "(80, 3)", 240));
+    let expected = results(&folder, "reduce-max a.npy --axes 1 --device cpu", false);
+    for i in 0..80 {
+        let line = "reduce-max a.npy --axes 1 --device cpu --part";
+        done(&folder, &format!("{line} {i}/80 -o p{i}.part"));
+    }
+    let parts: Vec<String> = (0..80).map(part).collect();
+    for output in ["all.part", "whole.npy"] {
+        let line = format!("merge {} -o {output}", parts.join(" "));
+        let merged = super::after(&folder, "ulimit -n 40", &line)
+            .output()
+            .unwrap();
+        assert!(merged.status.success(), "{}", text(&merged.stderr));
+    }
+    assert_eq!(folder.read("whole.npy"), expected[0]);
+    assert!(results(&folder, "merge all.part", false) == expected);
 }
 
 /// What has no elements, or too few for all parts.
@@ -255,6 +341,14 @@ fn what_makes_no_whole_is_refused_by_name() {
     let end = keys.len();
     keys[end - 24..].fill(0xff);
     folder.write("keys.part", &keys);
+    // An index of another part's, and an axis below zero.
+    let mut index = whole.clone();
+    index[end - 16] ^= 8;
+    folder.write("index.part", &index);
+    let mut axes = whole.clone();
+    let at = axes.windows(10).position(|w| w == b"\"axes\":[0]").unwrap();
+    axes[at + 8] = b'7';
+    folder.write("axes.part", &axes);
     // What another operator's part leaves, under this one's header.
     let of_max = folder.read("max.part");
     let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
@@ -329,8 +423,16 @@ fn what_makes_no_whole_is_refused_by_name() {
             "header.part: is a part with a malformed header",
         ),
         (
+            "p0.part index.part p2.part p3.part",
+            "index.part: holds partial results of another problem or part",
+        ),
+        (
+            "p0.part axes.part",
+            "axes.part: is a part with a malformed header",
+        ),
+        (
             "p0.part mixed.part p2.part p3.part",
-            "mixed.part: holds partial results of another problem than its header's",
+            "mixed.part: holds partial results of another problem or part than its header's",
         ),
         ("p0.part text.part", "text.part: is no part"),
         ("p0.part none.part", "none.part: cannot be read"),

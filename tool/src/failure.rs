@@ -80,6 +80,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
             Error::Problem(_)
+            | Error::Partial(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
             | Error::Source { .. }

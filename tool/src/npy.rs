@@ -32,7 +32,8 @@ pub struct Source {
 
 /// The part of a tensor between two places of a dimension: blocks of neighbouring bytes.
 struct Slab {
-    shape: Vec<u64>,
+    /// Bytes of all blocks.
+    bytes: u64,
     /// Bytes of a block.
     block: u64,
     /// Bytes from one block to the next.
@@ -108,7 +109,7 @@ impl Source {
     /// Bytes of the tensor.
     pub fn bytes(&self) -> u64 {
         match &self.slab {
-            Some(slab) => slab.shape.iter().product::<u64>() * self.header.dtype.size(),
+            Some(slab) => slab.bytes,
             None => self.header.bytes,
         }
     }
@@ -127,22 +128,23 @@ impl Source {
     }
 
     /// From now on, what [`Source::read_at`] reads is the part between two places of a dimension, a
-    /// tensor of its own. Dimensions count in the order of memory, the slowest first.
-    pub fn narrow(&mut self, dim: usize, range: Range<u64>) {
-        let mut shape = self.header.shape.clone();
-        if self.header.fortran {
-            shape.reverse();
+    /// tensor of its own. `shape` is the file's in the order of memory, the slowest dimension first.
+    pub fn narrow(&mut self, shape: &[u64], dim: usize, range: &Range<u64>) {
+        let mut slab = Slab {
+            bytes: 0,
+            block: 1,
+            pitch: 1,
+            first: 0,
+        };
+        // Of no elements the other dimensions may be anything.
+        if self.header.bytes > 0 {
+            let row = shape[dim + 1..].iter().product::<u64>() * self.header.dtype.size();
+            slab.pitch = shape[dim] * row;
+            slab.block = (range.end - range.start) * row;
+            slab.bytes = self.header.bytes / slab.pitch * slab.block;
+            slab.first = range.start * row;
         }
-        let row = shape[dim + 1..].iter().product::<u64>() * self.header.dtype.size();
-        let (first, pitch) = (range.start * row, shape[dim] * row);
-        let len = range.end - range.start;
-        shape[dim] = len;
-        self.slab = Some(Slab {
-            shape,
-            block: len * row,
-            pitch,
-            first,
-        });
+        self.slab = Some(slab);
     }
 
     /// In how many pieces what is read lies in the file.

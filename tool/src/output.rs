@@ -84,9 +84,9 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
     interrupt::watch();
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     // What is a device or a pipe needs no room beside it.
-    let file = match fs::metadata(&place) {
-        Ok(about) if !about.is_file() => tempfile::tempfile(),
-        _ => tempfile::tempfile_in(folder(&place)),
+    let file = match is_special(&place) {
+        true => tempfile::tempfile(),
+        false => tempfile::tempfile_in(folder(&place)),
     };
     file.map_err(|e| not_writable(path, &e))
 }
@@ -119,6 +119,10 @@ impl Drop for Shared {
 
 /// Refuses a path that could not be written to, before work is done for it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    // A reader of a pipe would take its opening for the result.
+    if is_special(path) {
+        return Ok(());
+    }
     let target = Target {
         path,
         content: Content::Bytes(&[]),
@@ -127,6 +131,11 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     stage(&target)
         .map(drop)
         .map_err(|e| not_writable(target.path, &e))
+}
+
+/// Whether a path names what is neither a file nor a folder: a device or a pipe.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// Whether two paths name one file: results must not overwrite each other.

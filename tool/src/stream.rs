@@ -268,7 +268,7 @@ pub fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     match (fortran, c) {
         (Some((path, _)), Some((other, _))) => {
             let why = format!(
-                "is in Fortran order and {} is not: what is read piece by piece has one order",
+                "is in Fortran order and {} is not: in parts, or above --memory, files are read in one order",
                 other.display()
             );
             Err(Failure::file(path, why))

@@ -35,7 +35,7 @@ pub fn is_named(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("part"))
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
     op: String,
@@ -112,8 +112,9 @@ impl Header {
             .iter()
             .all(|p| p.start < p.end && p.end <= self.of);
         let apart = self.parts.windows(2).all(|p| p[0].end <= p[1].start);
-        let fits = self.dim == whole.dim && parts && apart && !self.parts.is_empty();
-        (fits && self.of > 0).then_some(whole)
+        let fits = parts && apart && !self.parts.is_empty();
+        // Nothing is said otherwise than a part says it.
+        (fits && *self == Header::of(&whole, &self.parts)).then_some(whole)
     }
 
     fn with_index_options(&self, problem: Problem) -> Option<Problem> {
@@ -206,7 +207,8 @@ fn begin(mut file: impl Read, length: u64) -> Result<(Header, Cut, u64), String>
     // Partial results tell their own length.
     if !cut.is_through_segments() {
         let runs = header.parts.iter().map(|parts| cut.range(parts));
-        let expected = start + runs.flat_map(|run| cut.output_bytes(&run)).sum::<u64>();
+        let mut all = runs.flat_map(|run| cut.output_bytes(&run));
+        let expected = all.try_fold(start, u64::checked_add).ok_or(malformed)?;
         match length.cmp(&expected) {
             Ordering::Less => return Err(cut_off(expected)),
             Ordering::Greater => {
@@ -238,7 +240,11 @@ impl PartFile {
 
     fn read(path: &Path) -> Result<PartFile, String> {
         let mut file = File::open(path).map_err(unreadable)?;
-        let length = file.metadata().map_err(unreadable)?.len();
+        let about = file.metadata().map_err(unreadable)?;
+        if !about.is_file() {
+            return Err("is no file: merge reads it more than once".into());
+        }
+        let length = about.len();
         let (header, cut, start) = begin(&mut file, length)?;
         Ok(PartFile {
             path: path.to_path_buf(),
@@ -277,11 +283,14 @@ impl PartFile {
         read.and_then(|_| file.read_to_end(&mut bytes))
             .map_err(|e| Failure::file(&self.path, format_args!("cannot be read: {e}")))?;
         let partial = Partial::from_bytes(&bytes).map_err(|e| Failure::file(&self.path, e))?;
-        match partial.is_of(&self.cut.problem) {
+        let first = self.parts.first().map_or(0, |parts| parts.start);
+        let last = self.parts.last().map_or(0, |parts| parts.end);
+        let range = self.cut.range(&(first..last));
+        match partial.is_of(&self.cut.problem, &range) {
             true => Ok(Some(partial)),
             false => Err(Failure::file(
                 &self.path,
-                "holds partial results of another problem than its header's",
+                "holds partial results of another problem or part than its header's",
             )),
         }
     }

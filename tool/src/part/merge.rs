@@ -48,12 +48,15 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         }
         _ => {}
     }
-    let ranges: Vec<Range<u64>> = covered.into_iter().map(|(parts, _)| parts).collect();
+    let ranges: Vec<Range<u64>> = covered.iter().map(|(parts, _)| parts.clone()).collect();
     if !still_partial {
         refuse_gaps(&ranges, cut.of)?;
     }
     let count = args.parts.len();
     let paths = [Some(args.output.as_path()), args.values.as_deref()];
+    for path in paths.into_iter().flatten() {
+        output::check_writable(path)?;
+    }
     match (cut.is_through_segments(), still_partial) {
         (true, true) => {
             let merged = merged(&args.parts)?;
@@ -73,7 +76,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
             let outputs = outputs.into_iter().map(Data::Memory).collect();
             write(cut, outputs, paths)?;
         }
-        (false, true) => gather(cut, args)?,
+        (false, true) => gather(cut, &covered, &args.output)?,
         (false, false) => {
             let outputs = assembled(cut, &args.parts, paths, common)?;
             write(cut, outputs, paths)?;
@@ -173,24 +176,31 @@ fn merged(paths: &[PathBuf]) -> Result<Option<Partial>, Failure> {
     Ok(merged)
 }
 
-/// Writes the outputs of parts side by side, still apart.
-fn gather(cut: &Cut, args: &Merge) -> Result<(), Failure> {
-    let files = args.parts.iter().map(|path| PartFile::open(path));
-    let files: Vec<PartFile> = files.collect::<Result<_, _>>()?;
-    let runs = files.iter().flat_map(|file| {
-        let outputs = cut.problem.outputs().len();
-        let mut pieces = file.pieces().into_iter().map(|(_, piece)| piece);
-        let run = |parts: &Range<u64>| (parts.clone(), pieces.by_ref().take(outputs).collect());
-        file.parts.iter().map(run).collect::<Vec<(_, Vec<Piece>)>>()
-    });
-    let mut runs: Vec<_> = runs.collect();
-    runs.sort_by_key(|(parts, _)| parts.start);
-    let (parts, pieces): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
-    let head = file::head(cut, &parts);
-    let pieces: Vec<Piece> = pieces.into_iter().flatten().collect();
-    let content = Content::Pieces(&head, &pieces);
+/// Writes the outputs of parts side by side, still apart. `covered` is in order.
+fn gather(cut: &Cut, covered: &[(Range<u64>, &PathBuf)], output: &Path) -> Result<(), Failure> {
+    let spool = output::spool(output)?;
+    let outputs = cut.problem.outputs().len();
+    for (parts, path) in covered {
+        let file = PartFile::open(path)?;
+        let run = file.parts.iter().position(|own| own == parts);
+        let pieces = file.pieces().into_iter().skip(run.unwrap_or(0) * outputs);
+        for (_, piece) in pieces.take(outputs) {
+            let copied = piece.copy(&mut &spool);
+            copied.map_err(|e| Failure::file(path, format_args!("cannot be copied: {e}")))?;
+        }
+    }
+    let runs: Vec<Range<u64>> = covered.iter().map(|(parts, _)| parts.clone()).collect();
+    let bytes = runs
+        .iter()
+        .flat_map(|parts| cut.output_bytes(&cut.range(parts)));
+    let piece = Piece {
+        file: &spool,
+        start: 0,
+        bytes: bytes.sum(),
+    };
+    let content = Content::Pieces(&file::head(cut, &runs), &[piece]);
     output::write(&[Target {
-        path: &args.output,
+        path: output,
         content,
     }])
 }
@@ -232,14 +242,16 @@ pub fn place(
     piece: &Piece<'_>,
     mut to: &File,
 ) -> io::Result<()> {
+    if piece.bytes == 0 {
+        return Ok(());
+    }
     let Some(dim) = cut.output_dim() else {
         to.seek(SeekFrom::Start(0))?;
         return piece.copy(&mut to);
     };
     let row = output.shape[dim + 1..].iter().product::<u64>() * output.dtype.size();
     let block = (range.end - range.start) * row;
-    let blocks = piece.bytes.checked_div(block).unwrap_or(0);
-    for i in 0..blocks {
+    for i in 0..piece.bytes / block {
         to.seek(SeekFrom::Start(i * cut.len() * row + range.start * row))?;
         let block = Piece {
             file: piece.file,

@@ -2,7 +2,7 @@
 //!
 //! Keeps how a problem is cut; how parts are stored, `file.rs` knows.
 
-mod file;
+pub mod file;
 pub mod merge;
 
 use std::fs::File;
@@ -123,7 +123,7 @@ impl Cut {
     fn narrow(&self, inputs: &mut Inputs<'_>, range: &Range<u64>) {
         for (i, (_, input)) in inputs.iter_mut().enumerate() {
             if let Some(dim) = self.dim_of(i) {
-                input.narrow(dim, range.clone());
+                input.narrow(&self.problem.inputs()[i], dim, range);
             }
         }
     }
@@ -161,13 +161,30 @@ impl Cut {
         let Range { start, end } = self.range(&(number..number + 1));
         let reads = inputs.iter().map(|(_, input)| input.blocks()).max();
         let lies = match reads {
-            Some(2..) => format!("each input in {} places of its file", reads.unwrap_or(1)),
+            Some(2..) => format!(
+                "each input in up to {} places of its file",
+                reads.unwrap_or(1)
+            ),
             _ => "together in the file".into(),
         };
         format!(
             "part: {number}/{of}, {start} to {end} of {} along axis {axis}, {lies}",
             self.len()
         )
+    }
+
+    /// Refuses partial results that exceed `--memory`.
+    pub fn check_memory(&self, common: &Common) -> Result<(), Failure> {
+        // As their layout has it.
+        let record = if self.problem.op().is_index() { 24 } else { 16 };
+        let output = &self.problem.outputs()[0];
+        let bytes = (output.bytes() / output.dtype.size()).saturating_mul(record);
+        match self.is_through_segments() && bytes > stream::memory(common) {
+            true => Err(Failure::Request(format!(
+                "the partial result takes {bytes} bytes, more than --memory"
+            ))),
+            false => Ok(()),
+        }
     }
 
     /// Reduces a part. `path` is where its outputs will be written.
@@ -228,14 +245,6 @@ impl Cut {
         common: &Common,
     ) -> Result<Partial, Failure> {
         let memory = stream::memory(common);
-        // As its layout has it.
-        let record = if self.problem.op().is_index() { 24 } else { 16 };
-        let output = &self.problem.outputs()[0];
-        let bytes = (output.bytes() / output.dtype.size()).saturating_mul(record);
-        if bytes > memory {
-            let why = format!("the partial result takes {bytes} bytes, more than --memory");
-            return Err(Failure::Request(why));
-        }
         self.narrow(inputs, range);
         let all: u64 = inputs.iter().map(|(_, input)| input.bytes()).sum();
         let bar = stream::bar(all, "reducing", common);
@@ -322,6 +331,7 @@ pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Fa
         Cut::new(request.operator, &request.problem, fortran, share.of).map_err(Error::from)?;
     let parts = share.number..share.number + 1;
     let range = cut.range(&parts);
+    cut.check_memory(common)?;
     output::check_writable(path)?;
     let device = Device::open(common)?;
     let mut report = vec![device.line()];
