@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use wgreduce::reference::{self, VerifyError};
 use wgreduce::{Error, Problem, ProblemError, Reducer, Times};
 
-use crate::args::{Command, Common, Elementwise, Index, IndexOptions, Reduce, Share};
+use crate::args::{Command, Common, Elementwise, Index, IndexOptions, Output, Reduce, Share};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::npy::{self, Source};
@@ -50,6 +50,22 @@ impl<'a> Request<'a> {
         Ok(Some(request))
     }
 
+    fn new(
+        operator: Operator,
+        problem: Problem,
+        inputs: Inputs<'a>,
+        to: &'a Output,
+    ) -> Request<'a> {
+        Request {
+            operator,
+            problem,
+            inputs,
+            output: &to.output,
+            values: &None,
+            share: to.part,
+        }
+    }
+
     /// `argmin`, `argmax` and `argmax-abs`.
     fn index(operator: Operator, args: &'a Index, common: &Common) -> Result<Request<'a>, Failure> {
         if let (Some(values), Some(output)) = (&args.values, &args.output.output)
@@ -68,13 +84,11 @@ impl<'a> Request<'a> {
             .and_then(|p| with_options(p, options))
             .and_then(|p| p.with_values(args.values.is_some()))
             .map_err(|e| Failure::input(&args.input, e))?;
+        let inputs = vec![(&args.input, input)];
+        let request = Request::new(operator, problem, inputs, &args.output);
         Ok(Request {
-            operator,
-            problem,
-            inputs: vec![(&args.input, input)],
-            output: &args.output.output,
             values: &args.values,
-            share: args.output.part,
+            ..request
         })
     }
 
@@ -90,14 +104,8 @@ impl<'a> Request<'a> {
             .problem(input.dtype(), &[input.shape()], axes)
             .and_then(|p| p.keepdims(args.keepdims.keepdims))
             .map_err(|e| Failure::input(&args.input, e))?;
-        Ok(Request {
-            operator,
-            problem,
-            inputs: vec![(&args.input, input)],
-            output: &args.output.output,
-            values: &None,
-            share: args.output.part,
-        })
+        let inputs = vec![(&args.input, input)];
+        Ok(Request::new(operator, problem, inputs, &args.output))
     }
 
     /// `min` and `max`.
@@ -119,14 +127,8 @@ impl<'a> Request<'a> {
             ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
             e => Failure::from(Error::from(e)),
         })?;
-        Ok(Request {
-            operator,
-            problem,
-            inputs: args.inputs.iter().zip(inputs).collect(),
-            output: &args.output.output,
-            values: &None,
-            share: args.output.part,
-        })
+        let inputs = args.inputs.iter().zip(inputs).collect();
+        Ok(Request::new(operator, problem, inputs, &args.output))
     }
 
     /// Computes, checks, and writes every output to its path; the first one, if it has none, to
