@@ -198,7 +198,8 @@ fn gather(cut: &Cut, covered: &[(Range<u64>, &PathBuf)], output: &Path) -> Resul
         start: 0,
         bytes: bytes.sum(),
     };
-    let content = Content::Pieces(&file::head(cut, &runs), &[piece]);
+    let (head, pieces) = (file::head(cut, &runs), [piece]);
+    let content = Content::Pieces(&head, &pieces);
     output::write(&[Target {
         path: output,
         content,
