@@ -16,6 +16,9 @@ pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows a loop iteration of columns takes; where there are few, it takes one.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
+/// Invocations of columns that keep any memory busy: each has asked for four vec4, all of them for as much as 3.4 TB/s
+/// bring in 600 ns. More would only leave more records.
+const BUSY_COLUMNS: u64 = 1 << 15;
 /// Rows of a slice of strips, and of shallow matrices, and bytes of a column of it, that what a CPU
 /// fetches ahead outlives.
 const NEAR_ROWS: u64 = 256;
@@ -218,9 +221,10 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let bytes = b.len * element;
         let wg = u64::from(self.caps.workgroup());
-        let most = wg.min(tuning.row_lanes.into()).max(1);
-        let lanes = (bytes / tuning.lane_bytes.max(1)).clamp(1, most);
-        let lanes = 1 << lanes.ilog2();
+        let most: u64 = 1 << wg.min(tuning.row_lanes.into()).max(1).ilog2();
+        // A row of up to all lanes' bytes is in flight at once, and its lines are read once.
+        let lanes = bytes.div_ceil(tuning.lane_bytes.max(1)).clamp(1, most);
+        let lanes = lanes.next_power_of_two();
         let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
         // A block an iteration, and a few for edges and trees.
         let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
@@ -271,6 +275,7 @@ impl Planner<'_> {
             Family::Columns if self.caps.long_strips() => 1,
             Family::Columns => (tuning.wide_bytes / 16)
                 .div_ceil(vecs)
+                .min(worth)
                 .clamp(1, most.max(1)),
             Family::Bands => band,
             _ => 1,
@@ -301,7 +306,11 @@ impl Planner<'_> {
         let near = near.min(most).min(self.caps.tuning.slices);
         // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
         let vecs = lane_vecs(family, width).min(2 * RUNS);
-        let filled = self.slices(b.outer * lanes * vecs, most).max(near);
+        let busy = (b.outer * lanes * vecs).max(1);
+        let filled = self
+            .slices(busy, most)
+            .min(BUSY_COLUMNS.div_ceil(busy))
+            .max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
         let slices = filled.max(rows.div_ceil(longest));

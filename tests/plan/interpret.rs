@@ -6,7 +6,9 @@
 //! element competes for its own output and for no other, with its true index; every output is
 //! written once; no access leaves its view; no record is read that this step has not written.
 
+use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use wgreduce::unstable::{
     Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View, Walk,
 };
@@ -225,7 +227,12 @@ pub struct Machine<'a> {
     pub records: Vec<Option<Vec<u32>>>,
     /// Which of them were finished, and are left for what comes next.
     pub finished: Vec<bool>,
+    /// What the invocations of each pass loaded: the invocation, the view and the byte of its slot.
+    loaded: Vec<Vec<Loaded>>,
 }
+
+/// An invocation, which view it loads from, and the first byte that it loads of the view's slot.
+pub type Loaded = (u32, usize, u64);
 
 /// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
 /// outputs begin in their buffers.
@@ -256,6 +263,18 @@ pub fn run_in_pieces(
     shift: [u64; 2],
     cuts: &BufferSplits,
 ) -> Check {
+    traced(problem, truth, caps, (plan, passes), shift, cuts).map(|_| ())
+}
+
+/// Runs passes, and gives what the invocations of each load of whole vec4 and of words.
+pub fn traced(
+    problem: &Problem,
+    truth: &Truth,
+    caps: &Caps,
+    (plan, passes): (&Plan, &[Pass]),
+    shift: [u64; 2],
+    cuts: &BufferSplits,
+) -> Check<Vec<Vec<Loaded>>> {
     let size = problem.dtype().size();
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
@@ -273,12 +292,18 @@ pub fn run_in_pieces(
         reads_once: passes.iter().any(|p| p.kernel.is_extremes()),
         shift,
         cuts,
+        loaded: Vec::new(),
     };
     for (i, pass) in passes.iter().enumerate() {
-        let done = Run::new(&mut machine, pass).and_then(|mut run| run.dispatch());
-        done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
+        let done = Run::new(&mut machine, pass).and_then(|mut run| {
+            run.dispatch()?;
+            Ok(run.loaded.take())
+        });
+        let loaded = done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
+        machine.loaded.push(loaded);
     }
-    machine.end()
+    let loaded = std::mem::take(&mut machine.loaded);
+    machine.end().map(|()| loaded)
 }
 
 impl Machine<'_> {
@@ -525,6 +550,9 @@ pub struct Run<'m, 'a> {
     pub wg: u32,
     /// Which words, or whole results, of the destination were written.
     written: Vec<bool>,
+    /// The invocation at work.
+    pub now: Rc<Current<u32>>,
+    loaded: RefCell<Vec<Loaded>>,
 }
 
 impl<'m, 'a> Run<'m, 'a> {
@@ -572,6 +600,8 @@ impl<'m, 'a> Run<'m, 'a> {
             listed,
             dst,
             written: Vec::new(),
+            now: Rc::default(),
+            loaded: RefCell::default(),
         })
     }
 
@@ -597,9 +627,17 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// `linear(group) * WG + lid` of every invocation.
     pub fn invocations(&self) -> impl Iterator<Item = u32> + use<> {
-        let wg = self.wg;
-        self.groups()
-            .flat_map(move |group| (0..wg).map(move |lid| group * wg + lid))
+        let (wg, now) = (self.wg, self.now.clone());
+        let all = self.groups();
+        let all = all.flat_map(move |group| (0..wg).map(move |lid| group * wg + lid));
+        all.inspect(move |&invocation| now.set(invocation))
+    }
+
+    /// Notes that the invocation at work loads what begins at a position of a binding.
+    pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
+        let element = u64::from(position.wrapping_sub(bind.delta)) + bind.first;
+        let load = (self.now.get(), view, element * bind.element / 4 * 4);
+        self.loaded.borrow_mut().push(load);
     }
 
     /// Counts the loop iterations of an invocation.

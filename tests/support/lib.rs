@@ -1,5 +1,6 @@
 //! What the tests share: problems, data, devices, and the comparison of a device with the reference.
 
+pub mod cards;
 #[path = "../../benches/catalogue.rs"]
 pub mod catalogue;
 mod data;

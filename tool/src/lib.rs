@@ -12,6 +12,7 @@ mod explain;
 pub mod failure;
 pub mod interrupt;
 mod manual;
+pub mod memory;
 mod npy;
 mod onnx;
 pub mod operator;

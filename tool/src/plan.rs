@@ -11,6 +11,7 @@ use crate::args::{self, Common};
 use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
+use crate::memory::{Costs, LineUse};
 use crate::run::with_options;
 use crate::tuning;
 
@@ -101,11 +102,36 @@ fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String
     let table = table(plan);
     format!(
         "{problem}\non {device}\n{tuning}\ncanonical: {dims}\n{table}{more}\n\
-         moves {moved} bytes, scratch {scratch} bytes\n\n{explained}",
+         moves {moved} bytes, scratch {scratch} bytes\n{costs}\n{explained}",
         table = table.trim_fmt(),
         tuning = tuning::text(caps, ""),
+        costs = costs(problem, plan).unwrap_or_default(),
         explained = explain(problem, plan),
     )
+}
+
+/// What can be reckoned without a device, on a line.
+fn costs(problem: &Problem, plan: &Plan) -> Option<String> {
+    let costs = Costs::of(problem, plan)?;
+    let Costs {
+        in_flight,
+        invocations,
+        dispatches,
+        barriers,
+        ..
+    } = costs;
+    let lines = costs.lines.map_or(String::new(), |[small, large]| {
+        format!(
+            "{:.2} ({:.2}) of each 128-byte line used at once by subgroups of 32 (64), \
+             {:.2} ({:.2}) with 16 KiB of cache; {in_flight} bytes in flight, \
+             {invocations} invocations; ",
+            small.at_once, large.at_once, small.cached, large.cached,
+        )
+    });
+    Some(format!(
+        "on paper: {lines}partials {:.2} % of the inputs; dispatches {dispatches}, barriers {barriers}\n",
+        costs.partials * 100.0,
+    ))
 }
 
 fn table(plan: &Plan) -> Table {
@@ -159,6 +185,25 @@ fn to_json(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> Value {
         "passes": plan.passes().iter().map(pass).collect::<Vec<_>>(),
         "bytes_moved": bytes_moved(plan),
         "scratch_bytes": plan.scratch_bytes(),
+        "on_paper": Costs::of(problem, plan).map(on_paper),
+    })
+}
+
+fn on_paper(costs: Costs) -> Value {
+    let line = |share: fn(&LineUse) -> f64| {
+        costs
+            .lines
+            .as_ref()
+            .map(|lines| lines.each_ref().map(share))
+    };
+    json!({
+        "lines_at_once": line(|l| l.at_once),
+        "lines_cached": line(|l| l.cached),
+        "bytes_in_flight": costs.in_flight,
+        "invocations": costs.invocations,
+        "partials": costs.partials,
+        "dispatches": costs.dispatches,
+        "barriers": costs.barriers,
     })
 }
 

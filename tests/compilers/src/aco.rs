@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use support::cards::{CARDS, Card};
 use support::grid::class;
 use support::kernels::Source;
 use wgreduce::unstable::Kernel;
@@ -213,47 +214,6 @@ impl Drop for Device {
     }
 }
 
-/// A card whose bound is told: its family, memory bandwidth in GB/s, shader cores, and clock in GHz, by
-/// the maker's data sheet. A core does an operation on 32-bit integers a clock.
-struct Card {
-    name: &'static str,
-    family: &'static str,
-    bandwidth: f64,
-    cores: f64,
-    clock: f64,
-}
-
-const CARDS: [Card; 5] = [
-    card("Radeon RX 580", "polaris10", 256.0, 2304.0, 1.34),
-    card("Radeon VII", "vega20", 1024.0, 3840.0, 1.75),
-    card("Radeon RX 5700 XT", "navi10", 448.0, 2560.0, 1.755),
-    card("Radeon RX 6800 XT", "navi21", 512.0, 4608.0, 2.015),
-    card("Radeon RX 7900 XTX", "gfx1100", 960.0, 6144.0, 2.269),
-];
-
-const fn card(
-    name: &'static str,
-    family: &'static str,
-    bandwidth: f64,
-    cores: f64,
-    clock: f64,
-) -> Card {
-    Card {
-        name,
-        family,
-        bandwidth,
-        cores,
-        clock,
-    }
-}
-
-impl Card {
-    /// Instructions that an invocation may spend on a byte before arithmetic takes longer than memory.
-    fn affords(&self) -> f64 {
-        self.cores * self.clock / self.bandwidth
-    }
-}
-
 /// The cases of the table: by what name, shape and axis.
 const CASES: [(&str, [u64; 2], i64); 6] = [
     ("A", [1, 1 << 24], 1),
@@ -404,27 +364,63 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     Ok(())
 }
 
+/// Each case with the instructions a byte that the family of a card takes.
+fn counted<'a>(
+    families: &'a [Vec<(bool, String, Compiled)>],
+    card: &Card,
+) -> Result<Vec<(&'a str, f64)>> {
+    let family = FAMILIES.iter().position(|f| *f == card.family);
+    let kernels = families.get(family.ok_or("a card of no family")?);
+    let cases = kernels.into_iter().flatten().filter(|(case, _, _)| *case);
+    let count =
+        |(_, label, c): &'a (bool, String, Compiled)| Some((label.as_str(), c.hot?.per_byte()));
+    Ok(cases.filter_map(count).collect())
+}
+
 /// The record, in Markdown.
 fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
     let mut text = String::from(include_str!("aco.md"));
     let told = |e: std::fmt::Error| e.to_string();
-    writeln!(text, "| card | family | GB/s | cores | GHz | instructions a byte that it affords |\n|---|---|---|---|---|---|").map_err(told)?;
+    writeln!(text, "| card | counted by | GB/s | integers a clock | GHz | instructions a byte that it affords | cases over half of it | cases over it |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
     for card in &CARDS {
         let Card {
             name,
             family,
             bandwidth,
-            cores,
+            integers,
             clock,
+            ..
         } = card;
+        let (cases, affords) = (counted(families, card)?, card.affords());
+        let over = |share: f64| cases.iter().filter(|(_, n)| *n > share * affords).count();
         writeln!(
             text,
-            "| {name} | {family} | {bandwidth} | {cores} | {clock} | {:.1} |",
-            card.affords()
+            "| {name} | {family} | {bandwidth} | {integers} | {clock} | {affords:.1} | {} | {} |",
+            over(0.5),
+            over(1.0)
         )
         .map_err(told)?;
     }
+    writeln!(
+        text,
+        "\nThe cases that take over half of the memory's time, and how much of it:\n"
+    )
+    .map_err(told)?;
     for card in &CARDS {
+        let mut cases = counted(families, card)?;
+        cases.retain(|(_, n)| *n > 0.5 * card.affords());
+        cases.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let share = |(label, n): &(&str, f64)| format!("{label} {:.2}", n / card.affords());
+        let cases: Vec<String> = cases.iter().map(share).collect();
+        let cases = if cases.is_empty() {
+            "none".into()
+        } else {
+            cases.join(", ")
+        };
+        writeln!(text, "- {}: {cases}.", card.name).map_err(told)?;
+    }
+    let own = FAMILIES.map(|family| CARDS.iter().find(|card| card.family == family));
+    for card in own.into_iter().flatten() {
         let place = FAMILIES
             .iter()
             .position(|f| *f == card.family)

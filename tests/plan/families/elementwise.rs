@@ -42,6 +42,7 @@ impl Run<'_, '_> {
                 for (input, at) in self.combined(o)? {
                     let bind = &self.listed[input];
                     ensure!(bind.element == self.dst.element, "{:?} by vec4", bind.slot);
+                    self.loads(input, bind, at);
                     from.push(self.machine.element_of(bind.slot, bind.at(at)?)?);
                 }
                 results.push((j, self.merged(element, from)?));
@@ -69,6 +70,7 @@ impl Run<'_, '_> {
             let bind = &self.listed[input];
             let splat = taken.scalars >> input & 1 == 1;
             let (slot, from) = (bind.slot, bind.at(at)?);
+            self.loads(input, bind, at);
             let unit = if splat { 16 / u64::from(e) } else { 16 };
             ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
             for (j, cell) in (0..).zip(&mut cells) {

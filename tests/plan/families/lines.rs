@@ -112,7 +112,7 @@ impl Run<'_, '_> {
                     let found = match (loose, by_vec) {
                         (false, _) => self.whole_line(line)?,
                         (_, true) => self.shifted_line(line)?,
-                        _ => self.loose_line(line),
+                        _ => self.loose_line(line)?,
                     };
                     loops += u64::from(if by_vec { 0 } else { p.len + e });
                     if self.out() == StoreFormat::Partial {
@@ -174,7 +174,7 @@ impl Run<'_, '_> {
         Ok(found)
     }
 
-    fn loose_line(&self, s: Start) -> Vec<Found> {
+    fn loose_line(&self, s: Start) -> Check<Vec<Found>> {
         let p = self.p;
         let mut start = s;
         let column = |_| {
@@ -182,7 +182,12 @@ impl Run<'_, '_> {
             start = start.further(0, 1, p.inner);
             (0..p.len).map(|t| (at + t * p.inner, t)).collect()
         };
-        (0..self.e).map(column).collect()
+        let columns: Vec<Found> = (0..self.e).map(column).collect();
+        // Row by row.
+        for t in 0..p.len as usize {
+            self.loads_each(&columns.iter().map(|column| column[t]).collect())?;
+        }
+        Ok(columns)
     }
 
     pub(super) fn panels(&mut self, runs: u32) -> Check {

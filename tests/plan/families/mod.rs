@@ -107,6 +107,7 @@ impl Run<'_, '_> {
             "vec4 {v} of a binding of {} bytes",
             src.bytes
         );
+        self.loads(0, src, v * self.e);
         self.edge(v, 0, self.e)
     }
 

@@ -15,7 +15,9 @@ impl Run<'_, '_> {
                 loops += 1 + 2 * u64::from(self.per_word());
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
-                    results.push((j, self.cell(&self.search(o, &mut loops))?));
+                    let found = self.search(o, &mut loops);
+                    self.loads_each(&found)?;
+                    results.push((j, self.cell(&found)?));
                 }
                 self.write(w, results)?;
             }
@@ -36,6 +38,15 @@ impl Run<'_, '_> {
         found
     }
 
+    /// Notes that elements are loaded one by one.
+    pub(super) fn loads_each(&self, found: &Found) -> Check {
+        let src = self.source()?;
+        found
+            .iter()
+            .for_each(|&(position, _)| self.loads(0, src, position));
+        Ok(())
+    }
+
     pub(super) fn rows(&mut self, lanes: u32, blocked: bool, several: bool) -> Check {
         let p = self.p;
         ensure!(
@@ -48,10 +59,11 @@ impl Run<'_, '_> {
         self.coarsened(several, p.width)?;
         for group in self.groups() {
             for team in 0..self.wg / lanes {
-                let first = (group * (self.wg / lanes) + team) * p.width;
+                let team = group * (self.wg / lanes) + team;
+                let first = team * p.width;
                 let mut loops = u64::from(p.width);
                 for item in first..first + p.width {
-                    loops += self.rows_item(item, lanes, blocked)?;
+                    loops += self.rows_item(item, team * lanes, [lanes, blocked.into()])?;
                 }
                 self.iterated(loops)?;
             }
@@ -59,8 +71,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// One item, by all its lanes; how often the one that loops most does.
-    fn rows_item(&mut self, item: u32, lanes: u32, blocked: bool) -> Check<u64> {
+    /// One item, by all its lanes, the first of which is an invocation; how often the one that loops most does.
+    fn rows_item(&mut self, item: u32, first: u32, [lanes, blocked]: [u32; 2]) -> Check<u64> {
         let p = self.p;
         let i = item.min(p.items - 1);
         let row = i / p.slices;
@@ -72,7 +84,10 @@ impl Run<'_, '_> {
         let mut most = 0;
         for lane in 0..lanes {
             let mut loops = 2 * u64::from(lanes.ilog2());
-            for position in self.scan(s, lane, [lanes, blocked.into()], &mut loops)? {
+            // What reads the last item again leaves nothing.
+            let works = item < p.items;
+            self.now.set(if works { first + lane } else { u32::MAX });
+            for position in self.scan(s, lane, [lanes, blocked], &mut loops)? {
                 found.push((position, position - start));
             }
             most = most.max(loops);

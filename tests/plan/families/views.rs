@@ -81,6 +81,7 @@ impl Run<'_, '_> {
             found.push((start.wrapping_add(along), i));
         }
         ensure!(!found.is_empty(), "part {part} is empty");
+        self.loads_each(&found)?;
         Ok(found)
     }
 
@@ -96,7 +97,9 @@ impl Run<'_, '_> {
             let mut results = Vec::new();
             for (j, o) in self.outputs(w) {
                 let found = if raw {
-                    vec![(self.segment(o, &mut loops)?, 0)]
+                    let found = vec![(self.segment(o, &mut loops)?, 0)];
+                    self.loads_each(&found)?;
+                    found
                 } else if self.per_word() > 1 {
                     ensure!(p.slices == 1, "parts of results that share a word");
                     self.search_part(o, 0, &mut loops)?
