@@ -10,6 +10,8 @@ fn a_plan_draws_who_reads_what() {
     for words in [
         "canonical: 4 kept, 16777216 reduced",
         "tuned as integrated: workgroup ",
+        "on paper: 128-byte lines used 1.00 at once, 1.00 cached; by subgroups of 64 1.00, 1.00",
+        "  128 bytes in flight by each of 32768 invocations; partials 0.00 %; dispatches 8, barriers 100",
         "[input 0]\n    |  pass 0: rows",
         "[records: ",
         "finish",
@@ -39,6 +41,7 @@ fn plans_are_made_without_an_adapter() {
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["outputs"][0]["shape"], serde_json::json!([64, 512, 1]));
     assert!(!json["passes"].as_array().unwrap().is_empty());
+    assert_eq!(json["on_paper"]["bytes_in_flight"], 128);
     assert!(
         json["bytes_moved"].as_u64().unwrap() >= 64 * 512 * 512 * 4,
         "{json}"

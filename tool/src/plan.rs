@@ -110,27 +110,27 @@ fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String
     )
 }
 
-/// What can be reckoned without a device, on a line.
+/// What can be reckoned without a device.
 fn costs(problem: &Problem, plan: &Plan) -> Option<String> {
     let costs = Costs::of(problem, plan)?;
-    let Costs {
-        in_flight,
-        invocations,
-        dispatches,
-        barriers,
-        ..
-    } = costs;
-    let lines = costs.lines.map_or(String::new(), |[small, large]| {
+    let lines = |[small, large]: [LineUse; 2]| {
         format!(
-            "{:.2} ({:.2}) of each 128-byte line used at once by subgroups of 32 (64), \
-             {:.2} ({:.2}) with 16 KiB of cache; {in_flight} bytes in flight, \
-             {invocations} invocations; ",
-            small.at_once, large.at_once, small.cached, large.cached,
+            "128-byte lines used {:.2} at once, {:.2} cached; by subgroups of 64 {:.2}, {:.2}\n  \
+             {} bytes in flight by each of {} invocations; ",
+            small.at_once,
+            small.cached,
+            large.at_once,
+            large.cached,
+            costs.in_flight,
+            costs.invocations,
         )
-    });
+    };
     Some(format!(
-        "on paper: {lines}partials {:.2} % of the inputs; dispatches {dispatches}, barriers {barriers}\n",
+        "on paper: {}partials {:.2} %; dispatches {}, barriers {}\n",
+        costs.lines.map_or(String::new(), lines),
         costs.partials * 100.0,
+        costs.dispatches,
+        costs.barriers,
     ))
 }
 
