@@ -122,8 +122,62 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
 //# end
 
 // The wide row of column i of vec4 v, of which perhaps only the block is known.
-fn column_row(s: Slice, v: u32, acc: Acc, i: u32) -> u32 {
+//# if SHARED
+var<workgroup> wg_key: array<Plane, WG>;
+var<workgroup> wg_at: array<Places, WG>;
+
+// The best of a workgroup's slices, for the invocations of the first of them.
+fn shared_best(lid: u32, s: Slice, v: u32, own: Acc) -> Acc {
+    let at = Places(v * E - s.skew);
+    return Acc(
+//# for j in 0..PLANES
+        shared_bests(lid, own.p{j}, at + PLACES_{j}),
+//# end
+    );
+}
+
+// `at`: the columns' places in the first wide row.
+fn shared_bests(lid: u32, own: Bests, at: Places) -> Bests {
+    var best = own;
+    wg_key[lid] = best.key;
+    wg_at[lid] = best.at;
+    for (var step = LANES; step < WG; step *= 2u) {
+        workgroupBarrier();
+        if lid / LANES * LANES % (2u * step) == 0u {
+            best = shared_joined(best, Bests(wg_key[lid + step], wg_at[lid + step]), at);
+            wg_key[lid] = best.key;
+            wg_at[lid] = best.at;
+        }
+    }
+    workgroupBarrier();
+    return best;
+}
+
+// A slice that took nothing of a column claims a place outside of the matrix, and never wins.
+fn shared_joined(earlier: Bests, later: Bests, at: Places) -> Bests {
+    if INDEX == 0u {
+        return bests_joined(earlier, later);
+    }
+    let wide = Places(P.width * E);
+    let first = earlier.at * wide + at < Places(P.total);
+    let second = later.at * wide + at < Places(P.total);
+    let wins = second & (plane_replaces(later.key, earlier.key) | !first);
+    return Bests(
+        select(earlier.key, later.key, wins),
+        select(earlier.at, later.at, wins),
+    );
+}
+
+//# end
+fn column_row(own: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     let block = acc_at(acc, i);
+//# if SHARED
+    // The slice that it is of.
+    let first = own.part - own.part % P.slices;
+    let s = slice_of(first + min(block / P.slice, P.slices - 1u));
+//# else
+    let s = own;
+//# end
     var row = block;
     // At most once: software rasterisers skip a loop, but not a branch.
     for (var found = block < s.low || block >= s.blocks; !found; found = true) {
@@ -182,7 +236,11 @@ fn column_emit(s: Slice, v: u32, acc: Acc) {
                 best.index = placed(row * s.folds + c.fold);
             }
         }
+//# if SHARED
+        emit(s.part * LANES / WG * wide + c.at, best);
+//# else
         emit(s.part * wide + c.at, best);
+//# end
         c = column_next(c);
     }
 }

@@ -1,16 +1,30 @@
 // Columns: {STRIDE} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {RUNS} each, {STRIDE} apart, and
 // so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
-// read, and not written.
+// read, and not written. Shared: a workgroup takes as many slices as LANES goes into WG, and merges them; P.lanes
+// workgroups side by side take a row.
 override WG: u32;
+//# if SHARED
+override LANES: u32; // invocations of a workgroup that take a slice: WG / SHARED
+//# end
 
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+//# if SHARED
+    let team = linear(group);
+    if team >= P.items {
+        return;
+    }
+    let slice = lid / LANES;
+    let s = slice_of(team / P.lanes * (WG / LANES) + slice);
+    let lane = team % P.lanes * LANES + lid % LANES;
+//# else
     let item = linear(group) * WG + lid;
     if item >= P.items {
         return;
     }
     let s = slice_of(item / P.lanes);
     let lane = item % P.lanes;
+//# end
     let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
     let none = column_none(s);
 //# for r in 0..RUNS
@@ -32,6 +46,12 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         at += P.width;
     }
+//# if SHARED
+    let best = shared_best(lid, s, first, column_of(s, first, a0));
+    if slice == 0u && first < P.width {
+        column_emit(s, first, best);
+    }
+//# else
 //# if RUNS == 1
     write_column(s, first, a0);
 //# else
@@ -52,14 +72,21 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     }
 //# end
 //# end
+//# end
 }
+
+fn column_of(s: Slice, v: u32, whole: Acc) -> Acc {
+//# if RAGGED
+    return column_all(s, v, whole);
+//# else
+    return whole;
+//# end
+}
+//# if SHARED == 0
 
 fn write_column(s: Slice, v: u32, a: Acc) {
     if v < P.width {
-//# if RAGGED
-        column_emit(s, v, column_all(s, v, a));
-//# else
-        column_emit(s, v, a);
-//# end
+        column_emit(s, v, column_of(s, v, a));
     }
 }
+//# end
