@@ -19,6 +19,8 @@ const FEW_ROWS: u64 = 16;
 /// Invocations of columns that keep any memory busy: each has asked for four vec4, all of them for as much as 3.4 TB/s
 /// bring in 600 ns. More would only leave more records.
 const BUSY_COLUMNS: u64 = 1 << 15;
+/// Bytes of workgroup memory an invocation of them: keys and places of a plane.
+const SHARED_BYTES: u64 = 32;
 /// Rows of a slice of strips, and of shallow matrices, and bytes of a column of it, that what a CPU
 /// fetches ahead outlives.
 const NEAR_ROWS: u64 = 256;
@@ -63,6 +65,8 @@ pub(crate) struct ColumnMapping {
     pub fold: u64,
     pub slices: u64,
     pub slice: u64,
+    /// Of so many slices of that length each, which a workgroup merges.
+    pub shared: u64,
 }
 
 impl Mapping {
@@ -307,24 +311,64 @@ impl Planner<'_> {
         // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
         let vecs = lane_vecs(family, width).min(2 * RUNS);
         let busy = (b.outer * lanes * vecs).max(1);
-        let filled = self
-            .slices(busy, most)
-            .min(BUSY_COLUMNS.div_ceil(busy))
-            .max(near);
+        // Slices of fewer rows would pay more for their ends than for their rows.
+        let long = (rows / FEW_ROWS).max(1);
+        let shared = match family {
+            Family::Columns => self.shared_slices(width, (BUSY_COLUMNS / busy).min(long)),
+            _ => 1,
+        };
+        let most = if shared > 1 {
+            most.min(long / shared)
+        } else {
+            most
+        };
+        let filled = self.slices(busy * shared, most);
+        let filled = filled.min(BUSY_COLUMNS.div_ceil(busy * shared)).max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
-        let slices = filled.max(rows.div_ceil(longest));
-        let slice = rows.div_ceil(slices);
-        let slices = rows.div_ceil(slice);
+        let slices = filled.max(rows.div_ceil(longest * shared));
+        let slice = rows.div_ceil(slices * shared);
+        let slices = rows.div_ceil(slice * shared);
         // Results that share words come from records, too.
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
-        let fits = (direct || slices <= room) && (lanes * slices).div_ceil(wg) <= groups;
-        fits.then_some(Mapping::Columns(ColumnMapping {
+        let mapped = ColumnMapping {
             family,
             fold,
             slices,
             slice,
-        }))
+            shared,
+        };
+        let invocations = self.column_invocations(&mapped, width) * slices;
+        let fits = (direct || slices <= room) && invocations.div_ceil(wg) <= groups;
+        fits.then_some(Mapping::Columns(mapped))
+    }
+
+    /// Slices of columns that a workgroup takes and merges, of so many that fill the device.
+    fn shared_slices(&self, width: u64, filled: u64) -> u64 {
+        let wg = u64::from(self.caps.workgroup());
+        // Side by side in a slice: a line of memory, or four where rows are no whole lines.
+        let abreast = if width.is_multiple_of(TEAM) {
+            TEAM
+        } else {
+            4 * TEAM
+        };
+        let most = (wg / abreast)
+            .min(self.caps.tuning.row_lanes.into())
+            .min(filled);
+        match wg * SHARED_BYTES <= self.caps.workgroup_bytes.into() {
+            true => 1 << most.max(1).ilog2(),
+            false => 1,
+        }
+    }
+
+    /// Invocations that a matrix, or one of the slices that leave records, takes.
+    pub(crate) fn column_invocations(&self, wide: &ColumnMapping, width: u64) -> u64 {
+        let lanes = column_lanes(wide.family, width);
+        let wg = u64::from(self.caps.workgroup());
+        match wide.shared {
+            1 => lanes,
+            shared => lanes.div_ceil(wg / shared) * wg,
+        }
     }
 
     /// Invocations a region takes.
@@ -343,7 +387,7 @@ impl Planner<'_> {
             Mapping::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);
                 let width = b.inner * wide.fold * element / 16;
-                b.outer * wide.slices * column_lanes(wide.family, width)
+                b.outer * wide.slices * self.column_invocations(&wide, width)
             }
         }
     }
@@ -364,7 +408,7 @@ impl Planner<'_> {
                 slice,
             },
             Mapping::Columns(wide) => Mapping::Columns(ColumnMapping {
-                slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice),
+                slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice * wide.shared),
                 ..wide
             }),
         }

@@ -447,22 +447,31 @@ impl Planner<'_> {
             fold,
             slices,
             slice,
+            shared,
         } = wide;
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
-        let lanes = column_lanes(family, width);
-        let items = b.outer * slices * lanes;
+        let invocations = b.outer * slices * self.column_invocations(&wide, width);
+        let (items, lanes) = match shared {
+            1 => (invocations, column_lanes(family, width)),
+            // Workgroups.
+            _ => {
+                let wg = u64::from(self.caps.workgroup());
+                (invocations / wg, invocations / wg / (b.outer * slices))
+            }
+        };
         // Whole wide rows are whole vec4: where the first matrix begins with one, all do.
         let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
         let walk = Walk::Columns {
             runs: lane_vecs(family, width) as u32,
             blocks: family != Family::Bands,
             ragged: !(begins && b.len.is_multiple_of(fold)),
+            shared: shared as u32,
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: items as u32,
-            slices: slices as u32,
+            slices: (slices * shared) as u32,
             slice: slice as u32,
             width: width as u32,
             lanes: lanes as u32,
@@ -470,12 +479,15 @@ impl Planner<'_> {
             merge: merge.into(),
             ..region_params(b)
         };
-        let iterations = slice.div_ceil(column_rows(family)) + column_ends(family, width, element);
+        // Four planes at most, each merged by halves.
+        let merges = 4 * u64::from(shared.ilog2());
+        let ends = column_ends(family, width, element) + merges;
+        let iterations = slice.div_ceil(column_rows(family)) + ends;
         let (src, dst) = (
             self.src_view(step, b),
             record_view(dst, out, b, slices * fold),
         );
-        self.push(kernel, Some(src), dst, params, items, iterations)
+        self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
     /// The second pass: `parts` records an output, from record `from` on, become results. `run`:

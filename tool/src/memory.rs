@@ -145,7 +145,12 @@ impl<'a> Loads<'a> {
                 let lines = self.lines(invocation);
                 Box::new(lines.flat_map(move |line| self.shallow(line, unaligned)))
             }
-            Walk::Columns { runs: 1, .. } => self.columns(invocation),
+            Walk::Columns {
+                runs: 1, shared, ..
+            } => {
+                let (part, v) = self.column(shared.into(), invocation);
+                self.columns(part, v)
+            }
             Walk::Each { .. } => {
                 let outputs = self.outputs(invocation * p.width, p.width);
                 Box::new(outputs.flat_map(move |o| (0..p.len).map(move |t| self.cell(o, t))))
@@ -198,6 +203,11 @@ impl<'a> Loads<'a> {
             Walk::Rows { lanes, .. } if lanes > 1 => {
                 let halvings = u64::from(lanes.ilog2());
                 self.p.width * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
+            }
+            Walk::Columns { shared, .. } if shared > 1 => {
+                let bits = u64::from(kernel.keys.bits());
+                let planes = if bits == 64 { 2 } else { 32 / bits };
+                planes * u64::from(shared.ilog2() + 1)
             }
             Walk::Finish { lanes } if lanes > 1 => {
                 u64::from(lanes.ilog2()) + u64::from(kernel.out.per_word() > 1)
@@ -325,10 +335,24 @@ impl<'a> Loads<'a> {
         Box::new((0..p.len).flat_map(row))
     }
 
-    fn columns(self, item: u64) -> All<'a, Load> {
+    /// The slice of an invocation of columns, and its vec4 of a wide row.
+    fn column(self, shared: u64, invocation: u64) -> (u64, u64) {
+        let (p, workgroup) = (self.p, u64::from(self.pass.kernel.workgroup));
+        if shared == 1 {
+            return (invocation / p.lanes, invocation % p.lanes);
+        }
+        let (team, lanes) = (invocation / workgroup, workgroup / shared);
+        let (slice, lane) = (invocation % workgroup / lanes, invocation % lanes);
+        (
+            team / p.lanes * shared + slice,
+            team % p.lanes * lanes + lane,
+        )
+    }
+
+    fn columns(self, part: u64, v: u64) -> All<'a, Load> {
         let p = self.p;
-        let (part, v) = (item / p.lanes, item % p.lanes);
-        if item >= p.items || v >= p.width {
+        let matrices = (self.source.bytes / self.source.element).div_ceil(p.total);
+        if v >= p.width || part >= p.slices * matrices {
             return Box::new(std::iter::empty());
         }
         let wide = p.width * self.e;

@@ -41,11 +41,60 @@ impl Run<'_, '_> {
                 let v = first + j * stride;
                 if v < p.width {
                     let mut own = 0;
-                    self.column(s, v, &mut own)?;
+                    let found = self.column(s, v, &mut own)?;
+                    for (i, found) in (v * self.e..).zip(found) {
+                        self.column_emit(s, s.part, i, &found)?;
+                    }
                     loops += own - shared;
                 }
             }
             self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    /// Slices that a workgroup takes side by side, and merges.
+    pub(super) fn shared_columns(&mut self, ragged: bool, shared: u32) -> Check {
+        let p = self.p;
+        self.matrix()?;
+        let lanes = self.wg / shared;
+        ensure!(
+            shared.is_power_of_two() && shared < self.wg && p.slices.is_multiple_of(shared),
+            "{shared} of {} slices",
+            p.slices
+        );
+        ensure!(
+            p.width <= p.lanes * lanes,
+            "{} of {} vec4",
+            p.lanes,
+            p.width
+        );
+        for team in self.groups().filter(|&team| team < p.items) {
+            let first = team / p.lanes * shared;
+            for lane in 0..lanes {
+                let v = team % p.lanes * lanes + lane;
+                if v >= p.width {
+                    continue;
+                }
+                let mut found = vec![Found::new(); self.e as usize];
+                let mut most = 0;
+                for slice in 0..shared {
+                    self.now.set(team * self.wg + slice * lanes + lane);
+                    let s = self.slice_of(first + slice);
+                    let whole = s.low == s.begin && s.high == s.end;
+                    ensure!(ragged || whole, "a slice that is ragged");
+                    let mut loops = 4 * u64::from(shared.ilog2());
+                    for (all, own) in found.iter_mut().zip(self.column(s, v, &mut loops)?) {
+                        all.extend(own);
+                    }
+                    most = most.max(loops);
+                }
+                self.iterated(most)?;
+                let s = self.slice_of(first);
+                for (i, found) in (v * self.e..).zip(found) {
+                    self.column_emit(s, first / shared, i, &found)?;
+                }
+            }
         }
         Ok(())
     }
@@ -96,8 +145,8 @@ impl Run<'_, '_> {
         u64::from((s.blocks - s.low) / BLOCK + s.high - s.blocks)
     }
 
-    /// All that becomes of column vec4 v of a slice.
-    fn column(&mut self, s: Slice, v: u32, loops: &mut u64) -> Check {
+    /// What a slice takes of each column of vec4 v.
+    fn column(&self, s: Slice, v: u32, loops: &mut u64) -> Check<Vec<Found>> {
         let (p, e) = (self.p, self.e);
         // Per column the rows that were taken, each with the row its place remembers.
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); e as usize];
@@ -133,18 +182,25 @@ impl Run<'_, '_> {
             let high = (at + e).min(s.ends.max(at)) - at;
             self.take(&mut lists, [s.end - 1, s.end - 1], 0, high)?;
         }
-        for (i, taken) in (0..).zip(lists) {
+        let of = |(i, taken)| {
             *loops += 1;
             if self.pass.kernel.index {
                 *loops += u64::from(BLOCK);
             }
-            self.column_emit(s, v * e + i, nothing, taken)?;
-        }
-        Ok(())
+            self.column_found(s, v * e + i, nothing, taken)
+        };
+        (0..).zip(lists).map(of).collect()
     }
 
-    /// The result of column `i` of the wide rows, of the rows that were taken.
-    fn column_emit(&mut self, s: Slice, i: u32, nothing: u32, taken: Vec<(u32, u32)>) -> Check {
+    /// The result of column `i` of the wide rows.
+    fn column_emit(&mut self, s: Slice, part: u32, i: u32, found: &Found) -> Check {
+        let wide = self.p.width * self.e;
+        let cell = self.cell(found)?;
+        self.emit(part * wide + (i + wide - s.skew) % wide, cell)
+    }
+
+    /// What was taken of column `i` of the wide rows, by the rows.
+    fn column_found(&self, s: Slice, i: u32, nothing: u32, taken: Vec<(u32, u32)>) -> Check<Found> {
         let p = self.p;
         let wide = p.width * self.e;
         let column = (i + wide - s.skew) % wide;
@@ -170,9 +226,7 @@ impl Run<'_, '_> {
                 ensure!(first.is_none_or(|b| b == nothing), "{first:?} is claimed");
             }
         }
-        let found = taken.into_iter().map(|(_, t)| index(t));
-        let cell = self.cell(&found.collect::<Check<Found>>()?)?;
-        self.emit(s.part * wide + column, cell)
+        taken.into_iter().map(|(_, t)| index(t)).collect()
     }
 
     /// Adds wide row `t`, remembered as `block`, to the columns low..high of a vec4, in rising
