@@ -311,10 +311,11 @@ impl Planner<'_> {
         // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
         let vecs = lane_vecs(family, width).min(2 * RUNS);
         let busy = (b.outer * lanes * vecs).max(1);
+        let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
         // Slices of fewer rows would pay more for their ends than for their rows.
         let long = (rows / FEW_ROWS).max(1);
         let shared = match family {
-            Family::Columns => self.shared_slices(width, (BUSY_COLUMNS / busy).min(long)),
+            Family::Columns => self.shared_slices(width, (target / busy).min(long)),
             _ => 1,
         };
         let most = if shared > 1 {
@@ -323,7 +324,7 @@ impl Planner<'_> {
             most
         };
         let filled = self.slices(busy * shared, most);
-        let filled = filled.min(BUSY_COLUMNS.div_ceil(busy * shared)).max(near);
+        let filled = filled.min(target.div_ceil(busy * shared)).max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
         let slices = filled.max(rows.div_ceil(longest * shared));
