@@ -37,7 +37,7 @@ impl AdapterClass {
 pub struct Tuning {
     /// Invocations in a workgroup, a power of two; lowered to what the device allows.
     pub workgroup: u32,
-    /// Most invocations that share a row, a power of two. 1: each walks a row or a slice of its
+    /// Most invocations that share a row, and most slices of columns that a workgroup merges, a power of two. 1: each walks a row or a slice of its
     /// own, which is what a CPU likes.
     pub row_lanes: u32,
     /// Bytes of a row that a lane takes before another lane is added.

@@ -153,15 +153,14 @@ fn shared_bests(lid: u32, own: Bests, at: Places) -> Bests {
     return best;
 }
 
-// A slice that took nothing of a column claims a place outside of the matrix, and never wins.
+// The last slices may have nothing of a column: they claim a place outside of the matrix, and win no tie.
 fn shared_joined(earlier: Bests, later: Bests, at: Places) -> Bests {
     if INDEX == 0u {
         return bests_joined(earlier, later);
     }
     let wide = Places(P.width * E);
-    let first = earlier.at * wide + at < Places(P.total);
-    let second = later.at * wide + at < Places(P.total);
-    let wins = second & (plane_replaces(later.key, earlier.key) | !first);
+    let took = later.at * wide + at < Places(P.total);
+    let wins = took & plane_replaces(later.key, earlier.key);
     return Bests(
         select(earlier.key, later.key, wins),
         select(earlier.at, later.at, wins),

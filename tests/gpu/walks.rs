@@ -242,6 +242,27 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Columns of which all elements are the worst there is, in slices of which the last have none of some columns,
+/// or none at all: what took nothing must not win a tie.
+pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
+    let reducer = of_class(reducer, AdapterClass::Discrete);
+    for dtype in [DType::U8, DType::U16, DType::U32, DType::I64] {
+        let worst = match dtype {
+            DType::I64 => i64::MAX.to_le_bytes().to_vec(),
+            _ => vec![0xff; dtype.size() as usize],
+        };
+        for (len, inner) in [(300, 3), (67, 24), (263, 5), (9001, 8), (130, 1031)] {
+            let shape = [1, len, inner];
+            let data = worst.repeat((len * inner) as usize);
+            for last in [false, true] {
+                let problem = Problem::arg_min(dtype, &shape, 1)?.select_last_index(last)?;
+                check_data(&reducer, &problem, 0, std::iter::once(data.clone()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
 fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};

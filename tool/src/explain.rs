@@ -196,14 +196,18 @@ fn told(kernel: &Kernel) -> String {
                 8 * runs
             );
         }
-        Walk::Columns { runs, .. } => {
+        Walk::Columns { runs, shared, .. } => {
+            let merged = match shared {
+                1 => String::new(),
+                _ => format!(",\n        and a workgroup merges {shared} of them"),
+            };
             let vecs = match runs {
                 1 => "a vec4 of columns".to_owned(),
                 _ => format!("{runs} vec4 of columns, every eighth one"),
             };
             return format!(
                 "a lane takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
-                 are laid side by side;\n        tall ones are cut into slices."
+                 are laid side by side;\n        tall ones are cut into slices{merged}."
             );
         }
         Walk::Each { .. } => "a lane takes the segments of one output word, element by element.",
