@@ -141,9 +141,9 @@ fn shared_bests(lid: u32, own: Bests, at: Places) -> Bests {
     var best = own;
     wg_key[lid] = best.key;
     wg_at[lid] = best.at;
-    for (var step = LANES; step < WG; step *= 2u) {
+    for (var step = P.lanes; step < WG; step *= 2u) {
         workgroupBarrier();
-        if lid / LANES * LANES % (2u * step) == 0u {
+        if lid / P.lanes * P.lanes % (2u * step) == 0u {
             best = shared_joined(best, Bests(wg_key[lid + step], wg_at[lid + step]), at);
             wg_key[lid] = best.key;
             wg_at[lid] = best.at;
@@ -236,7 +236,7 @@ fn column_emit(s: Slice, v: u32, acc: Acc) {
             }
         }
 //# if SHARED
-        emit(s.part * LANES / WG * wide + c.at, best);
+        emit(s.part / (WG / P.lanes) * wide + c.at, best);
 //# else
         emit(s.part * wide + c.at, best);
 //# end

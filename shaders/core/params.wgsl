@@ -5,7 +5,7 @@
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
     items: u32, // work items: outputs, slices of them, lines, or panels
-    lanes: u32, // strips: invocations a wide row, shared columns: workgroups; lines: invocations a team; strided: kept dimensions
+    lanes: u32, // strips: invocations a wide row, shared columns: of a part of one; lines: invocations a team; strided: kept dimensions
     len: u32,
     inner: u32,
     slices: u32, // parts a segment is cut into; panels: of a matrix

@@ -1,11 +1,8 @@
 // Columns: {STRIDE} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {RUNS} each, {STRIDE} apart, and
 // so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
-// read, and not written. Shared: a workgroup takes as many slices as LANES goes into WG, and merges them; P.lanes
-// workgroups side by side take a row.
+// read, and not written. Shared: P.lanes invocations take a part of a row, WG / P.lanes slices of it
+// are taken by a workgroup, which merges them, and a row by as many workgroups side by side as it has such parts.
 override WG: u32;
-//# if SHARED
-override LANES: u32; // invocations of a workgroup that take a slice: WG / SHARED
-//# end
 
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
@@ -14,9 +11,10 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     if team >= P.items {
         return;
     }
-    let slice = lid / LANES;
-    let s = slice_of(team / P.lanes * (WG / LANES) + slice);
-    let lane = team % P.lanes * LANES + lid % LANES;
+    let slice = lid / P.lanes;
+    let abreast = (P.width + P.lanes - 1u) / P.lanes;
+    let s = slice_of(team / abreast * (WG / P.lanes) + slice);
+    let lane = team % abreast * P.lanes + lid % P.lanes;
 //# else
     let item = linear(group) * WG + lid;
     if item >= P.items {

@@ -119,12 +119,12 @@ pub enum Walk {
         coarsened: bool,
     },
     /// `runs` vec4 of a wide row an invocation. `blocks`: four rows at a time. `ragged`: a matrix may
-    /// begin or end inside a wide row. `shared`: slices that a workgroup takes and merges, or 1.
+    /// begin or end inside a wide row. `shared`: a workgroup takes several slices, and merges them.
     Columns {
         runs: u32,
         blocks: bool,
         ragged: bool,
-        shared: u32,
+        shared: bool,
     },
     /// `runs` neighbouring vec4 an invocation; 0: one, element by element. `unaligned`: columns lie
     /// anywhere, instead of in whole vec4.
@@ -451,17 +451,13 @@ impl Kernel {
                     ("STRIDE", if runs == 1 { 1 } else { TEAM }),
                     ("BLOCKS", blocks.into()),
                     ("RAGGED", ragged.into()),
-                    ("SHARED", (shared > 1).into()),
+                    ("SHARED", shared.into()),
                 ],
-                constants: match shared {
-                    1 => Vec::new(),
-                    _ => vec![("LANES", self.workgroup / shared)],
-                },
                 // The keys and places of a plane.
                 invocation_bytes: match shared {
-                    1 => 0,
-                    _ if self.keys.bits() == 64 => 12,
-                    _ => 32,
+                    false => 0,
+                    true if self.keys.bits() == 64 => 12,
+                    true => 32,
                 },
                 ..base
             },

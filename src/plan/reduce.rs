@@ -457,7 +457,7 @@ impl Planner<'_> {
             // Workgroups.
             _ => {
                 let wg = u64::from(self.caps.workgroup());
-                (invocations / wg, invocations / wg / (b.outer * slices))
+                (invocations / wg, wg / shared)
             }
         };
         // Whole wide rows are whole vec4: where the first matrix begins with one, all do.
@@ -466,7 +466,7 @@ impl Planner<'_> {
             runs: lane_vecs(family, width) as u32,
             blocks: family != Family::Bands,
             ragged: !(begins && b.len.is_multiple_of(fold)),
-            shared: shared as u32,
+            shared: shared > 1,
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {

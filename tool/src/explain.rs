@@ -198,8 +198,8 @@ fn told(kernel: &Kernel) -> String {
         }
         Walk::Columns { runs, shared, .. } => {
             let merged = match shared {
-                1 => String::new(),
-                _ => format!(",\n        and a workgroup merges {shared} of them"),
+                false => "",
+                true => ",\n        and a workgroup merges some of them",
             };
             let vecs = match runs {
                 1 => "a vec4 of columns".to_owned(),

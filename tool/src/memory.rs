@@ -148,7 +148,7 @@ impl<'a> Loads<'a> {
             Walk::Columns {
                 runs: 1, shared, ..
             } => {
-                let (part, v) = self.column(shared.into(), invocation);
+                let (part, v) = self.column(shared, invocation);
                 self.columns(part, v)
             }
             Walk::Each { .. } => {
@@ -204,10 +204,11 @@ impl<'a> Loads<'a> {
                 let halvings = u64::from(lanes.ilog2());
                 self.p.width * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
             }
-            Walk::Columns { shared, .. } if shared > 1 => {
+            Walk::Columns { shared: true, .. } => {
                 let bits = u64::from(kernel.keys.bits());
                 let planes = if bits == 64 { 2 } else { 32 / bits };
-                planes * u64::from(shared.ilog2() + 1)
+                let slices = u64::from(kernel.workgroup) / self.p.lanes;
+                planes * u64::from(slices.ilog2() + 1)
             }
             Walk::Finish { lanes } if lanes > 1 => {
                 u64::from(lanes.ilog2()) + u64::from(kernel.out.per_word() > 1)
@@ -336,17 +337,14 @@ impl<'a> Loads<'a> {
     }
 
     /// The slice of an invocation of columns, and its vec4 of a wide row.
-    fn column(self, shared: u64, invocation: u64) -> (u64, u64) {
-        let (p, workgroup) = (self.p, u64::from(self.pass.kernel.workgroup));
-        if shared == 1 {
-            return (invocation / p.lanes, invocation % p.lanes);
+    fn column(self, shared: bool, invocation: u64) -> (u64, u64) {
+        let (lanes, workgroup) = (self.p.lanes, u64::from(self.pass.kernel.workgroup));
+        if !shared {
+            return (invocation / lanes, invocation % lanes);
         }
-        let (team, lanes) = (invocation / workgroup, workgroup / shared);
-        let (slice, lane) = (invocation % workgroup / lanes, invocation % lanes);
-        (
-            team / p.lanes * shared + slice,
-            team % p.lanes * lanes + lane,
-        )
+        let (team, abreast) = (invocation / workgroup, self.p.width.div_ceil(lanes));
+        let slice = team / abreast * (workgroup / lanes) + invocation % workgroup / lanes;
+        (slice, team % abreast * lanes + invocation % lanes)
     }
 
     fn columns(self, part: u64, v: u64) -> All<'a, Load> {

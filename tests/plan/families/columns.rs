@@ -54,25 +54,21 @@ impl Run<'_, '_> {
     }
 
     /// Slices that a workgroup takes side by side, and merges.
-    pub(super) fn shared_columns(&mut self, ragged: bool, shared: u32) -> Check {
+    pub(super) fn shared_columns(&mut self, ragged: bool) -> Check {
         let p = self.p;
         self.matrix()?;
-        let lanes = self.wg / shared;
+        let lanes = p.lanes;
+        let (shared, abreast) = (self.wg / lanes, p.width.div_ceil(lanes));
         ensure!(
-            shared.is_power_of_two() && shared < self.wg && p.slices.is_multiple_of(shared),
+            shared.is_power_of_two() && shared > 1 && p.slices.is_multiple_of(shared),
             "{shared} of {} slices",
             p.slices
         );
-        ensure!(
-            p.width <= p.lanes * lanes,
-            "{} of {} vec4",
-            p.lanes,
-            p.width
-        );
+        ensure!(lanes.is_power_of_two(), "{lanes} abreast");
         for team in self.groups().filter(|&team| team < p.items) {
-            let first = team / p.lanes * shared;
+            let first = team / abreast * shared;
             for lane in 0..lanes {
-                let v = team % p.lanes * lanes + lane;
+                let v = team % abreast * lanes + lane;
                 if v >= p.width {
                     continue;
                 }

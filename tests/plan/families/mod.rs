@@ -50,9 +50,9 @@ impl Run<'_, '_> {
                 runs,
                 blocks,
                 ragged,
-                shared: 1,
+                shared: false,
             } => self.columns(runs, blocks, ragged),
-            Walk::Columns { ragged, shared, .. } => self.shared_columns(ragged, shared),
+            Walk::Columns { ragged, .. } => self.shared_columns(ragged),
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),
