@@ -128,12 +128,23 @@ var<workgroup> wg_at: array<Places, WG>;
 
 // The best of a workgroup's slices, for the invocations of the first of them.
 fn shared_best(lid: u32, s: Slice, v: u32, own: Acc) -> Acc {
-    let at = Places(v * E - s.skew);
-    return Acc(
-//# for j in 0..PLANES
-        shared_bests(lid, own.p{j}, at + PLACES_{j}),
+    let at = Places(v * E - s.skew) + PLACES_0;
+    var all = own;
+    // A loop: compilers take long for one text a plane.
+    for (var j = 0u; j < {PLANES}u; j++) {
+        let best = shared_bests(lid, acc_bests(own, j), at + Places(j));
+        switch j {
+//# for j in 0..PLANES - 1
+            case {j}u: {
+                all.p{j} = best;
+            }
 //# end
-    );
+            default: {
+                all.p{PLANES - 1} = best;
+            }
+        }
+    }
+    return all;
 }
 
 // `at`: the columns' places in the first wide row.
