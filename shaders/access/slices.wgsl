@@ -121,7 +121,6 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
 }
 //# end
 
-// The wide row of column i of vec4 v, of which perhaps only the block is known.
 //# if SHARED
 var<workgroup> wg_key: array<Plane, WG>;
 var<workgroup> wg_at: array<Places, WG>;
@@ -179,6 +178,7 @@ fn shared_joined(earlier: Bests, later: Bests, at: Places) -> Bests {
 }
 
 //# end
+// The wide row of column i of vec4 v, of which perhaps only the block is known.
 fn column_row(own: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     let block = acc_at(acc, i);
 //# if SHARED
