@@ -125,6 +125,12 @@ fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
 var<workgroup> wg_key: array<Plane, WG>;
 var<workgroup> wg_at: array<Places, WG>;
 
+// The slice for an invocation that has no column.
+fn nothing_of(s: Slice) -> Slice {
+    let t = s.begin;
+    return Slice(s.first, s.skew, s.ends, t, t, t, t, t, s.part, s.folds);
+}
+
 // The best of a workgroup's slices, for the invocations of the first of them.
 fn shared_best(lid: u32, s: Slice, v: u32, own: Acc) -> Acc {
     let at = Places(v * E - s.skew) + PLACES_0;

@@ -2,6 +2,7 @@
 // so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
 // read, and not written. Shared: P.lanes invocations take a part of a row, WG / P.lanes slices of it
 // are taken by a workgroup, which merges them, and a row by as many workgroups side by side as it has such parts.
+// Invocations past the end of a row then read nothing.
 override WG: u32;
 
 @compute @workgroup_size(WG)
@@ -13,7 +14,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     }
     let slice = lid / P.lanes;
     let abreast = (P.width + P.lanes - 1u) / P.lanes;
-    let s = slice_of(team / abreast * (WG / P.lanes) + slice);
+    var s = slice_of(team / abreast * (WG / P.lanes) + slice);
     let lane = team % abreast * P.lanes + lid % P.lanes;
 //# else
     let item = linear(group) * WG + lid;
@@ -24,6 +25,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let lane = item % P.lanes;
 //# end
     let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
+//# if SHARED
+    if first >= P.width {
+        s = nothing_of(s);
+    }
+//# end
     let none = column_none(s);
 //# for r in 0..RUNS
     var a{r} = none;

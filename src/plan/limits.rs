@@ -56,7 +56,7 @@ impl Caps {
 
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
     pub(crate) fn workgroup(&self) -> u32 {
-        // Kernels take up to 16 bytes of workgroup memory an invocation.
+        // Kernels take up to 16 bytes of workgroup memory an invocation; those that take more ask first.
         let most = self.invocations.min(self.workgroup_bytes / 16);
         let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
         1 << wg.ilog2()

@@ -312,16 +312,15 @@ impl Planner<'_> {
         let vecs = lane_vecs(family, width).min(2 * RUNS);
         let busy = (b.outer * lanes * vecs).max(1);
         let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
-        // Slices of fewer rows would pay more for their ends than for their rows.
-        let long = (rows / FEW_ROWS).max(1);
+        // Slices of few rows would be taken row by row, and pay more for their ends than for their rows.
+        let long = (rows / (2 * FEW_ROWS)).max(1);
         let shared = match family {
             Family::Columns => self.shared_slices(width, (target / busy).min(long)),
             _ => 1,
         };
-        let most = if shared > 1 {
-            most.min(long / shared)
-        } else {
-            most
+        let most = match shared {
+            1 => most,
+            _ => most.min(long / shared),
         };
         let filled = self.slices(busy * shared, most);
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);

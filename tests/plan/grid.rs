@@ -1,6 +1,7 @@
 //! Plans run on the host, over a grid and by chance.
 
-use super::interpret::{Check, Truth, ensure, limits, run};
+use super::interpret::{Check, ensure, limits, run};
+use super::truth::Truth;
 use super::{eager, fake};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

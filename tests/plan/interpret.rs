@@ -6,6 +6,7 @@
 //! element competes for its own output and for no other, with its true index; every output is
 //! written once; no access leaves its view; no record is read that this step has not written.
 
+use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -32,145 +33,6 @@ pub enum Cell {
     Of(Vec<u32>),
     /// A constant.
     Constant(u64),
-}
-
-/// The right answer: per input element its output and its place in the segment.
-///
-/// In a view an element of the data may stand for several of the input's. What competes for an
-/// output is then the element of the data, with its place where that counts.
-pub struct Truth {
-    pub output: Vec<u32>,
-    pub place: Vec<u32>,
-    /// Per input element its element of the data, and how many the data has; none of a tensor in
-    /// C order.
-    view: Option<(Vec<u32>, u32)>,
-    /// Per output and place the element of the data.
-    found: Vec<u32>,
-    pub outputs: usize,
-    pub len: u64,
-    /// Whether the problem is elementwise, on several inputs.
-    zips: bool,
-    /// Elements of all inputs before each, and of all.
-    starts: Vec<u32>,
-    /// Per output the input elements that compete for it; of an elementwise problem one of each
-    /// input, counted through all.
-    expected: Vec<Vec<u32>>,
-}
-
-impl Truth {
-    pub fn new(problem: &Problem) -> Truth {
-        let zips = problem.op().is_elementwise() && !problem.is_copy();
-        let shape = &problem.inputs()[0];
-        let n: u64 = if zips { 0 } else { shape.iter().product() };
-        let reduced = |d: usize| !problem.is_copy() && problem.reduced().get(d) == Some(&true);
-        let walk = |flat: u64| {
-            let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
-            for (d, &size) in shape.iter().enumerate().rev() {
-                let at = if reduced(d) { &mut place } else { &mut output };
-                *at = (at.0 + rest % size * at.1, at.1 * size);
-                rest /= size;
-            }
-            (output.0 as u32, place.0 as u32)
-        };
-        let (output, place): (Vec<u32>, _) = (0..n).map(walk).unzip();
-        let outputs = problem.outputs()[0].shape.iter().product::<u64>() as usize;
-        let copied = problem.is_copy();
-        let len = if copied { 1 } else { problem.reduced_len() };
-        let mut starts = vec![0];
-        for i in 0..problem.inputs().len() {
-            let elements = problem.input_bytes(i) / problem.dtype().size();
-            starts.push(starts[starts.len() - 1] + elements as u32);
-        }
-        let view = problem.layout(0).filter(|_| !zips).map(|layout| {
-            let lies = (0..n).map(|flat| lies(flat, shape, &layout.strides, layout.offset));
-            (lies.collect(), starts[1])
-        });
-        let mut expected = match zips {
-            true => broadcast(problem),
-            false => vec![Vec::new(); outputs],
-        };
-        let mut truth = Truth {
-            found: vec![0; outputs * len.min(n) as usize],
-            view,
-            output,
-            place,
-            outputs,
-            len,
-            zips,
-            starts,
-            expected: Vec::new(),
-        };
-        let index = problem.op().is_index();
-        for (flat, (&output, &place)) in truth.output.iter().zip(&truth.place).enumerate() {
-            let element = truth.view.as_ref().map_or(flat as u32, |(v, _)| v[flat]);
-            truth.found[output as usize * len as usize + place as usize] = element;
-            expected[output as usize].push(truth.id(element, if index { place } else { 0 }));
-        }
-        expected.iter_mut().filter(|_| !zips).for_each(|ids| {
-            ids.sort_unstable();
-            ids.dedup();
-        });
-        truth.expected = expected;
-        truth
-    }
-
-    /// What competes: an element of the data, and in a view its place where that counts.
-    fn id(&self, element: u32, place: u32) -> u32 {
-        match &self.view {
-            None => element,
-            Some((_, data)) => element + place * data,
-        }
-    }
-
-    /// The element of the data at a place of an output's segment.
-    fn at(&self, output: u32, place: u64) -> u32 {
-        self.found[output as usize * self.len as usize + place as usize]
-    }
-
-    /// Whether all places of all outputs' segments are one element each: then only the first
-    /// or the last wins.
-    fn repeats(&self) -> bool {
-        let segments = self.found.chunks(self.len.max(1) as usize);
-        segments.into_iter().all(|s| s.iter().all(|e| *e == s[0]))
-    }
-}
-
-/// Where in a tensor element `flat` of a view is.
-fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
-    let (mut rest, mut at) = (flat, offset as i64);
-    for (&size, &stride) in shape.iter().zip(strides).rev() {
-        at += (rest % size) as i64 * stride;
-        rest /= size;
-    }
-    at as u32
-}
-
-/// Broadcasting as ONNX tells it, coordinate by coordinate.
-fn broadcast(problem: &Problem) -> Vec<Vec<u32>> {
-    let output = &problem.outputs()[0].shape;
-    let n: u64 = output.iter().product();
-    let of = |flat: u64| {
-        let mut coordinates = vec![0; output.len()];
-        let mut rest = flat;
-        for (c, size) in coordinates.iter_mut().zip(output).rev() {
-            *c = rest % size;
-            rest /= size;
-        }
-        let mut before = 0;
-        let element = |(i, shape): (usize, &Vec<u64>)| {
-            let own = &coordinates[output.len() - shape.len()..];
-            let place = |at: u64, (&c, &size): (&u64, &u64)| at * size + c.min(size - 1);
-            let flat = own.iter().zip(shape).fold(0, place);
-            let element = before
-                + problem.layout(i).map_or(flat as u32, |layout| {
-                    lies(flat, shape, &layout.strides, layout.offset)
-                });
-            before += (problem.input_bytes(i) / problem.dtype().size()) as u32;
-            element
-        };
-        problem.inputs().iter().enumerate().map(element).collect()
-    };
-    (0..n).map(of).collect()
 }
 
 /// A view as a pass sees it, aligned as `bound.rs` does it.
@@ -227,8 +89,6 @@ pub struct Machine<'a> {
     pub records: Vec<Option<Vec<u32>>>,
     /// Which of them were finished, and are left for what comes next.
     pub finished: Vec<bool>,
-    /// What the invocations of each pass loaded: the invocation, the view and the byte of its slot.
-    loaded: Vec<Vec<Loaded>>,
 }
 
 /// An invocation, which view it loads from, and the first byte that it loads of the view's slot.
@@ -252,22 +112,12 @@ pub fn run(
         shift,
         &BufferSplits::default(),
     )
+    .map(drop)
 }
 
-/// Runs passes on tensors of several buffers, all of which begin at `shift`.
+/// Runs passes on tensors of several buffers, all of which begin at `shift`; gives what the
+/// invocations of each load.
 pub fn run_in_pieces(
-    problem: &Problem,
-    truth: &Truth,
-    caps: &Caps,
-    (plan, passes): (&Plan, &[Pass]),
-    shift: [u64; 2],
-    cuts: &BufferSplits,
-) -> Check {
-    traced(problem, truth, caps, (plan, passes), shift, cuts).map(|_| ())
-}
-
-/// Runs passes, and gives what the invocations of each load of whole vec4 and of words.
-pub fn traced(
     problem: &Problem,
     truth: &Truth,
     caps: &Caps,
@@ -292,17 +142,15 @@ pub fn traced(
         reads_once: passes.iter().any(|p| p.kernel.is_extremes()),
         shift,
         cuts,
-        loaded: Vec::new(),
     };
+    let mut loaded = Vec::new();
     for (i, pass) in passes.iter().enumerate() {
         let done = Run::new(&mut machine, pass).and_then(|mut run| {
             run.dispatch()?;
             Ok(run.loaded.take())
         });
-        let loaded = done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
-        machine.loaded.push(loaded);
+        loaded.push(done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?);
     }
-    let loaded = std::mem::take(&mut machine.loaded);
     machine.end().map(|()| loaded)
 }
 

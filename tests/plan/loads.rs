@@ -1,6 +1,7 @@
 //! The model of memory: the loads it tells are those of the interpreter, and what it promises of the catalogue.
 
-use super::interpret::{Truth, traced};
+use super::interpret::run_in_pieces;
+use super::truth::Truth;
 use std::collections::{HashMap, HashSet};
 use support::cards::{CARDS, Card};
 use support::catalogue::{Case, catalogue};
@@ -38,7 +39,7 @@ fn compare(problem: &Problem, caps: &Caps) -> usize {
     let plan = Plan::new(problem, caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
     let (truth, uncut) = (Truth::new(problem), BufferSplits::default());
     let passes = plan.passes();
-    let loaded = traced(problem, &truth, caps, (&plan, passes), [0; 2], &uncut);
+    let loaded = run_in_pieces(problem, &truth, caps, (&plan, passes), [0; 2], &uncut);
     let loaded = loaded.unwrap_or_else(|e| panic!("{problem}: {e}"));
     let mut told = 0;
     for (pass, loaded) in passes.iter().zip(loaded) {

@@ -9,6 +9,7 @@ mod loads;
 mod named;
 mod odd_caps;
 mod pieces;
+mod truth;
 mod views;
 
 use support::grid::class;

@@ -1,6 +1,7 @@
 //! Caps that no device has: a right plan or a typed error, whatever their fields are.
 
-use super::interpret::{Truth, run};
+use super::interpret::run;
+use super::truth::Truth;
 use support::grid::class;
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 

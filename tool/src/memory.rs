@@ -14,6 +14,8 @@ use wgreduce::{Plan, Problem};
 const LINE: u64 = 128;
 /// Lines that a cache of 16 KiB holds.
 const CACHED: usize = 128;
+/// Rows of a slice that are taken one by one, not in blocks: at most so many.
+const FEW_ROWS: u64 = 16;
 /// Loads of an invocation that are looked at.
 const LOOKED_AT: usize = 64;
 
@@ -183,6 +185,7 @@ impl<'a> Loads<'a> {
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
+            Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
             Walk::Columns { blocks: true, .. }
             | Walk::ExtremeRows { .. }
             | Walk::ExtremeColumns { .. } => 4,
