@@ -11,11 +11,9 @@ const FEW: u32 = 16u;
 struct Slice {
     first: u32, // that vec4
     skew: u32, // elements of it that come before the matrix
-    ends: u32, // the matrix' end
     begin: u32, // wide rows of the slice
     end: u32,
-    low: u32, // those that lie wholly in the matrix: all but perhaps its first and its last
-    high: u32,
+    low: u32, // the first that begins in the matrix
     blocks: u32, // from low on, the end of those that are taken in blocks
     part: u32, // the slice among all
     folds: u32, // rows side by side
@@ -30,23 +28,26 @@ fn slice_of(part: u32) -> Slice {
     let begin = (part - outer * P.slices) * P.slice;
     let end = max(begin, min(begin + P.slice, (ends + wide - 1u) / wide));
     let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
-    let high = max(low, min(end, ends / wide));
 //# if BLOCKS
+    let high = max(low, min(end, ends / wide));
     let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
 //# else
     let blocks = low;
 //# end
-    return Slice(start / E, skew, ends, begin, end, low, high, blocks, part, wide / P.inner);
+    return Slice(start / E, skew, begin, end, low, blocks, part, wide / P.inner);
 }
 
-// No row yet. Should all there is be what never wins, the first row counts; in an empty slice,
-// a place beyond every row, so that none is found below.
-fn column_none(s: Slice) -> Acc {
-    let t = select(s.low, P.slices * P.slice, s.begin == s.end);
-    let none = Bests(Plane(PAD), Places(t));
+// No row yet of column vec4 v. Should all there is be what never wins, the first row counts; in an
+// empty slice, a place beyond every row, so that none is found below.
+fn column_none(s: Slice, v: u32) -> Acc {
+    let t = select(s.begin, P.slices * P.slice, s.begin == s.end);
     return Acc(
 //# for j in 0..PLANES
-        none,
+//# if RAGGED
+        Bests(Plane(PAD), select(Places(t + 1u), Places(t), column_has(s, v, t, PLACES_{j}))),
+//# else
+        Bests(Plane(PAD), Places(t)),
+//# end
 //# end
     );
 }
@@ -58,66 +59,24 @@ fn block_at(at: u32) -> Rows {
 }
 
 //# if RAGGED
-// Column vec4 v of the slice's first wide row, which begins before the matrix. Columns of which the
-// matrix has no element there begin with the next row.
-fn column_start(s: Slice, v: u32) -> Acc {
-    let t = s.begin;
-    let at = (t * P.width + v) * E;
-    let low = max(at, s.skew) - at;
-    let high = min(at + E, max(s.ends, at)) - at;
-    let k = keys_of(edge(s.first + at / E));
+// Whether row t of column vec4 v lies in the matrix, of which the first row may lack some and the last.
+fn column_has(s: Slice, v: u32, t: u32, places: Places) -> Mask {
+    return Places((t * P.width + v) * E - s.skew) + places < Places(P.total);
+}
+
+// Column vec4 v of row t, which is read at `at`.
+fn column_take(s: Slice, v: u32, at: u32, acc: Acc, t: u32) -> Acc {
+    let k = keys_of(edge(at));
     return Acc(
 //# for j in 0..PLANES
-        column_begun(k.p{j}, inside(PLACES_{j}, low, high), t),
+        column_taken(acc.p{j}, k.p{j}, t, column_has(s, v, t, PLACES_{j})),
 //# end
     );
 }
 
-fn column_begun(k: Plane, valid: Mask, t: u32) -> Bests {
-    let key = select(Plane(PAD), plane_canonical(k), valid);
-    return Bests(key, select(Places(t + 1u), Places(t), valid));
-}
-
-// Column vec4 v of the slice's last wide row, which ends after the matrix.
-fn column_end(s: Slice, v: u32, acc: Acc) -> Acc {
-    let t = s.end - 1u;
-    let at = (t * P.width + v) * E;
-    let high = min(at + E, max(s.ends, at)) - at;
-    let k = keys_of(edge(s.first + at / E));
-    return Acc(
-//# for j in 0..PLANES
-        column_ended(acc.p{j}, k.p{j}, inside(PLACES_{j}, 0u, high), t),
-//# end
-    );
-}
-
-fn column_ended(b: Bests, k: Plane, valid: Mask, t: u32) -> Bests {
+fn column_taken(b: Bests, k: Plane, t: u32, has: Mask) -> Bests {
     let all = bests_taken(b, k, t);
-    return Bests(select(b.key, all.key, valid), select(b.at, all.at, valid));
-}
-
-fn column_joined(earlier: Acc, later: Acc) -> Acc {
-    return Acc(
-//# for j in 0..PLANES
-        bests_joined(earlier.p{j}, later.p{j}),
-//# end
-    );
-}
-
-// What is known of column vec4 v when its whole rows are.
-fn column_all(s: Slice, v: u32, whole: Acc) -> Acc {
-    var acc = whole;
-    if s.low > s.begin {
-        let start = column_start(s, v);
-        acc = start;
-        if s.low < s.high {
-            acc = column_joined(start, whole);
-        }
-    }
-    if s.high < s.end {
-        acc = column_end(s, v, acc);
-    }
-    return acc;
+    return Bests(select(b.key, all.key, has), select(b.at, all.at, has));
 }
 //# end
 
@@ -128,32 +87,12 @@ var<workgroup> wg_at: array<Places, WG>;
 // The slice for an invocation that has no column.
 fn nothing_of(s: Slice) -> Slice {
     let t = s.begin;
-    return Slice(s.first, s.skew, s.ends, t, t, t, t, t, s.part, s.folds);
+    return Slice(s.first, s.skew, t, t, t, t, s.part, s.folds);
 }
 
 // The best of a workgroup's slices, for the invocations of the first of them.
-fn shared_best(lid: u32, s: Slice, v: u32, own: Acc) -> Acc {
-    let at = Places(v * E - s.skew) + PLACES_0;
-    var all = own;
-    // A loop: compilers take long for one text a plane.
-    for (var j = 0u; j < {PLANES}u; j++) {
-        let best = shared_bests(lid, acc_bests(own, j), at + Places(j));
-        switch j {
-//# for j in 0..PLANES - 1
-            case {j}u: {
-                all.p{j} = best;
-            }
-//# end
-            default: {
-                all.p{PLANES - 1} = best;
-            }
-        }
-    }
-    return all;
-}
-
 // `at`: the columns' places in the first wide row.
-fn shared_bests(lid: u32, own: Bests, at: Places) -> Bests {
+fn shared_best(lid: u32, own: Bests, at: Places) -> Bests {
     var best = own;
     wg_key[lid] = best.key;
     wg_at[lid] = best.at;
@@ -184,9 +123,8 @@ fn shared_joined(earlier: Bests, later: Bests, at: Places) -> Bests {
 }
 
 //# end
-// The wide row of column i of vec4 v, of which perhaps only the block is known.
-fn column_row(own: Slice, v: u32, acc: Acc, i: u32) -> u32 {
-    let block = acc_at(acc, i);
+// The wide row that has `want` in its element e, of which perhaps only the block is known.
+fn column_row(own: Slice, e: u32, want: Key, block: u32) -> u32 {
 //# if SHARED
     // The slice that it is of.
     let first = own.part - own.part % P.slices;
@@ -197,9 +135,8 @@ fn column_row(own: Slice, v: u32, acc: Acc, i: u32) -> u32 {
     var row = block;
     // At most once: software rasterisers skip a loop, but not a branch.
     for (var found = block < s.low || block >= s.blocks; !found; found = true) {
-        let want = canonical(acc_key(acc, i));
         let pitch = P.width * E;
-        let at = s.first * E + v * E + i + block * pitch;
+        let at = s.first * E + e + block * pitch;
         let a = is_key(at, want);
         let b = is_key(at + pitch, want);
         let c = is_key(at + 2u * pitch, want);
@@ -212,51 +149,45 @@ fn is_key(e: u32, want: Key) -> bool {
     return same(canonical(key(raw(e))), want);
 }
 
-// Where column i of a vec4 lies: among the columns of a wide row, counted from the matrix' start,
-// and which of the rows side by side it is of.
-struct Column {
-    at: u32,
-    fold: u32,
-    inner: u32, // its place in that row
-}
-
-fn column_at(s: Slice, v: u32) -> Column {
-    let wide = P.width * E;
-    let at = v * E + select(0u, wide, v * E < s.skew) - s.skew;
-    var c = Column(at, 0u, at);
+// Which of the rows side by side a column is of.
+fn beside(at: u32) -> u32 {
+    var row = 0u;
     // At most once, as above; and they divide slowly.
-    for (; c.inner >= P.inner; c.inner -= c.fold * P.inner) {
-        c.fold = at / P.inner;
+    for (; row == 0u && at >= P.inner;) {
+        row = at / P.inner;
     }
-    return c;
+    return row;
 }
 
-// Its right neighbour, without a division; after the last comes the first.
-fn column_next(c: Column) -> Column {
-    if c.at + 1u == P.width * E {
-        return Column(0u, 0u, 0u);
-    }
-    let wraps = c.inner + 1u == P.inner;
-    return Column(c.at + 1u, select(c.fold, c.fold + 1u, wraps), select(c.inner + 1u, 0u, wraps));
-}
-
-fn column_emit(s: Slice, v: u32, acc: Acc) {
+// Of one plane after another: compilers take long for a text a plane. Shared: every invocation calls
+// it, and those of the first slice write.
+fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
-    var c = column_at(s, v);
-    for (var i = 0u; i < E; i++) {
-        var best = Best(canonical(acc_key(acc, i)), nowhere());
-        if INDEX != 0u {
-            // What lies before the matrix' start is of the wide row before.
-            let row = column_row(s, v, acc, i) - select(0u, 1u, v * E + i < s.skew);
-            if row * wide + c.at < P.total {
-                best.index = placed(row * s.folds + c.fold);
-            }
-        }
+    for (var j = 0u; j < {PLANES}u; j++) {
 //# if SHARED
-        emit(s.part / (WG / P.lanes) * wide + c.at, best);
+        let best = shared_best(lid, acc_bests(acc, j), Places(v * E - s.skew + j) + PLACES_0);
+        let record = s.part / (WG / P.lanes);
+        let writes = lid < P.lanes && v < P.width;
 //# else
-        emit(s.part * wide + c.at, best);
+        let best = acc_bests(acc, j);
+        let record = s.part;
+        let writes = v < P.width;
 //# end
-        c = column_next(c);
+        for (var i = select(E, j, writes); i < E; i += {PLANES}u) {
+            let e = v * E + i;
+            // Among the columns of a wide row, counted from the matrix' start. What lies before it is
+            // of the wide row before.
+            let before = e < s.skew;
+            let at = e + select(0u, wide, before) - s.skew;
+            var found = Best(canonical(plane_key(best.key, i >> {LOG}u)), nowhere());
+            if INDEX != 0u {
+                let block = plane_place(best.at, i >> {LOG}u);
+                let row = column_row(s, e, found.key, block) - select(0u, 1u, before);
+                if row * wide + at < P.total {
+                    found.index = placed(row * s.folds + beside(at));
+                }
+            }
+            emit(record * wide + at, found);
+        }
     }
 }

@@ -30,12 +30,19 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         s = nothing_of(s);
     }
 //# end
-    let none = column_none(s);
 //# for r in 0..RUNS
-    var a{r} = none;
+    var a{r} = column_none(s, first + {r * STRIDE}u);
 //# end
-    var t = s.low;
+    var t = s.begin;
     var at = s.first + t * P.width + first;
+//# if RAGGED
+    for (; t < s.low; t++) {
+//# for r in 0..RUNS
+        a{r} = column_take(s, first + {r * STRIDE}u, at + {r * STRIDE}u, a{r}, t);
+//# end
+        at += P.width;
+    }
+//# end
 //# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
 //# for r in 0..RUNS
@@ -44,20 +51,18 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         at += BLOCK * P.width;
     }
 //# end
-    for (; t < s.high; t++) {
+    for (; t < s.end; t++) {
 //# for r in 0..RUNS
+//# if RAGGED
+        a{r} = column_take(s, first + {r * STRIDE}u, at + {r * STRIDE}u, a{r}, t);
+//# else
         a{r} = acc_take(a{r}, keys_of(src[at + {r * STRIDE}u]), t);
+//# end
 //# end
         at += P.width;
     }
-//# if SHARED
-    let best = shared_best(lid, s, first, column_of(s, first, a0));
-    if slice == 0u && first < P.width {
-        column_emit(s, first, best);
-    }
-//# else
 //# if RUNS == 1
-    write_column(s, first, a0);
+    column_emit(lid, s, first, a0);
 //# else
     // Eight a loop: a loop over all would compare its number with each, and none compiles for long.
 //# for g in 0..RUNS step 8
@@ -72,25 +77,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
             default: {
             }
         }
-        write_column(s, first + j * {STRIDE}u, a);
+        column_emit(lid, s, first + j * {STRIDE}u, a);
     }
 //# end
 //# end
-//# end
 }
-
-fn column_of(s: Slice, v: u32, whole: Acc) -> Acc {
-//# if RAGGED
-    return column_all(s, v, whole);
-//# else
-    return whole;
-//# end
-}
-//# if SHARED == 0
-
-fn write_column(s: Slice, v: u32, a: Acc) {
-    if v < P.width {
-        column_emit(s, v, column_of(s, v, a));
-    }
-}
-//# end

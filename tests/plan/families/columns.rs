@@ -151,7 +151,7 @@ impl Run<'_, '_> {
         if s.begin < s.end {
             nothing = s.low;
         }
-        // column_start
+        // The first row, where the matrix lacks some of it.
         if s.low > s.begin {
             let at = (s.begin * p.width + v) * e;
             let low = at.max(s.skew) - at;
@@ -159,7 +159,6 @@ impl Run<'_, '_> {
             self.take(&mut lists, [s.begin, s.begin], low, high)?;
             nothing = s.begin + 1;
         }
-        // column_block
         for t in (s.low..s.blocks).step_by(BLOCK as usize) {
             let at = s.first + t * p.width + v;
             for i in 0..BLOCK {
@@ -172,7 +171,7 @@ impl Run<'_, '_> {
             self.take(&mut lists, [t, t], 0, e)?;
         }
         *loops += self.whole_loops(s);
-        // column_end
+        // The last row, where the matrix lacks some of it.
         if s.high < s.end {
             let at = ((s.end - 1) * p.width + v) * e;
             let high = (at + e).min(s.ends.max(at)) - at;
