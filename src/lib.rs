@@ -98,7 +98,10 @@ mod run;
 mod tuning;
 
 pub use caps::Caps;
-pub use device::adapter::{AdapterChoice, AdapterEntry, adapters, adapters_blocking};
+#[cfg(not(target_arch = "wasm32"))]
+pub use device::adapter::adapters_blocking;
+pub use device::adapter::{AdapterChoice, AdapterEntry, adapters};
+pub use device::platform::Polling;
 pub use error::Error;
 pub use half;
 #[cfg(feature = "ndarray")]
@@ -113,7 +116,6 @@ pub use problem::{
 };
 pub use run::bind::BoundReduction;
 pub use run::buffers::{Buffers, Tensor};
-pub use run::engine::Polling;
 pub use run::reducer::Reducer;
 pub use run::reduction::{Outputs, Reduction};
 pub use run::stream::StreamedReduction;

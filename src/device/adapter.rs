@@ -2,10 +2,9 @@
 //!
 //! Opens no device; knows nothing of reductions but what they need of an adapter.
 
-use crate::device::context::lock;
+use crate::device::platform::find;
 use crate::{AdapterClass, Error};
 use std::fmt;
-use std::sync::Mutex;
 
 /// An adapter of this machine.
 #[derive(Clone, Debug)]
@@ -109,6 +108,7 @@ pub async fn adapters() -> Result<Vec<AdapterEntry>, Error> {
 ///
 /// # Errors
 /// As [`adapters`].
+#[cfg(not(target_arch = "wasm32"))]
 pub fn adapters_blocking() -> Result<Vec<AdapterEntry>, Error> {
     pollster::block_on(adapters())
 }
@@ -118,7 +118,7 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<AdapterEntry>, Error> {
     let Some(descriptor) = instance(compiled_in, backends)? else {
         return Ok(Vec::new());
     };
-    let mut found = kept(descriptor);
+    let mut found = find(descriptor).await;
     found.sort_by_key(|adapter| {
         let info = adapter.get_info();
         let software = info.device_type == wgpu::DeviceType::Cpu;
@@ -151,31 +151,6 @@ fn instance(
     }
     // An empty set stands for none, whatever the backend does with it.
     Ok((!descriptor.backends.is_empty()).then_some(descriptor))
-}
-
-/// Some backends with their instance and its adapters.
-type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
-
-/// What this process has found.
-static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
-
-/// The adapters of some backends, found once in a process and kept with their instance.
-///
-/// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
-/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
-/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
-/// of another one, panic.
-fn kept(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
-    let mut kept = lock(&KEPT);
-    let backends = descriptor.backends;
-    if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
-        return found.clone();
-    }
-    let instance = wgpu::Instance::new(descriptor);
-    // Ready at once outside of a browser.
-    let found = pollster::block_on(instance.enumerate_adapters(backends));
-    kept.push((backends, instance, found.clone()));
-    found
 }
 
 /// Among GPUs the discrete one comes first, unless `WGPU_POWER_PREF=low` asks otherwise.
@@ -231,17 +206,5 @@ mod tests {
         let none = instance(wgpu::Backends::empty(), all);
         assert!(matches!(none, Err(Error::NoBackend)));
         assert!(matches!(instance(all, wgpu::Backends::empty()), Ok(None)));
-    }
-    #[test]
-    fn adapters_are_found_once_a_process() {
-        for _ in 0..3 {
-            let found = pollster::block_on(list(wgpu::Backends::NOOP));
-            assert_eq!(found.expect("a backend").len(), 1);
-        }
-        let instances = lock(&KEPT);
-        let noop = instances
-            .iter()
-            .filter(|kept| kept.0 == wgpu::Backends::NOOP);
-        assert_eq!(noop.count(), 1);
     }
 }

@@ -2,4 +2,5 @@
 
 pub(crate) mod adapter;
 pub(crate) mod context;
+pub(crate) mod platform;
 pub(crate) mod staging;

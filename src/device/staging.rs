@@ -4,7 +4,8 @@
 //! Knows how buffers are mapped and copied; nothing of reductions.
 
 use crate::Error;
-use crate::device::context::{BufferMapping, COPY_BYTES, Context, PollMode, lock};
+use crate::device::context::{BufferMapping, COPY_BYTES, Context, lock};
+use crate::device::platform::PollMode;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 

@@ -5,7 +5,7 @@
 
 mod bytes;
 mod error;
-mod shard;
+pub(crate) mod shard;
 
 pub use error::PartialError;
 pub use shard::Shard;

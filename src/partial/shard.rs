@@ -1,7 +1,7 @@
 //! Partial results from a device: the records of a stream over a part of a tensor.
 
 use super::{Kind, Partial, word};
-use crate::device::context::PollMode;
+use crate::device::platform::PollMode;
 use crate::problem::elements;
 use crate::run::stream::StreamedReduction;
 use crate::{Error, Plan, Problem, Reducer};
@@ -10,8 +10,8 @@ use std::io;
 /// A part of a tensor, prepared: its reduction on the device gives a [`Partial`].
 #[derive(Debug)]
 pub struct Shard {
-    stream: StreamedReduction,
-    problem: Problem,
+    pub(crate) stream: StreamedReduction,
+    pub(crate) problem: Problem,
 }
 
 impl Reducer {
@@ -50,19 +50,7 @@ impl Shard {
             .await
     }
 
-    /// [`Shard::run`], in the calling thread.
-    ///
-    /// # Errors
-    /// As [`Shard::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
-    pub fn run_blocking(
-        &self,
-        offset: u64,
-        read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
-    ) -> Result<Partial, Error> {
-        pollster::block_on(self.run_on(offset, read, self.stream.reducer.engine.blocking()))
-    }
-
-    async fn run_on(
+    pub(crate) async fn run_on(
         &self,
         offset: u64,
         mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
@@ -95,15 +83,6 @@ impl Shard {
         self.run(offset, part_of(input)).await
     }
 
-    /// [`Shard::run_blocking`] on data in memory.
-    ///
-    /// # Errors
-    /// As [`Shard::run_bytes`].
-    pub fn run_bytes_blocking(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
-        self.problem.check_inputs(&[input.len() as u64])?;
-        self.run_blocking(offset, part_of(input))
-    }
-
     fn read_values(
         &self,
         partial: &mut Partial,
@@ -133,7 +112,7 @@ impl Shard {
 }
 
 /// Reads data that is in memory.
-fn part_of(input: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<()> {
+pub(crate) fn part_of(input: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<()> {
     |at, into| {
         into.copy_from_slice(&input[at as usize..][..into.len()]);
         Ok(())

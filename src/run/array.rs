@@ -40,6 +40,7 @@ impl Reducer {
     ///
     /// # Errors
     /// As [`Reducer::run_array`].
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn run_array_blocking<T: Element, O: Element, D: Dimension>(
         &self,
         problem: &Problem,
@@ -68,6 +69,7 @@ impl Reducer {
     ///
     /// # Errors
     /// As [`Reducer::run_arrays`].
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn run_arrays_blocking<T: Element>(
         &self,
         problem: &Problem,

@@ -1,7 +1,8 @@
 //! The device with its compiled kernels and the buffers that later runs can use again, and how a call
 //! waits. Knows no problems.
 
-use crate::device::context::{Context, Deadline, PollMode, lock};
+use crate::device::context::{Context, lock};
+use crate::device::platform::{Instant, PollMode, Polling};
 use crate::device::staging::Ring;
 use crate::kernel::Kernel;
 use crate::run::bind::Compiled;
@@ -9,27 +10,14 @@ use crate::run::workspace::Workspace;
 use crate::{Caps, Error, Plan};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
-
-/// Who polls the device while a future of the library waits for it; wgpu's futures do not move
-/// otherwise. Blocking calls poll by themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Polling {
-    /// A thread of the library's own, started by the first future that waits: futures complete
-    /// under any executor. wgpu may run callbacks of other work there.
-    #[default]
-    Thread,
-    /// The application, which calls [`wgpu::Device::poll`] as long as futures are pending, as a
-    /// frame loop does. There is no thread; where nobody polls, futures never complete.
-    Caller,
-}
 
 /// What reducers and reductions run on; clones share the device.
 #[derive(Clone)]
 pub(crate) struct Engine {
     pub shared: Arc<Shared>,
     pub caps: Arc<Caps>,
-    pub timeout: Option<Duration>,
+    #[cfg(not(target_arch = "wasm32"))]
+    pub timeout: Option<std::time::Duration>,
     pub polling: Polling,
 }
 
@@ -64,6 +52,7 @@ impl Engine {
                 uploads: Ring::default(),
             }),
             caps: Arc::new(caps),
+            #[cfg(not(target_arch = "wasm32"))]
             timeout: None,
             polling: Polling::default(),
         }
@@ -71,15 +60,7 @@ impl Engine {
 
     /// Somebody else waits.
     pub fn background(&self) -> PollMode {
-        match self.polling {
-            Polling::Thread => PollMode::Thread,
-            Polling::Caller => PollMode::Caller,
-        }
-    }
-
-    /// This thread waits, as long as the timeout allows.
-    pub fn blocking(&self) -> PollMode {
-        PollMode::Here(self.timeout.map(Deadline::after))
+        PollMode::of(self.polling)
     }
 
     pub fn context(&self) -> &Context {
@@ -109,7 +90,7 @@ impl Engine {
                     .collect();
                 idle.iter().for_each(|kept| lock(kept).clear());
                 self.shared.uploads.clear();
-                self.shared.context.wait(None)?;
+                self.shared.context.reclaim()?;
                 allocate()
             }
             result => result,
@@ -119,29 +100,28 @@ impl Engine {
     /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
     /// where both bindings are writable.
     pub fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
-        pollster::block_on(self.ready_on(plan, shared, PollMode::Here(None)))
+        log::debug!("{plan}");
+        let kernels = plan.passes().iter().map(|pass| (pass.kernel, shared));
+        let compile = |key| self.known(&key).map_or_else(|| self.compile(key), Ok);
+        let compiled = kernels.map(compile).collect::<Result<_, _>>()?;
+        Ok(Ready { plan, compiled })
     }
 
-    pub async fn ready_on(
-        &self,
-        plan: Plan,
-        shared: bool,
-        drive: PollMode,
-    ) -> Result<Ready, Error> {
-        log::debug!("{plan}");
-        let mut compiled = Vec::with_capacity(plan.passes().len());
+    /// [`Engine::ready`] that lets an executor go on with other tasks before each kernel.
+    pub async fn ready_on(&self, plan: Plan, drive: PollMode) -> Result<Ready, Error> {
         for pass in plan.passes() {
-            let key = (pass.kernel, shared);
-            let known = lock(&self.shared.compiled).get(&key).cloned();
-            compiled.push(match known {
-                Some(kernel) => kernel,
-                None => {
-                    drive.pause().await;
-                    self.compile(key)?
-                }
-            });
+            let key = (pass.kernel, false);
+            if self.known(&key).is_none() {
+                drive.pause().await;
+                self.compile(key)?;
+            }
         }
-        Ok(Ready { plan, compiled })
+        self.context().settled().await?;
+        self.ready(plan, false)
+    }
+
+    fn known(&self, key: &(Kernel, bool)) -> Option<Arc<Compiled>> {
+        lock(&self.shared.compiled).get(key).cloned()
     }
 
     /// Compiles without the lock: two threads may do it twice, none waits for the other.

@@ -3,6 +3,8 @@
 #[cfg(feature = "ndarray")]
 pub(crate) mod array;
 pub(crate) mod bind;
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
 pub(crate) mod buffers;
 pub(crate) mod engine;
 pub(crate) mod reducer;

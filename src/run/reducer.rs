@@ -2,14 +2,14 @@
 //! prepared.
 
 use crate::device::adapter::{self, AdapterChoice, AdapterEntry};
-use crate::device::context::{self, Context, Deadline, PollMode, lock};
-use crate::run::engine::{Engine, Polling};
+use crate::device::context::{Context, lock};
+use crate::device::platform::{self, PollMode, Polling};
+use crate::run::engine::Engine;
 use crate::run::reduction::{Outputs, Prepared, Reduction};
 use crate::run::selftest;
 use crate::{Caps, Element, Error, Problem};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// The least a device must offer: WebGPU's downlevel floor.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
@@ -62,22 +62,6 @@ impl Reducer {
         selftest::run(self).await
     }
 
-    /// [`Reducer::self_test`], waiting for the answers.
-    ///
-    /// # Errors
-    /// As [`Reducer::self_test`].
-    pub fn self_test_blocking(&self) -> Result<(), Error> {
-        pollster::block_on(self.self_test())
-    }
-
-    /// [`Reducer::open`], waiting for it.
-    ///
-    /// # Errors
-    /// As [`Reducer::open`].
-    pub fn open_blocking(choice: &AdapterChoice) -> Result<Reducer, Error> {
-        pollster::block_on(Reducer::open(choice))
-    }
-
     /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
     /// without a bound, for all work that was submitted before: best called before the first frame. The
     /// device is trusted: [`Reducer::self_test`] asks it what [`Reducer::open`] does.
@@ -90,7 +74,7 @@ impl Reducer {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
         supported(&format!("the device of {}", info.name), &limits)?;
-        if !context::is_own_queue(device, queue) {
+        if !platform::is_own_queue(device, queue) {
             return Err(Error::ForeignQueue { adapter: info.name });
         }
         let caps = Caps::of(&info, &limits);
@@ -138,34 +122,6 @@ impl Reducer {
         reducer
     }
 
-    /// The same device and pipelines, with a bound on the time that a blocking run may take:
-    /// past it the run gives [`Error::Timeout`]. Its work cannot be called back and goes on; what
-    /// it uses is kept until it is done, and later runs wait behind it. A future is bounded by
-    /// dropping it.
-    #[must_use]
-    pub fn with_timeout(&self, timeout: Duration) -> Reducer {
-        let mut reducer = self.clone();
-        reducer.engine.timeout = Some(timeout);
-        reducer
-    }
-
-    /// Lets go of this handle within a time. Dropping the last one waits for a device that is
-    /// busy, without a bound; where the device is not idle by then, that is left to a thread.
-    ///
-    /// # Errors
-    /// [`Error::Timeout`] if the device was still busy; [`Error::DeviceLost`].
-    pub fn close(self, timeout: Duration) -> Result<(), Error> {
-        let deadline = Deadline::after(timeout);
-        let context = self.engine.context();
-        let result = context.wait(Some(deadline)).and_then(|()| context.check());
-        if matches!(result, Err(Error::Timeout { .. })) {
-            let closing = std::thread::Builder::new().name("wgreduce closing".into());
-            // Where there can be no thread, this one waits.
-            let _ = closing.spawn(move || drop(self));
-        }
-        result
-    }
-
     /// Name, backend and driver of the adapter.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.engine.shared.info
@@ -191,7 +147,7 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
-        pollster::block_on(self.prepare_on(problem, self.engine.blocking()))
+        Reduction::prepare(&self.engine, problem)
     }
 
     /// [`Reducer::prepare`] that lets the executor go on with other tasks after each kernel: it stops
@@ -200,17 +156,17 @@ impl Reducer {
     /// # Errors
     /// As [`Reducer::prepare`].
     pub async fn prepare_async(&self, problem: &Problem) -> Result<Reduction, Error> {
-        self.prepare_on(problem, self.engine.background()).await
-    }
-
-    async fn prepare_on(&self, problem: &Problem, drive: PollMode) -> Result<Reduction, Error> {
-        Reduction::prepare(&self.engine, problem, drive).await
+        Reduction::prepare_on(&self.engine, problem, self.engine.background()).await
     }
 
     /// [`Reducer::prepare`] for a single call: the latest few reductions are kept with their
     /// buffers, which cost more than a short run. Those of large tensors are not: they would hold
     /// memory that somebody else needs, to save a small part of what such a run takes.
-    async fn recent(&self, problem: &Problem, drive: PollMode) -> Result<Reduction, Error> {
+    pub(crate) async fn recent(
+        &self,
+        problem: &Problem,
+        drive: PollMode,
+    ) -> Result<Reduction, Error> {
         let found = {
             let mut recent = lock(&self.recent);
             let at = recent.iter().position(|p| p.problem == *problem);
@@ -222,7 +178,7 @@ impl Reducer {
             let engine = self.engine.clone();
             return Ok(Reduction { engine, prepared });
         }
-        let reduction = self.prepare_on(problem, drive).await?;
+        let reduction = Reduction::prepare_on(&self.engine, problem, drive).await?;
         if bytes(problem) <= RECENT_BYTES {
             let mut recent = lock(&self.recent);
             recent.push_back(reduction.prepared.clone());
@@ -231,10 +187,6 @@ impl Reducer {
             }
         }
         Ok(reduction)
-    }
-
-    fn recent_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
-        pollster::block_on(self.recent(problem, self.engine.blocking()))
     }
 
     /// Solves a problem of one input and one output from host data. The latest few problems
@@ -252,18 +204,6 @@ impl Reducer {
         recent.run(input).await
     }
 
-    /// [`Reducer::run`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reducer::run`].
-    pub fn run_blocking<T: Element, O: Element>(
-        &self,
-        problem: &Problem,
-        input: &[T],
-    ) -> Result<Vec<O>, Error> {
-        self.recent_blocking(problem)?.run_blocking(input)
-    }
-
     /// [`Reduction::run_many`] of a problem that is prepared as by [`Reducer::run`].
     ///
     /// # Errors
@@ -277,18 +217,6 @@ impl Reducer {
         recent.run_many(inputs).await
     }
 
-    /// [`Reducer::run_many`], waiting for the results.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_many`].
-    pub fn run_many_blocking<T: Element>(
-        &self,
-        problem: &Problem,
-        inputs: &[&[T]],
-    ) -> Result<Outputs, Error> {
-        self.recent_blocking(problem)?.run_many_blocking(inputs)
-    }
-
     /// [`Reduction::run_bytes`] of a problem that is prepared as by [`Reducer::run`].
     ///
     /// # Errors
@@ -300,18 +228,6 @@ impl Reducer {
     ) -> Result<Vec<Vec<u8>>, Error> {
         let recent = self.recent(problem, self.engine.background()).await?;
         recent.run_bytes(inputs).await
-    }
-
-    /// [`Reducer::run_bytes`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_bytes`].
-    pub fn run_bytes_blocking(
-        &self,
-        problem: &Problem,
-        inputs: &[&[u8]],
-    ) -> Result<Vec<Vec<u8>>, Error> {
-        self.recent_blocking(problem)?.run_bytes_blocking(inputs)
     }
 }
 

@@ -3,7 +3,8 @@
 //! Which dispatches there are the plan says; how buffers are bound, `bind.rs`; how host data comes
 //! and goes, `workspace.rs`.
 
-use crate::device::context::{PollMode, lock};
+use crate::device::context::lock;
+use crate::device::platform::PollMode;
 use crate::device::staging::Upload;
 use crate::plan::{Scratch, Slot};
 use crate::run::bind::{self, BoundReduction};
@@ -38,23 +39,35 @@ impl std::fmt::Debug for Reduction {
 }
 
 impl Reduction {
-    pub(crate) async fn prepare(
+    pub(crate) fn prepare(engine: &Engine, problem: &Problem) -> Result<Reduction, Error> {
+        engine.context().alive()?;
+        let plan = Plan::new(problem, &engine.caps)?;
+        let ready = engine.ready(plan, false)?;
+        Ok(Reduction::new(engine, problem, ready))
+    }
+
+    pub(crate) async fn prepare_on(
         engine: &Engine,
         problem: &Problem,
         drive: PollMode,
     ) -> Result<Reduction, Error> {
         engine.context().alive()?;
         let plan = Plan::new(problem, &engine.caps)?;
+        let ready = engine.ready_on(plan, drive).await?;
+        Ok(Reduction::new(engine, problem, ready))
+    }
+
+    fn new(engine: &Engine, problem: &Problem, ready: Ready) -> Reduction {
         let prepared = Prepared {
-            ready: engine.ready_on(plan, false, drive).await?,
+            ready,
             problem: problem.clone(),
             others: Default::default(),
             idle: engine.keeper(),
         };
-        Ok(Reduction {
+        Reduction {
             engine: engine.clone(),
             prepared: Arc::new(prepared),
-        })
+        }
     }
 
     /// The problem.
@@ -163,16 +176,6 @@ impl Reduction {
         Ok(O::from_bytes(&outputs[0]))
     }
 
-    /// [`Reduction::run`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reduction::run`].
-    pub fn run_blocking<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
-        self.check_types(T::DTYPE, O::DTYPE)?;
-        let outputs = self.run_bytes_blocking(&[T::bytes(input)])?;
-        Ok(O::from_bytes(&outputs[0]))
-    }
-
     /// Runs from host data of any number of inputs to any number of outputs: of an index operator with
     /// values first the indices, of [`Problem::extremes`] all four.
     ///
@@ -184,21 +187,15 @@ impl Reduction {
         Ok(self.outputs(self.run_bytes(&inputs).await?))
     }
 
-    /// [`Reduction::run_many`], waiting for the results.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_many`].
-    pub fn run_many_blocking<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
-        let inputs = self.input_bytes(inputs)?;
-        Ok(self.outputs(self.run_bytes_blocking(&inputs)?))
-    }
-
-    fn input_bytes<'a, T: Element>(&self, inputs: &[&'a [T]]) -> Result<Vec<&'a [u8]>, Error> {
+    pub(crate) fn input_bytes<'a, T: Element>(
+        &self,
+        inputs: &[&'a [T]],
+    ) -> Result<Vec<&'a [u8]>, Error> {
         same_type("input 0", self.prepared.problem.dtype(), T::DTYPE)?;
         Ok(inputs.iter().map(|input| T::bytes(input)).collect())
     }
 
-    fn outputs(&self, bytes: Vec<Vec<u8>>) -> Outputs {
+    pub(crate) fn outputs(&self, bytes: Vec<Vec<u8>>) -> Outputs {
         Outputs {
             problem: self.prepared.problem.clone(),
             bytes,
@@ -218,15 +215,6 @@ impl Reduction {
             .0)
     }
 
-    /// [`Reduction::run_bytes`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_bytes`]; [`Error::Timeout`] where
-    /// [`Reducer::with_timeout`](crate::Reducer::with_timeout) set one.
-    pub fn run_bytes_blocking(&self, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(pollster::block_on(self.run_on(inputs, self.engine.blocking(), false))?.0)
-    }
-
     /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
     ///
     /// # Errors
@@ -235,16 +223,8 @@ impl Reduction {
         self.run_on(inputs, self.engine.background(), true).await
     }
 
-    /// [`Reduction::run_timed`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_bytes`].
-    pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
-        pollster::block_on(self.run_on(inputs, self.engine.blocking(), true))
-    }
-
     /// For a call of one typed input and one typed output.
-    fn check_types(&self, input: DType, output: DType) -> Result<(), Error> {
+    pub(crate) fn check_types(&self, input: DType, output: DType) -> Result<(), Error> {
         let problem = &self.prepared.problem;
         let outputs = problem.outputs();
         same_type("input 0", problem.dtype(), input)?;

@@ -4,7 +4,7 @@
 //! Keeps the questions, of which every row asks for another thing that drivers get wrong; the
 //! tests below plant those faults. Knows nothing of kernels.
 
-use crate::device::context::PollMode;
+use crate::device::platform::PollMode;
 use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
 
 /// Runs the known-answer tests on a reducer; some milliseconds.
@@ -16,9 +16,7 @@ pub(crate) async fn run(reducer: &Reducer) -> Result<(), Error> {
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let reduction = reducer.prepare_async(&problem).await?;
         // Opening a device takes its time anyway: no thread is needed for this.
-        let (answer, _) = reduction
-            .run_on(&inputs, PollMode::Here(None), false)
-            .await?;
+        let (answer, _) = reduction.run_on(&inputs, PollMode::SHORT, false).await?;
         judge(&reducer.adapter_info().name, &problem, &inputs, &answer)?;
     }
     Ok(())

@@ -4,7 +4,8 @@
 //! Keeps the windows and their memory. What a pass computes, and over which part of a tensor, is
 //! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
 
-use crate::device::context::{BufferMapping, Context, PollMode};
+use crate::device::context::{BufferMapping, Context};
+use crate::device::platform::PollMode;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
 use crate::run::buffers::{BufferTable, Piece, offset_alignment};
@@ -164,18 +165,6 @@ impl StreamedReduction {
     ) -> Result<(), Error> {
         self.run_on(read, write, self.reducer.engine.background())
             .await
-    }
-
-    /// [`StreamedReduction::run`], in the calling thread.
-    ///
-    /// # Errors
-    /// As [`StreamedReduction::run`]; [`Error::Timeout`] where [`Reducer::with_timeout`] set one.
-    pub fn run_blocking(
-        &self,
-        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        pollster::block_on(self.run_on(read, write, self.reducer.engine.blocking()))
     }
 
     pub(crate) async fn run_on(

@@ -3,13 +3,14 @@
 //!
 //! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
 
-use crate::device::context::{COPY_BYTES, Context, PollMode};
+use crate::device::context::{COPY_BYTES, Context};
+use crate::device::platform::{Instant, PollMode};
 use crate::device::staging::{Sent, Upload};
 use crate::run::bind::BoundReduction;
 use crate::run::buffers::{Buffers, Tensor};
 use crate::{Element, Error, Problem};
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long the parts of a run took.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,0 +1,398 @@
+//! Native: threads that block, and a thread for futures; errors are known at once; a device is polled.
+
+use super::Polling;
+use crate::Error;
+use crate::device::context::{Context, lock};
+use futures::FutureExt;
+use futures::channel::oneshot;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
+use std::time::Duration;
+pub(crate) use std::time::Instant;
+
+/// Who drives the device while somebody waits for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PollMode {
+    /// The waiting thread itself, until its time is up.
+    Here(Option<Deadline>),
+    /// A thread of the context's own, so that a future completes under any executor.
+    Thread,
+    /// Whoever owns the device, by polling it.
+    Caller,
+}
+
+impl PollMode {
+    pub fn of(polling: Polling) -> PollMode {
+        match polling {
+            Polling::Thread => PollMode::Thread,
+            Polling::Caller => PollMode::Caller,
+        }
+    }
+
+    /// For waits that are too short for a thread.
+    pub const SHORT: PollMode = PollMode::Here(None);
+
+    /// Lets an executor go on with other tasks; a thread that waits here has none.
+    pub async fn pause(self) {
+        if !matches!(self, PollMode::Here(_)) {
+            super::yield_once().await;
+        }
+    }
+
+    pub fn in_time(self) -> Result<(), Error> {
+        match self {
+            PollMode::Here(Some(deadline)) if deadline.left() == Some(Duration::ZERO) => {
+                Err(deadline.missed())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The time that something is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    at: Option<Instant>,
+    given: Duration,
+}
+
+impl Deadline {
+    /// That time from now on; no clock goes as far as the longest ones.
+    pub fn after(given: Duration) -> Deadline {
+        let at = Instant::now().checked_add(given);
+        Deadline { at, given }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        Some(self.at?.saturating_duration_since(Instant::now()))
+    }
+
+    fn missed(&self) -> Error {
+        Error::Timeout {
+            seconds: self.given.as_secs_f64(),
+        }
+    }
+}
+
+/// Some backends with their instance and its adapters.
+type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
+
+/// What this process has found.
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+/// The adapters of some backends, found once in a process and kept with their instance.
+///
+/// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
+/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
+/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
+/// of another one, panic.
+pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
+    let mut kept = lock(&KEPT);
+    let backends = descriptor.backends;
+    if let Some((_, _, found)) = kept.iter().find(|(b, _, _)| *b == backends) {
+        return found.clone();
+    }
+    let instance = wgpu::Instance::new(descriptor);
+    // Ready at once.
+    let found = pollster::block_on(instance.enumerate_adapters(backends));
+    kept.push((backends, instance, found.clone()));
+    found
+}
+
+/// Whether a queue is a device's own. wgpu runs what a queue is told to call once its work is done when
+/// that queue's device is polled, and no other. Waits for the work that was submitted before.
+pub(crate) fn is_own_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
+    let (called, answer) = mpsc::channel();
+    queue.on_submitted_work_done(move || {
+        // Who asked may have given up.
+        let _ = called.send(());
+    });
+    for poll in [wgpu::PollType::Poll, wgpu::PollType::wait_indefinitely()] {
+        // Of a lost device nothing can be told.
+        if device.poll(poll).is_err() || answer.try_recv().is_ok() {
+            return true;
+        }
+    }
+    // Another thread that polls may be about to call.
+    answer.recv_timeout(Duration::from_millis(200)).is_ok()
+}
+
+/// What waits for a device.
+#[derive(Default)]
+pub(crate) struct Platform {
+    waiter: OnceLock<mpsc::Sender<Waiting>>,
+}
+
+impl Platform {
+    /// The caller's callbacks stay: the loss of a device is noticed, not told.
+    pub fn new(_: &wgpu::Device, _: &Arc<Mutex<Option<String>>>) -> Platform {
+        Platform::default()
+    }
+}
+
+impl Context {
+    /// The first error of scopes, which are given from the innermost on.
+    pub fn closed(
+        &self,
+        scopes: [wgpu::ErrorScopeGuard; 3],
+        what: &'static str,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        // Ready at once.
+        let errors = scopes.map(|scope| scope.pop().now_or_never());
+        match errors.into_iter().flatten().flatten().next() {
+            None => Ok(()),
+            Some(error) => Err(self.reported(error, what, bytes)),
+        }
+    }
+
+    /// Errors are known at once.
+    pub async fn settled(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Whether the device does the least that a lost one no longer does, which reports to no error scope
+    /// and whose callback may be the caller's.
+    pub fn answers(&self) -> bool {
+        let filters = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+        ];
+        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+        let probe = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("a sign of life"),
+            size: 16,
+            usage: wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        });
+        let answers = probe.slice(..).get_mapped_range_mut().is_ok();
+        // Innermost first.
+        for scope in scopes.into_iter().rev() {
+            scope.pop().now_or_never();
+        }
+        answers
+    }
+
+    /// Waits until what was dropped is free.
+    pub fn reclaim(&self) -> Result<(), Error> {
+        self.wait(None)
+    }
+
+    /// Waits here until the device has nothing left to do. What was dropped is then free.
+    pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
+        self.wait_until(None, deadline)
+    }
+
+    /// Waits here until a submission is done, the latest if none is named.
+    fn wait_until(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+        deadline: Option<Deadline>,
+    ) -> Result<(), Error> {
+        match deadline {
+            None => wait(&self.device, after).map_err(|message| self.lose(message)),
+            Some(deadline) => self.wait_in_time(after, deadline),
+        }
+    }
+
+    /// Not by a timeout of wgpu's: in wgpu 30 a wait that is late just when another thread's work
+    /// is found done panics, and that work's callbacks are lost with it.
+    fn wait_in_time(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+        deadline: Deadline,
+    ) -> Result<(), Error> {
+        let mut told = self.ask_waiter(after);
+        let mut pause = Duration::from_micros(10);
+        loop {
+            match told.try_recv() {
+                Ok(None) if deadline.left() == Some(Duration::ZERO) => {
+                    return Err(deadline.missed());
+                }
+                Ok(None) => std::thread::sleep(pause),
+                Ok(Some(waited)) => return self.waited(Ok(waited)),
+                Err(gone) => return self.waited(Err(gone)),
+            }
+            pause = (pause * 2).min(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits for the device, here or on the thread, until a submission is done.
+    pub async fn drive(
+        &self,
+        drive: PollMode,
+        after: Option<wgpu::SubmissionIndex>,
+    ) -> Result<(), Error> {
+        match drive {
+            PollMode::Here(deadline) => self.wait_until(after, deadline),
+            PollMode::Caller => Ok(()),
+            PollMode::Thread => self.waited(self.ask_waiter(after).await),
+        }
+    }
+
+    /// Has the thread wait, and is told by it.
+    fn ask_waiter(
+        &self,
+        after: Option<wgpu::SubmissionIndex>,
+    ) -> oneshot::Receiver<Result<(), String>> {
+        let (tell, told) = oneshot::channel();
+        let waiter = self
+            .platform
+            .waiter
+            .get_or_init(|| start_waiter(&self.device));
+        // A thread that ended, or never began, drops what is sent to it.
+        let _ = waiter.send((tell, after));
+        told
+    }
+
+    fn waited(&self, told: Result<Result<(), String>, oneshot::Canceled>) -> Result<(), Error> {
+        let told = told.unwrap_or_else(|_| Err("it stopped answering".into()));
+        told.map_err(|message| self.lose(message))
+    }
+}
+
+/// To whom the waiter thread says that the device has done a submission, or all until then.
+type Waiting = (
+    oneshot::Sender<Result<(), String>>,
+    Option<wgpu::SubmissionIndex>,
+);
+
+/// Starts the thread that waits for the device. It ends with the context that holds the sender,
+/// or with the device.
+fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
+    let (sender, receiver) = mpsc::channel::<Waiting>();
+    let device = device.clone();
+    let run = move || {
+        while let Ok((waiting, after)) = receiver.recv() {
+            let waited = wait(&device, after);
+            // Nobody listens if the future was dropped.
+            let _ = waiting.send(waited.clone());
+            if let Err(message) = waited {
+                log::error!("the device is lost: {message}");
+                return;
+            }
+        }
+    };
+    let name = "wgreduce waiter".to_owned();
+    if let Err(e) = std::thread::Builder::new().name(name).spawn(run) {
+        log::error!("no waiter thread: {e}");
+    }
+    sender
+}
+
+/// Waits until a submission is done, the latest if none is named. wgpu panics here when the device
+/// is lost.
+fn wait(
+    device: &wgpu::Device,
+    submission_index: Option<wgpu::SubmissionIndex>,
+) -> Result<(), String> {
+    let until = wgpu::PollType::Wait {
+        submission_index,
+        timeout: None,
+    };
+    let poll = || device.poll(until);
+    match catch_unwind(AssertUnwindSafe(poll)) {
+        Ok(waited) => waited.map(drop).map_err(|error| error.to_string()),
+        Err(panic) => Err(panic_message(&*panic)),
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    text.unwrap_or("no reason given").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AdapterChoice;
+    use std::task::{Context as Task, Poll, Waker};
+
+    /// A context on a device whose uncaptured errors panic.
+    fn context() -> Context {
+        let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
+        let adapter =
+            pollster::block_on(crate::device::adapter::choose(&noop)).expect("a noop adapter");
+        let opened = pollster::block_on(adapter.inner.request_device(&Default::default()));
+        let (device, queue) = opened.expect("a device");
+        Context::new(device, queue)
+    }
+
+    #[test]
+    fn adapters_are_found_once_a_process() {
+        for _ in 0..3 {
+            context();
+        }
+        let kept = lock(&KEPT);
+        let noop = kept.iter().filter(|kept| kept.0 == wgpu::Backends::NOOP);
+        assert_eq!(noop.count(), 1);
+    }
+
+    fn mappable(context: &Context) -> wgpu::Buffer {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        context.buffer("a test", 16, usage).expect("a buffer")
+    }
+
+    #[test]
+    fn a_mapping_that_is_refused_is_an_error() {
+        let (context, here) = (context(), PollMode::Here(None));
+        let refused = |buffer: &wgpu::Buffer, mode| {
+            let mapped = pollster::block_on(context.map(buffer.slice(..), mode, here));
+            matches!(
+                mapped,
+                Err(Error::Device {
+                    what: "a mapping",
+                    ..
+                })
+            )
+        };
+        assert!(refused(&mappable(&context), wgpu::MapMode::Write));
+        let buffer = mappable(&context);
+        assert!(!refused(&buffer, wgpu::MapMode::Read));
+        // It is mapped already.
+        assert!(refused(&buffer, wgpu::MapMode::Read));
+    }
+
+    #[test]
+    fn a_mapping_that_fails_later_is_an_error() {
+        let context = context();
+        // A waiter of our own: its time can be chosen.
+        let (waiter, waiting) = mpsc::channel();
+        assert!(context.platform.waiter.set(waiter).is_ok());
+        let buffer = mappable(&context);
+        let mapping = context.map(buffer.slice(..), wgpu::MapMode::Read, PollMode::Thread);
+        let mut mapping = std::pin::pin!(mapping);
+        let mut task = Task::from_waker(Waker::noop());
+        assert!(mapping.as_mut().poll(&mut task).is_pending());
+        buffer.destroy();
+        let (tell, _) = waiting.recv().expect("a wait");
+        assert_eq!(tell.send(wait(&context.device, None)), Ok(()));
+        match mapping.as_mut().poll(&mut task) {
+            Poll::Ready(Err(Error::Device {
+                what: "a mapping",
+                message,
+            })) => {
+                assert!(!message.is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+        // The device itself is well.
+        assert!(context.check().is_ok());
+    }
+
+    #[test]
+    fn a_waiter_thread_that_is_not_there_loses_the_device_and_hangs_nobody() {
+        let context = context();
+        assert!(context.platform.waiter.set(mpsc::channel().0).is_ok());
+        let buffer = mappable(&context);
+        let mapping = context.map(buffer.slice(..), wgpu::MapMode::Read, PollMode::Thread);
+        let mapped = pollster::block_on(mapping);
+        assert!(
+            matches!(mapped, Err(Error::DeviceLost { .. })),
+            "{mapped:?}"
+        );
+        assert!(matches!(context.alive(), Err(Error::DeviceLost { .. })));
+    }
+}
