@@ -74,11 +74,16 @@
 //! thread of the library's own, started by the first that needs it; wgpu may run callbacks of other
 //! work there. [`Polling::Caller`] does without it.
 //!
+//! With the feature `webgpu` all that does not block runs in a browser, on `wasm32-unknown-unknown`;
+//! there nothing is `Send`, and the browser drives the device (`docs/web.md`).
+//!
 //! The folder `examples` shows each of this at work: `one_call`, `planned`, `own_encoder`,
 //! `sampling` for a language model's logits, `batching` of a thousand small reductions,
 //! `cross_check` of somebody else's results.
 
 #![forbid(unsafe_code)]
+// A page has one thread; elsewhere all of it is Send and Sync.
+#![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
 

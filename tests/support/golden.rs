@@ -1,4 +1,4 @@
-//! The golden cases of cases.json: what the ONNX reference implementation answered.
+//! The golden cases of tests/golden/cases.json: what the ONNX reference implementation answered.
 
 use serde_json::Value;
 use wgreduce::{NanPolicy, Op, Output, Problem, ProblemError};
@@ -13,7 +13,12 @@ pub struct Case {
 
 /// All cases of the file.
 pub fn cases() -> Vec<Case> {
-    let golden: Value = serde_json::from_str(include_str!("../golden/cases.json")).unwrap();
+    parse(include_str!("../golden/cases.json"))
+}
+
+/// All cases of the text of such a file.
+pub fn parse(text: &str) -> Vec<Case> {
+    let golden: Value = serde_json::from_str(text).unwrap();
     let tensors = golden["tensors"].as_array().unwrap().iter();
     let tensors: Vec<(Output, Vec<u8>)> = tensors.map(tensor).collect();
     let at = |number: &Value| &tensors[number.as_u64().unwrap() as usize];

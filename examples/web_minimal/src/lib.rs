@@ -1,0 +1,26 @@
+//! Where the greatest number is, on the browser's GPU.
+//!
+//! ```sh
+//! rustup target add wasm32-unknown-unknown
+//! cargo build --release --target wasm32-unknown-unknown
+//! wasm-bindgen --target web --out-dir . target/wasm32-unknown-unknown/release/web_minimal.wasm
+//! python3 -m http.server    # and open http://localhost:8000
+//! ```
+
+use wasm_bindgen::prelude::*;
+use wgreduce::{AdapterChoice, DType, Error, IndexType, Problem, Reducer};
+
+/// The greatest number's place, for JavaScript. An error of the library is an `Error` there.
+#[wasm_bindgen]
+pub async fn greatest(numbers: Vec<f32>) -> Result<u32, JsError> {
+    Ok(place(&numbers).await?)
+}
+
+async fn place(numbers: &[f32]) -> Result<u32, Error> {
+    // A page that reduces often keeps the reducer: opening a device takes its time.
+    let reducer = Reducer::open(&AdapterChoice::Auto).await?;
+    let problem = Problem::arg_max(DType::F32, &[numbers.len() as u64], 0)?;
+    let problem = problem.index_type(IndexType::U32)?;
+    let places: Vec<u32> = reducer.run(&problem, numbers).await?;
+    Ok(places[0])
+}

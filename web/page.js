@@ -1,0 +1,188 @@
+// The page: asks for a device, takes numbers or a file, shows what came out.
+
+import init, { Device, elements_of } from "./wgreduce_web.js";
+import { readNpy } from "./npy.js";
+
+const $ = (id) => document.getElementById(id);
+const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax"];
+const TYPES = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64", "bool"];
+
+let device;
+let file;
+
+function say(id, text, kind = "") {
+    $(id).textContent = text;
+    $(id).className = kind;
+}
+
+function integers(text) {
+    const words = text.split(/[\s,]+/).filter(Boolean);
+    const numbers = words.map(Number);
+    const odd = words.find((_, i) => !Number.isSafeInteger(numbers[i]));
+    if (odd !== undefined) {
+        throw new Error(`“${odd}” is no whole number.`);
+    }
+    return numbers;
+}
+
+async function describe(about) {
+    // Browsers tell more of an adapter than its name, which some keep to themselves.
+    const { vendor, architecture, description } = (await navigator.gpu.requestAdapter())?.info ?? {};
+
+    const limits = Object.entries(about.limits).map(([name, value]) => [name, value.toLocaleString("en")]);
+    const rows = [
+        ["adapter", [vendor, architecture, description].filter(Boolean).join(" ") || "the browser does not say"],
+        ["tuned as", about.class],
+        ["timestamps", about.timestamps ? "yes" : "no"],
+        ["browser", navigator.userAgent],
+        ...limits,
+    ];
+    $("about").replaceChildren(...rows.flatMap(([name, value]) => {
+        const [term, text] = [document.createElement("dt"), document.createElement("dd")];
+        term.textContent = name;
+        text.textContent = value;
+        return [term, text];
+    }));
+    $("about").hidden = false;
+}
+
+async function takeFile(blob) {
+    try {
+        file = readNpy(await blob.arrayBuffer());
+        $("dtype").value = file.dtype;
+        $("shape").value = file.shape.join(", ");
+        $("file").firstElementChild.textContent =
+            `${blob.name}: ${file.dtype}, ${file.data.length.toLocaleString("en")} bytes`;
+        say("verdict", "");
+    } catch (error) {
+        file = undefined;
+        say("verdict", error.message, "bad");
+    }
+    $("result").hidden = true;
+    showInput();
+}
+
+function showInput() {
+    $("file").hidden = !file;
+    $("numbers").disabled = $("shape").disabled = $("dtype").disabled = Boolean(file);
+}
+
+// Values in rows of the last dimension.
+function rows(answer) {
+    const width = answer.shape.at(-1) ?? 1;
+    const lines = [];
+    for (let i = 0; i < answer.shown.length; i += width) {
+        lines.push(answer.shown.slice(i, i + width).join("  "));
+    }
+    if (answer.shown.length < answer.elements) {
+        lines.push(`… ${(answer.elements - answer.shown.length).toLocaleString("en")} more`);
+    }
+    return lines.join("\n");
+}
+
+async function reduce(event) {
+    event.preventDefault();
+    const fields = $("try").firstElementChild;
+    fields.disabled = true;
+    $("result").hidden = true;
+    say("verdict", "Reducing …");
+    try {
+        const dtype = $("dtype").value;
+        const request = {
+            op: $("op").value,
+            dtype,
+            shape: integers($("shape").value),
+            axes: integers($("axes").value),
+            keepdims: $("keepdims").checked,
+            select_last_index: $("last").checked,
+            ignore_nan: $("ignore-nan").checked,
+            fortran: file?.fortran ?? false,
+        };
+        const data = file ? file.data : elements_of(dtype, $("numbers").value);
+        const answer = JSON.parse(await device.reduce(JSON.stringify(request), data));
+        $("result").textContent = `${answer.dtype} [${answer.shape.join(", ")}]\n${rows(answer)}`;
+        $("result").hidden = false;
+        const verdict = answer.difference ?? "the CPU reference agrees, byte for byte";
+        say("verdict", `${answer.milliseconds.toFixed(2)} ms with both ways; ${verdict}.`,
+            answer.difference ? "bad" : "good");
+    } catch (error) {
+        say("verdict", error.message, "bad");
+    }
+    fields.disabled = false;
+    showInput();
+}
+
+async function check() {
+    $("check").disabled = true;
+    $("failures").replaceChildren();
+    $("progress").hidden = false;
+    say("checked", "");
+    try {
+        const response = await fetch("cases.json");
+        if (!response.ok) {
+            throw new Error(`The cases cannot be fetched: ${response.status}.`);
+        }
+        const start = performance.now();
+        const result = JSON.parse(await device.check(await response.text(), (done, all) => {
+            $("progress").max = all;
+            $("progress").value = done;
+        }));
+        const failed = result.failed.length;
+        const seconds = ((performance.now() - start) / 1000).toFixed(1);
+        say("checked", `${result.cases - failed} of ${result.cases} cases are right, byte for byte, in ${seconds} s.`,
+            failed ? "bad" : "good");
+        for (const failure of result.failed.slice(0, 20)) {
+            const line = document.createElement("li");
+            line.textContent = failure;
+            $("failures").append(line);
+        }
+    } catch (error) {
+        say("checked", error.message, "bad");
+    }
+    $("progress").hidden = true;
+    $("check").disabled = false;
+}
+
+async function open() {
+    for (const [select, names] of [["dtype", TYPES], ["op", OPERATORS]]) {
+        $(select).append(...names.map((name) => new Option(name)));
+    }
+    if (!navigator.gpu) {
+        say("status", "This browser has no WebGPU, or keeps it from this page: it is there in current Chrome, Edge, "
+            + "Safari and Firefox, on pages from https or from this machine.", "bad");
+        return;
+    }
+    try {
+        await init();
+        device = await Device.open();
+    } catch (error) {
+        say("status", `WebGPU is here, but no device that can be used: ${error.message}`, "bad");
+        return;
+    }
+    await describe(JSON.parse(device.about()));
+    say("status", "Ready: the device gave the right answers to all that it was asked.", "good");
+    $("try").firstElementChild.disabled = false;
+    $("check").disabled = false;
+
+    $("try").addEventListener("submit", reduce);
+    $("check").addEventListener("click", check);
+    $("npy").addEventListener("change", () => $("npy").files[0] && takeFile($("npy").files[0]));
+    $("forget").addEventListener("click", () => {
+        file = undefined;
+        $("npy").value = "";
+        showInput();
+    });
+    const zone = $("try").closest("section");
+    for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
+        zone.addEventListener(name, (event) => {
+            event.preventDefault();
+            zone.classList.toggle("over", over);
+        });
+    }
+    zone.addEventListener("drop", (event) => event.dataTransfer.files[0] && takeFile(event.dataTransfer.files[0]));
+    // For tests, and for the curious.
+    globalThis.wgreduce = { device };
+}
+
+open();

@@ -1,0 +1,147 @@
+//! Whether this browser's GPU gives the right bytes: of all golden cases, and of one tensor by every way in.
+
+// The tests have the file built in; a page fetches it.
+#[allow(dead_code)]
+#[path = "../../tests/support/golden.rs"]
+mod golden;
+
+use crate::Failure;
+use futures::channel::oneshot;
+use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
+use wgreduce::{Buffers, DType, Element, Error, Partial, Problem, Reducer, reference};
+
+/// Rows and columns of the tensor that is reduced by every way in.
+const ROWS: usize = 3000;
+const COLUMNS: usize = 500;
+/// What a stream or a shard may use: a sixth of the tensor.
+const MEMORY: u64 = 1 << 20;
+
+/// Runs every golden case of the file's text and compares all bytes with the CPU reference's, which the tests
+/// hold against the file's: ONNX leaves open which NaN comes out. `progress` is told how many are done, and
+/// of how many. Gives how many there were and what was wrong.
+pub async fn run(
+    reducer: &Reducer,
+    cases: &str,
+    mut progress: impl FnMut(usize, usize),
+) -> (usize, Vec<String>) {
+    let cases = golden::parse(cases);
+    let all = cases.len() + 4;
+    let mut failed = Vec::new();
+    let mut done = 0;
+    let mut judge = |what: &str, verdict: Result<(), Failure>| {
+        failed.extend(verdict.err().map(|error| format!("{what}: {error}")));
+        done += 1;
+        progress(done, all);
+    };
+    for case in &cases {
+        let inputs: Vec<&[u8]> = case.inputs.iter().map(Vec::as_slice).collect();
+        let verdict = golden(reducer, &case.problem, &inputs).await;
+        judge(&case.problem.to_string(), verdict);
+    }
+    judge("a stream", streamed(reducer).await);
+    judge("shards", shards(reducer).await);
+    judge("the caller's encoder", own_encoder(reducer).await);
+    judge("two runs at once", at_once(reducer).await);
+    (all, failed)
+}
+
+async fn golden(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]]) -> Result<(), Failure> {
+    let outputs = reducer.run_bytes(problem, inputs).await?;
+    Ok(reference::verify(problem, inputs, &outputs)?)
+}
+
+/// Scores with many ties, and the place of each column's greatest.
+fn tensor() -> Result<(Problem, Vec<f32>), Error> {
+    let score = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as f32;
+    let data = (0..(ROWS * COLUMNS) as u64).map(score).collect();
+    let problem = Problem::arg_max(DType::F32, &[ROWS as u64, COLUMNS as u64], 0)?;
+    Ok((problem.keepdims(false)?, data))
+}
+
+async fn streamed(reducer: &Reducer) -> Result<(), Failure> {
+    let (problem, data) = tensor()?;
+    let bytes = f32::bytes(&data);
+    let mut output = vec![0; 8 * COLUMNS];
+    let stream = reducer.stream(&problem, MEMORY)?;
+    let read = |_, at: u64, into: &mut [u8]| {
+        into.copy_from_slice(&bytes[at as usize..][..into.len()]);
+        Ok(())
+    };
+    let write = |_, at: u64, bytes: &[u8]| {
+        output[at as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    };
+    stream.run(read, write).await?;
+    Ok(reference::verify(&problem, &[bytes], &[output])?)
+}
+
+async fn shards(reducer: &Reducer) -> Result<(), Failure> {
+    let (problem, data) = tensor()?;
+    let part = async |rows: std::ops::Range<usize>| {
+        let shape = [rows.len() as u64, COLUMNS as u64];
+        let own = Problem::arg_max(DType::F32, &shape, 0)?.keepdims(false)?;
+        let data = &data[rows.start * COLUMNS..rows.end * COLUMNS];
+        let shard = reducer.shard(&own, MEMORY)?;
+        shard.run_bytes(rows.start as u64, f32::bytes(data)).await
+    };
+    // The later rows first, and over bytes, as from another page.
+    let mut merged = part(1700..ROWS).await?;
+    merged.merge(&Partial::from_bytes(&part(0..1700).await?.to_bytes())?)?;
+    Ok(reference::verify(
+        &problem,
+        &[f32::bytes(&data)],
+        &merged.finish()?,
+    )?)
+}
+
+async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
+    let (problem, data) = tensor()?;
+    let (device, queue) = (reducer.device(), reducer.queue());
+    let buffer = |bytes: usize, usage| {
+        device.create_buffer(&BufferDescriptor {
+            label: None,
+            size: bytes as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let scores = buffer(
+        4 * data.len(),
+        BufferUsages::STORAGE | BufferUsages::COPY_DST,
+    );
+    let winners = buffer(8 * COLUMNS, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+    let back = buffer(8 * COLUMNS, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
+    queue.write_buffer(&scores, 0, f32::bytes(&data));
+    let bound = Reducer::new(device, queue)?.prepare(&problem)?;
+    let bound = bound.bind(Buffers::new(
+        &[scores.slice(..).into()],
+        &[winners.slice(..).into()],
+    ))?;
+    let mut encoder = device.create_command_encoder(&Default::default());
+    bound.encode(&mut encoder);
+    encoder.copy_buffer_to_buffer(&winners, 0, &back, 0, back.size());
+    queue.submit([encoder.finish()]);
+    let (tell, told) = oneshot::channel();
+    back.map_async(MapMode::Read, .., |mapped| {
+        let _ = tell.send(mapped);
+    });
+    told.await??;
+    let output = back.get_mapped_range(..)?.to_vec();
+    Ok(reference::verify(
+        &problem,
+        &[f32::bytes(&data)],
+        &[output],
+    )?)
+}
+
+async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
+    let (problem, data) = tensor()?;
+    let least = Problem::reduce_min(DType::F32, &[ROWS as u64, COLUMNS as u64], &[1])?;
+    let bytes = [f32::bytes(&data)];
+    let (winners, worst) = futures::join!(
+        reducer.run_bytes(&problem, &bytes),
+        reducer.run_bytes(&least, &bytes)
+    );
+    reference::verify(&problem, &bytes, &winners?)?;
+    Ok(reference::verify(&least, &bytes, &worst?)?)
+}

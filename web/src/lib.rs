@@ -1,0 +1,182 @@
+//! What the page calls: a device, one reduction on it, and the check of all golden cases.
+//!
+//! Takes and gives JSON and bytes. What a reduction is, the library knows; what a page looks like, the script.
+
+mod check;
+mod elements;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use wasm_bindgen::prelude::*;
+use web_time::Instant;
+use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Problem, Reducer, reference};
+
+/// Elements that are shown of a result.
+const SHOWN: usize = 1000;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// The browser's GPU, ready to compute.
+#[wasm_bindgen]
+pub struct Device {
+    reducer: Reducer,
+}
+
+/// What to compute from one tensor.
+#[derive(Deserialize)]
+struct Request {
+    op: String,
+    dtype: String,
+    shape: Vec<u64>,
+    axes: Vec<i64>,
+    keepdims: bool,
+    #[serde(default)]
+    select_last_index: bool,
+    #[serde(default)]
+    ignore_nan: bool,
+    /// Whether the first index runs fastest.
+    #[serde(default)]
+    fortran: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    problem: String,
+    plan: String,
+    dtype: &'static str,
+    shape: Vec<u64>,
+    elements: u64,
+    /// The first of them.
+    shown: Vec<String>,
+    /// Of a second run: the first compiles.
+    milliseconds: f64,
+    /// What differs from the CPU reference, if anything.
+    difference: Option<String>,
+}
+
+impl Request {
+    fn problem(&self) -> Result<Problem, Failure> {
+        let (dtype, shape) = (self.dtype.parse::<DType>()?, &self.shape);
+        let axis = || match self.axes[..] {
+            [axis] => Ok(axis),
+            _ => Err(format!(
+                "{} takes one axis, not {}",
+                self.op,
+                self.axes.len()
+            )),
+        };
+        let mut problem = match self.op.parse::<Op>()? {
+            Op::ArgMin => Problem::arg_min(dtype, shape, axis()?)?,
+            Op::ArgMax => Problem::arg_max(dtype, shape, axis()?)?,
+            Op::ReduceMin => Problem::reduce_min(dtype, shape, &self.axes)?,
+            Op::ReduceMax => Problem::reduce_max(dtype, shape, &self.axes)?,
+            other => return Err(format!("{other} has no place on this page").into()),
+        };
+        problem = problem.keepdims(self.keepdims)?;
+        if self.select_last_index {
+            problem = problem.select_last_index(true)?;
+        }
+        if self.ignore_nan {
+            problem = problem.nan(NanPolicy::Ignore);
+        }
+        if self.fortran {
+            let strides = shape.iter().scan(1, |stride, &dim| {
+                let own = *stride;
+                *stride *= dim as i64;
+                Some(own)
+            });
+            let strides: Vec<i64> = strides.collect();
+            problem = problem.strided(0, &strides, 0)?;
+        }
+        Ok(problem)
+    }
+}
+
+#[wasm_bindgen]
+impl Device {
+    /// Opens the browser's adapter and asks it questions whose answers are known.
+    pub async fn open() -> Result<Device, JsError> {
+        let reducer = Reducer::open(&AdapterChoice::Auto).await?;
+        Ok(Device { reducer })
+    }
+
+    /// What the browser says of the adapter, as JSON.
+    pub fn about(&self) -> String {
+        let caps = self.reducer.caps();
+        let limits = self.reducer.device().limits();
+        let features = self.reducer.device().features();
+        let about = json!({
+            "class": format!("{:?}", caps.class),
+            "timestamps": features.contains(wgreduce::wgpu::Features::TIMESTAMP_QUERY),
+            "limits": {
+                "maxStorageBufferBindingSize": limits.max_storage_buffer_binding_size,
+                "maxBufferSize": limits.max_buffer_size,
+                "maxStorageBuffersPerShaderStage": limits.max_storage_buffers_per_shader_stage,
+                "maxComputeInvocationsPerWorkgroup": limits.max_compute_invocations_per_workgroup,
+                "maxComputeWorkgroupStorageSize": limits.max_compute_workgroup_storage_size,
+                "maxComputeWorkgroupsPerDimension": limits.max_compute_workgroups_per_dimension,
+            },
+        });
+        about.to_string()
+    }
+
+    /// Reduces a tensor of little-endian bytes as the request says, and verifies the result.
+    pub async fn reduce(&self, request: &str, data: Vec<u8>) -> Result<String, JsError> {
+        let answer = self.answer(request, &data).await.map_err(told)?;
+        Ok(serde_json::to_string(&answer)?)
+    }
+
+    /// Checks the device with the golden cases of the file's text. `progress` is called with how many are done and
+    /// how many there are. Gives what was wrong, as JSON.
+    pub async fn check(&self, cases: &str, progress: &js_sys::Function) -> String {
+        let progress = |done: usize, all: usize| {
+            // A page that cannot show it loses nothing else.
+            let _ = progress.call2(&JsValue::NULL, &done.into(), &all.into());
+        };
+        let (cases, failed) = check::run(&self.reducer, cases, progress).await;
+        json!({ "cases": cases, "failed": failed }).to_string()
+    }
+
+    /// Destroys the device, as a driver that crashes does.
+    pub fn destroy(&self) {
+        self.reducer.device().destroy();
+    }
+}
+
+impl Device {
+    async fn answer(&self, request: &str, data: &[u8]) -> Result<Answer, Failure> {
+        let request: Request = serde_json::from_str(request)?;
+        let problem = request.problem()?;
+        let reduction = self.reducer.prepare_async(&problem).await?;
+        let first = reduction.run_bytes(&[data]).await?;
+        let start = Instant::now();
+        let outputs = reduction.run_bytes(&[data]).await?;
+        let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+        let verified = [first, outputs.clone()].iter().find_map(|outputs| {
+            let verified = reference::verify(&problem, &[data], outputs);
+            verified.err().map(|difference| difference.to_string())
+        });
+        let output = &problem.outputs()[0];
+        Ok(Answer {
+            problem: problem.to_string(),
+            plan: reduction.plan().to_string(),
+            dtype: output.dtype.name(),
+            shape: output.shape.clone(),
+            elements: output.bytes() / output.dtype.size(),
+            shown: elements::shown(output.dtype, &outputs[0], SHOWN),
+            milliseconds,
+            difference: verified,
+        })
+    }
+}
+
+/// The bytes of elements that are written as text, apart by spaces, commas or brackets.
+#[wasm_bindgen]
+pub fn elements_of(dtype: &str, text: &str) -> Result<Vec<u8>, JsError> {
+    let dtype: DType = dtype.parse()?;
+    elements::parsed(dtype, text).map_err(|why| JsError::new(&why))
+}
+
+fn told(error: Failure) -> JsError {
+    JsError::new(&error.to_string())
+}
