@@ -10,6 +10,7 @@ const TYPES = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "in
 
 let device;
 let file;
+let saved;
 
 function say(id, text, kind = "") {
     $(id).textContent = text;
@@ -26,13 +27,18 @@ function integers(text) {
     return numbers;
 }
 
-async function describe(about) {
+async function about() {
     // Browsers tell more of an adapter than its name, which some keep to themselves.
     const { vendor, architecture, description } = (await navigator.gpu.requestAdapter())?.info ?? {};
+    const adapter = [vendor, architecture, description].filter(Boolean).join(" ") || "the browser does not say";
+    return { adapter, ...JSON.parse(device.about()) };
+}
+
+function describe(about) {
 
     const limits = Object.entries(about.limits).map(([name, value]) => [name, value.toLocaleString("en")]);
     const rows = [
-        ["adapter", [vendor, architecture, description].filter(Boolean).join(" ") || "the browser does not say"],
+        ["adapter", about.adapter],
         ["tuned as", about.class],
         ["timestamps", about.timestamps ? "yes" : "no"],
         ["browser", navigator.userAgent],
@@ -113,6 +119,67 @@ async function reduce(event) {
     showInput();
 }
 
+function row(measured) {
+    const line = document.createElement("tr");
+    const cell = (text, kind = "") => {
+        const cell = line.insertCell();
+        cell.textContent = text;
+        cell.className = kind;
+        return cell;
+    };
+    cell(measured.case);
+    cell(measured.op);
+    cell(measured.dtype);
+    if (!measured.verified) {
+        cell(`wrong: ${measured.error}`, "bad").colSpan = 3;
+        return line;
+    }
+    cell(((measured.gpu_ns ?? measured.wall_ns) / 1e6).toFixed(3), "number");
+    cell(measured.gbps.toFixed(2), "number");
+    const share = document.createElement("meter");
+    share.value = Math.min(measured.ratio, 1);
+    cell(`${measured.ratio.toFixed(2)} `).append(share);
+    return line;
+}
+
+async function measure(event) {
+    event.preventDefault();
+    const fields = $("measure").firstElementChild;
+    fields.disabled = $("save").hidden = true;
+    $("rows").hidden = true;
+    $("measuring").hidden = false;
+    say("measured", "");
+    try {
+        const rows = JSON.parse(await device.measure($("filter").value.trim(), (done, all, next) => {
+            $("measuring").max = all;
+            $("measuring").value = done;
+            say("measured", `${done} of ${all}: ${next}`);
+        }));
+        const { adapter, limits } = await about();
+        saved = rows.map((row) => ({ ...row, device: adapter, driver: navigator.userAgent, limits }));
+        $("rows").tBodies[0].replaceChildren(...rows.map(row));
+        $("rows").hidden = $("save").hidden = false;
+        const wrong = rows.filter((row) => !row.verified).length;
+        const shares = rows.filter((row) => row.verified).map((row) => row.ratio).sort((a, b) => a - b);
+        const middle = shares.length ? `, by the median ${shares[shares.length >> 1].toFixed(2)} of the ceiling` : "";
+        say("measured", `${rows.length - wrong} of ${rows.length} cases are right${middle}; `
+            + (rows[0].clock === "timestamps" ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
+            wrong ? "bad" : "good");
+    } catch (error) {
+        say("measured", error.message, "bad");
+    }
+    $("measuring").hidden = true;
+    fields.disabled = false;
+}
+
+function save() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([JSON.stringify(saved, null, 2)], { type: "application/json" }));
+    link.download = "wgreduce.json";
+    link.click();
+    URL.revokeObjectURL(link.href);
+}
+
 async function check() {
     $("check").disabled = true;
     $("failures").replaceChildren();
@@ -160,11 +227,14 @@ async function open() {
         say("status", `WebGPU is here, but no device that can be used: ${error.message}`, "bad");
         return;
     }
-    await describe(JSON.parse(device.about()));
+    describe(await about());
     say("status", "Ready: the device gave the right answers to all that it was asked.", "good");
     $("try").firstElementChild.disabled = false;
+    $("measure").firstElementChild.disabled = false;
     $("check").disabled = false;
 
+    $("measure").addEventListener("submit", measure);
+    $("save").addEventListener("click", save);
     $("try").addEventListener("submit", reduce);
     $("check").addEventListener("click", check);
     $("npy").addEventListener("change", () => $("npy").files[0] && takeFile($("npy").files[0]));

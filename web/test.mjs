@@ -35,6 +35,21 @@ async function serve() {
     return { address: `http://localhost:${server.address().port}/`, stop: () => server.close() };
 }
 
+// What a call gives once it no longer fails.
+async function until(call) {
+    const end = Date.now() + 10_000;
+    for (;;) {
+        try {
+            return await call();
+        } catch (error) {
+            if (Date.now() > end) {
+                throw error;
+            }
+            await new Promise((later) => setTimeout(later, 50));
+        }
+    }
+}
+
 // A browser that is talked to through a pipe, in JSON with a zero after each message.
 class Browser {
     #waiting = new Map();
@@ -81,10 +96,13 @@ class Browser {
         return new Promise((answer, refuse) => this.#waiting.set(id, { answer, refuse }));
     }
 
-    async page(address) {
+    // A page that runs a script of ours before its own.
+    async page(address, before = "") {
         const { targetId } = await this.send("Target.createTarget", { url: "about:blank" });
         const { sessionId } = await this.send("Target.attachToTarget", { targetId, flatten: true });
         const page = new Page((method, params) => this.send(method, params, sessionId));
+        await page.send("Page.enable");
+        await page.send("Page.addScriptToEvaluateOnNewDocument", { source: before });
         await page.send("Page.navigate", { url: address });
         return page;
     }
@@ -232,6 +250,28 @@ const TESTS = {
         console.log(`    ${words}`);
     },
 
+    async "cases are measured and saved as bench writes them"(page, browser) {
+        await page.set({ filter: "nothing like it" });
+        await page.value(`document.getElementById("measure").requestSubmit()`);
+        await page.reads("measured", /no case has “nothing like it”/);
+        await page.set({ filter: "tiny" });
+        await page.value(`document.getElementById("measure").requestSubmit()`);
+        const words = await page.reads("measured", /cases are|failed/);
+        assert.match(words, /^2 of 2 cases are right, by the median \d\.\d\d of the ceiling; timed by the GPU's clock/);
+        await browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: browser.profile });
+        await page.value(`document.getElementById("save").click()`);
+        const path = join(browser.profile, "wgreduce.json");
+        const saved = await until(async () => JSON.parse(await readFile(path, "utf8")));
+        assert.deepEqual(saved.map((row) => [row.case, row.op, row.dtype]),
+            [["tiny", "argmin", "float32"], ["tiny", "reduce-min", "float32"]]);
+        for (const row of saved) {
+            assert.deepEqual(row.inputs, [[8, 1000]]);
+            assert.ok(row.gpu_ns > 0 && row.wall_ns > 0 && row.gbps > 0 && row.ratio > 0 && row.verified);
+            assert.match(row.device, /swiftshader/);
+            assert.ok(row.limits.maxBufferSize > 0);
+        }
+    },
+
     async "it is readable in both colours and on a phone"(page) {
         for (const scheme of ["light", "dark"]) {
             for (const width of [1000, 400]) {
@@ -291,8 +331,20 @@ try {
         assert.match(await page.text("about"), /maxBufferSize/);
     });
     for (const [name, run] of Object.entries(TESTS)) {
-        await test(name, () => run(page));
+        await test(name, () => run(page, browser));
     }
+    await test("without a clock of the GPU's the page's is used", async () => {
+        const hidden = `const features = Object.getOwnPropertyDescriptor(GPUAdapter.prototype, "features").get;
+            Object.defineProperty(GPUAdapter.prototype, "features", { get() {
+                return new Set([...features.call(this)].filter((feature) => feature !== "timestamp-query"));
+            } });`;
+        const other = await browser.page(server.address, hidden);
+        assert.match(await other.reads("status", /^(?!Asking)./), /^Ready/);
+        assert.match(await other.text("about"), /timestampsno/);
+        await other.set({ filter: "tiny argmin" });
+        await other.value(`document.getElementById("measure").requestSubmit()`);
+        assert.match(await other.reads("measured", /cases are|rror/), /^1 of 1 .* timed by the page's clock/);
+    });
     await test("the minimal example answers", async () => {
         const minimal = await browser.page(`${server.address}minimal/`);
         assert.match(await minimal.reads("answer", /^(?!Asking)./), /is at 5\.$/);

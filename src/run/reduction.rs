@@ -265,7 +265,10 @@ impl Reduction {
         };
         // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
         let run = workspace.run(context, problem, inputs, drive, timed, upload);
-        let result = run.await?;
+        let result = match run.await {
+            Ok(result) => result,
+            Err(error) => return Err(context.explained(error).await),
+        };
         lock(&self.prepared.idle).push(workspace);
         Ok(result)
     }

@@ -169,6 +169,18 @@ impl StreamedReduction {
 
     pub(crate) async fn run_on(
         &self,
+        read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+        write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+        drive: PollMode,
+    ) -> Result<(), Error> {
+        match self.run_windows(read, write, drive).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.reducer.engine.context().explained(error).await),
+        }
+    }
+
+    async fn run_windows(
+        &self,
         mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
         drive: PollMode,

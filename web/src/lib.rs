@@ -4,6 +4,7 @@
 
 mod check;
 mod elements;
+mod measure;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -135,6 +136,23 @@ impl Device {
         };
         let (cases, failed) = check::run(&self.reducer, cases, progress).await;
         json!({ "cases": cases, "failed": failed }).to_string()
+    }
+
+    /// Measures the quick cases of the catalogue that have `filter` in their name, operator and type. `progress` is
+    /// called with how many are done, how many there are and which comes next. Gives rows as JSON, as `wgreduce
+    /// bench --json` does.
+    pub async fn measure(
+        &self,
+        filter: &str,
+        progress: &js_sys::Function,
+    ) -> Result<String, JsError> {
+        let progress = |done: usize, all: usize, next: &str| {
+            let _ = progress.call3(&JsValue::NULL, &done.into(), &all.into(), &next.into());
+        };
+        let rows = measure::run(&self.reducer, filter, progress)
+            .await
+            .map_err(told)?;
+        Ok(serde_json::to_string(&rows)?)
     }
 
     /// Destroys the device, as a driver that crashes does.

@@ -151,6 +151,11 @@ impl Context {
         Ok(())
     }
 
+    /// An error with its cause, which is known at once.
+    pub async fn explained(&self, error: Error) -> Error {
+        error
+    }
+
     /// Whether the device does the least that a lost one no longer does, which reports to no error scope
     /// and whose callback may be the caller's.
     pub fn answers(&self) -> bool {

@@ -114,6 +114,17 @@ impl Context {
         }
     }
 
+    /// An error with its cause: calls fail on a lost device before the browser tells that it is lost.
+    pub async fn explained(&self, error: Error) -> Error {
+        if !matches!(error, Error::Device { .. }) {
+            return error;
+        }
+        // What was said before comes before the answer to this.
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        scope.pop().await;
+        self.alive().err().unwrap_or(error)
+    }
+
     /// The browser tells of a lost device.
     pub fn answers(&self) -> bool {
         true

@@ -2,157 +2,14 @@
 //! next to nothing else. All of them are measured between the cases, and the one that is the
 //! fastest so far in turns with each: what slows the machine down slows both.
 
-use std::fmt;
-
 use wgreduce::wgpu::{self, BufferUsages};
 
-use super::catalogue::Case;
-use super::gpu::{Gpu, median};
+use super::gpu::Gpu;
+use super::walks::{BYTES, Kind, Walk, fastest};
 use crate::failure::Failure;
 
-const BYTES: u64 = 64 << 20;
 /// Of every walk, before the first case.
 const FIRST_ROUNDS: usize = 5;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The minimum of vec4<u32>; what is read counts.
-    Read,
-    /// The same of vec4<u64>, which shaders know only on some devices.
-    WideRead,
-    /// A copy of vec4<u32>; what is read and what is written counts.
-    Copy,
-}
-
-impl Kind {
-    /// What a case is compared with.
-    pub fn of(case: &Case) -> Kind {
-        match case.op.is_elementwise() {
-            true => Kind::Copy,
-            false => Kind::Read,
-        }
-    }
-
-    fn vecs(self) -> u32 {
-        let of = match self {
-            Kind::WideRead => 32,
-            Kind::Read | Kind::Copy => 16,
-        };
-        (BYTES / of) as u32
-    }
-
-    /// Those whose lanes all have something to read.
-    fn walks(self) -> impl Iterator<Item = Walk> {
-        let fits = move |walk: &Walk| walk.lanes * walk.loads <= self.vecs();
-        WALKS.into_iter().filter(fits)
-    }
-}
-
-/// One way to walk the data. Teams of `team` lanes read neighbouring vec4 and walk a contiguous
-/// chunk; 1: every lane its own chunk; all lanes: the whole data abreast.
-#[derive(Clone, Copy)]
-struct Walk {
-    team: u32,
-    workgroup: u32,
-    /// In flight.
-    loads: u32,
-    lanes: u32,
-}
-
-const fn walk(team: u32, workgroup: u32, loads: u32, lanes_log2: u32) -> Walk {
-    let lanes = 1 << lanes_log2;
-    let team = if team == 0 { lanes } else { team };
-    Walk {
-        team,
-        workgroup,
-        loads,
-        lanes,
-    }
-}
-
-const WALKS: [Walk; 16] = [
-    walk(1, 64, 4, 12),
-    walk(1, 64, 4, 16),
-    walk(1, 64, 8, 16),
-    walk(1, 256, 4, 16),
-    walk(8, 64, 4, 12),
-    walk(8, 64, 4, 16),
-    walk(8, 64, 8, 16),
-    walk(64, 64, 4, 18),
-    walk(256, 256, 4, 16),
-    walk(256, 256, 4, 18),
-    walk(256, 256, 8, 18),
-    walk(0, 64, 4, 16),
-    walk(0, 256, 4, 16),
-    walk(0, 256, 4, 18),
-    walk(0, 256, 8, 18),
-    walk(0, 256, 4, 20),
-];
-
-impl fmt::Display for Walk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Walk {
-            workgroup,
-            loads,
-            lanes,
-            ..
-        } = self;
-        match self.team {
-            1 => write!(f, "{lanes} lanes apart")?,
-            all if all == *lanes => write!(f, "{lanes} lanes abreast")?,
-            team => write!(f, "{lanes} lanes in teams of {team}")?,
-        }
-        write!(f, ", workgroups of {workgroup}, {loads} loads")
-    }
-}
-
-impl Walk {
-    fn wgsl(self, kind: Kind) -> String {
-        let Walk {
-            team,
-            workgroup,
-            loads,
-            lanes,
-        } = self;
-        let each = |line: &dyn Fn(u32) -> String| (0..loads).map(line).collect::<String>();
-        let load = each(&|k| format!("let v{k} = src[at + {}u];\n", k * team));
-        let (word, largest, zero) = match kind {
-            Kind::WideRead => ("u64", "0xfffffffffffffffflu", "0lu"),
-            Kind::Read | Kind::Copy => ("u32", "0xffffffffu", "0u"),
-        };
-        let (element, body, end) = match kind {
-            Kind::Copy => (
-                "vec4<u32>",
-                each(&|k| format!("dst[at + {}u] = v{k};\n", k * team)),
-                String::new(),
-            ),
-            // No word of the data is zero, which only its author knows: nothing is written.
-            Kind::Read | Kind::WideRead => (
-                "u32",
-                each(&|k| format!("best = min(best, v{k});\n")),
-                format!("if (any(best == vec4<{word}>({zero}))) {{ dst[lane] = 1u; }}\n"),
-            ),
-        };
-        let per_lane = kind.vecs() / lanes;
-        let steps = per_lane / loads;
-        format!(
-            "@group(0) @binding(0) var<storage, read> src: array<vec4<{word}>>;
-@group(0) @binding(1) var<storage, read_write> dst: array<{element}>;
-@compute @workgroup_size({workgroup})
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
-let lane = id.x;
-var at = lane / {team}u * {chunk}u + lane % {team}u;
-var best = vec4<{word}>({largest});
-for (var i = 0u; i < {steps}u; i += 1u) {{
-{load}{body}at += {stride}u;
-}}
-{end}}}
-",
-            chunk = team * per_lane,
-            stride = team * loads,
-        )
-    }
-}
 
 struct Variant {
     walk: Walk,
@@ -215,12 +72,8 @@ impl<'a> Ceiling<'a> {
 
     /// GB/s, of the time that a walk took.
     pub fn gbps(&self, ns: u64) -> f64 {
-        let bytes = match self.kind {
-            Kind::Read | Kind::WideRead => BYTES,
-            Kind::Copy => 2 * BYTES,
-        };
         // Bytes a nanosecond are GB/s.
-        bytes as f64 / ns as f64
+        self.kind.moved() as f64 / ns as f64
     }
 
     /// For people.
@@ -241,24 +94,11 @@ impl<'a> Ceiling<'a> {
     }
 }
 
-/// The fastest of some walks, by their times round by round. The machine may be twice as fast in one
-/// round as in the next: what counts is a time's share of its round's median.
-fn fastest(times: &[&[u64]]) -> usize {
-    let rounds = times.iter().map(|ns| ns.len()).min().unwrap_or(0);
-    let middle = |ns: Vec<u64>| median(ns).unwrap_or(0).max(1);
-    let of_round = |r: usize| middle(times.iter().map(|ns| ns[r]).collect());
-    let medians: Vec<u64> = (0..rounds).map(of_round).collect();
-    let millionths = |(ns, median): (&u64, &u64)| ns * 1_000_000 / median;
-    let share = |ns: &&[u64]| middle(ns.iter().zip(&medians).map(millionths).collect());
-    let shares = times.iter().map(share).enumerate();
-    shares.min_by_key(|&(_, share)| share).map_or(0, |(i, _)| i)
-}
-
 impl Variant {
     fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(self.walk.lanes / self.walk.workgroup, 1, 1);
+        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
     }
 }
 
@@ -292,33 +132,5 @@ fn variant(gpu: &Gpu, kind: Kind, walk: Walk, src: &wgpu::Buffer, dst: &wgpu::Bu
         pipeline,
         group,
         ns: Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_walk_that_met_a_faster_machine_is_not_the_fastest_for_that() {
-        let better: &[u64] = &[100, 100, 200, 200, 200];
-        let lucky: &[u64] = &[110, 110, 115, 220, 220];
-        let others: &[u64] = &[130, 130, 260, 260, 260];
-        assert!(median(better.to_vec()) > median(lucky.to_vec()));
-        assert_eq!(fastest(&[lucky, better, others, others]), 1);
-    }
-
-    #[test]
-    fn every_walk_covers_the_data_once_and_stays_below_the_iterations_drivers_allow() {
-        let kinds = [(Kind::Read, 16), (Kind::Copy, 16), (Kind::WideRead, 15)];
-        for (kind, walks) in kinds {
-            assert_eq!(kind.walks().count(), walks);
-            for walk in kind.walks() {
-                assert_eq!(kind.vecs() % (walk.lanes * walk.loads), 0);
-                assert_eq!(walk.lanes % walk.team, 0);
-                assert!(kind.vecs() / walk.lanes <= 32_768);
-                assert!(walk.lanes / walk.workgroup <= 65_535);
-            }
-        }
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use wgreduce::wgpu::{self, BufferUsages as U};
 use wgreduce::{Element, Reducer};
 
+use super::walks::median;
 use crate::failure::Failure;
 
 /// Host data goes up in parts of this size: wgpu makes a staging buffer for each.
@@ -308,9 +309,4 @@ impl Gpu<'_> {
             _ => Err(Failure::Device("the device is lost".into())),
         }
     }
-}
-
-pub fn median(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }

@@ -11,10 +11,11 @@ use wgreduce::{
     reference,
 };
 
-use super::ceiling::{Ceiling, Kind};
-use super::gpu::{self, Gpu, Repeats, median};
+use super::ceiling::Ceiling;
+use super::gpu::{self, Gpu, Repeats};
 use super::report::{Cost, Host, Report, Row};
 use super::staging::Staging;
+use super::walks::{Kind, median};
 use super::{Asked, Part};
 use crate::args::{Bench, Common};
 use crate::failure::Failure;
@@ -52,8 +53,8 @@ pub fn measure(
     let mut staging = Staging::default();
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     let mut lines = Vec::new();
-    for asked in asked.chunk_by(|a, b| Kind::of(&a.case) == Kind::of(&b.case)) {
-        let kind = Kind::of(&asked[0].case);
+    for asked in asked.chunk_by(|a, b| Kind::of(a.case.op) == Kind::of(b.case.op)) {
+        let kind = Kind::of(asked[0].case.op);
         let mut ceiling = Ceiling::new(&gpu, kind)?;
         let wide = match kind {
             Kind::Read => gpu::with_wide_integers(reducer),

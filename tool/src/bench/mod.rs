@@ -14,6 +14,8 @@ mod peers;
 mod report;
 mod staging;
 pub mod tune;
+#[path = "../../../benches/walks.rs"]
+mod walks;
 
 use wgreduce::Caps;
 

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use wgreduce::wgpu::{self, BufferUsages as U};
 
-use super::gpu::{Gpu, median};
+use super::gpu::Gpu;
+use super::walks::median;
 use crate::failure::Failure;
 
 const BYTES: usize = 64 << 20;

@@ -16,8 +16,9 @@ use wgreduce::{
 
 use super::catalogue::{Case, catalogue, noise};
 use super::ceiling::{Ceiling, Kind};
-use super::gpu::{Gpu, Repeats, median};
+use super::gpu::{Gpu, Repeats};
 use super::report;
+use super::walks::median;
 use crate::args::{Common, Tune};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};

@@ -1,0 +1,398 @@
+//! How fast the cases of the catalogue are on this browser's GPU, each in turns with the fastest plain kernel.
+//!
+//! Times come from the GPU's clock where the browser lends it, or else from the page's; both are coarse on
+//! purpose, so that a case is recorded many times into one submission.
+
+// The tool asks more of them.
+#[allow(dead_code)]
+#[path = "../../benches/catalogue.rs"]
+mod catalogue;
+#[allow(dead_code)]
+#[path = "../../benches/walks.rs"]
+mod walks;
+
+use crate::Failure;
+use catalogue::{Case, catalogue};
+use futures::channel::oneshot;
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::sync::Arc;
+use walks::{BYTES, Kind, Walk, fastest, median};
+use web_time::Instant;
+use wgreduce::wgpu::{self, BufferUsages as U};
+use wgreduce::{
+    BoundReduction, Buffers, Element, Output, Plan, Problem, Reducer, Tensor, reference,
+};
+
+/// A submission is to take so long: a hundred steps of the coarsest clocks.
+const ENOUGH_NS: u64 = 20_000_000;
+/// Most times that a case is recorded into one submission.
+const MOST: u64 = 200;
+/// Submissions of a case, each in turns with one of the ceiling.
+const ROUNDS: usize = 5;
+/// Of every walk that may be the ceiling.
+const CEILING_ROUNDS: usize = 3;
+/// Of what the CPU does alone.
+const CPU_REPEATS: u32 = 200;
+
+/// Measures the quick cases that have `filter` in their name, operator and type. `progress` is told how many are
+/// done, of how many, and which comes next. Gives rows as `wgreduce bench --json` writes them; a case that
+/// failed has no time, and its `error`.
+pub async fn run(
+    reducer: &Reducer,
+    filter: &str,
+    mut progress: impl FnMut(usize, usize, &str),
+) -> Result<Vec<Value>, Failure> {
+    let mut cases = catalogue();
+    cases.retain(|case| case.quick && case.to_string().contains(filter));
+    cases.sort_by_key(|case| case.op.is_elementwise());
+    if cases.is_empty() {
+        return Err(format!("no case has “{filter}” in its name, operator and type").into());
+    }
+    let gpu = Gpu::new(reducer);
+    let mut rows = Vec::new();
+    for of_kind in cases.chunk_by(|a, b| Kind::of(a.op) == Kind::of(b.op)) {
+        progress(rows.len(), cases.len(), "the ceiling");
+        let ceiling = Ceiling::new(&gpu, Kind::of(of_kind[0].op)).await?;
+        for case in of_kind {
+            progress(rows.len(), cases.len(), &case.to_string());
+            rows.push(row(reducer, &gpu, &ceiling, case).await?);
+        }
+    }
+    progress(rows.len(), cases.len(), "");
+    Ok(rows)
+}
+
+async fn row(
+    reducer: &Reducer,
+    gpu: &Gpu<'_>,
+    ceiling: &Ceiling,
+    case: &Case,
+) -> Result<Value, Failure> {
+    let problem = case.problem()?;
+    let inputs = case.inputs();
+    let sources: Vec<Held> = inputs.iter().map(|data| gpu.upload(data)).collect();
+    let outputs = problem.outputs();
+    let target = |output: &Output| gpu.buffer(output.bytes(), U::STORAGE | U::COPY_SRC);
+    let targets: Vec<Held> = outputs.iter().map(target).collect();
+    let reduction = reducer.prepare_async(&problem).await?;
+    let bound = reduction.bind(Buffers {
+        inputs: &whole(&sources),
+        outputs: &whole(&targets),
+        scratch: None,
+    })?;
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let start = Instant::now();
+    let expected = reference::evaluate(&problem, &inputs)?;
+    let cpu_ns = start.elapsed().as_nanos() as u64;
+    let record = |pass: &mut wgpu::ComputePass<'_>| bound.record(pass);
+    let mut difference = None;
+    gpu.time(1, record).await?;
+    for ((output, expected), target) in outputs.iter().zip(&expected).zip(&targets) {
+        let actual = gpu.download(target, output.bytes()).await?;
+        let found = reference::first_difference(output, expected, &actual);
+        difference = difference.or(found.map(|found| found.to_string()));
+    }
+    // A wrong result is not timed.
+    let timing = match difference {
+        Some(_) => None,
+        None => Some(gpu.in_turns(record, |pass| ceiling.record(pass)).await?),
+    };
+    let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    let bytes: u64 = sizes.chain(outputs.iter().map(Output::bytes)).sum();
+    let gbps = timing.map(|[own, _]| bytes as f64 / own.ns() as f64);
+    let at_best = timing.map(|[_, beside]| ceiling.kind.moved() as f64 / beside.ns() as f64);
+    let passes = reduction.plan().passes().iter();
+    let label = |pass: &wgreduce::unstable::Pass| {
+        let [x, y, _] = pass.workgroups;
+        format!("{} on {x}x{y}", pass.label())
+    };
+    Ok(json!({
+        "case": case.name,
+        "op": case.command(),
+        "dtype": case.dtype.name(),
+        "shape": case.shapes[0],
+        "inputs": case.shapes,
+        "axes": case.axes,
+        "backend": "webgpu",
+        "plan": passes.map(label).collect::<Vec<_>>(),
+        "bytes": bytes,
+        "gpu_ns": timing.and_then(|[own, _]| own.gpu_ns),
+        "wall_ns": timing.map(|[own, _]| own.wall_ns),
+        "gbps": gbps,
+        "ceiling_gbps": at_best,
+        "ratio": gbps.zip(at_best).map(|(own, best)| own / best),
+        "verified": difference.is_none(),
+        "error": difference,
+        "cpu_ns": cpu_ns,
+        "plan_ns": plan_ns(reducer, &problem),
+        "encode_ns": encode_ns(reducer, &bound),
+        "clock": match gpu.timer {
+            Some(_) => "timestamps",
+            None => "the page's, by many in one submission",
+        },
+    }))
+}
+
+/// Nanoseconds of planning once; the page's clock is too coarse for less than many.
+fn plan_ns(reducer: &Reducer, problem: &Problem) -> u64 {
+    repeated(|| {
+        // It was made before: it can be made again.
+        let _ = black_box(Plan::new(problem, reducer.caps()));
+    })
+}
+
+fn encode_ns(reducer: &Reducer, bound: &BoundReduction) -> u64 {
+    let mut encoder = reducer.device().create_command_encoder(&Default::default());
+    repeated(|| bound.encode(&mut encoder))
+}
+
+fn repeated(mut once: impl FnMut()) -> u64 {
+    let start = Instant::now();
+    (0..CPU_REPEATS).for_each(|_| once());
+    (start.elapsed() / CPU_REPEATS).as_nanos() as u64
+}
+
+fn whole(buffers: &[Held]) -> Vec<Tensor<'_>> {
+    buffers.iter().map(|held| held.0.slice(..).into()).collect()
+}
+
+/// A buffer that is destroyed when it is dropped: a page's collector would take its time.
+struct Held(wgpu::Buffer);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.destroy();
+    }
+}
+
+/// What one of many in a submission took.
+#[derive(Clone, Copy)]
+struct Timing {
+    gpu_ns: Option<u64>,
+    wall_ns: u64,
+}
+
+impl Timing {
+    fn ns(&self) -> u64 {
+        self.gpu_ns.unwrap_or(self.wall_ns)
+    }
+
+    fn median(times: &[Timing]) -> Timing {
+        let gpu = times.iter().filter_map(|t| t.gpu_ns).collect();
+        let wall = times.iter().map(|t| t.wall_ns).collect();
+        Timing {
+            // A clock that stands still measures nothing.
+            gpu_ns: median(gpu).filter(|&ns| ns > 0),
+            wall_ns: median(wall).unwrap_or(0).max(1),
+        }
+    }
+}
+
+/// The device, and the way to read its clock.
+struct Gpu<'a> {
+    device: &'a wgpu::Device,
+    queue: &'a wgpu::Queue,
+    timer: Option<wgpu::QuerySet>,
+    /// Two timestamps.
+    ticks: Held,
+}
+
+impl Gpu<'_> {
+    fn new(reducer: &Reducer) -> Gpu<'_> {
+        let (device, queue) = (reducer.device(), reducer.queue());
+        let descriptor = wgpu::QuerySetDescriptor {
+            label: Some("measure"),
+            ty: wgpu::QueryType::Timestamp,
+            count: 2,
+        };
+        let has_clock = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        Gpu {
+            device,
+            queue,
+            timer: has_clock.then(|| device.create_query_set(&descriptor)),
+            ticks: held(device, 16, U::QUERY_RESOLVE | U::COPY_SRC),
+        }
+    }
+
+    fn buffer(&self, bytes: u64, usage: U) -> Held {
+        held(self.device, bytes, usage)
+    }
+
+    fn upload(&self, data: &[u8]) -> Held {
+        let buffer = self.buffer(data.len() as u64, U::STORAGE | U::COPY_DST);
+        // Whole words only.
+        let (words, rest) = data.split_at(data.len() / 4 * 4);
+        self.queue.write_buffer(&buffer.0, 0, words);
+        if !rest.is_empty() {
+            let mut word = [0; 4];
+            word[..rest.len()].copy_from_slice(rest);
+            self.queue
+                .write_buffer(&buffer.0, words.len() as u64, &word);
+        }
+        buffer
+    }
+
+    /// The first bytes of a buffer, once all that was submitted is done.
+    async fn download(&self, buffer: &Held, bytes: u64) -> Result<Vec<u8>, Failure> {
+        let back = self.buffer(bytes, U::MAP_READ | U::COPY_DST);
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(&buffer.0, 0, &back.0, 0, back.0.size());
+        self.queue.submit([encoder.finish()]);
+        let (tell, told) = oneshot::channel();
+        back.0.map_async(wgpu::MapMode::Read, .., |mapped| {
+            let _ = tell.send(mapped);
+        });
+        told.await??;
+        let view = back.0.get_mapped_range(..)?;
+        Ok(view[..bytes as usize].to_vec())
+    }
+
+    /// Runs so many of a pass in one submission.
+    async fn time(
+        &self,
+        many: u64,
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<Timing, Failure> {
+        let mut encoder = self.encoder();
+        let writes = self
+            .timer
+            .as_ref()
+            .map(|query_set| wgpu::ComputePassTimestampWrites {
+                query_set,
+                beginning_of_pass_write_index: Some(0),
+                end_of_pass_write_index: Some(1),
+            });
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("measure"),
+            timestamp_writes: writes,
+        });
+        (0..many).for_each(|_| record(&mut pass));
+        drop(pass);
+        if let Some(timer) = &self.timer {
+            encoder.resolve_query_set(timer, 0..2, &self.ticks.0, 0);
+        }
+        let start = Instant::now();
+        self.queue.submit([encoder.finish()]);
+        // Whether or not they say anything, they come when the work is done.
+        let ticks = u64::from_bytes(&self.download(&self.ticks, 16).await?);
+        let wall = start.elapsed().as_nanos() as u64;
+        let period = f64::from(self.queue.get_timestamp_period());
+        let gpu =
+            |_: &wgpu::QuerySet| (ticks[1].saturating_sub(ticks[0]) as f64 * period) as u64 / many;
+        Ok(Timing {
+            gpu_ns: self.timer.as_ref().map(gpu),
+            wall_ns: wall / many,
+        })
+    }
+
+    /// How many of a pass take long enough for the clocks.
+    async fn enough(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<u64, Failure> {
+        let once = self.time(1, record).await?;
+        Ok(ENOUGH_NS.div_ceil(once.ns().max(1)).clamp(1, MOST))
+    }
+
+    /// The medians of two passes, in turns.
+    async fn in_turns(
+        &self,
+        own: impl Fn(&mut wgpu::ComputePass<'_>),
+        beside: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<[Timing; 2], Failure> {
+        let many = [self.enough(&own).await?, self.enough(&beside).await?];
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            times[0].push(self.time(many[0], &own).await?);
+            times[1].push(self.time(many[1], &beside).await?);
+        }
+        Ok([Timing::median(&times[0]), Timing::median(&times[1])])
+    }
+
+    fn encoder(&self) -> wgpu::CommandEncoder {
+        self.device.create_command_encoder(&Default::default())
+    }
+}
+
+fn held(device: &wgpu::Device, bytes: u64, usage: U) -> Held {
+    Held(device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("measure"),
+        size: bytes.next_multiple_of(16).max(16),
+        usage,
+        mapped_at_creation: false,
+    }))
+}
+
+/// The fastest plain kernel of a kind.
+struct Ceiling {
+    kind: Kind,
+    walk: Walk,
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+    _buffers: Arc<[Held; 2]>,
+}
+
+impl Ceiling {
+    /// Measures all walks, round by round.
+    async fn new(gpu: &Gpu<'_>, kind: Kind) -> Result<Ceiling, Failure> {
+        // Odd words, none of which is zero.
+        let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
+        let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        let buffers = Arc::new([gpu.upload(&data), gpu.buffer(BYTES, U::STORAGE)]);
+        let mut walks: Vec<Ceiling> = kind
+            .walks()
+            .map(|walk| Ceiling::of(gpu, kind, walk, &buffers))
+            .collect();
+        let mut times = vec![Vec::new(); walks.len()];
+        // The first round has compilation and first touches in it.
+        for round in 0..=CEILING_ROUNDS {
+            for (walk, times) in walks.iter().zip(&mut times) {
+                let timing = gpu.time(1, |pass| walk.record(pass)).await?;
+                if round > 0 {
+                    times.push(timing.ns().max(1));
+                }
+            }
+        }
+        let times: Vec<&[u64]> = times.iter().map(Vec::as_slice).collect();
+        Ok(walks.swap_remove(fastest(&times)))
+    }
+
+    fn of(gpu: &Gpu<'_>, kind: Kind, walk: Walk, buffers: &Arc<[Held; 2]>) -> Ceiling {
+        let module = gpu
+            .device
+            .create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some("ceiling"),
+                source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
+            });
+        let pipeline = gpu
+            .device
+            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some("ceiling"),
+                layout: None,
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                cache: None,
+            });
+        let entry = |binding: u32| wgpu::BindGroupEntry {
+            binding,
+            resource: buffers[binding as usize].0.as_entire_binding(),
+        };
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("ceiling"),
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[entry(0), entry(1)],
+        });
+        Ceiling {
+            kind,
+            walk,
+            pipeline,
+            group,
+            _buffers: buffers.clone(),
+        }
+    }
+
+    fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
+    }
+}
