@@ -16,7 +16,7 @@ use catalogue::{Case, catalogue};
 use futures::channel::oneshot;
 use serde_json::{Value, json};
 use std::hint::black_box;
-use std::sync::Arc;
+use std::rc::Rc;
 use walks::{BYTES, Kind, Walk, fastest, median};
 use web_time::Instant;
 use wgreduce::wgpu::{self, BufferUsages as U};
@@ -327,7 +327,7 @@ struct Ceiling {
     walk: Walk,
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
-    _buffers: Arc<[Held; 2]>,
+    _buffers: Rc<[Held; 2]>,
 }
 
 impl Ceiling {
@@ -336,7 +336,7 @@ impl Ceiling {
         // Odd words, none of which is zero.
         let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
         let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-        let buffers = Arc::new([gpu.upload(&data), gpu.buffer(BYTES, U::STORAGE)]);
+        let buffers = Rc::new([gpu.upload(&data), gpu.buffer(BYTES, U::STORAGE)]);
         let mut walks: Vec<Ceiling> = kind
             .walks()
             .map(|walk| Ceiling::of(gpu, kind, walk, &buffers))
@@ -355,7 +355,7 @@ impl Ceiling {
         Ok(walks.swap_remove(fastest(&times)))
     }
 
-    fn of(gpu: &Gpu<'_>, kind: Kind, walk: Walk, buffers: &Arc<[Held; 2]>) -> Ceiling {
+    fn of(gpu: &Gpu<'_>, kind: Kind, walk: Walk, buffers: &Rc<[Held; 2]>) -> Ceiling {
         let module = gpu
             .device
             .create_shader_module(wgpu::ShaderModuleDescriptor {

@@ -15,10 +15,10 @@ use wgreduce::{
 };
 
 use super::catalogue::{Case, catalogue, noise};
-use super::ceiling::{Ceiling, Kind};
+use super::ceiling::Ceiling;
 use super::gpu::{Gpu, Repeats};
 use super::report;
-use super::walks::median;
+use super::walks::{Kind, median};
 use crate::args::{Common, Tune};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
@@ -501,7 +501,7 @@ impl Search<'_> {
         for kind in [Kind::Read, Kind::Copy] {
             let mut subjects = Vec::new();
             for subject in &self.bench.subjects {
-                let compared = Kind::of(&subject.case);
+                let compared = Kind::of(subject.case.op);
                 if compared == kind && self.bench.differs(subject, before, after)? {
                     subjects.push(subject);
                 }
