@@ -180,18 +180,23 @@ function save() {
     URL.revokeObjectURL(link.href);
 }
 
+async function fetched(name) {
+    const response = await fetch(name);
+    if (!response.ok) {
+        throw new Error(`${name} cannot be fetched: ${response.status}.`);
+    }
+    return response.text();
+}
+
 async function check() {
     $("check").disabled = true;
     $("failures").replaceChildren();
     $("progress").hidden = false;
     say("checked", "");
     try {
-        const response = await fetch("cases.json");
-        if (!response.ok) {
-            throw new Error(`The cases cannot be fetched: ${response.status}.`);
-        }
+        const [cases, official] = await Promise.all(["cases.json", "onnx.json"].map(fetched));
         const start = performance.now();
-        const result = JSON.parse(await device.check(await response.text(), (done, all) => {
+        const result = JSON.parse(await device.check(cases, official, (done, all) => {
             $("progress").max = all;
             $("progress").value = done;
         }));

@@ -7,6 +7,8 @@ mod golden;
 
 use crate::Failure;
 use futures::channel::oneshot;
+use serde::Deserialize;
+use wgreduce::onnx::{Model, Tensor, compare};
 use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
 use wgreduce::{Buffers, DType, Element, Error, Partial, Problem, Reducer, reference};
 
@@ -16,16 +18,28 @@ const COLUMNS: usize = 500;
 /// What a stream or a shard may use: a sixth of the tensor.
 const MEMORY: u64 = 1 << 20;
 
+/// One of ONNX's node tests, all of it in hexadecimal digits.
+#[derive(Deserialize)]
+struct Official {
+    name: String,
+    model: String,
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
 /// Runs every golden case of the file's text and compares all bytes with the CPU reference's, which the tests
-/// hold against the file's: ONNX leaves open which NaN comes out. `progress` is told how many are done, and
-/// of how many. Gives how many there were and what was wrong.
+/// hold against the file's: ONNX leaves open which NaN comes out. Then ONNX's own cases, of the text `official`, and
+/// a tensor by every way in. `progress` is told how many are done, and of how many. Gives how many there were and
+/// what was wrong.
 pub async fn run(
     reducer: &Reducer,
     cases: &str,
+    official: &str,
     mut progress: impl FnMut(usize, usize),
-) -> (usize, Vec<String>) {
+) -> Result<(usize, Vec<String>), Failure> {
     let cases = golden::parse(cases);
-    let all = cases.len() + 4;
+    let official: Vec<Official> = serde_json::from_str(official)?;
+    let all = cases.len() + official.len() + 4;
     let mut failed = Vec::new();
     let mut done = 0;
     let mut judge = |what: &str, verdict: Result<(), Failure>| {
@@ -38,11 +52,51 @@ pub async fn run(
         let verdict = golden(reducer, &case.problem, &inputs).await;
         judge(&case.problem.to_string(), verdict);
     }
+    for case in &official {
+        judge(&case.name, case.check(reducer).await);
+    }
     judge("a stream", streamed(reducer).await);
     judge("shards", shards(reducer).await);
     judge("the caller's encoder", own_encoder(reducer).await);
     judge("two runs at once", at_once(reducer).await);
-    (all, failed)
+    Ok((all, failed))
+}
+
+impl Official {
+    /// By the CPU reference the outputs must be ONNX's; by the device each node's those of the reference.
+    async fn check(&self, reducer: &Reducer) -> Result<(), Failure> {
+        let tensor = |digits: &String| Ok::<_, Failure>(Tensor::decode(&bytes(digits)?)?);
+        let inputs = self.inputs.iter().map(|digits| tensor(digits).map(Some));
+        let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
+        let mut nodes = Vec::new();
+        let outputs = Model::decode(&bytes(&self.model)?)?.run(&inputs, |problem, data| {
+            let owned: Vec<Vec<u8>> = data.iter().map(|data| data.to_vec()).collect();
+            nodes.push((problem.clone(), owned));
+            reference::evaluate(problem, data)
+        })?;
+        if outputs.len() != self.outputs.len() {
+            return Err(format!("{} outputs, not {}", outputs.len(), self.outputs.len()).into());
+        }
+        for (expected, actual) in self.outputs.iter().zip(&outputs) {
+            compare(&tensor(expected)?, actual)?;
+        }
+        for (problem, data) in &nodes {
+            let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
+            golden(reducer, problem, &data).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of hexadecimal digits.
+fn bytes(digits: &str) -> Result<Vec<u8>, Failure> {
+    let byte = |i| {
+        Ok(u8::from_str_radix(
+            digits.get(i..i + 2).ok_or("half a byte")?,
+            16,
+        )?)
+    };
+    (0..digits.len()).step_by(2).map(byte).collect()
 }
 
 async fn golden(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]]) -> Result<(), Failure> {

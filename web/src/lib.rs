@@ -127,15 +127,21 @@ impl Device {
         Ok(serde_json::to_string(&answer)?)
     }
 
-    /// Checks the device with the golden cases of the file's text. `progress` is called with how many are done and
+    /// Checks the device with the golden cases and ONNX's own, each the text of a file. `progress` is called with how many are done and
     /// how many there are. Gives what was wrong, as JSON.
-    pub async fn check(&self, cases: &str, progress: &js_sys::Function) -> String {
+    pub async fn check(
+        &self,
+        cases: &str,
+        official: &str,
+        progress: &js_sys::Function,
+    ) -> Result<String, JsError> {
         let progress = |done: usize, all: usize| {
             // A page that cannot show it loses nothing else.
             let _ = progress.call2(&JsValue::NULL, &done.into(), &all.into());
         };
-        let (cases, failed) = check::run(&self.reducer, cases, progress).await;
-        json!({ "cases": cases, "failed": failed }).to_string()
+        let checked = check::run(&self.reducer, cases, official, progress).await;
+        let (cases, failed) = checked.map_err(told)?;
+        Ok(json!({ "cases": cases, "failed": failed }).to_string())
     }
 
     /// Measures the quick cases of the catalogue that have `filter` in their name, operator and type. `progress` is
