@@ -1,6 +1,6 @@
 // The page: asks for a device, takes numbers or a file, shows what came out.
 
-import init, { Device, elements_of } from "./wgreduce_web.js";
+import init, { Device, charts_of, elements_of } from "./wgreduce_web.js";
 import { readNpy } from "./npy.js";
 
 const $ = (id) => document.getElementById(id);
@@ -147,14 +147,18 @@ async function measure(event) {
     const fields = $("measure").firstElementChild;
     fields.disabled = $("save").hidden = true;
     $("rows").hidden = true;
+    $("charts").replaceChildren();
     $("measuring").hidden = false;
     say("measured", "");
     try {
-        const rows = JSON.parse(await device.measure($("filter").value.trim(), (done, all, next) => {
+        const measured = await device.measure($("filter").value.trim(), (done, all, next) => {
             $("measuring").max = all;
             $("measuring").value = done;
             say("measured", `${done} of ${all}: ${next}`);
-        }));
+        });
+        const rows = JSON.parse(measured);
+        // Nothing of it comes from elsewhere: names of cases, operators and types, and numbers.
+        $("charts").innerHTML = charts_of(measured);
         const { adapter, limits } = await about();
         saved = rows.map((row) => ({ ...row, device: adapter, driver: navigator.userAgent, limits }));
         $("rows").tBodies[0].replaceChildren(...rows.map(row));

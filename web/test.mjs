@@ -260,6 +260,7 @@ const TESTS = {
         await page.value(`document.getElementById("measure").requestSubmit()`);
         const words = await page.reads("measured", /cases are|failed/);
         assert.match(words, /^2 of 2 cases are right, by the median \d\.\d\d of the ceiling; timed by the GPU's clock/);
+        assert.equal(await page.value(`document.querySelectorAll("#charts svg rect").length`), 2);
         await browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: browser.profile });
         await page.value(`document.getElementById("save").click()`);
         const path = join(browser.profile, "wgreduce.json");

@@ -194,6 +194,13 @@ impl Device {
     }
 }
 
+/// Charts of what [`Device::measure`] gave, as HTML.
+#[wasm_bindgen]
+pub fn charts_of(rows: &str) -> Result<String, JsError> {
+    let rows: Vec<serde_json::Value> = serde_json::from_str(rows)?;
+    measure::shares(&rows).map_err(told)
+}
+
 /// The bytes of elements that are written as text, apart by spaces, commas or brackets.
 #[wasm_bindgen]
 pub fn elements_of(dtype: &str, text: &str) -> Result<Vec<u8>, JsError> {

@@ -11,6 +11,10 @@ mod catalogue;
 #[path = "../../benches/walks.rs"]
 mod walks;
 
+#[allow(dead_code)]
+#[path = "../../tool/src/bench/charts.rs"]
+mod charts;
+
 use crate::Failure;
 use catalogue::{Case, catalogue};
 use futures::channel::oneshot;
@@ -132,6 +136,59 @@ async fn row(
             None => "the page's, by many in one submission",
         },
     }))
+}
+
+/// The shares of the ceiling as charts, in SVG: by shape and type of each operator that ran on several types,
+/// and the others as bars.
+pub fn shares(rows: &[Value]) -> Result<String, Failure> {
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let distinct = |rows: &[&Value], name: &str| {
+        let mut all = Vec::new();
+        for found in rows.iter().map(|row| text(row, name)) {
+            if !all.contains(&found) {
+                all.push(found);
+            }
+        }
+        all
+    };
+    let key = |row: &Value| [text(row, "op"), text(row, "case")];
+    let is_of_several =
+        |row: &&Value| rows.iter().filter(|other| key(other) == key(row)).count() > 1;
+    let (several, single): (Vec<&Value>, Vec<&Value>) = rows.iter().partition(is_of_several);
+    let mut page = String::new();
+    for op in distinct(&several, "op") {
+        let of_op: Vec<&Value> = several
+            .iter()
+            .filter(|row| row["op"] == *op)
+            .copied()
+            .collect();
+        let (names, dtypes) = (distinct(&of_op, "case"), distinct(&of_op, "dtype"));
+        let share = |name: usize, dtype: usize| {
+            let is = |row: &&&Value| row["case"] == *names[name] && row["dtype"] == *dtypes[dtype];
+            of_op.iter().find(is)?["ratio"].as_f64()
+        };
+        let chart = charts::matrix(&names, &dtypes, share)?;
+        page += &format!("<h3>Share of the ceiling: {op}, by shape and type</h3>\n{chart}");
+    }
+    let bar = |row: &&Value| {
+        Some(charts::Bar {
+            name: format!(
+                "{} {} {}",
+                text(row, "case"),
+                text(row, "op"),
+                text(row, "dtype")
+            ),
+            value: 100.0 * row["ratio"].as_f64()?,
+            figures: format!("{:.2} GB/s", row["gbps"].as_f64()?),
+            colour: charts::COLOURS[0],
+        })
+    };
+    let bars: Vec<charts::Bar> = single.iter().filter_map(bar).collect();
+    if !bars.is_empty() {
+        let chart = charts::bars(&bars, Some(100.0), "%")?;
+        page += &format!("<h3>Share of the ceiling: more shapes</h3>\n{chart}");
+    }
+    Ok(page)
 }
 
 /// Nanoseconds of planning once; the page's clock is too coarse for less than many.
