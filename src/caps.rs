@@ -51,12 +51,13 @@ impl Caps {
 
     /// The caps of an adapter's devices. The one place that knows drivers by their names.
     pub fn of(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Caps {
-        // FXC, to which wgpu falls back on DirectX 12, takes half a minute for one; of GPUs there
-        // are none planned.
-        let warp = info.backend == wgpu::Backend::Dx12 && info.device_type == wgpu::DeviceType::Cpu;
+        // SwiftShader takes minutes and gigabytes to compile one, and FXC, to which wgpu falls back on
+        // DirectX 12, half a minute. A browser's software adapter is one of these, without its name. For
+        // GPUs none are planned.
+        let slow = [wgpu::Backend::Dx12, wgpu::Backend::BrowserWebGpu].contains(&info.backend);
+        let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
         Caps {
-            // SwiftShader takes minutes and gigabytes to compile one.
-            long_kernels: !(warp || info.name.contains("SwiftShader")),
+            long_kernels: !(slow || info.name.contains("SwiftShader")),
             ..Caps::new(limits, AdapterClass::of(info.device_type))
         }
     }

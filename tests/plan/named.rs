@@ -476,7 +476,7 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
 }
 
 #[test]
-fn swiftshader_and_directx_in_software_take_no_long_kernels() {
+fn swiftshader_and_directx_and_browsers_in_software_take_no_long_kernels() {
     use wgreduce::wgpu::{AdapterInfo, Backend, DeviceType, Limits};
     let long = |name: &str, kind, backend| {
         let mut info = AdapterInfo::new(kind, backend);
@@ -493,6 +493,7 @@ fn swiftshader_and_directx_in_software_take_no_long_kernels() {
         DeviceType::Cpu,
         Backend::Dx12
     ));
+    assert!(!long("", DeviceType::Cpu, Backend::BrowserWebGpu));
     assert!(long("llvmpipe", DeviceType::Cpu, Backend::Vulkan));
     assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
 }
