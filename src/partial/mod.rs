@@ -12,7 +12,9 @@ pub use shard::Shard;
 
 use crate::keys::Keys;
 use crate::problem::elements;
-use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::schedule, reference};
+use crate::{
+    DType, Error, IndexType, NanPolicy, Op, Order, Output, Problem, plan::schedule, reference,
+};
 
 /// The best of a part of every segment: for each output the order-preserving key of the best
 /// element so far and its index in the whole segment.
@@ -113,7 +115,12 @@ impl Kind {
 
     fn keys(&self) -> Keys {
         let zeros_tie = self.index.is_some();
-        Keys::new(self.dtype, self.op.order(), self.nan, zeros_tie)
+        Keys::new(
+            self.dtype,
+            self.op.order().unwrap_or(Order::Least),
+            self.nan,
+            zeros_tie,
+        )
     }
 
     /// Bytes of a record.
@@ -282,7 +289,7 @@ impl Partial {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
         let Some(index_type) = self.kind.index else {
-            let nothing = schedule::identity(dtype, op.order());
+            let nothing = schedule::identity(dtype, op.order().unwrap_or(Order::Least));
             let element = |r: &Record| {
                 if self.empty {
                     nothing

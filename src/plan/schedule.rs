@@ -33,7 +33,7 @@ impl Planner<'_> {
             return self.extremes(&StridedLayout::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
-            let nothing = identity(dtype, problem.op().order());
+            let nothing = identity(dtype, problem.op().order().unwrap_or(Order::Least));
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
         }
         self.dims = problem.dims();
@@ -119,7 +119,12 @@ impl Planner<'_> {
         let dtype = problem.dtype();
         let step = self.last(Step {
             out,
-            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), true),
+            keys: Keys::new(
+                dtype,
+                problem.op().order().unwrap_or(Order::Least),
+                problem.nan_policy(),
+                true,
+            ),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), shape)
         });

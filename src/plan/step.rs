@@ -8,7 +8,7 @@ use crate::keys::Keys;
 use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::plan::splits::BufferSplits;
-use crate::{Caps, Dim, Error, Problem};
+use crate::{Caps, Dim, Error, Order, Problem};
 
 /// One group of reduced dimensions between what comes before and after.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,12 @@ impl Planner<'_> {
             src,
             dst,
             out: StoreFormat::value(dtype),
-            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), false),
+            keys: Keys::new(
+                dtype,
+                problem.op().order().unwrap_or(Order::Least),
+                problem.nan_policy(),
+                false,
+            ),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
@@ -89,7 +94,12 @@ impl Planner<'_> {
         let (dtype, index) = (problem.dtype(), problem.op().is_index());
         Kernel {
             walk,
-            keys: Keys::new(dtype, problem.op().order(), problem.nan_policy(), index),
+            keys: Keys::new(
+                dtype,
+                problem.op().order().unwrap_or(Order::Least),
+                problem.nan_policy(),
+                index,
+            ),
             out,
             workgroup: self.caps.workgroup(),
             index,

@@ -14,7 +14,7 @@ use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
-use crate::{DType, Error};
+use crate::{DType, Error, Order};
 
 /// Least elements of a part of a segment that is shared.
 const LEAST_PART: u64 = 64;
@@ -67,7 +67,7 @@ impl Planner<'_> {
             },
             keys: Keys::new(
                 problem.dtype(),
-                problem.op().order(),
+                problem.op().order().unwrap_or(Order::Least),
                 problem.nan_policy(),
                 true,
             ),

@@ -22,8 +22,11 @@ pub enum ProblemError {
         /// The first mention, as the caller wrote it.
         first: i64,
     },
-    /// An index operator over an axis without elements.
-    #[error("{op} over axis {axis} of shape {shape:?}: the axis has no element to point to")]
+    /// An index operator, or a mean of integers, over an axis without elements.
+    #[error(
+        "{op} over axis {axis} of shape {shape:?}: the axis has no element {}",
+        if .op.is_sum() { "to average" } else { "to point to" }
+    )]
     EmptyAxis {
         /// The operator.
         op: Op,
@@ -31,6 +34,14 @@ pub enum ProblemError {
         axis: i64,
         /// The input's shape.
         shape: Vec<u64>,
+    },
+    /// A sum of truth values: ONNX has none, and whether true counts as 1 or as true is left open.
+    #[error("{op} takes no {dtype}: truth values have no sum; as uint8 they can be counted")]
+    NoSum {
+        /// The operator.
+        op: Op,
+        /// The element type.
+        dtype: DType,
     },
     /// A shape whose bytes do not fit 63 bits.
     #[error("a {dtype} tensor of shape {shape:?} has more than 2^63 - 1 bytes")]

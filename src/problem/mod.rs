@@ -43,7 +43,7 @@ impl Output {
     }
 }
 
-/// A validated reduction or elementwise minimum or maximum: what to compute, on which shapes.
+/// A validated reduction, or elementwise minimum or maximum: what to compute, on which shapes.
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
 /// `select_last_index` false, indices are `int64`, NaN propagates. [`ProblemOptions`] chains options
@@ -163,6 +163,67 @@ impl Problem {
         axes: &[i64],
     ) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceMaxAbs, dtype, shape, axes)
+    }
+
+    /// Sum over `axes`; an empty list means all axes, as in ONNX.
+    ///
+    /// Of floats the exact sum, rounded once to nearest with ties to even; of integers modulo 2^bits. Nothing to
+    /// sum gives 0.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// let problem = Problem::reduce_sum(DType::F32, &[3], &[])?.keepdims(false)?;
+    /// let sum = reference::evaluate(&problem, &[f32::bytes(&[1e30, 1.0, -1e30])])?;
+    /// assert_eq!(f32::from_bytes(&sum[0]), [1.0]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_min`], and [`ProblemError::NoSum`] for bool.
+    pub fn reduce_sum(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceSum, dtype, shape, axes)?.check_sum(axes)
+    }
+
+    /// Mean over `axes`: of floats the exact sum divided by the number of elements, rounded once; of
+    /// integers the sum modulo 2^bits divided by it, truncated toward zero. Otherwise as [`Problem::reduce_sum`].
+    ///
+    /// The mean of no floats is NaN.
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_sum`], and [`ProblemError::EmptyAxis`] for integers where there is nothing
+    /// to reduce.
+    pub fn reduce_mean(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceMean, dtype, shape, axes)?.check_sum(axes)
+    }
+
+    /// Sum of magnitudes over `axes`, the L1 norm; otherwise as [`Problem::reduce_sum`].
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_sum`].
+    pub fn reduce_l1(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceL1, dtype, shape, axes)?.check_sum(axes)
+    }
+
+    /// Square root of the sum of squares over `axes`, the L2 norm: of floats that of the exact sum of exact
+    /// squares, rounded once; of integers its floor, at most the type's largest. Otherwise as
+    /// [`Problem::reduce_sum`].
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_sum`].
+    pub fn reduce_l2(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceL2, dtype, shape, axes)?.check_sum(axes)
+    }
+
+    /// Sum of squares over `axes`; otherwise as [`Problem::reduce_sum`].
+    ///
+    /// # Errors
+    /// As [`Problem::reduce_sum`].
+    pub fn reduce_sum_square(
+        dtype: DType,
+        shape: &[u64],
+        axes: &[i64],
+    ) -> Result<Problem, ProblemError> {
+        Problem::reduce(Op::ReduceSumSquare, dtype, shape, axes)?.check_sum(axes)
     }
 
     /// Elementwise smallest of one or more inputs, broadcast against each other.
@@ -319,15 +380,42 @@ impl Problem {
         self.option("with_values", has)
     }
 
-    /// Whether ReduceMin or ReduceMax without axes copies its input bit for bit
-    /// (`keepdims` then has no effect) instead of reducing every axis. ONNX has it from opset 18.
+    /// Whether an operator of ONNX over axes reduces none where none were given (`keepdims` then has
+    /// no effect) instead of all. ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for
+    /// bit; the others give magnitudes or squares. ONNX has it from opset 18, of ReduceSum from 13.
     ///
     /// # Errors
     /// [`ProblemError::NoSuchOption`] for any other operator.
     pub fn noop_with_empty_axes(mut self, noop: bool) -> Result<Problem, ProblemError> {
         self.noop = noop && self.no_axes;
-        let has = matches!(self.op, Op::ReduceMin | Op::ReduceMax);
+        if self.no_axes {
+            self.reduced.fill(!noop);
+        }
+        let has = self.op.is_sum() || matches!(self.op, Op::ReduceMin | Op::ReduceMax);
         self.option("noop_with_empty_axes", has)
+    }
+
+    /// Refuses what has no sum, or no mean. `axes` are the caller's.
+    pub(crate) fn check_sum(self, axes: &[i64]) -> Result<Problem, ProblemError> {
+        let (op, dtype, shape) = (self.op, self.dtype, &self.inputs[0]);
+        if dtype == DType::Bool {
+            return Err(ProblemError::NoSum { op, dtype });
+        }
+        if op != Op::ReduceMean || dtype.class() == Class::Float {
+            return Ok(self);
+        }
+        let all: Vec<i64> = (0..shape.len() as i64).collect();
+        let axes = if self.no_axes { &all } else { axes };
+        let empty = |dim: usize| self.reduced[dim] && shape[dim] == 0;
+        let is_empty = |axis: &&i64| normalise(**axis, shape.len()).is_ok_and(empty);
+        match axes.iter().find(is_empty) {
+            None => Ok(self),
+            Some(&axis) => Err(ProblemError::EmptyAxis {
+                op,
+                axis,
+                shape: shape.clone(),
+            }),
+        }
     }
 
     /// Takes an input as a view of a larger tensor instead of a tensor in C order: transposed,
@@ -517,10 +605,11 @@ impl Problem {
         self.nan
     }
 
-    /// Whether the result is the input's bits, unchanged: a no-op reduction, or Min and Max of
-    /// one input.
+    /// Whether the result is the input's bits, unchanged: a no-op reduction but of magnitudes or squares, or
+    /// Min and Max of one input.
     pub fn is_copy(&self) -> bool {
-        self.noop || (self.op.is_elementwise() && self.inputs.len() == 1)
+        let maps = matches!(self.op, Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare);
+        self.noop && !maps || (self.op.is_elementwise() && self.inputs.len() == 1)
     }
 
     /// The outputs in order: the result; with [`Problem::with_values`] also the values;

@@ -1,4 +1,4 @@
-//! The operators and their choices: which element wins, what a NaN does, what an index is.
+//! The operators and their choices: which element wins or what is summed, what a NaN does, what an index is.
 //!
 //! Names and kinds only: which shapes and options go with them, the problem knows.
 
@@ -29,6 +29,16 @@ pub enum Op {
     ArgMaxAbs,
     /// Largest magnitude over a set of axes, the L-infinity norm; none of ONNX's.
     ReduceMaxAbs,
+    /// Sum over a set of axes.
+    ReduceSum,
+    /// Mean over a set of axes.
+    ReduceMean,
+    /// Sum of magnitudes over a set of axes.
+    ReduceL1,
+    /// Square root of the sum of squares over a set of axes.
+    ReduceL2,
+    /// Sum of squares over a set of axes.
+    ReduceSumSquare,
 }
 
 /// Which element of a set wins.
@@ -45,13 +55,27 @@ pub enum Order {
 
 impl Op {
     /// All operators of ONNX.
-    pub const ALL: [Op; 6] = [
+    pub const ALL: [Op; 11] = [
         Op::ArgMin,
         Op::ArgMax,
         Op::ReduceMin,
         Op::ReduceMax,
         Op::Min,
         Op::Max,
+        Op::ReduceSum,
+        Op::ReduceMean,
+        Op::ReduceL1,
+        Op::ReduceL2,
+        Op::ReduceSumSquare,
+    ];
+
+    /// The operators that combine all elements of a set, where the others choose one.
+    pub const SUMS: [Op; 5] = [
+        Op::ReduceSum,
+        Op::ReduceMean,
+        Op::ReduceL1,
+        Op::ReduceL2,
+        Op::ReduceSumSquare,
     ];
 
     /// The operators that ONNX does not have.
@@ -69,22 +93,38 @@ impl Op {
             Op::ArgMaxAbs => "ArgMaxAbs",
             Op::ReduceMaxAbs => "ReduceMaxAbs",
             Op::Extremes => "Extremes",
+            Op::ReduceSum => "ReduceSum",
+            Op::ReduceMean => "ReduceMean",
+            Op::ReduceL1 => "ReduceL1",
+            Op::ReduceL2 => "ReduceL2",
+            Op::ReduceSumSquare => "ReduceSumSquare",
         }
     }
 
-    /// Which element wins.
-    pub const fn order(self) -> Order {
+    /// Which element wins; `None` of sums.
+    pub const fn order(self) -> Option<Order> {
         match self {
             // Of all four, the first.
-            Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Order::Least,
-            Op::ArgMax | Op::ReduceMax | Op::Max => Order::Greatest,
-            Op::ArgMaxAbs | Op::ReduceMaxAbs => Order::GreatestMagnitude,
+            Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Some(Order::Least),
+            Op::ArgMax | Op::ReduceMax | Op::Max => Some(Order::Greatest),
+            Op::ArgMaxAbs | Op::ReduceMaxAbs => Some(Order::GreatestMagnitude),
+            Op::ReduceSum | Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare => {
+                None
+            }
         }
     }
 
     /// Whether the largest element wins, or that of the largest magnitude.
     pub const fn is_max(self) -> bool {
-        !matches!(self.order(), Order::Least)
+        matches!(
+            self.order(),
+            Some(Order::Greatest | Order::GreatestMagnitude)
+        )
+    }
+
+    /// Whether all elements of a set are combined: [`Op::SUMS`].
+    pub const fn is_sum(self) -> bool {
+        self.order().is_none()
     }
 
     /// Whether the result is, or has among others, an index along one axis.
@@ -159,10 +199,11 @@ impl IndexType {
 #[non_exhaustive]
 pub enum NanPolicy {
     /// A NaN is the extreme: the value is NaN, the index is the first NaN's
-    /// (the last one's with `select_last_index`). NumPy's `min` and `argmin`.
+    /// (the last one's with `select_last_index`). NumPy's `min` and `argmin`. A sum with a NaN is NaN.
     #[default]
     Propagate,
     /// NaNs are skipped; a set of only NaN gives NaN and index 0 (the last one with
-    /// `select_last_index`). NumPy's `fmin`.
+    /// `select_last_index`). NumPy's `fmin`. A sum goes over the other elements, of which only
+    /// a mean needs one; NumPy's `nansum` and `nanmean`.
     Ignore,
 }
