@@ -313,6 +313,13 @@ impl Operator {
             Op::ReduceMax => Problem::reduce_max(dtype, shape, axes)?
                 .keepdims(set.keepdims)?
                 .noop_with_empty_axes(set.noop_with_empty_axes),
+            Op::ReduceSum | Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare => {
+                Problem::reduce(self.op, dtype, shape, axes)?
+                    .keepdims(set.keepdims)?
+                    .noop_with_empty_axes(set.noop_with_empty_axes)?
+                    // After the switch: where nothing is reduced, nothing is missing.
+                    .check_sum(axes)
+            }
             Op::Min => Problem::min(dtype, &shapes),
             Op::Max => Problem::max(dtype, &shapes),
             // None of ONNX's: no name leads here.

@@ -1,7 +1,7 @@
 //! The CPU reference: the definition that every result is checked against.
 //!
 //! This module keeps what the operators mean, element by element, in plain comparisons of typed
-//! values. It must not know how a device computes them: it takes nothing from plans, kernels or
+//! values, and in exact sums. It must not know how a device computes them: it takes nothing from plans, kernels or
 //! order-preserving keys, so that a mistake made there cannot repeat itself here.
 //!
 //! ```
@@ -14,6 +14,7 @@
 //! ```
 
 mod streamed;
+mod sums;
 
 use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
@@ -60,6 +61,11 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         Op::ReduceMin | Op::ReduceMax | Op::Min | Op::Max => {
             vec![values(problem, inputs, |x: T| x)]
         }
+        Op::ReduceSum
+        | Op::ReduceMean
+        | Op::ReduceL1
+        | Op::ReduceL2
+        | Op::ReduceSumSquare => vec![sums::evaluate(problem, inputs[0])],
         Op::Extremes => {
             let results = problem.separate().map(|one| evaluate(&one, inputs));
             let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -349,6 +355,13 @@ impl Walk {
             done: shape.contains(&0),
         }
     }
+
+    /// Back to the first coordinates, which are elsewhere now. The walk must be at its end, or at
+    /// its beginning.
+    fn restart(&mut self, first: u64) {
+        self.sum = first as i64;
+        self.done = self.dims.iter().any(|dim| dim.size == 0);
+    }
 }
 
 impl Iterator for Walk {
@@ -389,18 +402,23 @@ fn output_walk(problem: &Problem) -> Walk {
 /// that is there once the input is broadcast to that shape.
 fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
     let from = &problem.inputs()[i];
-    let (own, offset) = match problem.layout(i) {
-        Some(layout) => (layout.strides.clone(), layout.offset),
-        None => {
-            let dims: Vec<_> = from.iter().map(|&size| (size, true)).collect();
-            (strides(&dims), 0)
-        }
-    };
+    let (own, offset) = strides_of(problem, i);
     // Aligned at the last dimension; a missing dimension and one of 1 stand still.
     let mut all = vec![0; shape.len() - from.len()];
     let own = own.into_iter().zip(from);
     all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
     Walk::new(shape, &all, offset)
+}
+
+/// The strides of input `i` in its data, and where its first element is.
+fn strides_of(problem: &Problem, i: usize) -> (Vec<i64>, u64) {
+    match problem.layout(i) {
+        Some(layout) => (layout.strides.clone(), layout.offset),
+        None => {
+            let dims = problem.inputs()[i].iter().map(|&size| (size, true));
+            (strides(&dims.collect::<Vec<_>>()), 0)
+        }
+    }
 }
 
 /// The strides of a C-order tensor that has only the marked dimensions; 0 for the others.

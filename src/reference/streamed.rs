@@ -5,12 +5,15 @@
 
 use crate::problem::elements;
 use crate::reference::evaluate;
+use crate::reference::sums::{self, Sum};
 use crate::{Error, IndexType, Op, Problem, ProblemError};
 use std::io;
 use std::sync::Arc;
 
 /// Most elements of a block.
 const BLOCK: u64 = 1 << 20;
+/// As many if each may have a sum of its own: one takes up to a KiB.
+const BLOCK_OF_SUMS: u64 = 1 << 15;
 
 /// [`evaluate`] on inputs that are read, and to outputs that are written, piece by piece, in a few
 /// dozen MiB whatever their size (but for views, of which a block takes what it spans). `read` fills a slice with the bytes of an input from an offset
@@ -23,7 +26,11 @@ pub fn evaluate_streamed(
     read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
     write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Error> {
-    evaluate_all(problem, BLOCK, read, write)
+    let most = match problem.op().is_sum() {
+        true => BLOCK_OF_SUMS,
+        false => BLOCK,
+    };
+    evaluate_all(problem, most, read, write)
 }
 
 /// One operator after another.
@@ -67,6 +74,9 @@ fn evaluate_in(
     let blocks = Blocks::new(shape, most);
     let reduced = |d: usize| !elementwise && problem.reduced()[d];
     let kept = blocks.cells(|d| !reduced(d));
+    if problem.op().is_sum() && !problem.is_copy() {
+        return sums(problem, &blocks, kept, &mut host);
+    }
     for kept in kept {
         let mut best: Option<Vec<Vec<u8>>> = None;
         for inside in blocks.cells(reduced) {
@@ -170,13 +180,13 @@ impl Blocks<'_> {
     }
 }
 
-/// The result of a block: of an index operator int64 indices in the whole, and the elements.
-fn block<R, W>(
+/// A block as a problem of its own, and its data.
+fn read_block<R, W>(
     problem: &Problem,
     blocks: &Blocks<'_>,
     starts: &[u64],
     host: &mut Host<R, W>,
-) -> Result<Vec<Vec<u8>>, Error>
+) -> Result<(Problem, Vec<Vec<u8>>), Error>
 where
     R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
     W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
@@ -191,7 +201,6 @@ where
         inputs.push(bytes);
         parts.push(part);
     }
-    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let shapes = parts.iter().map(|part| part.shape.clone()).collect();
     let mut part = problem.with_inputs(shapes);
     for (i, taken) in parts.iter().enumerate() {
@@ -199,6 +208,22 @@ where
             part = part.strided(i, &layout.strides, taken.back)?;
         }
     }
+    Ok((part, inputs))
+}
+
+/// The result of a block: of an index operator int64 indices in the whole, and the elements.
+fn block<R, W>(
+    problem: &Problem,
+    blocks: &Blocks<'_>,
+    starts: &[u64],
+    host: &mut Host<R, W>,
+) -> Result<Vec<Vec<u8>>, Error>
+where
+    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
+{
+    let (part, inputs) = read_block(problem, blocks, starts, host)?;
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = evaluate(&wide(part)?, &inputs)?;
     if let Some(axis) = index_axis(problem) {
         for index in outputs[0].chunks_exact_mut(8) {
@@ -288,8 +313,13 @@ fn merged(
         Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
         Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &[2, n], 0)?,
         Op::ReduceMaxAbs => Problem::max(magnitude, &[[n], [n]])?,
-        // Taken apart before.
-        Op::Extremes => Problem::extremes(dtype, &[2, n], 0)?,
+        // Summed elsewhere, as a block's sum is not rounded; and taken apart before.
+        Op::ReduceSum
+        | Op::ReduceMean
+        | Op::ReduceL1
+        | Op::ReduceL2
+        | Op::ReduceSumSquare
+        | Op::Extremes => Problem::extremes(dtype, &[2, n], 0)?,
     };
     let choice = choice.nan(nan);
     if !problem.op().is_index() {
@@ -306,6 +336,35 @@ fn merged(
         picked.copied().collect()
     };
     Ok((0..held.len()).map(pick).collect())
+}
+
+/// Sums are rounded after their last block: what a block leaves is exact.
+fn sums<R, W>(
+    problem: &Problem,
+    blocks: &Blocks<'_>,
+    kept: Vec<Vec<u64>>,
+    host: &mut Host<R, W>,
+) -> Result<(), Error>
+where
+    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
+{
+    for kept in kept {
+        let mut sums: Option<Vec<Sum>> = None;
+        for inside in blocks.cells(|d| problem.reduced()[d]) {
+            let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
+            let (part, inputs) = read_block(problem, blocks, &starts, host)?;
+            let new = || vec![Sum::new(&part); elements(&part.outputs()[0].shape) as usize];
+            sums::add(&part, &inputs[0], sums.get_or_insert_with(new));
+        }
+        let mut bytes = Vec::new();
+        for sum in sums.unwrap_or_default() {
+            sum.write(&mut bytes);
+        }
+        let at = output_at(problem, &kept, blocks, false);
+        host.write(0, at * problem.dtype().size(), &bytes)?;
+    }
+    Ok(())
 }
 
 /// Where a block's first output is.
@@ -414,6 +473,20 @@ mod tests {
                 }
                 same(&Problem::min(dtype, &[&[4, 5, 6][..], &[5, 1], &[6], &[]])?.nan(nan));
                 same(&Problem::max(dtype, &[&[40][..], &[40]])?.nan(nan));
+            }
+            for op in Op::SUMS.into_iter().filter(|_| dtype != DType::Bool) {
+                let reduce = |shape: &[u64], axes: &[i64]| Problem::reduce(op, dtype, shape, axes);
+                for axes in [&[0, 2][..], &[], &[1, 2], &[0], &[1], &[2]] {
+                    for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                        let sum = reduce(&[4, 5, 6], axes)?.nan(nan);
+                        same(&sum);
+                        same(&sum.strided(0, &[0, -7, 2], 40)?);
+                    }
+                }
+                same(&reduce(&[], &[])?);
+                same(&reduce(&[30, 0], &[1])?);
+                same(&reduce(&[0, 3], &[1])?);
+                same(&reduce(&[3, 3], &[])?.noop_with_empty_axes(true)?);
             }
             same(&Problem::min(dtype, &[[30, 3]])?);
             same(&Problem::reduce_min(dtype, &[], &[])?);

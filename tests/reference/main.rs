@@ -9,6 +9,7 @@ mod numpy;
 mod order;
 mod second;
 mod shapes;
+mod sums;
 mod verify;
 
 use wgreduce::reference::evaluate;

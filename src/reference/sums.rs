@@ -1,0 +1,448 @@
+//! The sums: exact, rounded once.
+//!
+//! Keeps what a sum, a mean and a norm are, in whole numbers wide enough to lose nothing. It must
+//! not know how a device adds: a number is taken apart, added, and put together again here alone.
+
+use super::{Walk, strides_of};
+use crate::{Class, DType, NanPolicy, Op, Problem};
+use half::{bf16, f16};
+
+/// The bytes of the result.
+pub(super) fn evaluate(problem: &Problem, input: &[u8]) -> Vec<u8> {
+    let mut sum = Sum::new(problem);
+    let mut bytes = Vec::new();
+    for_each_segment(problem, |_, segment| {
+        sum.clear();
+        sum.add_all(input, segment);
+        sum.write(&mut bytes);
+    });
+    bytes
+}
+
+/// Adds the elements of an input to the sums of its segments, in the order of the outputs.
+pub(super) fn add(problem: &Problem, input: &[u8], sums: &mut [Sum]) {
+    for_each_segment(problem, |at, segment| sums[at].add_all(input, segment));
+}
+
+/// Gives the position of every output, and the positions of the elements that it is of.
+fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
+    let (strides, offset) = strides_of(problem, 0);
+    let walk = |reduced: bool, first: u64| {
+        let shape = problem.inputs()[0].iter();
+        let dims = shape.zip(&strides).zip(problem.reduced());
+        let dims = dims.filter(|(_, r)| **r == reduced).map(|(dim, _)| dim);
+        let (shape, strides): (Vec<u64>, Vec<i64>) = dims.unzip();
+        Walk::new(&shape, &strides, first)
+    };
+    let mut segment = walk(true, 0);
+    for (at, first) in walk(false, offset).enumerate() {
+        segment.restart(first as u64);
+        of(at, &mut segment);
+    }
+}
+
+/// A sum in the making, exact.
+#[derive(Clone)]
+pub(super) struct Sum {
+    op: Op,
+    dtype: DType,
+    ignore_nan: bool,
+    /// The sum of the finite elements is that of `limbs[i] * 2^(64 i + lowest)`. What is added to
+    /// a limb is below 2^64, and less than 2^63 elements are: no limb overflows.
+    limbs: Vec<i128>,
+    /// The exponent of the lowest bit.
+    lowest: i32,
+    /// Elements, without the skipped ones.
+    count: u64,
+    nan: bool,
+    infinity: bool,
+    negative_infinity: bool,
+    only_negative_zeros: bool,
+}
+
+/// An element, taken apart.
+enum Number {
+    Nan,
+    Infinity {
+        negative: bool,
+    },
+    /// `mantissa * 2^exponent`.
+    Finite {
+        negative: bool,
+        mantissa: u64,
+        exponent: i32,
+    },
+}
+
+impl Sum {
+    pub(super) fn new(problem: &Problem) -> Sum {
+        let (op, dtype) = (problem.op(), problem.dtype());
+        let (mut lowest, mut bits) = match Format::of(dtype) {
+            Some(format) => (
+                format.lowest(),
+                (format.greatest() + 1 - format.lowest()) as usize,
+            ),
+            None => (0, 64),
+        };
+        if squares(op) {
+            (lowest, bits) = (2 * lowest, 2 * bits);
+        }
+        Sum {
+            op,
+            dtype,
+            ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
+            // A number may lie across two words, and its zeros across one more.
+            limbs: vec![0; bits / 64 + 3],
+            lowest,
+            count: 0,
+            nan: false,
+            infinity: false,
+            negative_infinity: false,
+            only_negative_zeros: true,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.limbs.fill(0);
+        self.count = 0;
+        self.nan = false;
+        self.infinity = false;
+        self.negative_infinity = false;
+        self.only_negative_zeros = true;
+    }
+
+    /// Adds the elements at these positions.
+    fn add_all(&mut self, input: &[u8], positions: &mut Walk) {
+        match self.dtype {
+            DType::BF16 => self.add_each::<bf16>(input, positions),
+            DType::F16 => self.add_each::<f16>(input, positions),
+            DType::F32 => self.add_each::<f32>(input, positions),
+            DType::F64 => self.add_each::<f64>(input, positions),
+            DType::I8 => self.add_each::<i8>(input, positions),
+            DType::I16 => self.add_each::<i16>(input, positions),
+            DType::I32 => self.add_each::<i32>(input, positions),
+            DType::I64 => self.add_each::<i64>(input, positions),
+            // No problem sums truth values.
+            DType::U8 | DType::Bool => self.add_each::<u8>(input, positions),
+            DType::U16 => self.add_each::<u16>(input, positions),
+            DType::U32 => self.add_each::<u32>(input, positions),
+            DType::U64 => self.add_each::<u64>(input, positions),
+        }
+    }
+
+    fn add_each<T: Element>(&mut self, input: &[u8], positions: &mut Walk) {
+        let squares = squares(self.op);
+        let signs = matches!(self.op, Op::ReduceSum | Op::ReduceMean);
+        for at in positions {
+            let number = T::number(&input[at * size_of::<T>()..]);
+            if self.ignore_nan && matches!(number, Number::Nan) {
+                continue;
+            }
+            self.count += 1;
+            match number {
+                Number::Nan => self.nan = true,
+                Number::Infinity { negative } if negative && signs => self.negative_infinity = true,
+                Number::Infinity { .. } => self.infinity = true,
+                Number::Finite {
+                    negative,
+                    mantissa,
+                    exponent,
+                } => {
+                    let negative = negative && signs;
+                    self.only_negative_zeros &= negative && mantissa == 0;
+                    if squares {
+                        let square = u128::from(mantissa) * u128::from(mantissa);
+                        self.add_bits(negative, square as u64, 2 * exponent);
+                        self.add_bits(negative, (square >> 64) as u64, 2 * exponent + 64);
+                    } else {
+                        self.add_bits(negative, mantissa, exponent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds `mantissa * 2^exponent`, or takes it away.
+    fn add_bits(&mut self, negative: bool, mantissa: u64, exponent: i32) {
+        let bit = (exponent - self.lowest) as usize;
+        let shifted = u128::from(mantissa) << (bit % 64);
+        let halves = [shifted as u64, (shifted >> 64) as u64];
+        for (limb, half) in self.limbs[bit / 64..].iter_mut().zip(halves) {
+            let half = i128::from(half);
+            *limb += if negative { -half } else { half };
+        }
+    }
+
+    /// Appends the bytes of the result.
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        let bits = match Format::of(self.dtype) {
+            Some(format) => self.float(format),
+            None => self.integer(),
+        };
+        bytes.extend(&bits.to_le_bytes()[..self.dtype.size() as usize]);
+    }
+
+    fn float(&self, format: Format) -> u64 {
+        let nothing = self.count == 0;
+        let opposed = self.infinity && self.negative_infinity;
+        if self.nan || opposed || nothing && self.op == Op::ReduceMean {
+            return format.nan();
+        }
+        if self.infinity || self.negative_infinity {
+            return format.infinity(self.negative_infinity);
+        }
+        let (negative, words) = self.magnitude();
+        if words.is_empty() {
+            return format.zero(self.only_negative_zeros && !nothing);
+        }
+        match self.op {
+            Op::ReduceMean => {
+                // 128 bits behind the point leave 65 of the quotient or more.
+                let dividend = [&[0, 0], &words[..]].concat();
+                let (quotient, rest) = divide(&dividend, self.count);
+                format.round(negative, &quotient, self.lowest - 128, rest != 0)
+            }
+            Op::ReduceL2 => {
+                // The root of the highest 127 or 128 bits is the first 64 bits of the whole root.
+                let words = [&[0, 0], &words[..]].concat();
+                let below = bit_len(&words).next_multiple_of(2) - 128;
+                let highest = bits_from(&words, below);
+                let root = highest.isqrt();
+                let inexact = root * root != highest || any_below(&words, below);
+                let lowest = (self.lowest - 128 + below as i32) / 2;
+                format.round(false, &[root as u64], lowest, inexact)
+            }
+            _ => format.round(negative, &words, self.lowest, false),
+        }
+    }
+
+    fn integer(&self) -> u64 {
+        let bits = 8 * self.dtype.size() as u32;
+        let signed = self.dtype.class() == Class::Signed;
+        let (negative, words) = self.magnitude();
+        let low = words.first().copied().unwrap_or(0);
+        let wrapped = if negative { low.wrapping_neg() } else { low };
+        match self.op {
+            Op::ReduceL2 => {
+                let most = u128::from(u64::MAX >> (64 - bits + u32::from(signed)));
+                let root = match bit_len(&words) {
+                    0..=128 => bits_from(&words, 0).isqrt(),
+                    _ => most,
+                };
+                root.min(most) as u64
+            }
+            Op::ReduceMean => {
+                // Shifted up and back, the sign fills what the type does not have.
+                let up = wrapped << (64 - bits);
+                let value = match signed {
+                    true => i128::from(up as i64 >> (64 - bits)),
+                    false => i128::from(up >> (64 - bits)),
+                };
+                // A problem has no mean of no integers.
+                (value / i128::from(self.count.max(1))) as u64
+            }
+            _ => wrapped,
+        }
+    }
+
+    /// Sign and magnitude, in words from the lowest on, of which the highest is not 0.
+    fn magnitude(&self) -> (bool, Vec<u64>) {
+        let mut words = Vec::with_capacity(self.limbs.len() + 1);
+        let mut carry = 0;
+        for &limb in &self.limbs {
+            let limb = limb + carry;
+            words.push(limb as u64);
+            carry = limb >> 64;
+        }
+        words.push(carry as u64);
+        let negative = carry < 0;
+        if negative {
+            let mut carry = true;
+            for word in &mut words {
+                (*word, carry) = (!*word).overflowing_add(u64::from(carry));
+            }
+        }
+        while words.last() == Some(&0) {
+            words.pop();
+        }
+        (negative, words)
+    }
+}
+
+fn squares(op: Op) -> bool {
+    matches!(op, Op::ReduceL2 | Op::ReduceSumSquare)
+}
+
+/// An element type whose elements can be taken apart.
+trait Element: Sized {
+    /// From the first bytes of a slice.
+    fn number(bytes: &[u8]) -> Number;
+}
+
+macro_rules! floats {
+    ($($t:ty, $bits:ty, $fraction:literal;)*) => {$(
+        impl Element for $t {
+            fn number(bytes: &[u8]) -> Number {
+                const EXPONENTS: u64 = (<$bits>::MAX >> 1 >> $fraction) as u64;
+                let bits = <$bits>::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+                let negative = bits >> (<$bits>::BITS - 1) == 1;
+                let exponent = u64::from(bits >> $fraction) & EXPONENTS;
+                let fraction = u64::from(bits & ((1 << $fraction) - 1));
+                if exponent == EXPONENTS {
+                    return match fraction {
+                        0 => Number::Infinity { negative },
+                        _ => Number::Nan,
+                    };
+                }
+                let (mantissa, exponent) = match exponent {
+                    // Zeros and subnormals have no leading 1.
+                    0 => (fraction, 1),
+                    _ => (fraction | 1 << $fraction, exponent as i32),
+                };
+                let exponent = exponent - (EXPONENTS / 2) as i32 - $fraction;
+                Number::Finite { negative, mantissa, exponent }
+            }
+        }
+    )*};
+}
+floats! {
+    bf16, u16, 7;
+    f16, u16, 10;
+    f32, u32, 23;
+    f64, u64, 52;
+}
+
+macro_rules! integers {
+    ($($t:ty, $negative:expr, $magnitude:expr;)*) => {$(
+        impl Element for $t {
+            fn number(bytes: &[u8]) -> Number {
+                let value = <$t>::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+                Number::Finite {
+                    negative: $negative(value),
+                    mantissa: u64::from($magnitude(value)),
+                    exponent: 0,
+                }
+            }
+        }
+    )*};
+}
+integers! {
+    i8, i8::is_negative, i8::unsigned_abs;
+    i16, i16::is_negative, i16::unsigned_abs;
+    i32, i32::is_negative, i32::unsigned_abs;
+    i64, i64::is_negative, i64::unsigned_abs;
+    u8, |_| false, u8::from;
+    u16, |_| false, u16::from;
+    u32, |_| false, u32::from;
+    u64, |_| false, u64::from;
+}
+
+/// A float type, by its bits.
+#[derive(Clone, Copy)]
+struct Format {
+    bits: u32,
+    /// Of them behind the leading 1 of a number.
+    fraction: u32,
+}
+
+impl Format {
+    /// `None` of integers.
+    fn of(dtype: DType) -> Option<Format> {
+        let (bits, fraction) = match dtype {
+            DType::BF16 => (16, 7),
+            DType::F16 => (16, 10),
+            DType::F32 => (32, 23),
+            DType::F64 => (64, 52),
+            _ => return None,
+        };
+        Some(Format { bits, fraction })
+    }
+
+    /// The exponent of the greatest numbers' leading 1.
+    fn greatest(self) -> i32 {
+        (1 << (self.bits - self.fraction - 2)) - 1
+    }
+
+    /// The exponent of the least normal number.
+    fn least(self) -> i32 {
+        1 - self.greatest()
+    }
+
+    /// The exponent of the least number of all.
+    fn lowest(self) -> i32 {
+        self.least() - self.fraction as i32
+    }
+
+    fn zero(self, negative: bool) -> u64 {
+        u64::from(negative) << (self.bits - 1)
+    }
+
+    fn infinity(self, negative: bool) -> u64 {
+        let exponents = (1 << (self.bits - 1 - self.fraction)) - 1;
+        self.zero(negative) | exponents << self.fraction
+    }
+
+    fn nan(self) -> u64 {
+        self.infinity(false) | 1 << (self.fraction - 1)
+    }
+
+    /// `magnitude * 2^exponent`, which is not 0, to the nearest number, of two the even one.
+    /// `inexact`: and less than 2^exponent more; the magnitude then has two bits more than the format.
+    fn round(self, negative: bool, magnitude: &[u64], exponent: i32, inexact: bool) -> u64 {
+        let leading = exponent + bit_len(magnitude) as i32 - 1;
+        if leading > self.greatest() {
+            return self.infinity(negative);
+        }
+        // Subnormals share the exponent of the least normal numbers.
+        let scale = leading.max(self.least());
+        let lowest = scale - self.fraction as i32;
+        let mut mantissa = match u32::try_from(lowest - exponent) {
+            Err(_) => (bits_from(magnitude, 0) as u64) << (exponent - lowest),
+            Ok(0) => bits_from(magnitude, 0) as u64,
+            Ok(below) => {
+                let below = below as usize;
+                let kept = bits_from(magnitude, below) as u64;
+                let half = bits_from(magnitude, below - 1) & 1 == 1;
+                let more = inexact || any_below(magnitude, below - 1);
+                kept + u64::from(half && (more || kept & 1 == 1))
+            }
+        };
+        // The leading 1 of a normal number counts its exponent up, and so does a carry into it.
+        mantissa += ((scale - self.least()) as u64) << self.fraction;
+        self.zero(negative) | mantissa
+    }
+}
+
+fn bit_len(words: &[u64]) -> usize {
+    let highest = words.iter().rposition(|&word| word != 0);
+    highest.map_or(0, |at| 64 * (at + 1) - words[at].leading_zeros() as usize)
+}
+
+/// 128 bits, from one on.
+fn bits_from(words: &[u64], bit: usize) -> u128 {
+    let word = |i: usize| u128::from(words.get(bit / 64 + i).copied().unwrap_or(0));
+    let low = word(0) | word(1) << 64;
+    match bit % 64 {
+        0 => low,
+        shift => low >> shift | word(2) << (128 - shift),
+    }
+}
+
+/// Whether one of the lowest bits is set.
+fn any_below(words: &[u64], bits: usize) -> bool {
+    let whole = words.len().min(bits / 64);
+    let last = words.get(bits / 64).copied().unwrap_or(0);
+    words[..whole].iter().any(|&word| word != 0) || last & ((1 << (bits % 64)) - 1) != 0
+}
+
+/// Quotient and rest.
+fn divide(words: &[u64], by: u64) -> (Vec<u64>, u64) {
+    let mut quotient = words.to_vec();
+    let mut rest = 0;
+    for word in quotient.iter_mut().rev() {
+        let dividend = u128::from(rest) << 64 | u128::from(*word);
+        *word = (dividend / u128::from(by)) as u64;
+        rest = (dividend % u128::from(by)) as u64;
+    }
+    (quotient, rest)
+}
