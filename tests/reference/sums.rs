@@ -15,7 +15,12 @@ const INTEGERS: [DType; 8] = [
     DType::U64,
 ];
 
-fn reduce(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+pub(super) fn reduce(
+    op: Op,
+    dtype: DType,
+    shape: &[u64],
+    axes: &[i64],
+) -> Result<Problem, ProblemError> {
     match op {
         Op::ReduceSum => Problem::reduce_sum(dtype, shape, axes),
         Op::ReduceMean => Problem::reduce_mean(dtype, shape, axes),

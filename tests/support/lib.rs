@@ -5,6 +5,7 @@ pub mod cards;
 pub mod catalogue;
 mod data;
 pub mod device;
+pub mod exact;
 pub mod golden;
 pub mod grid;
 pub mod kernels;

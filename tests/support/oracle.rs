@@ -1,6 +1,7 @@
 //! What the operators give, written a second time: element by element over coordinates, on values
 //! wide enough for every type. Shares nothing with the library but the names of types and operators.
 
+use crate::exact;
 use crate::views::materialised;
 use half::{bf16, f16};
 use wgreduce::{Class, DType, NanPolicy, Op, Problem};
@@ -164,6 +165,7 @@ impl Question<'_> {
         let mut out = Vec::new();
         self.segments(|set| match self.op.is_index() {
             true => out.extend((self.index(set) as i64).to_le_bytes()),
+            false if self.op.is_sum() => out.extend(exact::sum(self.op, self.dtype, self.nan, set)),
             false => out.extend(self.value(set)),
         });
         let dims = shape.iter().zip(&self.reduced);
