@@ -10,7 +10,19 @@ import sys
 from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case.node import collect_testcases
 
-OPERATORS = ["argmax", "argmin", "reduce_max", "reduce_min", "max", "min"]
+OPERATORS = [
+    "argmax",
+    "argmin",
+    "reduce_max",
+    "reduce_min",
+    "max",
+    "min",
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_l1",
+    "reduce_l2",
+    "reduce_sum_square",
+]
 
 
 def is_ours(case):

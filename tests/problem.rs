@@ -143,7 +143,8 @@ fn operators_say_what_they_are() {
     }
     assert_eq!(
         Op::ALL.map(Op::name).join(" "),
-        "ArgMin ArgMax ReduceMin ReduceMax Min Max"
+        "ArgMin ArgMax ReduceMin ReduceMax Min Max \
+         ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare"
     );
 }
 
@@ -437,7 +438,7 @@ fn an_option_that_the_operator_does_not_have_is_refused() {
         (
             "noop_with_empty_axes",
             |p| p.noop_with_empty_axes(true),
-            |op| matches!(op, Op::ReduceMin | Op::ReduceMax),
+            |op| op.name().starts_with("Reduce"),
         ),
     ];
     let problems = [
@@ -445,6 +446,11 @@ fn an_option_that_the_operator_does_not_have_is_refused() {
         Problem::arg_max(DType::F32, &[2], 0),
         Problem::reduce_min(DType::F32, &[2], &[]),
         Problem::reduce_max(DType::F32, &[2], &[]),
+        Problem::reduce_sum(DType::F32, &[2], &[]),
+        Problem::reduce_mean(DType::F32, &[2], &[]),
+        Problem::reduce_l1(DType::F32, &[2], &[]),
+        Problem::reduce_l2(DType::F32, &[2], &[]),
+        Problem::reduce_sum_square(DType::F32, &[2], &[]),
         Problem::min(DType::F32, &[[2]]),
         Problem::max(DType::F32, &[[2]]),
     ];

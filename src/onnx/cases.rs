@@ -2,7 +2,7 @@
 //!
 //! Keeps how cases lie in folders and how each is judged; what a model means, `model.rs` knows.
 
-use super::{Model, Tensor, compare};
+use super::{Model, Tensor};
 use crate::Problem;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -168,7 +168,7 @@ impl Folder {
                 }
             };
             // After a difference the others still run: what they compute can be saved.
-            result = result.and(set.compare(&outputs).map_err(in_set));
+            result = result.and(set.compare(&model, &outputs).map_err(in_set));
             let names = model.outputs().map(str::to_owned);
             computed.push(Computed {
                 data_set: set.name.clone(),
@@ -208,14 +208,15 @@ impl Folder {
     }
 
     /// As a data set: whether the outputs are as expected.
-    fn compare(&self, outputs: &[Tensor]) -> Result<(), String> {
+    fn compare(&self, model: &Model, outputs: &[Tensor]) -> Result<(), String> {
         let files = self.files("output_")?;
         check_last(&files, "output_", outputs.len())?;
         for (number, actual) in outputs.iter().enumerate() {
             let file = format!("output_{number}.pb");
             let path = files.get(&number);
             let expected = read_tensor(path.ok_or_else(|| format!("{file} is missing"))?)?;
-            compare(&expected, actual).map_err(|difference| format!("{file}: {difference}"))?;
+            let compared = model.compare(&expected, actual);
+            compared.map_err(|difference| format!("{file}: {difference}"))?;
         }
         Ok(())
     }

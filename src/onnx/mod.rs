@@ -26,7 +26,7 @@ mod rules;
 mod tensor;
 
 pub use cases::{CaseReport, Computed, Folder, Outcome, PathError, discover};
-pub use compare::{Difference, compare};
+pub use compare::{Difference, compare, compare_close};
 pub use error::OnnxError;
 pub use model::{Model, RunError};
 pub use proto::AttributeProto;

@@ -6,7 +6,7 @@ use super::proto::{Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdPr
 use super::proto::{TypeProto, ValueInfoProto};
 use super::rules::is_default_domain;
 use super::tensor::{self, Tensor};
-use super::{Input, OnnxError, Operator};
+use super::{Difference, Input, OnnxError, Operator, compare, compare_close};
 use crate::{DType, Problem};
 use prost::Message;
 use std::borrow::Cow;
@@ -142,6 +142,18 @@ impl Model {
             outputs.push(tensor.into_owned());
         }
         Ok(outputs)
+    }
+
+    /// Compares one of this model's outputs with what it must be: exactly, as [`compare()`](super::compare()) does, or as
+    /// [`compare_close`] if the model has a sum.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn compare(&self, expected: &Tensor, actual: &Tensor) -> Result<(), Difference> {
+        match self.nodes.iter().any(|node| node.operator.op().is_sum()) {
+            true => compare_close(expected, actual),
+            false => compare(expected, actual),
+        }
     }
 
     /// The values that are there before the first node: constants and inputs.

@@ -9,10 +9,10 @@ use crate::{DType, Op, Problem, ProblemError};
 use Attribute::*;
 use Inputs::*;
 
-/// A version of an operator pair, as a row of the standard's change log.
+/// A version of some operators, as a row of the standard's change log.
 #[derive(Debug)]
 struct Version {
-    ops: [Op; 2],
+    ops: &'static [Op],
     since: i64,
     types: &'static [&'static [DType]],
     attributes: &'static [Attribute],
@@ -41,9 +41,16 @@ enum Inputs {
     Broadcast,
 }
 
-const ARG: [Op; 2] = [Op::ArgMin, Op::ArgMax];
-const REDUCE: [Op; 2] = [Op::ReduceMin, Op::ReduceMax];
-const ELEMENT: [Op; 2] = [Op::Min, Op::Max];
+const ARG: &[Op] = &[Op::ArgMin, Op::ArgMax];
+const REDUCE: &[Op] = &[Op::ReduceMin, Op::ReduceMax];
+const ELEMENT: &[Op] = &[Op::Min, Op::Max];
+const SUM: &[Op] = &[Op::ReduceSum];
+const OTHER: &[Op] = &[
+    Op::ReduceMean,
+    Op::ReduceL1,
+    Op::ReduceL2,
+    Op::ReduceSumSquare,
+];
 
 const FLOAT: &[DType] = &[DType::F16, DType::F32, DType::F64];
 const WIDE: &[DType] = &[DType::I32, DType::I64, DType::U32, DType::U64];
@@ -54,7 +61,7 @@ const BOOL: &[DType] = &[DType::Bool];
 
 /// The whole standard for these operators.
 #[rustfmt::skip]
-const VERSIONS: [Version; 15] = [
+const VERSIONS: [Version; 22] = [
     //   operators  since  element types                           attributes                          inputs
     row( ARG,       1,     &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
     row( ARG,       11,    &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
@@ -71,10 +78,17 @@ const VERSIONS: [Version; 15] = [
     row( ELEMENT,   8,     &[FLOAT],                               &[],                                Broadcast   ),
     row( ELEMENT,   12,    &[FLOAT, WIDE, INT16, INT8],            &[],                                Broadcast   ),
     row( ELEMENT,   13,    &[FLOAT, WIDE, INT16, INT8, BF16],      &[],                                Broadcast   ),
+    row( SUM,       1,     &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( SUM,       11,    &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( SUM,       13,    &[FLOAT, WIDE, BF16],                   &[Keepdims, NoopWithEmptyAxes],     DataAndAxes ),
+    row( OTHER,     1,     &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( OTHER,     11,    &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
+    row( OTHER,     13,    &[FLOAT, WIDE, BF16],                   &[Axes, Keepdims],                  Data        ),
+    row( OTHER,     18,    &[FLOAT, WIDE, BF16],                   &[Keepdims, NoopWithEmptyAxes],     DataAndAxes ),
 ];
 
 const fn row(
-    ops: [Op; 2],
+    ops: &'static [Op],
     since: i64,
     types: &'static [&'static [DType]],
     attributes: &'static [Attribute],

@@ -8,7 +8,7 @@ use wgreduce::onnx::{Outcome, discover};
 use wgreduce::{Problem, Reducer, reference};
 
 /// How many of them are for our operators.
-const CASES: usize = 81;
+const CASES: usize = 128;
 
 /// Where the cases are: WGREDUCE_ONNX_CASES, or the project's own folder.
 pub fn folder() -> Option<PathBuf> {

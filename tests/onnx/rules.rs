@@ -24,6 +24,9 @@ fn is_legal(op: Op, opset: i64, dtype: DType) -> bool {
                 Bool => opset >= 20,
                 _ => false,
             },
+            Op::ReduceSum | Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare => {
+                matches!(dtype, I32 | I64 | U32 | U64) || (dtype == BF16 && opset >= 13)
+            }
             _ => (integer && opset >= 12) || (dtype == BF16 && opset >= 13),
         }
 }
@@ -60,7 +63,7 @@ fn every_operator_runs_in_every_opset_on_its_types_and_refuses_the_others_by_nam
             }
         }
     }
-    assert_eq!(legal + refused, 6 * NEWEST * 13);
+    assert_eq!(legal + refused, 11 * NEWEST * 13);
     assert!(
         legal > 1000 && refused > 400,
         "{legal} ran, {refused} were refused"
@@ -71,8 +74,8 @@ fn every_operator_runs_in_every_opset_on_its_types_and_refuses_the_others_by_nam
 fn of_zeros(op: Op, dtype: DType) -> Tensor {
     match op {
         Op::ArgMin | Op::ArgMax => zeros(I64, &[1, 3]),
-        Op::ReduceMin | Op::ReduceMax => zeros(dtype, &[1, 1]),
-        _ => zeros(dtype, &[2, 3]),
+        Op::Min | Op::Max => zeros(dtype, &[2, 3]),
+        _ => zeros(dtype, &[1, 1]),
     }
 }
 
@@ -96,10 +99,18 @@ fn assert_names(error: &OnnxError, op: Op, opset: i64, dtype: DType) {
 
 #[test]
 fn a_higher_opset_means_the_newest_version_at_or_below_it() {
-    let versions: [(&[Op], &[i64]); 3] = [
+    let others = [
+        Op::ReduceMean,
+        Op::ReduceL1,
+        Op::ReduceL2,
+        Op::ReduceSumSquare,
+    ];
+    let versions: [(&[Op], &[i64]); 5] = [
         (&[Op::ArgMin, Op::ArgMax], &[1, 11, 12, 13]),
         (&[Op::ReduceMin, Op::ReduceMax], &[1, 11, 12, 13, 18, 20]),
         (&[Op::Min, Op::Max], &[1, 6, 8, 12, 13]),
+        (&[Op::ReduceSum], &[1, 11, 13]),
+        (&others, &[1, 11, 13, 18]),
     ];
     for (ops, since) in versions {
         for (op, opset) in ops.iter().flat_map(|op| (1..=NEWEST).map(move |v| (op, v))) {
@@ -147,7 +158,15 @@ fn has_attribute(op: Op, opset: i64, attribute: &str) -> bool {
         (Op::ReduceMin | Op::ReduceMax, "axes") => opset < 18,
         (Op::ReduceMin | Op::ReduceMax, "noop_with_empty_axes") => opset >= 18,
         (Op::Min | Op::Max, "consumed_inputs") => opset < 6,
-        (Op::ArgMin | Op::ArgMax | Op::ReduceMin | Op::ReduceMax, "keepdims") => true,
+        (Op::Min | Op::Max, _) => false,
+        (_, "keepdims") => true,
+        (Op::ReduceSum, "axes") => opset < 13,
+        (Op::ReduceSum, "noop_with_empty_axes") => opset >= 13,
+        (Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare, "axes") => opset < 18,
+        (
+            Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare,
+            "noop_with_empty_axes",
+        ) => opset >= 18,
         _ => false,
     }
 }
@@ -401,20 +420,70 @@ fn empty_axes_mean_all_or_with_the_switch_none() {
 }
 
 #[test]
-fn axes_are_an_input_only_from_opset_18() {
+fn axes_are_an_input_from_opset_18_and_of_reduce_sum_from_13() {
     let inputs = [zeros(F32, &[2, 3]), tensor(&[1], &[0i64])];
-    for opset in 1..=NEWEST {
-        let refused = OnnxError::InputCount {
-            op: Op::ReduceMax,
-            opset,
-            actual: 2,
-            most: Some(1),
-        };
-        match attempt(Op::ReduceMax, opset, &[], &inputs) {
-            Ok(output) => assert!(opset >= 18 && output == zeros(F32, &[1, 3])),
-            Err(error) => assert!(opset < 18 && error == refused, "{opset}: {error}"),
+    for op in Op::ALL
+        .into_iter()
+        .filter(|op| op.name().starts_with("Reduce"))
+    {
+        let since = if op == Op::ReduceSum { 13 } else { 18 };
+        for opset in 1..=NEWEST {
+            let refused = OnnxError::InputCount {
+                op,
+                opset,
+                actual: 2,
+                most: Some(1),
+            };
+            match attempt(op, opset, &[], &inputs) {
+                Ok(output) => assert!(opset >= since && output == zeros(F32, &[1, 3])),
+                Err(error) => assert!(opset < since && error == refused, "{opset}: {error}"),
+            }
         }
     }
+}
+
+#[test]
+fn a_sum_without_axes_is_over_all_or_with_the_switch_of_each_element_alone() {
+    let noop = AttributeProto::int("noop_with_empty_axes", 1);
+    let drop = AttributeProto::int("keepdims", 0);
+    let data = tensor(&[2], &[-3i32, 5]);
+    let none = tensor::<i64>(&[0], &[]);
+    for (op, all, each) in [
+        (Op::ReduceSum, 2, [-3, 5]),
+        (Op::ReduceMean, 1, [-3, 5]),
+        (Op::ReduceL1, 8, [3, 5]),
+        (Op::ReduceL2, 5, [3, 5]),
+        (Op::ReduceSumSquare, 34, [9, 25]),
+    ] {
+        for inputs in [vec![data.clone()], vec![data.clone(), none.clone()]] {
+            let output = attempt(op, 18, &[], &inputs).unwrap();
+            assert_eq!(output, tensor(&[1], &[all]), "{op}");
+            let switches = [noop.clone(), drop.clone()];
+            let output = attempt(op, 18, &switches, &inputs).unwrap();
+            assert_eq!(output, tensor(&[2], &each), "{op}");
+        }
+        let given = [data.clone(), tensor(&[1], &[-1i64])];
+        let output = attempt(op, 18, std::slice::from_ref(&noop), &given).unwrap();
+        assert_eq!(output, tensor(&[1], &[all]), "{op}");
+    }
+}
+
+#[test]
+fn a_mean_of_no_integers_is_refused_unless_nothing_is_reduced() {
+    let (op, opset, axis, shape) = (Op::ReduceMean, 18, 1, vec![2, 0]);
+    let data = [zeros(I32, &shape)];
+    let error = attempt(op, opset, &[], &data).unwrap_err();
+    let source = ProblemError::EmptyAxis { op, axis, shape };
+    assert_eq!(error, OnnxError::Problem { op, opset, source });
+    let noop = AttributeProto::int("noop_with_empty_axes", 1);
+    assert_eq!(attempt(op, opset, &[noop], &data).unwrap(), data[0]);
+    // Of no floats it is NaN.
+    let floats = [zeros(F32, &[2, 0]), tensor(&[1], &[1i64])];
+    let output = attempt(op, opset, &[], &floats).unwrap();
+    assert_eq!(
+        output,
+        tensor(&[2, 1], &[0x7fc0_0000u32; 2].map(f32::from_bits))
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use prost::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
 use wgreduce::DType::*;
-use wgreduce::onnx::{CaseReport, Difference, Outcome, Tensor, compare, discover};
+use wgreduce::onnx::{CaseReport, Difference, Outcome, Tensor, compare, compare_close, discover};
 
 fn write_case(folder: &Path, case: &Case, n: &mut Numbers) {
     let set = folder.join("test_data_set_0");
@@ -385,4 +385,46 @@ fn integers_compare_by_value_and_bools_by_truth() {
             actual
         }
     );
+}
+
+fn close<T: wgreduce::Element>(a: T, b: T) -> bool {
+    compare_close(&tensor(&[1], &[a]), &tensor(&[1], &[b])).is_ok()
+}
+
+#[test]
+fn floats_are_close_within_onnx_s_tolerance_and_integers_equal() {
+    assert!(close(1000f32, 1000.9) && close(1000.9f32, 1000.0) && !close(1000f32, 1001.1));
+    assert!(close(-1000f64, -1000.9) && !close(-1000f64, 1000.0));
+    assert!(close(0f64, 0.9e-7) && !close(0f64, 1.1e-7) && close(0f32, -0.0));
+    let f16 = half::f16::from_f32;
+    assert!(close(f16(100.0), f16(100.0625)) && !close(f16(100.0), f16(100.125)));
+    let bf16 = half::bf16::from_f32;
+    assert!(close(bf16(1.0), bf16(1.0)) && !close(bf16(1.0), bf16(1.0078125)));
+    assert!(close(f32::NAN, -f32::NAN) && !close(f32::NAN, 1.0) && !close(1.0, f32::NAN));
+    assert!(close(f64::INFINITY, f64::INFINITY) && !close(f64::INFINITY, f64::MAX));
+    assert!(!close(f64::INFINITY, f64::NEG_INFINITY));
+    assert!(close(70_000i32, 70_000) && !close(70_000i32, 70_001));
+}
+
+#[test]
+fn only_a_model_with_a_sum_is_compared_by_closeness() {
+    for (op, expected, passes) in [
+        ("ReduceSum", 6.003f32, true),
+        ("ReduceSum", 6.01, false),
+        ("ReduceMin", 1.0, true),
+        ("ReduceMin", 1.0005, false),
+    ] {
+        let path = small("close");
+        let inputs = vec![tensor(&[1, 3], &[1f32, 2., 3.]), tensor(&[1], &[1i64])];
+        let case = Case {
+            model: one_node(18, op, &[], &inputs),
+            inputs,
+            expected: vec![tensor(&[1, 1], &[expected])],
+        };
+        write_case(&path, &case, &mut Numbers(7));
+        match passes {
+            true => assert_eq!(passed(&[only(&path)]), 1, "{op} {expected}"),
+            false => drop(assert_fails(&path, "output_0.pb: element [0, 0]")),
+        }
+    }
 }
