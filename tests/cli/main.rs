@@ -14,6 +14,7 @@ mod plans;
 mod readme;
 mod requests;
 mod streams;
+mod sums;
 
 use std::fs;
 use std::path::PathBuf;

@@ -9,6 +9,8 @@ fn wrong_requests_name_what_is_wrong_with_them() {
     folder.write("four.npy", &floats("(4,)", &[0.0; 4]));
     folder.write("i.npy", &npy("'<i4'", false, "(2, 3)", &[0; 24]));
     folder.write("empty.npy", &floats("(2, 0)", &[]));
+    folder.write("none.npy", &npy("'<i2'", false, "(2, 0)", &[]));
+    folder.write("bool.npy", &npy("'|b1'", false, "(2,)", &[0, 1]));
     for (line, named) in [
         ("argmin f.npy --axis 5", "f.npy: axis 5"),
         ("argmin f.npy --axis -3", "axis -3"),
@@ -20,6 +22,24 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("reduce-min f.npy --axes 0,x", "'x' is not an axis"),
         ("reduce-min f.npy --axes [0,1]", "is written like 0,-1"),
         ("reduce-min f.npy --keepdims maybe", "'maybe'"),
+        ("reduce-sum f.npy --axes 2", "f.npy: axis 2"),
+        ("reduce-mean f.npy --axes 1,-1", "axis -1 names the same"),
+        ("reduce-l1 f.npy --axis 1", "'--axis'"),
+        ("reduce-l2 f.npy --values out.npy", "'--values'"),
+        (
+            "reduce-sum bool.npy",
+            "bool.npy: ReduceSum takes no bool: truth values have no sum",
+        ),
+        (
+            "reduce-sum-square bool.npy",
+            "ReduceSumSquare takes no bool",
+        ),
+        (
+            "reduce-mean none.npy --axes -1",
+            "none.npy: ReduceMean over axis -1 of shape [2, 0]: the axis has no element to average",
+        ),
+        ("plan reduce-l1 --shape 2 --dtype bool", "takes no bool"),
+        ("plan reduce-l2 --shape 2 --dtype int8 --axis 0", "--axis"),
         ("argmin f.npy --index-type int8", "'int8'"),
         ("argmin f.npy --nan sometimes", "'sometimes'"),
         ("argmin f.npy --dtype float99", "'float99'"),
@@ -75,7 +95,15 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         let error = folder.refused(&line);
         assert!(error.contains(named), "{line}: {error}");
     }
-    assert_eq!(folder.names(), ["empty.npy", "f.npy", "four.npy", "i.npy"]);
+    let inputs = [
+        "bool.npy",
+        "empty.npy",
+        "f.npy",
+        "four.npy",
+        "i.npy",
+        "none.npy",
+    ];
+    assert_eq!(folder.names(), inputs);
 }
 
 #[test]
@@ -118,6 +146,8 @@ fn a_misspelt_name_is_answered_with_the_one_that_was_meant() {
         ("argmx f.npy", "'argmax'"),
         ("argmax f.npy --axs 1", "'--axis'"),
         ("reduce-max f.npy --axis 1", "'--axes'"),
+        ("reduce-summ f.npy", "'reduce-sum'"),
+        ("plan reduce-squaresum --shape 3 --dtype int8", "'reduce-su"),
         ("argmax f.npy --dtype flot32", "'float32'"),
         ("argmax f.npy --dtype float17", "'float1"),
         ("plan argmin --shape 3 --dtype uint", "'uint"),

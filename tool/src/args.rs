@@ -11,7 +11,7 @@ use wgreduce::{DType, IndexType, NanPolicy};
 
 use crate::operator::Operator;
 
-/// ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max of .npy files on the GPU.
+/// ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max and exact sums of .npy files on the GPU.
 ///
 /// Semantics and defaults are ONNX's. Exit codes: 0 done, 1 a check or a case failed,
 /// 2 the request was wrong, 3 the device failed.
@@ -87,6 +87,21 @@ pub enum Command {
     /// Largest magnitude over some or all axes, the L-infinity norm (not in ONNX)
     #[command(after_help = "Example:\n  wgreduce reduce-max-abs scores.npy --axes -1")]
     ReduceMaxAbs(Reduce),
+    /// Sum over some or all axes: exact, rounded once
+    #[command(after_help = "Example:\n  wgreduce reduce-sum scores.npy --axes -1 -o sums.npy")]
+    ReduceSum(Reduce),
+    /// Mean over some or all axes: the exact sum divided, rounded once
+    #[command(after_help = "Example:\n  wgreduce reduce-mean scores.npy --axes 0 --keepdims false")]
+    ReduceMean(Reduce),
+    /// Sum of magnitudes over some or all axes, the L1 norm: exact, rounded once
+    #[command(after_help = "Example:\n  wgreduce reduce-l1 scores.npy --axes -1")]
+    ReduceL1(Reduce),
+    /// Root of the sum of squares over some or all axes, the L2 norm: exact, rounded once
+    #[command(after_help = "Example:\n  wgreduce reduce-l2 scores.npy --axes -1 -o norms.npy")]
+    ReduceL2(Reduce),
+    /// Sum of squares over some or all axes: exact, rounded once
+    #[command(after_help = "Example:\n  wgreduce reduce-sum-square scores.npy --nan ignore")]
+    ReduceSumSquare(Reduce),
     /// Merge what --part wrote to the result of the whole
     #[command(after_help = "Example:\n  wgreduce merge p0.part p1.part -o winner.npy")]
     Merge(Merge),
@@ -228,7 +243,7 @@ pub struct Plan {
     /// The axis of argmin and argmax
     #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
     pub axis: Option<i64>,
-    /// The axes of reduce-min and reduce-max
+    /// The axes of the operators named reduce-
     #[arg(long, allow_hyphen_values = true)]
     pub axes: Option<Axes>,
     #[command(flatten)]

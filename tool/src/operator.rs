@@ -15,6 +15,11 @@ pub enum Operator {
     Max,
     ArgmaxAbs,
     ReduceMaxAbs,
+    ReduceSum,
+    ReduceMean,
+    ReduceL1,
+    ReduceL2,
+    ReduceSumSquare,
 }
 
 impl Operator {
@@ -28,6 +33,11 @@ impl Operator {
             Operator::Max => Op::Max,
             Operator::ArgmaxAbs => Op::ArgMaxAbs,
             Operator::ReduceMaxAbs => Op::ReduceMaxAbs,
+            Operator::ReduceSum => Op::ReduceSum,
+            Operator::ReduceMean => Op::ReduceMean,
+            Operator::ReduceL1 => Op::ReduceL1,
+            Operator::ReduceL2 => Op::ReduceL2,
+            Operator::ReduceSumSquare => Op::ReduceSumSquare,
         }
     }
 
@@ -54,6 +64,11 @@ impl Operator {
             Operator::ReduceMin => Problem::reduce_min(dtype, shape, axes),
             Operator::ReduceMax => Problem::reduce_max(dtype, shape, axes),
             Operator::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
+            Operator::ReduceSum => Problem::reduce_sum(dtype, shape, axes),
+            Operator::ReduceMean => Problem::reduce_mean(dtype, shape, axes),
+            Operator::ReduceL1 => Problem::reduce_l1(dtype, shape, axes),
+            Operator::ReduceL2 => Problem::reduce_l2(dtype, shape, axes),
+            Operator::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, axes),
             Operator::Min => Problem::min(dtype, shapes),
             Operator::Max => Problem::max(dtype, shapes),
         }

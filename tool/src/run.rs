@@ -43,6 +43,13 @@ impl<'a> Request<'a> {
             Command::Max(args) => Request::elementwise(Operator::Max, args, common),
             Command::ArgmaxAbs(args) => Request::index(Operator::ArgmaxAbs, args, common),
             Command::ReduceMaxAbs(args) => Request::reduce(Operator::ReduceMaxAbs, args, common),
+            Command::ReduceSum(args) => Request::reduce(Operator::ReduceSum, args, common),
+            Command::ReduceMean(args) => Request::reduce(Operator::ReduceMean, args, common),
+            Command::ReduceL1(args) => Request::reduce(Operator::ReduceL1, args, common),
+            Command::ReduceL2(args) => Request::reduce(Operator::ReduceL2, args, common),
+            Command::ReduceSumSquare(args) => {
+                Request::reduce(Operator::ReduceSumSquare, args, common)
+            }
             _ => return Ok(None),
         };
         let mut request = request?;
@@ -92,7 +99,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// `reduce-min`, `reduce-max` and `reduce-max-abs`.
+    /// The operators named `reduce-`.
     fn reduce(
         operator: Operator,
         args: &'a Reduce,

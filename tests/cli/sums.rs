@@ -1,0 +1,112 @@
+//! The sums' commands, on the CPU.
+
+use super::{Folder, floats, npy, parts, text};
+
+/// The data of an output.
+fn data(folder: &Folder, line: &str) -> (String, Vec<u8>) {
+    folder.cpu(&format!("{line} -o out.npy"));
+    parts(&folder.read("out.npy"))
+}
+
+fn singles(bytes: &[u8]) -> Vec<f32> {
+    let (elements, rest) = bytes.as_chunks();
+    assert!(rest.is_empty());
+    elements.iter().map(|e| f32::from_le_bytes(*e)).collect()
+}
+
+#[test]
+fn sums_are_exact_and_have_the_type_of_the_input() {
+    let folder = Folder::new();
+    let rows = [1e30, 3.0, -1e30, -2.0, 4.0, 4.0];
+    folder.write("in.npy", &floats("(2, 3)", &rows));
+    for (line, shape, expected) in [
+        ("reduce-sum in.npy --axes 1", "(2, 1)", &[3.0, 6.0][..]),
+        (
+            "reduce-sum in.npy --axes -1 --keepdims false",
+            "(2,)",
+            &[3.0, 6.0],
+        ),
+        ("reduce-sum in.npy", "(1, 1)", &[9.0]),
+        (
+            "reduce-mean in.npy --axes 1,0 --keepdims false",
+            "()",
+            &[1.5],
+        ),
+        ("reduce-mean in.npy --axes 1", "(2, 1)", &[1.0, 2.0]),
+        ("reduce-l1 in.npy --axes 1", "(2, 1)", &[2e30, 10.0]),
+        ("reduce-l2 in.npy --axes 1", "(2, 1)", &[1.4142135e30, 6.0]),
+        (
+            "reduce-sum-square in.npy --axes -1",
+            "(2, 1)",
+            &[f32::INFINITY, 36.0],
+        ),
+    ] {
+        let (header, bytes) = data(&folder, line);
+        assert!(header.contains("'descr': '<f4'"), "{line}: {header}");
+        let shape = format!("'shape': {shape}");
+        assert!(header.contains(&shape), "{line}: {header}");
+        assert_eq!(singles(&bytes), expected, "{line}");
+    }
+    assert_eq!(
+        folder
+            .cpu("reduce-sum in.npy --axes 1 --keepdims false")
+            .trim(),
+        "[3. 6.]"
+    );
+}
+
+#[test]
+fn integer_sums_wrap_and_norms_saturate() {
+    let folder = Folder::new();
+    folder.write("in.npy", &npy("'|i1'", false, "(3,)", &[100, 100, 0x80]));
+    for (line, expected) in [
+        ("reduce-sum in.npy", 72i8),
+        ("reduce-mean in.npy", 24),
+        ("reduce-l1 in.npy", 72),
+        ("reduce-l2 in.npy", 127),
+        // 36,384.
+        ("reduce-sum-square in.npy", 32),
+    ] {
+        let (header, bytes) = data(&folder, line);
+        assert!(header.contains("'descr': '|i1'"), "{line}: {header}");
+        assert_eq!(bytes, expected.to_le_bytes(), "{line}");
+    }
+}
+
+#[test]
+fn an_ignored_nan_is_not_counted() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[f32::NAN, 2.0, 4.0]));
+    let (_, bytes) = data(&folder, "reduce-mean in.npy --nan ignore");
+    assert_eq!(singles(&bytes), [3.0]);
+    let (_, bytes) = data(&folder, "reduce-mean in.npy");
+    assert_eq!(bytes, 0x7fc0_0000u32.to_le_bytes());
+}
+
+#[test]
+fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
+    let folder = Folder::new();
+    // What cancels lies far apart.
+    let mut values: Vec<f32> = (0..500_000).map(|i| (i % 1013) as f32 * 1e-3).collect();
+    values[3] = 3e38;
+    values[499_998] = -3e38;
+    folder.write("in.npy", &floats("(1000, 500)", &values));
+    for op in [
+        "reduce-sum",
+        "reduce-mean",
+        "reduce-l1",
+        "reduce-l2",
+        "reduce-sum-square",
+    ] {
+        for axes in ["", " --axes 0", " --axes 1"] {
+            let whole = data(&folder, &format!("{op} in.npy{axes}"));
+            let pieces = data(&folder, &format!("{op} in.npy{axes} --memory 1"));
+            assert_eq!(whole, pieces, "{op}{axes}");
+        }
+    }
+    let run = folder.run("reduce-sum in.npy --memory 1 --device cpu -o out.npy");
+    assert!(text(&run.stderr).starts_with("device: cpu reference"));
+    // Without the two the sum is some 253,000.
+    let (_, bytes) = data(&folder, "reduce-sum in.npy --memory 1");
+    assert!((252_000.0..254_000.0).contains(&singles(&bytes)[0]));
+}
