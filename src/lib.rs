@@ -100,6 +100,7 @@ mod plan;
 mod problem;
 pub mod reference;
 mod run;
+mod sums;
 mod tuning;
 
 pub use caps::Caps;
@@ -135,6 +136,7 @@ pub mod unstable {
     pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, Unit, Walk};
     pub use crate::keys::Keys;
     pub use crate::plan::{MAX_ITERATIONS, Pass, Slot, View};
+    pub use crate::sums::Sum;
 }
 
 /// The README's examples are tests.

@@ -145,7 +145,11 @@ const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnit
 fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let families: BTreeSet<Family> = KERNELS.iter().map(|(k, _)| k.family()).collect();
     assert_eq!(families, Family::ALL.into());
-    let outs: BTreeSet<StoreFormat> = KERNELS.iter().map(|(k, _)| k.out).collect();
+    let outs = KERNELS.iter().map(|(k, _)| k.out);
+    // Partial sums are of many sizes.
+    let outs: BTreeSet<StoreFormat> = outs
+        .filter(|out| !matches!(out, StoreFormat::PartialSum(_)))
+        .collect();
     assert_eq!(outs, StoreFormat::ALL.into());
     // Elements or vec4 that a kernel is written out for.
     let times = |family: Family| {

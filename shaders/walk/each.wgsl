@@ -13,18 +13,13 @@ fn position(o: u32) -> u32 {
     return P.src_delta + outer * P.len * P.inner + o - outer * P.inner;
 }
 
-fn search(o: u32) -> Best {
+fn reduced(o: u32) -> Acc {
     let start = position(o);
-    var best = canonical(key(raw(start)));
-    var at = 0u;
-    for (var i = 1u; i < P.len; i++) {
-        let k = canonical(key(raw(start + i * P.inner)));
-        if replaces(k, best) {
-            best = k;
-            at = i;
-        }
+    var a = acc_none(0u);
+    for (var i = 0u; i < P.len; i++) {
+        a = acc_take(a, raw(start + i * P.inner), i);
     }
-    return Best(best, placed(at));
+    return a;
 }
 
 // The value of output o, at the top of the word.
@@ -32,7 +27,7 @@ fn value(o: u32) -> u32 {
     if RAW != 0u {
         return pack(raw(position(o))).x;
     }
-    return pack(element(search(o).key)).x;
+    return pack(acc_element(reduced(o))).x;
 }
 
 fn take(w: u32) {
@@ -41,7 +36,7 @@ fn take(w: u32) {
             if RAW != 0u {
                 write_bits(w, pack(raw(position(w))));
             } else {
-                emit(w, search(w));
+                acc_emit(w, reduced(w));
             }
         }
         return;

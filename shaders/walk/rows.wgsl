@@ -3,33 +3,11 @@
 // lane reads for itself; the lanes share the whole vec4 in between.
 // A block is reduced first and only its place remembered; its element is found at the end.
 override WG: u32;
-override LANES: u32; // a power of two that divides WG
 const BLOCK: u32 = 8u; // vec4
 override COARSENED: u32; // 1: lanes take items one after the other; 0: one
-override BLOCKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
 
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;
-
-// The elements begin..end of the binding; the vec4 first..last lie wholly among them.
-struct Span {
-    begin: u32,
-    end: u32,
-    first: u32,
-    last: u32,
-}
-
-// A lane's part of the whole vec4: a block is BLOCK of them from at, a lane_step() apart, and
-// `last` serves again for those behind it.
-struct Walk {
-    at: u32,
-    end: u32,
-    last: u32,
-}
-
-fn lane_step() -> u32 {
-    return select(LANES, 1u, BLOCKED != 0u);
-}
 
 // A canonical key and the vec4 its block begins with.
 struct Found {
@@ -39,22 +17,6 @@ struct Found {
 
 // The block of a lane that has met nothing.
 const NOTHING: u32 = 0xffffffffu;
-
-fn span(begin: u32, len: u32) -> Span {
-    let first = (begin + E - 1u) / E;
-    return Span(begin, begin + len, first, max(first, (begin + len) / E));
-}
-
-fn walk(s: Span, lane: u32) -> Walk {
-    if BLOCKED == 0u {
-        let at = s.first + lane;
-        return Walk(at, s.last, s.last - 1u - (s.last - 1u - at) % LANES);
-    }
-    let run = (s.last - s.first + LANES - 1u) / LANES;
-    let at = min(s.first + lane * run, s.last);
-    let end = min(at + run, s.last);
-    return Walk(at, end, end - 1u);
-}
 
 fn low_in(s: Span, v: u32) -> u32 {
     return max(v * E, s.begin) - v * E;
@@ -161,12 +123,9 @@ fn group_place(lid: u32, own: u32) -> u32 {
 
 // The best of an item, for its first lane.
 fn best_of(item: u32, lid: u32) -> Best {
-    let lane = lid % LANES;
-    let row = item / P.slices;
-    let skip = (item - row * P.slices) * P.slice;
-    let start = P.src_delta + row * P.len;
-    let s = span(start + skip, min(P.slice, P.len - skip));
-    let w = walk(s, lane);
+    let start = P.src_delta + item / P.slices * P.len;
+    let s = item_span(item);
+    let w = walk(s, lid % LANES);
     let found = scan(s, w);
     var key = found.key;
     if LANES > 1u {

@@ -3,20 +3,15 @@
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
 
-fn search(o: u32, part: u32) -> Best {
+fn reduced(o: u32, part: u32) -> Acc {
     let start = segment(o);
-    let begin = part_begin(part);
     let end = part_end(part);
-    var best = canonical(key(raw(start + along(P.lanes, P.total, begin))));
-    var at = begin;
-    for (var i = begin + P.width; i < end; i += P.width) {
-        let k = canonical(key(raw(start + along(P.lanes, P.total, i))));
-        if replaces(k, best) {
-            best = k;
-            at = i;
-        }
+    let begin = part_begin(part);
+    var a = acc_none(begin);
+    for (var i = begin; i < end; i += P.width) {
+        a = acc_take(a, raw(start + along(P.lanes, P.total, i)), i);
     }
-    return Best(best, placed(at));
+    return a;
 }
 
 // The value of output o, at the top of the word.
@@ -24,7 +19,7 @@ fn value(o: u32) -> u32 {
     if RAW != 0u {
         return pack(raw(segment(o))).x;
     }
-    return pack(element(search(o, 0u).key)).x;
+    return pack(acc_element(reduced(o, 0u))).x;
 }
 
 @compute @workgroup_size(WG)
@@ -38,7 +33,7 @@ fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
                 let p = part_of(w);
                 // A shorter window has fewer parts.
                 if part_begin(p.part) < P.len {
-                    emit(w, search(p.output, p.part));
+                    acc_emit(w, reduced(p.output, p.part));
                 }
             }
         }

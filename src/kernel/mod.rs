@@ -11,6 +11,7 @@ pub use family::Family;
 
 use crate::DType;
 use crate::keys::Keys;
+use crate::sums::Sum;
 
 /// What a kernel writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +19,8 @@ use crate::keys::Keys;
 pub enum StoreFormat {
     /// A key and a 64-bit index, 16 bytes, for a later pass.
     Partial,
+    /// A partial sum of so many words, a power of two, for a later pass.
+    PartialSum(u32),
     /// `int64`.
     Index64,
     /// `int32`, `uint32`.
@@ -33,7 +36,7 @@ pub enum StoreFormat {
 }
 
 impl StoreFormat {
-    /// All kinds, in the order of the shaders' `OUT`.
+    /// All kinds but partial sums, in the order of the shaders' `OUT`.
     pub const ALL: [StoreFormat; 7] = [
         StoreFormat::Partial,
         StoreFormat::Index64,
@@ -58,10 +61,29 @@ impl StoreFormat {
     pub const fn bytes(self) -> u64 {
         match self {
             StoreFormat::Partial => 16,
+            StoreFormat::PartialSum(words) => 4 * words as u64,
             StoreFormat::Index64 | StoreFormat::Value64 => 8,
             StoreFormat::Index32 | StoreFormat::Value32 => 4,
             StoreFormat::Value16 => 2,
             StoreFormat::Value8 => 1,
+        }
+    }
+
+    /// Whether a later pass makes results of them.
+    pub const fn is_partial(self) -> bool {
+        matches!(self, StoreFormat::Partial | StoreFormat::PartialSum(_))
+    }
+
+    /// The shaders' `OUT`.
+    fn code(self) -> u32 {
+        match self {
+            StoreFormat::Partial | StoreFormat::PartialSum(_) => 0,
+            StoreFormat::Index64 => 1,
+            StoreFormat::Index32 => 2,
+            StoreFormat::Value32 => 3,
+            StoreFormat::Value64 => 4,
+            StoreFormat::Value16 => 5,
+            StoreFormat::Value8 => 6,
         }
     }
 
@@ -80,8 +102,10 @@ impl StoreFormat {
 pub struct Kernel {
     /// Which invocation meets which element.
     pub walk: Walk,
-    /// The order of the elements.
+    /// The order of the elements; where they are summed, their size alone.
     pub keys: Keys,
+    /// What is summed, where all elements count instead of the best.
+    pub sum: Option<Sum>,
     /// What is written.
     pub out: StoreFormat,
     /// Invocations in a workgroup.
@@ -103,6 +127,7 @@ pub struct Kernel {
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
+    /// Sums have a text of their own for these and for columns.
     Rows {
         lanes: u32,
         blocked: bool,
@@ -223,8 +248,8 @@ struct Recipe {
     names: Vec<(&'static str, u32)>,
     /// The values of the overrides that they declare.
     constants: Vec<(&'static str, u32)>,
-    /// Bytes of workgroup memory an invocation.
-    invocation_bytes: u32,
+    /// Bytes of workgroup memory.
+    workgroup_bytes: u32,
 }
 
 impl Kernel {
@@ -249,10 +274,17 @@ impl Kernel {
             | Walk::StridedGather { .. }
             | Walk::Each { raw: true, .. }
             | Walk::Strided { raw: true } => self.keys.bits(),
-            _ => return self,
+            _ => {
+                let sum = match self.out.is_partial() {
+                    true => self.sum.map(Sum::partial),
+                    false => self.sum,
+                };
+                return Kernel { sum, ..self };
+            }
         };
         Kernel {
             keys: Keys::of_bits(bits),
+            sum: None,
             index: false,
             last: false,
             ..self
@@ -331,7 +363,7 @@ impl Kernel {
 
     /// Bytes of workgroup memory.
     pub fn workgroup_bytes(&self) -> u32 {
-        self.workgroup * self.recipe().invocation_bytes
+        self.recipe().workgroup_bytes
     }
 
     /// The whole shader: fragments that declare what others use, in any order.
@@ -345,12 +377,22 @@ impl Kernel {
                 _ => fragments!("elements/keys32" "elements/vec32"),
             });
         }
-        if self.searches() {
-            all.extend(fragments!("core/source" "core/better"));
-            all.extend(match bits {
-                64 => fragments!("elements/find64"),
-                _ => fragments!("elements/find32"),
-            });
+        if self.has_source() {
+            all.extend(fragments!("core/source"));
+        }
+        match self.sum {
+            Some(sum) if sum.limbs() > 0 => all.extend(fragments!(
+                "accumulate/sum_limbs" "accumulate/sum_result" "store/sums"
+            )),
+            Some(_) => all.extend(fragments!("accumulate/sum_words" "store/sums")),
+            None if self.has_source() => {
+                all.extend(fragments!("core/better"));
+                all.extend(match bits {
+                    64 => fragments!("elements/find64"),
+                    _ => fragments!("elements/find32"),
+                });
+            }
+            None => {}
         }
         all.extend(recipe.fragments);
         // An element of 64 bits is a plane of its own.
@@ -364,23 +406,25 @@ impl Kernel {
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("BOTH", self.is_extremes().into()),
+            ("SUM", self.sum.is_some().into()),
         ]);
+        names.extend(self.sum.iter().flat_map(|sum| sum.names()));
         let names = names.into_iter().map(|(name, x)| (name, x.into()));
         template::expand(&all.concat(), names.collect())
     }
 
-    /// Whether elements are compared, or copied, that one source has.
-    fn searches(&self) -> bool {
+    /// Whether elements are taken that one source has.
+    fn has_source(&self) -> bool {
         !matches!(self.walk, Walk::Fill | Walk::Elementwise(_))
     }
 
     /// The values of the shader's overrides: those it declares, and no other.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut all = vec![("WG", self.workgroup), ("OUT", self.out as u32)];
+        let mut all = vec![("WG", self.workgroup), ("OUT", self.out.code())];
         if self.walk != Walk::Fill {
             all.extend(self.keys.constants());
         }
-        if self.searches() {
+        if self.has_source() && self.sum.is_none() {
             all.push(("LAST", self.last.into()));
             all.push(("INDEX", self.index.into()));
         }
@@ -391,6 +435,16 @@ impl Kernel {
     fn recipe(&self) -> Recipe {
         let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
         let partial = self.out == StoreFormat::Partial;
+        let sums = self.sum.is_some();
+        // Workgroup memory of sums whose invocations share what they have.
+        let shared_words = |lanes: u32| match self.sum {
+            Some(sum) if lanes > 1 => self.workgroup / lanes * sum.shared_words(),
+            _ => 0,
+        };
+        let shared = |lanes: u32| {
+            let words = shared_words(lanes);
+            (words > 0).then_some(("SHARED_WORDS", words))
+        };
         let base = Recipe {
             fragments: &[],
             bindings: &[0, 1, 2, 3],
@@ -398,7 +452,7 @@ impl Kernel {
             writes_vecs: false,
             names: Vec::new(),
             constants: Vec::new(),
-            invocation_bytes: 0,
+            workgroup_bytes: 0,
         };
         match self.walk {
             Walk::Rows {
@@ -406,15 +460,25 @@ impl Kernel {
                 blocked,
                 coarsened,
             } => Recipe {
-                fragments: fragments!("store/emit" "walk/rows"),
+                fragments: match sums {
+                    true => fragments!("access/span" "walk/sum_rows"),
+                    false => fragments!("access/span" "store/emit" "walk/rows"),
+                },
                 source_vecs: 1,
                 writes_vecs: partial,
-                constants: vec![
+                names: vec![("SHARED", (lanes > 1).into())],
+                constants: [
                     ("LANES", lanes),
                     ("BLOCKED", blocked.into()),
                     ("COARSENED", coarsened.into()),
-                ],
-                invocation_bytes: key_bytes + 4,
+                ]
+                .into_iter()
+                .chain(shared(lanes))
+                .collect(),
+                workgroup_bytes: match sums {
+                    true => 4 * shared_words(lanes),
+                    false => self.workgroup * (key_bytes + 4),
+                },
                 ..base
             },
             Walk::ShortRows { vecs, coarsened } => Recipe {
@@ -433,6 +497,12 @@ impl Kernel {
                 source_vecs: 1,
                 writes_vecs: true,
                 names: vec![("UNROLLED", unrolled), ("COARSENED", coarsened.into())],
+                ..base
+            },
+            Walk::Columns { runs, .. } if sums => Recipe {
+                fragments: fragments!("walk/sum_columns"),
+                source_vecs: 1,
+                names: vec![("COLUMNS", runs), ("SHARED", 0)],
                 ..base
             },
             Walk::Columns {
@@ -454,10 +524,10 @@ impl Kernel {
                     ("SHARED", shared.into()),
                 ],
                 // The keys and places of a plane.
-                invocation_bytes: match shared {
+                workgroup_bytes: match shared {
                     false => 0,
-                    true if self.keys.bits() == 64 => 12,
-                    true => 32,
+                    true if self.keys.bits() == 64 => 12 * self.workgroup,
+                    true => 32 * self.workgroup,
                 },
                 ..base
             },
@@ -499,16 +569,29 @@ impl Kernel {
                 ..base
             },
             Walk::Each { raw, coarsened } => Recipe {
-                fragments: fragments!("store/emit" "store/values" "walk/each"),
+                fragments: match sums {
+                    true => fragments!("store/values" "walk/each"),
+                    false => {
+                        fragments!("accumulate/best" "store/emit" "store/values" "walk/each")
+                    }
+                },
                 bindings: &[0, 2, 3],
+                names: vec![("SHARED", 0)],
                 constants: vec![("RAW", raw.into()), ("COARSENED", coarsened.into())],
                 ..base
             },
             Walk::Strided { raw } => Recipe {
-                fragments: fragments!(
-                    "access/stride_table" "access/view" "access/parts" "store/emit" "store/values"
-                    "walk/strided"
-                ),
+                fragments: match sums {
+                    true => fragments!(
+                        "access/stride_table" "access/view" "access/parts" "store/values"
+                        "walk/strided"
+                    ),
+                    false => fragments!(
+                        "access/stride_table" "access/view" "access/parts" "accumulate/best"
+                        "store/emit" "store/values" "walk/strided"
+                    ),
+                },
+                names: vec![("SHARED", 0)],
                 constants: vec![("RAW", raw.into())],
                 ..base
             },
@@ -540,6 +623,20 @@ impl Kernel {
                 constants: self.turn(truth),
                 ..base
             },
+            Walk::Finish { lanes } if sums => Recipe {
+                fragments: match lanes {
+                    1 => fragments!("store/values" "walk/sum_finish"),
+                    _ => fragments!("walk/sum_finish"),
+                },
+                bindings: &[0, 2, 3],
+                names: vec![("SHARED", (lanes > 1).into())],
+                constants: [("LANES", lanes)]
+                    .into_iter()
+                    .chain(shared(lanes))
+                    .collect(),
+                workgroup_bytes: 4 * shared_words(lanes),
+                ..base
+            },
             Walk::Finish { lanes } => Recipe {
                 fragments: match lanes {
                     1 => fragments!("store/emit" "store/values" "walk/finish"),
@@ -549,7 +646,10 @@ impl Kernel {
                 source_vecs: 1,
                 names: vec![("SHARED", (lanes > 1).into())],
                 constants: vec![("LANES", lanes)],
-                invocation_bytes: if lanes > 1 { key_bytes + 8 } else { 0 },
+                workgroup_bytes: match lanes {
+                    1 => 0,
+                    _ => self.workgroup * (key_bytes + 8),
+                },
                 ..base
             },
             Walk::Gather { index_words } => Recipe {

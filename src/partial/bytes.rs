@@ -1,18 +1,24 @@
 //! Partial results as bytes, as [`Partial`] documents them: from anywhere, and so believed in
 //! nothing.
 
-use super::{Kind, Partial, PartialError, Record, word};
+use super::{Kind, Partial, PartialError, Record, sum_words, word};
+use crate::sums::Sum;
 use crate::{DType, IndexType, NanPolicy, Op};
 
 const MAGIC: [u8; 4] = *b"WGRP";
 /// Operators by their number in the layout.
-const OPS: [Op; 6] = [
+const OPS: [Op; 11] = [
     Op::ArgMin,
     Op::ArgMax,
     Op::ReduceMin,
     Op::ReduceMax,
     Op::ArgMaxAbs,
     Op::ReduceMaxAbs,
+    Op::ReduceSum,
+    Op::ReduceMean,
+    Op::ReduceL1,
+    Op::ReduceL2,
+    Op::ReduceSumSquare,
 ];
 pub(super) const VERSION: u8 = 1;
 /// Bytes before the shape.
@@ -47,6 +53,12 @@ impl Partial {
         to.resize(HEADER - 4, 0);
         to.extend((self.shape.len() as u32).to_le_bytes());
         to.extend(self.shape.iter().flat_map(|d| d.to_le_bytes()));
+        if let Some(sum) = self.kind.sum() {
+            to.extend(self.count.to_le_bytes());
+            let words = self.totals.iter().flat_map(|total| sum.words(total));
+            to.extend(words.flat_map(u32::to_le_bytes));
+            return to;
+        }
         for record in &self.records {
             to.extend(record.key.to_le_bytes());
             to.extend(record.index.to_le_bytes());
@@ -84,7 +96,9 @@ impl Partial {
             .and_then(|end| from.get(HEADER..end));
         let dims = dims.ok_or(length(start))?;
         let shape: Vec<u64> = dims.chunks_exact(8).map(word).collect();
-        let start = HEADER + dims.len();
+        let sum = kind.sum();
+        let counted = if sum.is_some() { 8 } else { 0 };
+        let start = HEADER + dims.len() + counted;
         let records = match shape.contains(&0) {
             true => Some(0),
             false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
@@ -100,7 +114,12 @@ impl Partial {
             shape,
             empty,
             records: Vec::new(),
+            totals: Vec::new(),
+            count: word(&from[start - counted..start]),
         };
+        if let Some(sum) = sum {
+            return partial.read_totals(sum, from, start);
+        }
         for (i, bytes) in from[start..].chunks_exact(kind.stride()).enumerate() {
             let record = Record {
                 key: word(&bytes[..8]),
@@ -112,6 +131,26 @@ impl Partial {
             partial.records.push(record);
         }
         Ok(partial)
+    }
+
+    /// Reads the partial sums that begin at byte `start`.
+    fn read_totals(mut self, sum: Sum, from: &[u8], start: usize) -> Result<Partial, PartialError> {
+        let invalid = |what, at: usize, value| PartialError::Invalid {
+            what,
+            at: at as u64,
+            value,
+        };
+        if self.count > i64::MAX as u64 || (self.count == 0) != self.empty {
+            return Err(invalid("number of elements", start - 8, self.count));
+        }
+        let stride = self.kind.stride();
+        for (i, bytes) in from[start..].chunks_exact(stride).enumerate() {
+            let total = sum.total(&sum_words(bytes));
+            let total = total.filter(|total| !self.empty || *total == sum.nothing());
+            let invalid = || invalid("partial sum", start + i * stride, word(&bytes[..8]));
+            self.totals.push(total.ok_or_else(invalid)?);
+        }
+        Ok(self)
     }
 
     /// Refuses a record that no reduction gives.

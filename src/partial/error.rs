@@ -37,6 +37,14 @@ pub enum PartialError {
         /// What the one to be merged has.
         theirs: String,
     },
+    /// Partial sums of more elements than a tensor can have.
+    #[error("partial sums of {ours} and of {theirs} elements: together more than 2^63 - 1")]
+    TooMany {
+        /// Elements that the first has taken.
+        ours: u64,
+        /// Elements of the one to be merged.
+        theirs: u64,
+    },
     /// An index that the problem's index type cannot hold.
     #[error("index {index} of output {output} does not fit {}", .index_type.dtype())]
     Index {

@@ -1,7 +1,7 @@
 //! Partial results: what a part of the segments contributes, to be merged with the other parts.
 //!
-//! Keeps the order of candidates. Devices and the CPU reference give the same partial results, so
-//! that parts may be reduced wherever they are.
+//! Keeps the order of candidates; how sums are kept, `sums.rs` knows. Devices and the CPU give the same partial
+//! results, so that parts may be reduced wherever they are.
 
 mod bytes;
 mod error;
@@ -12,16 +12,15 @@ pub use shard::Shard;
 
 use crate::keys::Keys;
 use crate::problem::elements;
-use crate::{
-    DType, Error, IndexType, NanPolicy, Op, Order, Output, Problem, plan::schedule, reference,
-};
+use crate::sums::{Sum, Total};
+use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::schedule, reference};
 
 /// The best of a part of every segment: for each output the order-preserving key of the best
-/// element so far and its index in the whole segment.
+/// element so far and its index in the whole segment. Of a sum, what it is exactly.
 ///
 /// Merging is associative and commutative, also across ties and NaNs, so that the parts of a
 /// tensor, cut along the reduced axis anyhow and reduced anywhere, give the result of the whole
-/// byte for byte in whatever order they are merged.
+/// byte for byte in whatever order they are merged. A part of a sum counts as often as it is merged.
 ///
 /// ```
 /// use wgreduce::{DType, Element, Partial, Problem};
@@ -47,7 +46,7 @@ use crate::{
 /// |---|---|
 /// | 0..4 | `WGRP` |
 /// | 4 | the layout: 1 |
-/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs |
+/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs, 6 ReduceSum, 7 ReduceMean, 8 ReduceL1, 9 ReduceL2, 10 ReduceSumSquare |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
 /// | 8 | flags: 1 NaN is ignored, 2 the last of equals wins, 4 with values, 8 of no elements |
@@ -55,6 +54,13 @@ use crate::{
 /// | 12..16 | the rank of the output |
 /// | 8 each | the output's dimensions |
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
+///
+/// Of sums, behind the dimensions, 8 bytes tell how many elements each output has taken, and per output come the
+/// words of a partial sum as the shaders keep it. Those of integers modulo 2^bits are four: the sum, extended to 64
+/// bits, and 0. All others are as many words as hold a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0, 16
+/// anything else), limbs of 24 bits, the least first and the last with a sign, and, of a mean without its NaNs,
+/// three limbs of how many there were; up to a power of two 0 follows. Limb 0 begins with the least bit
+/// that an element, or a square, can have.
 ///
 /// The key is what [`crate::unstable::Keys::key`] gives: the smallest wins. The index counts from the start of
 /// the whole; value operators have 0. Of no elements all are 0.
@@ -65,6 +71,10 @@ pub struct Partial {
     /// Of no elements: the records mean nothing.
     empty: bool,
     records: Vec<Record>,
+    /// Of sums, instead of records.
+    totals: Vec<Total>,
+    /// Elements that each output has taken.
+    count: u64,
 }
 
 /// What must be equal for partial results to belong together, besides the output's shape.
@@ -115,17 +125,24 @@ impl Kind {
 
     fn keys(&self) -> Keys {
         let zeros_tie = self.index.is_some();
-        Keys::new(
-            self.dtype,
-            self.op.order().unwrap_or(Order::Least),
-            self.nan,
-            zeros_tie,
-        )
+        match self.op.order() {
+            Some(order) => Keys::new(self.dtype, order, self.nan, zeros_tie),
+            None => Keys::of_bits(8 * self.dtype.size() as u32),
+        }
+    }
+
+    /// What is summed, if it is.
+    fn sum(&self) -> Option<Sum> {
+        Sum::new(self.op, self.dtype, self.nan)
     }
 
     /// Bytes of a record.
     fn stride(&self) -> usize {
-        if self.values { 24 } else { 16 }
+        match self.sum() {
+            Some(sum) => 4 * sum.partial_words() as usize,
+            None if self.values => 24,
+            None => 16,
+        }
     }
 
     /// Whether the first is preferred. A total order, so that merging commutes whatever is merged.
@@ -146,6 +163,13 @@ impl Partial {
     pub fn from_reference(problem: &Problem, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
+        if let Some(sum) = partial.kind.sum() {
+            let totals = &mut partial.totals;
+            reference::each_element(problem, input, |output, element| {
+                sum.take(&mut totals[output], element);
+            })?;
+            return Ok(partial);
+        }
         let problem = match index {
             None => problem.clone(),
             Some(_) => problem
@@ -176,6 +200,15 @@ impl Partial {
     /// Takes records that a device wrote, from that byte of all of them on.
     fn take(&mut self, offset: u64, at: u64, bytes: &[u8]) {
         let Kind { dtype, index, .. } = self.kind;
+        if let Some(sum) = self.kind.sum() {
+            let stride = self.kind.stride();
+            let totals = self.totals[at as usize / stride..].iter_mut();
+            for (total, bytes) in totals.zip(bytes.chunks_exact(stride)) {
+                let words = sum_words(bytes);
+                *total = sum.total(&words).unwrap_or_else(|| sum.nothing());
+            }
+            return;
+        }
         let places = self.records[at as usize / 16..].iter_mut();
         for (record, bytes) in places.zip(bytes.chunks_exact(16)) {
             let key = word(&bytes[..8]);
@@ -198,8 +231,15 @@ impl Partial {
             return Err(PartialError::Offset { offset, len });
         }
         let shape = problem.outputs().swap_remove(0).shape;
+        let outputs = elements(&shape) as usize;
+        let (records, totals) = match kind.sum() {
+            Some(sum) => (Vec::new(), vec![sum.nothing(); outputs]),
+            None => (vec![Record::default(); outputs], Vec::new()),
+        };
         Ok(Partial {
-            records: vec![Record::default(); elements(&shape) as usize],
+            records,
+            totals,
+            count: len,
             empty: len == 0,
             shape,
             kind,
@@ -214,7 +254,9 @@ impl Partial {
         let shape = &problem.outputs()[0].shape;
         let nothing = problem.reduced_len() == 0 || range.is_empty();
         let inside = |record: &Record| range.contains(&record.index);
-        same && *shape == self.shape
+        let counted = self.kind.sum().is_none() || self.count == problem.reduced_len();
+        same && counted
+            && *shape == self.shape
             && self.empty == nothing
             && (self.kind.index.is_none() || self.records.iter().all(inside))
     }
@@ -233,13 +275,22 @@ impl Partial {
         all.map(output).collect()
     }
 
-    /// Takes another part in. Parts may come in any order, and more than once.
+    /// Takes another part in. Parts may come in any order and, but for sums, more than once.
     ///
     /// # Errors
-    /// [`PartialError::Different`]; nothing has changed then.
+    /// [`PartialError::Different`], [`PartialError::TooMany`]; nothing has changed then.
     pub fn merge(&mut self, other: &Partial) -> Result<(), PartialError> {
         self.check_same(other)?;
         if other.empty {
+            return Ok(());
+        }
+        if let Some(sum) = self.kind.sum() {
+            let (ours, theirs) = (self.count, other.count);
+            let count = ours.checked_add(theirs).filter(|&n| n <= i64::MAX as u64);
+            self.count = count.ok_or(PartialError::TooMany { ours, theirs })?;
+            let totals = self.totals.iter_mut().zip(&other.totals);
+            totals.for_each(|(ours, theirs)| sum.join(ours, theirs));
+            self.empty = false;
             return Ok(());
         }
         if self.empty {
@@ -288,8 +339,12 @@ impl Partial {
     pub fn finish(&self) -> Result<Vec<Vec<u8>>, PartialError> {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
+        if let Some(sum) = self.kind.sum() {
+            let elements = self.totals.iter().map(|t| sum.element(t, self.count));
+            return Ok(vec![bytes(elements, size)]);
+        }
         let Some(index_type) = self.kind.index else {
-            let nothing = schedule::identity(dtype, op.order().unwrap_or(Order::Least));
+            let nothing = schedule::identity(dtype, op);
             let element = |r: &Record| {
                 if self.empty {
                     nothing
@@ -325,6 +380,11 @@ fn word(bytes: &[u8]) -> u64 {
     let mut all = [0; 8];
     all[..bytes.len()].copy_from_slice(bytes);
     u64::from_le_bytes(all)
+}
+
+/// Words of 4 bytes.
+fn sum_words(bytes: &[u8]) -> Vec<u32> {
+    bytes.chunks_exact(4).map(|w| word(w) as u32).collect()
 }
 
 /// The low bytes of numbers, one after another.

@@ -46,7 +46,7 @@ impl Planner<'_> {
         }
         let written = steps.map(|step| self.outputs_per_dispatch(step.out));
         let written = written.into_iter().min().unwrap_or(1);
-        let sizes = self.windows(layout, StoreFormat::Partial, written, true)?;
+        let sizes = self.windows(layout, &partial(&steps), written, true)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -123,7 +123,7 @@ impl Planner<'_> {
             let share = self.share_columns(first);
             (Walk::ExtremeColumns { truth }, share)
         } else {
-            let share = self.share(first.layout, StoreFormat::Partial, outputs, len, true);
+            let share = self.share(first.layout, &partial(steps), outputs, len, true);
             (Walk::Extremes { truth }, share)
         };
         let records = outputs * share.parts;
@@ -160,7 +160,7 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
         let bytes = len * element;
-        let room = (self.room(true) / outputs).max(1);
+        let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
         let lanes = match tuning.blocked {
             true => 1,
             false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
@@ -204,7 +204,7 @@ impl Planner<'_> {
     /// Shares columns: slices of their length.
     fn share_columns(&self, window: &Window<'_>) -> Share {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
-        let room = (self.room(true) / outputs).max(1);
+        let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
         // Records must be worth their bytes.
         let worth = len * self.problem.dtype().size() / 256;
         let vecs = outputs * self.problem.dtype().size() / 16;
@@ -225,5 +225,13 @@ fn ordered(dtype: DType) -> DType {
     match dtype {
         DType::Bool => DType::U8,
         other => other,
+    }
+}
+
+/// The step that leaves partial results of both.
+fn partial(steps: &[Step; 4]) -> Step {
+    Step {
+        out: StoreFormat::Partial,
+        ..steps[2]
     }
 }

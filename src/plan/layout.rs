@@ -40,6 +40,10 @@ impl StridedLayout {
             match reduced {
                 _ if size == 1 => {}
                 true if problem.op().is_index() => layout.reduced.push(Axis { size, stride }),
+                // Of sums every repetition counts.
+                true if stride == 0 && problem.op().is_sum() => {
+                    layout.reduced.push(Axis { size, stride });
+                }
                 true => layout.unordered(Axis { size, stride }),
                 false => push(&mut layout.kept, Axis { size, stride }),
             }

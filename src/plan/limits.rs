@@ -54,6 +54,19 @@ impl Caps {
         }
     }
 
+    /// Refuses bindings that hold no partial result of that format, wherever it lies.
+    pub(crate) fn hold(&self, partial: StoreFormat) -> Result<(), Error> {
+        let needed = self.offset_alignment + partial.bytes();
+        match needed <= self.binding_bytes.min(self.budget(false)) {
+            true => Ok(()),
+            false => Err(Error::Limit {
+                what: "a storage binding for partial sums",
+                needed,
+                limit: self.binding_bytes.min(self.budget(false)),
+            }),
+        }
+    }
+
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
     pub(crate) fn workgroup(&self) -> u32 {
         // Kernels take up to 16 bytes of workgroup memory an invocation; those that take more ask first.
@@ -75,15 +88,15 @@ impl Caps {
         usable.min(binding) / bytes
     }
 
+    /// Partial results of that format that a dispatch may read or write.
+    pub(crate) fn records(&self, partial: StoreFormat) -> u64 {
+        self.binding_bytes.min(self.budget(false)) / partial.bytes()
+    }
+
     /// Bytes that a dispatch may read or write: the submit budget. Strided reads cost four times as much.
     pub(crate) fn budget(&self, apart: bool) -> u64 {
         let bytes = self.tuning.submit_bytes.max(LEAST_SUBMIT);
         if apart { bytes / STRIDED_COST } else { bytes }
-    }
-
-    /// Records that a dispatch may read or write.
-    pub(crate) fn records(&self) -> u64 {
-        self.binding_bytes.min(self.budget(false)) / StoreFormat::Partial.bytes()
     }
 }
 

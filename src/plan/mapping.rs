@@ -7,6 +7,7 @@ use crate::kernel::{self, Family, StoreFormat};
 use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+use crate::sums::Sum;
 
 /// Most parts of a segment that tuning may ask for: an invocation may have to take them all, of each of
 /// the four outputs that share a word.
@@ -89,6 +90,9 @@ impl Planner<'_> {
         if b.outer * b.len * b.inner * element < 16 {
             return Mapping::Each;
         }
+        if let Some(sum) = step.sum {
+            return self.sum_mapping(step, sum, b).unwrap_or(Mapping::Each);
+        }
         if self.is_thin(step, b) {
             return Mapping::Thin;
         }
@@ -110,7 +114,7 @@ impl Planner<'_> {
                 false => Mapping::Each,
             };
         }
-        let rows = self.rows(b, element);
+        let rows = self.rows(step, b);
         let columns = self.columns(step, b);
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
@@ -132,7 +136,12 @@ impl Planner<'_> {
         let line = 16 / element * step.out.bytes();
         let writes = step.out != StoreFormat::Partial && line >= 16;
         let whole = b.len == step.len && b.inner == step.inner && b.len < MAX_ITERATIONS / 8;
-        if !(self.aligned && writes && whole && step.outer * step.inner * element >= 16) {
+        if !(step.sum.is_none()
+            && self.aligned
+            && writes
+            && whole
+            && step.outer * step.inner * element >= 16)
+        {
             return None;
         }
         let panels = (step.inner * element).is_multiple_of(16) && self.caps.long_kernels;
@@ -221,17 +230,73 @@ impl Planner<'_> {
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
     }
 
-    fn rows(&self, b: &Region, element: u64) -> Option<Mapping> {
+    /// How sums are mapped: they are made element by element, of rows and of columns.
+    fn sum_mapping(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
+        match (tuning.force, b.inner) {
+            (Some(Family::Each), _) => None,
+            (_, 1) if b.len * element > tuning.each_row_bytes => self.rows(step, b),
+            (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
+            _ => None,
+        }
+    }
+
+    fn sum_columns(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
+        let element = u64::from(step.keys.bits() / 8);
+        let lanes = b.inner / self.sum_columns_of(step, sum, b);
+        let room = (self.caps.records(step.partial()) / b.inner).min(step.most_parts());
+        // Partial sums must be a small part of what is read.
+        let worth = b.len * element / (RECORDS_PART * step.partial().bytes());
+        let filled = self.slices(b.outer * lanes, worth.min(room));
+        let longest = step.most_elements(MAX_ITERATIONS / 2);
+        let slices = filled.max(b.len.div_ceil(longest));
+        let slice = b.len.div_ceil(slices);
+        let mapped = ColumnMapping {
+            family: Family::Columns,
+            fold: 1,
+            slices: b.len.div_ceil(slice),
+            slice,
+            shared: 1,
+        };
+        let direct = slices == 1 && step.out.per_word() == 1;
+        (direct || mapped.slices <= room).then_some(Mapping::Columns(mapped))
+    }
+
+    /// Columns that an invocation takes side by side: a vec4 of integers in words, else one.
+    pub(crate) fn sum_columns_of(&self, step: &Step, sum: Sum, b: &Region) -> u64 {
+        let element = u64::from(step.keys.bits() / 8);
+        let begins = self.aligned && (step.at * element).is_multiple_of(16);
+        match sum.limbs() == 0 && element < 8 && begins && in_vecs(b, element) {
+            true => 16 / element,
+            false => 1,
+        }
+    }
+
+    fn rows(&self, step: &Step, b: &Region) -> Option<Mapping> {
+        let tuning = &self.caps.tuning;
+        let element = u64::from(step.keys.bits() / 8);
         let bytes = b.len * element;
         let wg = u64::from(self.caps.workgroup());
         let most: u64 = 1 << wg.min(tuning.row_lanes.into()).max(1).ilog2();
         // A row of up to all lanes' bytes is in flight at once, and its lines are read once.
         let lanes = bytes.div_ceil(tuning.lane_bytes.max(1)).clamp(1, most);
-        let lanes = lanes.next_power_of_two();
-        let filled = self.slices(b.outer * lanes, bytes / tuning.slice_bytes.max(1));
-        // A block an iteration, and a few for edges and trees.
-        let longest = lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64);
+        let mut lanes = lanes.next_power_of_two();
+        if let Some(sum) = step.sum {
+            while lanes > 1 && lanes < most && !self.may_share(sum, lanes) {
+                lanes *= 2;
+            }
+            if !self.may_share(sum, lanes) {
+                lanes = 1;
+            }
+        }
+        let parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
+        let filled = self.slices(b.outer * lanes, parts);
+        let longest = match step.sum {
+            Some(_) => lanes * element * step.most_elements(MAX_ITERATIONS / 2),
+            // A block an iteration, and a few for edges and trees.
+            None => lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64),
+        };
         let slices = filled.max(bytes.div_ceil(longest));
         // Whole vec4 blocks, so that slices of an aligned row are aligned.
         let slice = match slices {
@@ -242,7 +307,7 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let records = self.caps.records();
+        let records = self.caps.records(step.partial()).min(step.most_parts());
         let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Mapping::Rows {
@@ -296,7 +361,7 @@ impl Planner<'_> {
         let rows = b.len.div_ceil(fold) + 1;
         let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
-        let records = self.caps.records();
+        let records = self.caps.records(step.partial());
         let room = records / (fold * b.inner).max(1);
         // Records of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
@@ -384,6 +449,7 @@ impl Planner<'_> {
             // Some may be taken element by element.
             Mapping::Lines(_) | Mapping::Thin => outputs + TEAM,
             Mapping::Rows { lanes, slices, .. } => outputs * slices * lanes,
+            Mapping::Columns(wide) if step.sum.is_some() => outputs * wide.slices,
             Mapping::Columns(wide) => {
                 let element = u64::from(step.keys.bits() / 8);
                 let width = b.inner * wide.fold * element / 16;
@@ -407,6 +473,10 @@ impl Planner<'_> {
                 slices: b.len.div_ceil(slice),
                 slice,
             },
+            Mapping::Columns(wide) if step.sum.is_some() => Mapping::Columns(ColumnMapping {
+                slices: b.len.div_ceil(wide.slice),
+                ..wide
+            }),
             Mapping::Columns(wide) => Mapping::Columns(ColumnMapping {
                 slices: (b.len.div_ceil(wide.fold) + 1).div_ceil(wide.slice * wide.shared),
                 ..wide

@@ -30,6 +30,8 @@ mod strided;
 pub(crate) use pass::Scratch;
 pub use pass::{MAX_ITERATIONS, Pass, Slot, View};
 
+use crate::kernel::StoreFormat;
+use crate::sums::Sum;
 use crate::{Caps, Error, Problem};
 use splits::BufferSplits;
 use std::fmt;
@@ -102,6 +104,9 @@ impl Plan {
         splits: &BufferSplits,
     ) -> Result<Plan, Error> {
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
+        if let Some(sum) = Sum::new(problem.op(), problem.dtype(), problem.nan_policy()) {
+            caps.hold(StoreFormat::PartialSum(sum.partial_words()))?;
+        }
         let mut planner = Planner {
             caps,
             problem,

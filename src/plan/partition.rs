@@ -23,7 +23,12 @@ impl Planner<'_> {
         }
         let from = |cut: u64| cut.checked_sub(step.at);
         let input: Vec<u64> = input.into_iter().filter_map(from).collect();
-        let partitions = splits::cut(partitions, &input, &outputs, self.caps.records());
+        let partitions = splits::cut(
+            partitions,
+            &input,
+            &outputs,
+            self.caps.records(step.partial()),
+        );
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
     }
@@ -51,7 +56,10 @@ impl Planner<'_> {
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
         // Iterations of an invocation that takes its segments alone.
-        let alone = MAX_ITERATIONS / u64::from(2 * step.out.per_word());
+        let alone = step.most_elements(MAX_ITERATIONS / u64::from(2 * step.out.per_word()));
+        let reach = step
+            .most_parts()
+            .saturating_mul(step.most_elements(MAX_ITERATIONS / 2));
         let whole = len
             .checked_mul(inner)
             .is_some_and(|m| m <= seen && inner <= written);
@@ -64,13 +72,17 @@ impl Planner<'_> {
             base: 0,
         };
         let too_long = len > alone && self.mapping(step, &one) == Mapping::Each;
+        let whole = whole && len <= reach;
         if whole && !too_long {
             let most = (seen / (len * inner)).min(written / inner);
             return self.matrices(step, &one, most.min(step.outer));
         }
-        let columns = seen.min(written).min(self.caps.records()).min(inner);
+        let columns = seen
+            .min(written)
+            .min(self.caps.records(step.partial()))
+            .min(inner);
         let rows = match columns == inner {
-            true => (seen / inner).min(if too_long { alone } else { u64::MAX }),
+            true => (seen / inner).min(if too_long { alone } else { reach }),
             false => 1,
         };
         parts(step, rows, columns)
@@ -98,7 +110,7 @@ impl Planner<'_> {
     /// How many matrices at most a dispatch may take, of `most` that bindings allow.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
         let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
-        let records = self.caps.records();
+        let records = self.caps.records(step.partial());
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.

@@ -13,6 +13,7 @@ use crate::plan::mapping::{
 use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
+use crate::sums::Sum;
 use std::ops::Range;
 
 impl Planner<'_> {
@@ -49,10 +50,10 @@ impl Planner<'_> {
                 true => Mapping::Each,
                 false => self.shortened(step, mapping, b),
             };
-            self.pass(step, b, own, Slot::Records, StoreFormat::Partial, i > 0)?;
+            self.pass(step, b, own, Slot::Records, step.partial(), i > 0)?;
             // A part of a row, which is taken by one pass, has the records of its own columns.
             if let Some(pass) = self.passes.last_mut() {
-                pass.dst.offset += (b.out - first.out) * StoreFormat::Partial.bytes();
+                pass.dst.offset += (b.out - first.out) * step.partial().bytes();
             }
             if let Some(value) = value {
                 for run in partition.runs_of(b) {
@@ -200,7 +201,7 @@ impl Planner<'_> {
         params: Params,
     ) -> Result<(), Error> {
         let words = words(out, params.items.into());
-        let each = u64::from(out.per_word()) * (u64::from(params.len) + 1) + 1;
+        let each = u64::from(out.per_word()) * step.iterations(params.len.into()) + 1;
         let taken = self.items_per_invocation(words, each);
         let coarsened = taken > 1;
         let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, out);
@@ -411,8 +412,14 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
-        // Beside the blocks two trees, and the item itself.
-        let each = blocks + 2 * u64::from(lanes.ilog2()) + 1;
+        let each = match step.sum {
+            Some(_) => {
+                let share = slice.div_ceil(lanes) + 32 / element;
+                step.iterations(share) + share * element / 16
+            }
+            // Beside the blocks two trees, and the item itself.
+            None => blocks + 2 * u64::from(lanes.ilog2()) + 1,
+        };
         let taken = self.items_per_invocation(items * lanes, each);
         let walk = Walk::Rows {
             lanes: lanes as u32,
@@ -449,6 +456,9 @@ impl Planner<'_> {
             slice,
             shared,
         } = wide;
+        if let Some(sum) = step.sum {
+            return self.sum_columns_pass(step, sum, b, wide, dst, out, merge);
+        }
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
         let invocations = b.outer * slices * self.column_invocations(&wide, width);
@@ -490,6 +500,46 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what every pass takes, and the sum"
+    )]
+    fn sum_columns_pass(
+        &mut self,
+        step: &Step,
+        sum: Sum,
+        b: &Region,
+        wide: ColumnMapping,
+        dst: Slot,
+        out: StoreFormat,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let columns = self.sum_columns_of(step, sum, b);
+        let walk = Walk::Columns {
+            runs: columns as u32,
+            blocks: false,
+            ragged: false,
+            shared: false,
+        };
+        let kernel = self.kernel_of(step, walk, out);
+        let lanes = b.inner / columns;
+        let invocations = b.outer * wide.slices * lanes;
+        let params = Params {
+            items: invocations as u32,
+            lanes: lanes as u32,
+            slices: wide.slices as u32,
+            slice: wide.slice as u32,
+            merge: merge.into(),
+            ..region_params(b)
+        };
+        let (src, dst) = (
+            self.src_view(step, b),
+            record_view(dst, out, b, wide.slices),
+        );
+        let iterations = step.iterations(wide.slice) + columns;
+        self.push(kernel, Some(src), dst, params, invocations, iterations)
+    }
+
     /// The second pass: `parts` records an output, from record `from` on, become results. `run`:
     /// the outputs of the region that it takes.
     pub(crate) fn finish(
@@ -506,12 +556,18 @@ impl Planner<'_> {
         // Lanes share an output's records as long as there are workgroups for it.
         let mut lanes = 1;
         // One alone takes all of a word's outputs.
-        let each = u64::from(step.out.per_word()) * (parts + 2) + 1;
+        let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
         while lanes * 2 <= (wg / 4).min(parts / 2)
             && (count + 4) * lanes * 2 <= groups * wg
             && (count * lanes < self.caps.tuning.invocations || each > MAX_ITERATIONS)
         {
             lanes *= 2;
+        }
+        if step
+            .sum
+            .is_some_and(|sum| step.out.per_word() > 1 || !self.may_share(sum, lanes))
+        {
+            lanes = 1;
         }
         let words = words(step.out, count);
         // More than one only of so many outputs that none has several lanes.
@@ -531,18 +587,13 @@ impl Planner<'_> {
             ..Params::default()
         };
         let records = b.outer * b.inner * parts - run.start;
-        let src = out_view(
-            Slot::Records,
-            StoreFormat::Partial,
-            from + run.start,
-            records,
-        );
+        let src = out_view(Slot::Records, step.partial(), from + run.start, records);
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
         if lanes == 1 {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);
             return self.push(kernel, Some(src), dst, params, invocations, iterations);
         }
-        let iterations = parts.div_ceil(lanes) + u64::from(lanes.ilog2()) + 4;
+        let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(lanes.ilog2()) + 2;
         // A result below a word may begin inside one.
         let outputs = count + u64::from(step.out.per_word()) - 1;
         self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)

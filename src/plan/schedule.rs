@@ -6,7 +6,6 @@
 //! how a region is mapped, `mapping.rs`.
 
 use crate::kernel::StoreFormat;
-use crate::keys::Keys;
 use crate::plan::layout::StridedLayout;
 use crate::plan::pass::{Pass, Slot, View};
 use crate::plan::step::{Planner, Step};
@@ -33,7 +32,7 @@ impl Planner<'_> {
             return self.extremes(&StridedLayout::whole(problem), outputs);
         }
         if problem.reduced_len() == 0 && !problem.is_copy() {
-            let nothing = identity(dtype, problem.op().order().unwrap_or(Order::Least));
+            let nothing = identity(dtype, problem.op());
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
         }
         self.dims = problem.dims();
@@ -55,7 +54,7 @@ impl Planner<'_> {
 
     fn copy(&mut self, n: u64) -> Result<(), Error> {
         let step = Step {
-            index: false,
+            sum: None,
             ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
         };
         for partition in self.partitions(&step, self.outputs_per_dispatch(step.out))? {
@@ -79,6 +78,13 @@ impl Planner<'_> {
             // Nothing is combined, but values still get their one form.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
             return self.reduce(&self.last(step));
+        }
+        if steps > 1 && self.problem.op().is_sum() {
+            // A sum would be rounded between two steps.
+            let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
+            let layout = StridedLayout::whole(self.problem);
+            layout.check()?;
+            return self.search(&self.last(step), &layout, false, None);
         }
         for done in 0..steps {
             // The longest first: what is left to read shrinks fastest.
@@ -119,12 +125,7 @@ impl Planner<'_> {
         let dtype = problem.dtype();
         let step = self.last(Step {
             out,
-            keys: Keys::new(
-                dtype,
-                problem.op().order().unwrap_or(Order::Least),
-                problem.nan_policy(),
-                true,
-            ),
+            keys: self.keys(true),
             index: true,
             ..self.step(Slot::Input(0), Slot::Output(0), shape)
         });
@@ -169,15 +170,25 @@ impl Planner<'_> {
 }
 
 /// The result over an empty set.
-pub(crate) fn identity(dtype: DType, order: Order) -> u64 {
+pub(crate) fn identity(dtype: DType, op: Op) -> u64 {
     // The key that every other replaces is the last in the order: the identity by its bits.
     let bits = 8 * dtype.size();
     let ones = u64::MAX >> (64 - bits);
     let sign = 1u64 << (bits - 1);
-    let max = match order {
-        Order::Least => false,
-        Order::Greatest => true,
-        Order::GreatestMagnitude => return 0,
+    let max = match op.order() {
+        Some(Order::Least) => false,
+        Some(Order::Greatest) => true,
+        None if op == Op::ReduceMean => {
+            return match dtype {
+                DType::F16 => 0x7e00,
+                DType::BF16 => 0x7fc0,
+                DType::F32 => 0x7fc0_0000,
+                DType::F64 => 0x7ff8 << 48,
+                // Refused: of no integers there is no mean.
+                _ => 0,
+            };
+        }
+        Some(Order::GreatestMagnitude) | None => return 0,
     };
     match (dtype, max) {
         (DType::F16, false) => 0x7c00,

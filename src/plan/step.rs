@@ -8,7 +8,8 @@ use crate::keys::Keys;
 use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::plan::splits::BufferSplits;
-use crate::{Caps, Dim, Error, Order, Problem};
+use crate::sums::Sum;
+use crate::{Caps, Dim, Error, Problem};
 
 /// One group of reduced dimensions between what comes before and after.
 #[derive(Clone, Copy, Debug)]
@@ -17,12 +18,58 @@ pub(crate) struct Step {
     pub dst: Slot,
     pub out: StoreFormat,
     pub keys: Keys,
+    /// What is summed, if it is.
+    pub sum: Option<Sum>,
     /// First element, from the source's start.
     pub at: u64,
     pub outer: u64,
     pub len: u64,
     pub inner: u64,
     pub index: bool,
+}
+
+impl Step {
+    /// What its partial results are written as.
+    pub(crate) fn partial(&self) -> StoreFormat {
+        match self.sum {
+            Some(sum) => StoreFormat::PartialSum(sum.partial_words()),
+            None => StoreFormat::Partial,
+        }
+    }
+
+    /// Iterations of an invocation that takes so many elements one by one and writes what it has.
+    pub(crate) fn iterations(&self, elements: u64) -> u64 {
+        match self.sum {
+            Some(sum) => sum.take_iterations(elements) + sum.end_iterations(),
+            None => elements + 1,
+        }
+    }
+
+    /// Elements that an invocation may take one by one in so many iterations.
+    pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
+        match self.sum {
+            Some(sum) => sum.most_elements(iterations),
+            None => iterations,
+        }
+    }
+
+    /// Most parts of a segment, so that one invocation may take them all.
+    pub(crate) fn most_parts(&self) -> u64 {
+        match self.sum {
+            Some(sum) => {
+                MAX_ITERATIONS / 2 / (sum.join_iterations() * u64::from(self.out.per_word()))
+            }
+            None => u64::MAX,
+        }
+    }
+
+    /// Iterations of an invocation that makes a result of so many partial ones.
+    pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
+        match self.sum {
+            Some(sum) => parts * sum.join_iterations() + sum.end_iterations(),
+            None => parts + 2,
+        }
+    }
 }
 
 pub(crate) struct Planner<'a> {
@@ -49,17 +96,22 @@ impl Planner<'_> {
             src,
             dst,
             out: StoreFormat::value(dtype),
-            keys: Keys::new(
-                dtype,
-                problem.op().order().unwrap_or(Order::Least),
-                problem.nan_policy(),
-                false,
-            ),
+            keys: self.keys(false),
+            sum: Sum::new(problem.op(), dtype, problem.nan_policy()),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
             inner,
             index: false,
+        }
+    }
+
+    /// The order of the problem's elements; of sums, their size.
+    pub(crate) fn keys(&self, zeros_tie: bool) -> Keys {
+        let (problem, dtype) = (self.problem, self.problem.dtype());
+        match problem.op().order() {
+            Some(order) => Keys::new(dtype, order, problem.nan_policy(), zeros_tie),
+            None => Keys::of_bits(8 * dtype.size() as u32),
         }
     }
 
@@ -81,25 +133,28 @@ impl Planner<'_> {
     pub(crate) fn last(&self, step: Step) -> Step {
         match self.partial {
             true => Step {
-                out: StoreFormat::Partial,
+                out: step.partial(),
                 ..step
             },
             false => step,
         }
     }
 
+    /// Whether so many invocations may share what they have of a sum: there is workgroup memory for all groups.
+    pub(crate) fn may_share(&self, sum: Sum, lanes: u64) -> bool {
+        let groups = u64::from(self.caps.workgroup()) / lanes;
+        lanes <= 256
+            && groups * 4 * u64::from(sum.shared_words()) <= self.caps.workgroup_bytes.into()
+    }
+
     /// A kernel of the problem.
     pub(crate) fn kernel(&self, walk: Walk, out: StoreFormat) -> Kernel {
         let problem = self.problem;
-        let (dtype, index) = (problem.dtype(), problem.op().is_index());
+        let index = problem.op().is_index();
         Kernel {
             walk,
-            keys: Keys::new(
-                dtype,
-                problem.op().order().unwrap_or(Order::Least),
-                problem.nan_policy(),
-                index,
-            ),
+            keys: self.keys(index),
+            sum: None,
             out,
             workgroup: self.caps.workgroup(),
             index,
@@ -111,6 +166,7 @@ impl Planner<'_> {
     pub(crate) fn kernel_of(&self, step: &Step, walk: Walk, out: StoreFormat) -> Kernel {
         Kernel {
             keys: step.keys,
+            sum: step.sum,
             index: step.index,
             ..self.kernel(walk, out)
         }
@@ -160,8 +216,14 @@ impl Planner<'_> {
                 limit: self.caps.workgroup_bytes.into(),
             });
         }
+        // What a mean is divided by.
+        let fill = match kernel.sum.is_some_and(Sum::is_mean) {
+            true => self.problem.reduced_len(),
+            false => params.fill,
+        };
         let params = Params {
             grid: x as u32,
+            fill,
             ..params
         };
         self.passes.push(Pass {

@@ -7,14 +7,13 @@
 
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
-use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
-use crate::{DType, Error, Order};
+use crate::{DType, Error};
 
 /// Least elements of a part of a segment that is shared.
 const LEAST_PART: u64 = 64;
@@ -55,7 +54,10 @@ impl Planner<'_> {
     pub(crate) fn view(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
         layout.check()?;
         let problem = self.problem;
-        let values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        let mut values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        if problem.is_copy() {
+            values.sum = None;
+        }
         if !problem.op().is_index() {
             return self.search(&self.last(values), layout, problem.is_copy(), None);
         }
@@ -65,12 +67,7 @@ impl Planner<'_> {
                 DType::I64 => StoreFormat::Index64,
                 _ => StoreFormat::Index32,
             },
-            keys: Keys::new(
-                problem.dtype(),
-                problem.op().order().unwrap_or(Order::Least),
-                problem.nan_policy(),
-                true,
-            ),
+            keys: self.keys(true),
             index: true,
             ..values
         });
@@ -95,15 +92,15 @@ impl Planner<'_> {
 
     /// Parts of all outputs that a window may have: as many as there are invocations, and records
     /// in a binding, twice as many for both extremes.
-    pub(crate) fn room(&self, both: bool) -> u64 {
+    pub(crate) fn room(&self, partial: StoreFormat, both: bool) -> u64 {
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
         let records = match both {
             true => {
                 // Those of one extreme are also bound apart, from anywhere.
-                let apart = self.caps.elements(StoreFormat::Partial.bytes());
-                apart.min(self.caps.records() / 2)
+                let apart = self.caps.elements(partial.bytes());
+                apart.min(self.caps.records(partial) / 2)
             }
-            false => self.caps.records(),
+            false => self.caps.records(partial),
         };
         records.min(lanes)
     }
@@ -113,7 +110,7 @@ impl Planner<'_> {
     pub(crate) fn windows(
         &self,
         layout: &StridedLayout,
-        out: StoreFormat,
+        step: &Step,
         written: u64,
         both: bool,
     ) -> Result<[Vec<u64>; 2], Error> {
@@ -122,11 +119,11 @@ impl Planner<'_> {
         let element = self.problem.dtype().size();
         let budget = self.caps.budget(true) / element;
         let seen = self.caps.elements(element).min(MAX_REGION).min(budget);
-        let room = self.room(both);
+        let room = self.room(step.partial(), both);
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
-            let least = self.least_parts(layout, out, len);
+            let least = self.least_parts(layout, step, len);
             let several = count(&layout.reduced, &reduced) > 1 || !self.splits.input(0).is_empty();
             let recorded = both || least > 1 || several;
             // Of a view that repeats elements more are read than it spans.
@@ -137,7 +134,7 @@ impl Planner<'_> {
                 halve(if kept_more { &mut kept } else { &mut reduced });
             } else if outputs > written.min(MAX_REGION) || crowded && outputs > 1 {
                 halve(&mut kept);
-            } else if len > MAX_REGION || crowded {
+            } else if len > MAX_REGION || crowded || least > step.most_parts() {
                 halve(&mut reduced);
             } else {
                 break;
@@ -149,16 +146,16 @@ impl Planner<'_> {
     }
 
     /// Elements that one invocation may take: its iterations count those over dimensions.
-    fn most_elements(&self, layout: &StridedLayout, out: StoreFormat) -> u64 {
+    fn most_elements(&self, layout: &StridedLayout, step: &Step, per_word: u32) -> u64 {
         let dims = layout.reduced.len().max(1) as u64;
-        (MAX_ITERATIONS / 2) / (dims * u64::from(out.per_word()))
+        step.most_elements((MAX_ITERATIONS / 2) / (dims * u64::from(per_word)))
     }
 
     /// Invocations that a segment of that length needs at least.
-    fn least_parts(&self, layout: &StridedLayout, out: StoreFormat, len: u64) -> u64 {
-        match len <= self.most_elements(layout, out) {
+    fn least_parts(&self, layout: &StridedLayout, step: &Step, len: u64) -> u64 {
+        match len <= self.most_elements(layout, step, step.out.per_word()) {
             true => 1,
-            false => len.div_ceil(self.most_elements(layout, StoreFormat::Partial)),
+            false => len.div_ceil(self.most_elements(layout, step, 1)),
         }
     }
 
@@ -166,20 +163,20 @@ impl Planner<'_> {
     pub(crate) fn share(
         &self,
         layout: &StridedLayout,
-        out: StoreFormat,
+        step: &Step,
         outputs: u64,
         len: u64,
         both: bool,
     ) -> Share {
-        let step = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
+        let stride = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
-        let across = step(&layout.kept) <= step(&layout.reduced);
+        let across = stride(&layout.kept) <= stride(&layout.reduced);
         let blocked = across || self.caps.tuning.blocked;
-        let room = self.room(both) / outputs.max(1);
-        let most = (len / LEAST_PART).min(room).max(1);
+        let room = self.room(step.partial(), both) / outputs.max(1);
+        let most = (len / LEAST_PART).min(room).min(step.most_parts()).max(1);
         let wanted = self.slices(outputs, most);
         let abreast = if blocked { 1 } else { ABREAST.min(most) };
-        let parts = wanted.max(abreast).max(self.least_parts(layout, out, len));
+        let parts = wanted.max(abreast).max(self.least_parts(layout, step, len));
         let slice = len.div_ceil(parts);
         let parts = len.div_ceil(slice);
         Share {
@@ -208,7 +205,7 @@ impl Planner<'_> {
             let near = indices.min(self.caps.budget(true) / bytes);
             written = written.min(self.outputs_per_dispatch(value.out)).min(near);
         }
-        let sizes = self.windows(layout, step.out, written, false)?;
+        let sizes = self.windows(layout, step, written, false)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -228,20 +225,15 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let share = self.share(first.layout, step.out, outputs, len, false);
+        let share = self.share(first.layout, step, outputs, len, false);
         let direct = windows.len() == 1 && share.parts == 1;
         let dst = match direct {
             true => out_view(step.dst, step.out, first.kept.place, outputs),
-            false => out_view(
-                Slot::Records,
-                StoreFormat::Partial,
-                0,
-                outputs * share.parts,
-            ),
+            false => out_view(Slot::Records, step.partial(), 0, outputs * share.parts),
         };
         let out = match direct {
             true => step.out,
-            false => StoreFormat::Partial,
+            false => step.partial(),
         };
         let kernel = self.kernel_of(step, Walk::Strided { raw }, out);
         for (i, window) in windows.iter().enumerate() {
@@ -350,7 +342,10 @@ fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
         }
         _ => {
             let reduced = (dims - kept).max(1);
-            u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1)
+            let sums = kernel.sum.map_or(0, |sum| {
+                sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
+            });
+            u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
         }
     }
 }

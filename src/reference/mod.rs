@@ -390,6 +390,22 @@ impl Iterator for Walk {
     }
 }
 
+/// The bits of every element of a reduction's input, and the output it goes into.
+pub(crate) fn each_element(
+    problem: &Problem,
+    input: &[u8],
+    mut take: impl FnMut(usize, u64),
+) -> Result<(), ProblemError> {
+    problem.check_inputs(&[input.len() as u64])?;
+    let size = problem.dtype().size() as usize;
+    for (from, output) in positions(problem, 0, &problem.inputs()[0]).zip(output_walk(problem)) {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(&input[from * size..][..size]);
+        take(output, u64::from_le_bytes(bytes));
+    }
+    Ok(())
+}
+
 /// For every element of a reduction's input in C order, the element of the output it goes into.
 fn output_walk(problem: &Problem) -> Walk {
     let shape = &problem.inputs()[0];

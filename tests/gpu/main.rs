@@ -15,6 +15,7 @@ mod onnx;
 mod pieces;
 mod reductions;
 mod sessions;
+mod sums;
 mod views;
 mod walks;
 
@@ -47,6 +48,11 @@ const SUBJECTS: &[Subject] = &[
         "strided_views_equal_the_reference_on_the_materialised_copy",
         views::views,
     ),
+    ("sums_are_exact", sums::sums),
+    ("sums_of_views_and_scattered_axes", sums::views),
+    ("sums_under_small_limits", sums::limits),
+    ("sums_of_nothing_and_over_no_axes", sums::degenerate),
+    ("sums_of_parts_and_streams", sums::parts),
     ("extremes_in_one_read", extremes::extremes),
     ("min_and_max_of_strided_views", elementwise::of_views),
     ("empty_and_degenerate_shapes", reductions::degenerate),

@@ -5,9 +5,9 @@ use super::truth::Truth;
 use super::{eager, fake};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use support::grid::{CLASSES, SIZES, class, elementwise, reductions, variants};
+use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{all, picked};
-use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Walk};
+use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must do on, by name.
@@ -302,6 +302,51 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     failures.truncate(8);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     seen
+}
+
+/// Sums on the same devices: no element may be met twice.
+#[test]
+fn every_element_is_summed_once_over_the_grid() {
+    let mut failures = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (d, (name, caps)) in devices().into_iter().enumerate() {
+        for (t, dtype) in support::summed().enumerate() {
+            for (i, problem) in sums(dtype).into_iter().enumerate() {
+                if (d + t + i) % if all() { 3 } else { 24 } > 0 {
+                    continue;
+                }
+                let sum = Sum::new(problem.op(), dtype, problem.nan_policy()).expect("a sum");
+                let partial = 4 * u64::from(sum.partial_words());
+                let needed = partial + caps.offset_alignment;
+                let least = caps.binding_bytes.min(caps.tuning.submit_bytes.max(1024));
+                match check(&problem, &caps, &[[0, 1, 5][i % 3]]) {
+                    Ok(plan) => features(&plan, &mut seen),
+                    // A partial sum may be more than a binding of some vec4.
+                    Err(e) if needed > least && e.contains("partial sums") => {}
+                    Err(e) => failures.push(format!("{name}: {problem}: {e}")),
+                }
+            }
+        }
+    }
+    failures.truncate(8);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    let wanted = [
+        "rows",
+        "columns",
+        "each",
+        "strided",
+        "finish",
+        "fill",
+        "merged records",
+        "rows in slices",
+        "rows abreast",
+        "rows in turn",
+        "columns direct",
+        "columns in slices",
+        "finished by lanes",
+    ];
+    let missing: Vec<_> = wanted.iter().filter(|f| !seen.contains(*f)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// Slices that end just before or behind a matrix that begins inside a vec4.

@@ -11,7 +11,7 @@ use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use wgreduce::unstable::{
-    Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, View, Walk,
+    Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, Sum, View, Walk,
 };
 use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Order, Plan, Problem};
 
@@ -126,6 +126,12 @@ pub fn run_in_pieces(
     cuts: &BufferSplits,
 ) -> Check<Vec<Vec<Loaded>>> {
     let size = problem.dtype().size();
+    let partial = passes
+        .iter()
+        .map(|p| p.kernel.out)
+        .find(|out| out.is_partial());
+    let partial = partial.map_or(16, StoreFormat::bytes);
+    let records = (plan.slot_bytes(Slot::Records) / partial) as usize;
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
         results: vec![vec![None; truth.outputs]; if fused(problem) { 4 } else { 1 }],
@@ -133,8 +139,8 @@ pub fn run_in_pieces(
         competes: vec![false; truth.found.len()],
         temps: [temp(0), temp(1)],
         stale: [false; 2],
-        records: vec![None; (plan.slot_bytes(Slot::Records) / 16) as usize],
-        finished: vec![false; (plan.slot_bytes(Slot::Records) / 16) as usize],
+        records: vec![None; records],
+        finished: vec![false; records],
         problem,
         truth,
         caps,
@@ -182,8 +188,8 @@ impl Machine<'_> {
                     (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
                     (Some(Cell::Of(from)), None) => {
                         from.sort_unstable();
-                        // A minimum may take an element again; elementwise none does.
-                        if !zips {
+                        // A minimum may take an element again; elementwise none does, and no sum.
+                        if !zips && !self.problem.op().is_sum() {
                             from.dedup();
                         }
                         let expected = if bare { &expected[..1] } else { expected };
@@ -332,7 +338,7 @@ pub fn fused(problem: &Problem) -> bool {
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
-    if copies(pass) {
+    if copies(pass) || problem.op().is_sum() {
         let bytes = match pass.kernel.walk {
             Walk::Fill => pass.kernel.out.bytes(),
             _ => dtype.size(),
@@ -343,7 +349,8 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         return Keys::new(unsigned, Order::Least, NanPolicy::Propagate, false);
     }
     if !fused(problem) {
-        return Keys::new(dtype, problem.op().order(), nan, problem.op().is_index());
+        let order = problem.op().order().expect("an order");
+        return Keys::new(dtype, order, nan, problem.op().is_index());
     }
     // Truth values are searched as numbers.
     let ordered = match dtype {
@@ -420,6 +427,13 @@ impl<'m, 'a> Run<'m, 'a> {
         limits(pass, machine.caps)?;
         let (problem, kernel) = (machine.problem, &pass.kernel);
         let keys = order(machine, pass);
+        let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
+        let sum = sum.filter(|_| !copies(pass));
+        ensure!(
+            kernel.sum.is_some() == sum.is_some()
+                && kernel.sum.map(Sum::partial_words) == sum.map(Sum::partial_words),
+            "another sum than the problem's"
+        );
         ensure!(
             kernel.keys == keys && kernel.last == (problem.selects_last_index() && !copies(pass)),
             "another order than the problem's"
@@ -532,7 +546,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let at = self.p.dst_delta + slot;
         let element = self.dst.at(at)? as usize;
         self.write_once(at)?;
-        if self.out() != StoreFormat::Partial {
+        if !self.out().is_partial() {
             return self.put(element, cell);
         }
         let Cell::Of(from) = cell else {

@@ -306,6 +306,62 @@ pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
     cuts
 }
 
+/// Elements to be summed, of kinds that a seed chooses: of few exponents or of all, that cancel but for little,
+/// subnormal, close to the largest, zeros, with infinities and NaNs, of which each may stand anywhere.
+pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
+    let mut bits = Bits::new(seed ^ 0x5eed);
+    let width = 8 * dtype.size();
+    let mut bytes = Vec::new();
+    if dtype.class() != Class::Float {
+        for _ in 0..n {
+            let any = bits.draw();
+            // As they come, small ones, or those at the ends of the range.
+            let element = match seed % 3 {
+                0 => any,
+                1 => (any as i64 >> 60) as u64,
+                _ => [1 << (width - 1), !0, (1 << (width - 1)) - 1][(any % 3) as usize],
+            };
+            push(&mut bytes, dtype, element);
+        }
+        return bytes;
+    }
+    let (infinity, _, _) = float_bits(dtype);
+    let sign = 1 << (width - 1);
+    let least_normal = infinity & infinity.wrapping_neg();
+    let one = (infinity >> 1) & infinity;
+    let mut last = 0;
+    let special = (0..3).map(|_| bits.below(4 * n.max(1))).collect::<Vec<_>>();
+    for i in 0..n {
+        let any = bits.draw();
+        let negative = any & sign;
+        let magnitude = any & (sign - 1);
+        let element = match seed % 8 {
+            // Around 1, as most data is.
+            0 => negative | (one + magnitude % (4 * least_normal)),
+            1 => negative | magnitude % infinity,
+            // Pairs that cancel, but for one element and what is next to it.
+            2 if i % 2 == 1 => last ^ sign,
+            2 => magnitude % infinity,
+            3 => negative | magnitude % (2 * least_normal),
+            4 => negative | (infinity - 1 - magnitude % least_normal),
+            5 => sign,
+            // With zeros, as behind a ReLU.
+            6 if any & 8 == 0 => 0,
+            6 => one + magnitude % (8 * least_normal),
+            _ if special.contains(&i) => match any >> 8 & 3 {
+                0 => infinity + 1 + magnitude % (least_normal - 1),
+                1 => infinity,
+                2 => infinity | sign,
+                _ => sign,
+            },
+            _ => negative | magnitude % infinity,
+        };
+        last = element;
+        push(&mut bytes, dtype, element);
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! The problems that plans are checked with: shapes, axes and views in which planning differs, and
 //! the ways to reduce them.
 
+use crate::sum_problem;
 use wgreduce::{AdapterClass, Caps, DType, IndexType, Problem, ProblemError};
 
 /// WebGPU's default limits with the tuning of a class.
@@ -144,6 +145,28 @@ pub fn reductions(dtype: DType) -> Vec<Problem> {
         all.push(none.noop_with_empty_axes(true).expect("a copy"));
     }
     all
+}
+
+/// The sums of the lists above, of which each way has its turn: the planner knows them by what they are kept in.
+pub fn sums(dtype: DType) -> Vec<Problem> {
+    let mut ways = 0..;
+    let mut sum =
+        |shape: &[u64], axes: &[i64]| sum_problem(dtype, shape, axes, ways.next().unwrap_or(0) * 3);
+    let mut all: Vec<_> = SHAPES.iter().map(|shape| sum(shape, &[1])).collect();
+    all.extend(SCATTERED.iter().map(|&(shape, axes)| sum(shape, axes)));
+    all.extend(
+        SCATTERED
+            .iter()
+            .map(|&(shape, _)| sum(shape, &[]).and_then(|p| p.noop_with_empty_axes(true))),
+    );
+    for (shape, strides, offset) in VIEWS {
+        for axis in 0..shape.len() as i64 {
+            let viewed = |p: Problem| p.strided(0, strides, *offset);
+            all.push(sum(shape, &[axis]).and_then(viewed));
+        }
+    }
+    // Of no integers there is no mean.
+    all.into_iter().flatten().collect()
 }
 
 /// Every Min and Max of the lists above.

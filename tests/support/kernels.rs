@@ -1,8 +1,8 @@
 //! The kernels that plans hold: those of the grid and of the catalogue, in every element type and way
 //! to reduce, under every class of device.
 
-use crate::catalogue;
 use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
+use crate::{catalogue, sum_problem};
 use std::collections::HashMap;
 use wgreduce::unstable::Kernel;
 use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Plan, Problem};
@@ -78,11 +78,28 @@ fn problems(dtype: DType) -> Vec<Problem> {
         }
     }
     all.extend(widths(dtype));
+    all.extend(all_sums(dtype));
     let ignoring = all.iter().map(|p| p.clone().nan(NanPolicy::Ignore));
     let ignoring: Vec<Problem> = ignoring.collect();
     all.extend(ignoring);
     all.extend(elementwise(dtype));
     all
+}
+
+/// Sums, each in every way.
+fn all_sums(dtype: DType) -> Vec<Problem> {
+    let shapes = [
+        [4096, 3, 1],
+        [64, 400, 1],
+        [1, 1 << 22, 1],
+        [1, 4096, 4096],
+        [3, 70, 5],
+    ];
+    let ways = shapes
+        .iter()
+        .flat_map(|s| (0..10).map(move |way| sum_problem(dtype, s, &[1], way)));
+    let scattered = (0..10).map(|way| sum_problem(dtype, &[6, 80, 10], &[0, 2], way));
+    ways.chain(scattered).flatten().collect()
 }
 
 /// Rows and columns of every length of which some are written out, an element or a vec4 at a time.

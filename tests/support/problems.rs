@@ -4,7 +4,7 @@
 //! suite asks one type of each size for a few ways, over all shapes: a *turn*. The long suite takes
 //! another turn each time.
 
-use wgreduce::{DType, IndexType, NanPolicy, Problem, ProblemError};
+use wgreduce::{DType, IndexType, NanPolicy, Op, Problem, ProblemError};
 
 const INDEX_TYPES: [IndexType; 3] = [IndexType::I64, IndexType::I32, IndexType::U32];
 const NANS: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
@@ -77,6 +77,33 @@ pub fn extremes(dtype: DType, shape: &[u64], axis: i64, way: u64) -> Result<Prob
     let problem = Problem::extremes(dtype, shape, axis)?.nan(NANS[(way % 2) as usize]);
     let problem = problem.select_last_index(way / 2 % 2 == 1)?;
     problem.index_type(INDEX_TYPES[(way / 4 % 3) as usize])
+}
+
+/// A sum by its operator.
+pub fn sum_of(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
+    match op {
+        Op::ReduceSum => Problem::reduce_sum(dtype, shape, axes),
+        Op::ReduceMean => Problem::reduce_mean(dtype, shape, axes),
+        Op::ReduceL1 => Problem::reduce_l1(dtype, shape, axes),
+        Op::ReduceL2 => Problem::reduce_l2(dtype, shape, axes),
+        _ => Problem::reduce_sum_square(dtype, shape, axes),
+    }
+}
+
+/// One of the ten ways to ask for a sum.
+pub fn sum_problem(
+    dtype: DType,
+    shape: &[u64],
+    axes: &[i64],
+    way: u64,
+) -> Result<Problem, ProblemError> {
+    let problem = sum_of(Op::SUMS[(way % 5) as usize], dtype, shape, axes)?;
+    Ok(problem.nan(NANS[(way / 5 % 2) as usize]))
+}
+
+/// The types that have sums.
+pub fn summed() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|&t| t != DType::Bool)
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn names(slots: &[Slot]) -> String {
     let name = |slot: &Slot| match slot {
         Slot::Input(i) => format!("[input {i}]"),
         Slot::Output(i) => format!("[output {i}]"),
-        Slot::Records => "[records: a key and an index for each part of a segment]".into(),
+        Slot::Records => "[records: a partial result for each part of a segment]".into(),
         Slot::Temp(i) => format!("[scratch {i}]"),
     };
     slots.iter().map(name).collect::<Vec<_>>().join(" ")

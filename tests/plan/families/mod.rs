@@ -10,6 +10,7 @@ mod extremes;
 mod finish;
 mod lines;
 mod rows;
+mod sums;
 mod views;
 
 use super::interpret::{Cell, Check, Run, ensure};
@@ -30,6 +31,13 @@ impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.walk {
             Walk::Each { raw, coarsened } => self.each(raw, coarsened),
+            Walk::Rows {
+                lanes,
+                blocked,
+                coarsened,
+            } if self.pass.kernel.sum.is_some() => self.sum_rows(lanes, blocked, coarsened),
+            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
+            Walk::Finish { lanes } if self.pass.kernel.sum.is_some() => self.sum_finish(lanes),
             Walk::Rows {
                 lanes,
                 blocked,

@@ -11,8 +11,8 @@ impl Run<'_, '_> {
         for item in self.invocations() {
             let mut loops = 0;
             for w in item * self.p.width..(item + 1) * self.p.width {
-                // A word, its results, and a division for each.
-                loops += 1 + 2 * u64::from(self.per_word());
+                // A word, and its results.
+                loops += 1 + u64::from(self.per_word());
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
                     let found = self.search(o, &mut loops);
@@ -30,11 +30,12 @@ impl Run<'_, '_> {
         let p = &self.p;
         let outer = o / p.inner;
         let start = p.src_delta + outer * p.len * p.inner + o - outer * p.inner;
-        let mut found = vec![(start, 0)];
-        for i in 1..p.len {
+        let mut found = Found::new();
+        for i in 0..p.len {
             *loops += 1;
             found.push((start + i * p.inner, i));
         }
+        *loops += self.take_loops(p.len.into()) + self.end_loops();
         found
     }
 

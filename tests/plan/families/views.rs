@@ -80,6 +80,7 @@ impl Run<'_, '_> {
             let along = self.along(p.lanes, p.total, i, loops)?;
             found.push((start.wrapping_add(along), i));
         }
+        *loops += self.take_loops(found.len() as u64) + self.end_loops();
         ensure!(!found.is_empty(), "part {part} is empty");
         self.loads_each(&found)?;
         Ok(found)

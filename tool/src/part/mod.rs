@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
+use wgreduce::unstable::Sum;
 use wgreduce::{Error, Partial, Problem, ProblemError};
 
 use crate::args::{Common, Share};
@@ -176,7 +177,12 @@ impl Cut {
     /// Refuses partial results that exceed `--memory`.
     pub fn check_memory(&self, common: &Common) -> Result<(), Failure> {
         // As their layout has it.
-        let record = if self.problem.op().is_index() { 24 } else { 16 };
+        let problem = &self.problem;
+        let record = match Sum::new(problem.op(), problem.dtype(), problem.nan_policy()) {
+            Some(sum) => 4 * u64::from(sum.partial_words()),
+            None if problem.op().is_index() => 24,
+            None => 16,
+        };
         let output = &self.problem.outputs()[0];
         let bytes = (output.bytes() / output.dtype.size()).saturating_mul(record);
         match self.is_through_segments() && bytes > stream::memory(common) {

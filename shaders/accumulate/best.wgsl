@@ -1,0 +1,25 @@
+// The best element of a segment, taken one by one.
+struct Acc {
+    key: Key,
+    at: u32,
+}
+
+// Should nothing ever win, the first element counts.
+fn acc_none(first: u32) -> Acc {
+    return Acc(PAD, first);
+}
+
+// Takes an element that was met at t, after all others.
+fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
+    let k = canonical(key(r));
+    let wins = replaces(k, a.key);
+    return Acc(select(a.key, k, wins), select(a.at, t, wins));
+}
+
+fn acc_element(a: Acc) -> Raw {
+    return element(a.key);
+}
+
+fn acc_emit(slot: u32, a: Acc) {
+    emit(slot, Best(a.key, placed(a.at)));
+}

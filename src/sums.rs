@@ -1,0 +1,617 @@
+//! What a sum is kept in: the constants that make one arithmetic serve every element type and operator.
+//!
+//! Keeps the number format of partial sums, in Rust; the shaders' part is `shaders/accumulate/sum_*.wgsl`.
+//! Sums of integers are kept modulo 2^bits, in words. All others are exact: a fixed-point number in limbs
+//! of [`LIMB_BITS`] bits, which begins with the least bit that an element (or its square) can have and
+//! has room for the sum of as many as a tensor can have.
+
+use crate::{Class, DType, NanPolicy, Op};
+
+/// Bits of a limb; the last one has a sign and the other bits of a word.
+pub(crate) const LIMB_BITS: u32 = 24;
+/// Limbs of a count of elements.
+const COUNT_LIMBS: u32 = 3;
+/// Elements that a limb takes before its carry must go on: each adds less than 2^25.
+const TAKES: u64 = 60;
+/// Most iterations for a result: to divide, or to find a root, bit by bit.
+const RESULT: u64 = 160;
+
+/// A sum of elements of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sum {
+    op: Op,
+    dtype: DType,
+    /// NaNs are not counted.
+    skips: bool,
+}
+
+/// How a float's bits are divided.
+#[derive(Clone, Copy)]
+struct Format {
+    /// Bits of the exponent.
+    exponent: u32,
+    /// Bits of the mantissa, with the hidden one.
+    mantissa: u32,
+}
+
+impl Sum {
+    /// What the operator sums; `None` if it chooses an element instead.
+    pub fn new(op: Op, dtype: DType, nan: NanPolicy) -> Option<Sum> {
+        let float = dtype.class() == Class::Float;
+        op.is_sum().then_some(Sum {
+            op,
+            dtype,
+            skips: float && nan == NanPolicy::Ignore,
+        })
+    }
+
+    /// The same as far as partial sums go: they know nothing of divisions and roots.
+    pub(crate) fn partial(self) -> Sum {
+        let op = match self.op {
+            Op::ReduceMean if !self.counts() => Op::ReduceSum,
+            Op::ReduceL2 if self.is_float() => Op::ReduceSumSquare,
+            op => op,
+        };
+        Sum { op, ..self }
+    }
+
+    fn is_float(self) -> bool {
+        self.dtype.class() == Class::Float
+    }
+
+    fn bits(self) -> u32 {
+        8 * self.dtype.size() as u32
+    }
+
+    fn squares(self) -> bool {
+        matches!(self.op, Op::ReduceL2 | Op::ReduceSumSquare)
+    }
+
+    /// Whether the number of elements is a part of the sum: skipped ones do not count.
+    fn counts(self) -> bool {
+        self.op == Op::ReduceMean && self.skips
+    }
+
+    /// Whether the result is divided by the number of elements.
+    pub(crate) fn is_mean(self) -> bool {
+        self.op == Op::ReduceMean
+    }
+
+    fn format(self) -> Format {
+        let (exponent, mantissa) = match self.dtype {
+            DType::F16 => (5, 11),
+            DType::BF16 => (8, 8),
+            DType::F32 => (8, 24),
+            DType::F64 => (11, 53),
+            // The magnitude alone.
+            dtype => (0, 8 * dtype.size() as u32),
+        };
+        Format { exponent, mantissa }
+    }
+
+    /// Limbs of an exact sum; 0 of one modulo 2^bits.
+    pub fn limbs(self) -> u32 {
+        if !self.is_float() && self.op != Op::ReduceL2 {
+            return 0;
+        }
+        let Format { exponent, mantissa } = self.format();
+        let factor = if self.squares() { 2 } else { 1 };
+        // The highest exponent belongs to infinities; the two lowest share a place.
+        let places = (1u32 << exponent).saturating_sub(3);
+        // 2^63 bytes at most are so many elements; and a sign.
+        let elements = 64 - self.dtype.size().ilog2();
+        let bits = factor * (places + mantissa) + elements;
+        (bits - 31).div_ceil(LIMB_BITS) + 1
+    }
+
+    /// Words of workgroup memory in which invocations add what they have: parts of 16 bits, or limbs and flags.
+    pub(crate) fn shared_words(self) -> u32 {
+        match self.limbs() {
+            0 => 4,
+            limbs => limbs + self.count_limbs() + 1,
+        }
+    }
+
+    fn count_limbs(self) -> u32 {
+        if self.counts() { COUNT_LIMBS } else { 0 }
+    }
+
+    /// Words of a partial sum, a power of two: of an exact one flags, limbs, and the limbs of the count.
+    pub fn partial_words(self) -> u32 {
+        match self.limbs() {
+            0 => 4,
+            limbs => (1 + limbs + self.count_limbs()).next_power_of_two(),
+        }
+    }
+
+    /// Iterations to take so many elements one by one.
+    pub(crate) fn take_iterations(self, elements: u64) -> u64 {
+        let limbs = u64::from(self.limbs() + self.count_limbs());
+        elements.saturating_add(elements / TAKES * limbs)
+    }
+
+    /// Elements that can be taken one by one in so many iterations, beside beginning and end.
+    pub(crate) fn most_elements(self, iterations: u64) -> u64 {
+        let limbs = u64::from(self.limbs() + self.count_limbs());
+        let left = iterations.saturating_sub(self.end_iterations());
+        (left * TAKES / (TAKES + limbs)).max(1)
+    }
+
+    /// Iterations to take a partial sum.
+    pub(crate) fn join_iterations(self) -> u64 {
+        2 * u64::from(self.limbs() + self.count_limbs()) + 1
+    }
+
+    /// Iterations to begin with nothing and to end with a result or a partial sum.
+    pub(crate) fn end_iterations(self) -> u64 {
+        RESULT + 8 * u64::from(self.limbs() + self.count_limbs())
+    }
+
+    /// What the directives in the shaders may ask.
+    pub(crate) fn names(self) -> Vec<(&'static str, u32)> {
+        let Format { exponent, mantissa } = self.format();
+        let float = self.is_float();
+        let flag = u32::from;
+        let infinity = (1u32 << exponent) - 1;
+        // The fraction's bits in the word that has the sign.
+        let fraction = if self.bits() == 64 { 20 } else { mantissa - 1 };
+        // Sums of squares count in squares of the least subnormal.
+        let zero_place = match (self.squares(), self.op) {
+            (true, Op::ReduceSumSquare) => (1u32 << (exponent.max(1) - 1)) + mantissa - 3,
+            _ => 0,
+        };
+        vec![
+            ("FLOATS", flag(float)),
+            ("SIGNED", flag(self.dtype.class() == Class::Signed)),
+            ("SQUARES", flag(self.squares())),
+            ("MAGNITUDES", flag(self.takes_magnitudes())),
+            ("MEAN", flag(self.is_mean())),
+            ("ROOT", flag(self.op == Op::ReduceL2)),
+            ("SKIPS", flag(self.skips)),
+            ("LIMBS", self.limbs()),
+            ("COUNTS", self.count_limbs()),
+            ("RECORD", self.partial_words()),
+            ("TAKES", TAKES as u32),
+            ("DIGITS", mantissa.div_ceil(12)),
+            ("PLACES", if self.squares() { 2 } else { 1 }),
+            ("EXPONENT", exponent),
+            ("INFINITY", infinity),
+            ("MANTISSA", mantissa),
+            ("FRACTION", (1u32 << fraction.min(31)) - 1),
+            ("TOP_FRACTION", fraction),
+            ("ZERO_PLACE", zero_place),
+            // Quiet: the highest bit of the fraction.
+            (
+                "NAN_BITS",
+                ((infinity << 1) | 1) << fraction.max(1).min(30) >> 1,
+            ),
+            ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
+        ]
+    }
+}
+
+/// What is known of a sum, as the shaders keep it: the words of a partial result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Total {
+    /// Of an exact sum: which special elements were met.
+    flags: u32,
+    /// Limbs, those of the count behind them; of a sum modulo 2^bits two words.
+    limbs: Vec<u32>,
+}
+
+const NAN: u32 = 1;
+const PLUS_INFINITY: u32 = 2;
+const MINUS_INFINITY: u32 = 4;
+const MINUS_ZERO: u32 = 8;
+const OTHER: u32 = 16;
+const LIMB: i64 = (1 << LIMB_BITS) - 1;
+
+impl Sum {
+    /// The sum of nothing.
+    pub(crate) fn nothing(self) -> Total {
+        let words = match self.limbs() {
+            0 => 2,
+            limbs => limbs + self.count_limbs(),
+        };
+        Total {
+            flags: 0,
+            limbs: vec![0; words as usize],
+        }
+    }
+
+    /// From the words of a partial result, if a sum can have them.
+    pub(crate) fn total(self, words: &[u32]) -> Option<Total> {
+        let mut total = self.nothing();
+        let limbs = total.limbs.len();
+        let (kept, rest) = match self.limbs() {
+            0 => words.split_at_checked(limbs)?,
+            _ => {
+                let (&flags, words) = words.split_first()?;
+                total.flags = flags;
+                words.split_at_checked(limbs)?
+            }
+        };
+        total.limbs.copy_from_slice(kept);
+        let last = |i: usize| i + 1 == self.limbs() as usize || i + 1 == limbs;
+        let whole = |(i, &limb): (usize, &u32)| last(i) || limb >> LIMB_BITS == 0;
+        let carried = self.limbs() == 0 || total.limbs.iter().enumerate().all(whole);
+        let flags = if self.is_float() { 2 * OTHER } else { 1 };
+        (carried && total.flags < flags && rest.iter().all(|&w| w == 0)).then_some(total)
+    }
+
+    /// The words of a partial result.
+    pub(crate) fn words(self, total: &Total) -> Vec<u32> {
+        let mut words = match self.limbs() {
+            0 => Vec::new(),
+            _ => vec![total.flags],
+        };
+        words.extend(&total.limbs);
+        words.resize(self.partial_words() as usize, 0);
+        words
+    }
+
+    /// Takes an element in.
+    pub(crate) fn take(self, total: &mut Total, element: u64) {
+        let bits = self.bits();
+        let extended = match self.dtype.class() {
+            Class::Signed => ((element << (64 - bits)) as i64) >> (64 - bits),
+            _ => element as i64,
+        };
+        if self.limbs() == 0 {
+            let term = match self.op {
+                Op::ReduceL1 if self.takes_magnitudes() => extended.unsigned_abs(),
+                Op::ReduceSumSquare => extended.wrapping_mul(extended) as u64,
+                _ => extended as u64,
+            };
+            let sum = total.low().wrapping_add(term);
+            total.set_low(self.cut(sum));
+            return;
+        }
+        if !self.is_float() {
+            let magnitude = match self.dtype.class() {
+                Class::Signed => extended.unsigned_abs(),
+                _ => element,
+            };
+            self.add(total, magnitude, false, 0);
+            return;
+        }
+        let Format { exponent, mantissa } = self.format();
+        let (infinity, fraction) = ((1u64 << exponent) - 1, (1u64 << (mantissa - 1)) - 1);
+        let negative = element >> (bits - 1) == 1;
+        let field = element >> (mantissa - 1) & infinity;
+        let fraction = element & fraction;
+        let nan = field == infinity && fraction != 0;
+        total.flags |= match (field == infinity, fraction == 0, negative) {
+            (true, false, _) if self.skips => 0,
+            (true, false, _) => NAN | OTHER,
+            (true, true, true) if !self.takes_magnitudes() => MINUS_INFINITY | OTHER,
+            (true, true, _) => PLUS_INFINITY | OTHER,
+            (false, true, true) if field == 0 => MINUS_ZERO,
+            _ => OTHER,
+        };
+        if self.counts() && !nan {
+            self.carry(total, self.limbs() as usize, 1, true);
+        }
+        if field < infinity {
+            let hidden = if field > 0 { 1 << (mantissa - 1) } else { 0 };
+            let place = (field.max(1) - 1) as u32;
+            self.add(total, fraction | hidden, negative, place);
+        }
+    }
+
+    /// Whether signs do not count, where there are any.
+    fn takes_magnitudes(self) -> bool {
+        let signs = self.dtype.class() != Class::Unsigned;
+        self.squares() || self.op == Op::ReduceL1 && signs
+    }
+
+    /// Of a sum modulo 2^bits the bits that mean something, extended.
+    fn cut(self, sum: u64) -> u64 {
+        let unused = 64 - self.bits();
+        match self.dtype.class() {
+            Class::Signed => (((sum << unused) as i64) >> unused) as u64,
+            _ => sum << unused >> unused,
+        }
+    }
+
+    /// Adds a magnitude, or its square, times 2^place.
+    fn add(self, total: &mut Total, magnitude: u64, negative: bool, place: u32) {
+        let (mut left, place) = match self.squares() {
+            true => (u128::from(magnitude) * u128::from(magnitude), 2 * place),
+            false => (magnitude.into(), place),
+        };
+        let negative = negative && !self.takes_magnitudes();
+        let mut at = (place / LIMB_BITS) as usize;
+        let mut off = place % LIMB_BITS;
+        while left > 0 {
+            // What of it falls into this limb.
+            let piece = (left << off) as i64 & LIMB;
+            self.carry(total, at, piece, negative);
+            left >>= LIMB_BITS - off;
+            (at, off) = (at + 1, 0);
+        }
+    }
+
+    /// Adds to a limb and carries on. The last of the limbs and of the count takes what comes.
+    fn carry(self, total: &mut Total, first: usize, piece: i64, negative: bool) {
+        let limbs = self.limbs() as usize;
+        let last = if first < limbs {
+            limbs
+        } else {
+            total.limbs.len()
+        } - 1;
+        // A count only rises.
+        let negative = negative && first < limbs;
+        let mut carry = if negative { -piece } else { piece };
+        for limb in &mut total.limbs[first..last] {
+            let x = i64::from(*limb) + carry;
+            *limb = (x & LIMB) as u32;
+            carry = x >> LIMB_BITS;
+        }
+        total.limbs[last] = total.limbs[last].wrapping_add(carry as u32);
+    }
+
+    /// Takes another part in.
+    pub(crate) fn join(self, total: &mut Total, other: &Total) {
+        total.flags |= other.flags;
+        if self.limbs() == 0 {
+            let sum = total.low().wrapping_add(other.low());
+            total.set_low(self.cut(sum));
+            return;
+        }
+        for (at, &limb) in other.limbs.iter().enumerate() {
+            // The last one has a sign.
+            let piece = match at + 1 == self.limbs() as usize {
+                true => i64::from(limb as i32),
+                false => i64::from(limb),
+            };
+            self.carry(total, at, piece, false);
+        }
+    }
+
+    /// The result's bits, where so many elements were taken.
+    pub(crate) fn element(self, total: &Total, count: u64) -> u64 {
+        if self.limbs() == 0 {
+            let sum = total.low();
+            let mean = match (self.op, self.dtype.class()) {
+                (Op::ReduceMean, Class::Signed) => {
+                    i128::from(sum as i64) / i128::from(count.max(1))
+                }
+                (Op::ReduceMean, _) => i128::from(sum / count.max(1)),
+                _ => i128::from(sum),
+            };
+            return mean as u64 & (u64::MAX >> (64 - self.bits()));
+        }
+        let (limbs, counted) = total.limbs.split_at(self.limbs() as usize);
+        let top = limbs.len() - 1;
+        let negative = (limbs[top] as i32) < 0;
+        let magnitude = Wide::of(limbs, negative);
+        if !self.is_float() {
+            let most =
+                u64::MAX >> (64 - self.bits() + u32::from(self.dtype.class() == Class::Signed));
+            let root = magnitude.root(None).bits;
+            return root.map_or(most, |root| root.min(most));
+        }
+        let counted = counted
+            .iter()
+            .rev()
+            .fold(0, |n, &limb| n << LIMB_BITS | u64::from(limb));
+        let count = if self.counts() { counted } else { count };
+        self.float(total.flags, negative, &magnitude, count)
+    }
+
+    fn float(self, flags: u32, negative: bool, magnitude: &Wide, count: u64) -> u64 {
+        let Format { exponent, mantissa } = self.format();
+        let infinity = ((1u64 << exponent) - 1) << (mantissa - 1);
+        let sign = |negative: bool| u64::from(negative) << (self.bits() - 1);
+        let nan = infinity | 1 << (mantissa - 2);
+        let both = PLUS_INFINITY | MINUS_INFINITY;
+        if flags & NAN != 0 || flags & both == both || self.is_mean() && count == 0 {
+            return nan;
+        }
+        if flags & both != 0 {
+            return infinity | sign(flags & MINUS_INFINITY != 0);
+        }
+        if magnitude.is_zero() {
+            let minus = flags & (MINUS_ZERO | OTHER) == MINUS_ZERO;
+            return sign(minus && !self.takes_magnitudes());
+        }
+        let wanted = mantissa + 2;
+        let leading = match self.op {
+            Op::ReduceL2 => magnitude.root(Some(wanted)),
+            Op::ReduceMean => magnitude.quotient(count, wanted),
+            _ => magnitude.quotient(1, wanted),
+        };
+        let zero_place = match self.op {
+            Op::ReduceSumSquare => (1i64 << (exponent - 1)) + i64::from(mantissa) - 3,
+            _ => 0,
+        };
+        // Rounded to nearest, ties to even.
+        let bits = leading.bits.unwrap_or(0);
+        let top = leading.place + i64::from(63 - bits.leading_zeros());
+        let unit = (top - i64::from(mantissa) + 1).max(zero_place);
+        let down = (unit - leading.place).min(65) as u32;
+        let bits = u128::from(bits);
+        let (kept, lost) = (bits >> down, bits & ((1 << down) - 1));
+        let half = 1u128 << (down - 1);
+        let up = lost > half || lost == half && (leading.rest || kept & 1 == 1);
+        let field = (unit - zero_place) as u64;
+        let rounded = (kept as u64 + u64::from(up))
+            .saturating_add(field.min(1 << exponent) << (mantissa - 1));
+        rounded.min(infinity) | sign(negative && !self.takes_magnitudes())
+    }
+}
+
+impl Total {
+    /// A sum modulo 2^bits.
+    fn low(&self) -> u64 {
+        u64::from(self.limbs[1]) << 32 | u64::from(self.limbs[0])
+    }
+
+    fn set_low(&mut self, sum: u64) {
+        self.limbs = vec![sum as u32, (sum >> 32) as u32];
+    }
+}
+
+/// The bits of a magnitude, the least first.
+struct Wide(Vec<bool>);
+
+/// The leading bits of a result: `bits` times 2^place, and whether anything is left below.
+struct Leading {
+    /// `None`: more than 64.
+    bits: Option<u64>,
+    place: i64,
+    rest: bool,
+}
+
+impl Wide {
+    fn of(limbs: &[u32], negative: bool) -> Wide {
+        let top = limbs.len() - 1;
+        let mut bits = Vec::new();
+        let mut borrow = 0;
+        for (i, &limb) in limbs.iter().enumerate() {
+            let signed = if i == top {
+                i64::from(limb as i32)
+            } else {
+                i64::from(limb)
+            };
+            let x = if negative { -signed } else { signed } + borrow;
+            let width = if i == top { 33 } else { LIMB_BITS };
+            bits.extend((0..width).map(|b| x >> b & 1 == 1));
+            borrow = if i == top { 0 } else { x >> LIMB_BITS };
+        }
+        while bits.last() == Some(&false) {
+            bits.pop();
+        }
+        Wide(bits)
+    }
+
+    fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn bit(&self, place: i64) -> u128 {
+        let bit = usize::try_from(place).ok().and_then(|i| self.0.get(i));
+        u128::from(bit == Some(&true))
+    }
+
+    fn any_below(&self, place: i64) -> bool {
+        let end = usize::try_from(place).unwrap_or(0).min(self.0.len());
+        self.0[..end].contains(&true)
+    }
+
+    /// Divided, to so many bits.
+    fn quotient(&self, by: u64, wanted: u32) -> Leading {
+        let (mut place, mut bits, mut rest) = (self.0.len() as i64, 0u64, 0u128);
+        while 64 - bits.leading_zeros() < wanted {
+            place -= 1;
+            rest = rest << 1 | self.bit(place);
+            let fits = rest >= by.into();
+            rest -= if fits { by.into() } else { 0 };
+            bits = bits << 1 | u64::from(fits);
+        }
+        Leading {
+            bits: Some(bits),
+            place,
+            rest: rest > 0 || self.any_below(place),
+        }
+    }
+
+    /// The root, to so many bits, or to all of a whole number.
+    fn root(&self, wanted: Option<u32>) -> Leading {
+        let pairs = self.0.len().div_ceil(2) as i64;
+        let last = wanted.map_or(0, |wanted| pairs - i64::from(wanted));
+        let (mut bits, mut rest) = (0u128, 0u128);
+        for pair in (last..pairs).rev() {
+            rest = rest << 2 | self.bit(2 * pair + 1) << 1 | self.bit(2 * pair);
+            let fits = rest > 4 * bits;
+            rest -= if fits { 4 * bits + 1 } else { 0 };
+            bits = bits << 1 | u128::from(fits);
+        }
+        Leading {
+            bits: u64::try_from(bits).ok(),
+            place: last,
+            rest: rest > 0 || self.any_below(2 * last),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use crate::{Problem, reference};
+
+    /// Elements of all exponents and some special ones.
+    fn data(dtype: DType, n: u64, seed: u64) -> Vec<u64> {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        };
+        let bits = 8 * dtype.size();
+        let narrow = seed % 3;
+        let element = |x: u64| match (dtype.class(), narrow) {
+            // Few exponents, or all without infinities and NaN.
+            (Class::Float, 0) => x >> (64 - bits) & !(0b111 << (bits - 4)) | 0b11 << (bits - 4),
+            (Class::Float, 1) => x >> (64 - bits) & !(1 << (bits - 3)),
+            _ => x >> (64 - bits),
+        };
+        (0..n).map(|_| element(draw())).collect()
+    }
+
+    #[test]
+    fn parts_give_what_the_reference_gives() {
+        let policies = [NanPolicy::Propagate, NanPolicy::Ignore];
+        let types = DType::ALL.into_iter().filter(|&t| t != DType::Bool);
+        for (dtype, seed) in types.flat_map(|t| (0..60).map(move |seed| (t, seed))) {
+            let n = [1, 2, 3, 70, 200][seed as usize % 5];
+            let elements = data(dtype, n, seed);
+            let size = dtype.size() as usize;
+            let bytes = elements
+                .iter()
+                .flat_map(|e| e.to_le_bytes()[..size].to_vec());
+            let bytes: Vec<u8> = bytes.collect();
+            for (op, nan) in Op::SUMS
+                .into_iter()
+                .flat_map(|op| policies.map(|nan| (op, nan)))
+            {
+                let problem = Problem::reduce(op, dtype, &[n], &[])
+                    .expect("a problem")
+                    .nan(nan);
+                let right = reference::evaluate(&problem, &[&bytes]).expect("the reference");
+                let mut right = right[0].clone();
+                right.resize(8, 0);
+                let right = u64::from_le_bytes(std::array::from_fn(|i| right[i]));
+                let sum = Sum::new(op, dtype, nan).expect("a sum");
+                let (front, back) = elements.split_at(elements.len() / 3);
+                let [mut total, other] = [back, front].map(|part| {
+                    let mut total = sum.nothing();
+                    part.iter().for_each(|&e| sum.take(&mut total, e));
+                    total
+                });
+                sum.join(&mut total, &other);
+                let words = sum.words(&total);
+                assert_eq!(
+                    sum.total(&words).as_ref(),
+                    Some(&total),
+                    "{problem}: {words:x?}"
+                );
+                let result = sum.element(&total, n);
+                assert_eq!(
+                    result, right,
+                    "{problem} {nan:?} {n} {seed}: {result:x}, not {right:x}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_shaders_division_by_24_is_right_for_every_place() {
+        for place in 0..4400u32 {
+            assert_eq!(place * 2731 >> 16, place / 24);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Exact sums: every operator and type under every tuning, whatever the data.
+
+use super::pieces::{shard, streamed};
+use super::{check_data, some, turns};
+use libtest_mimic::Failed;
+use support::views::VIEWS;
+use support::{Bits, sum_problem, summands, summed};
+use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
+
+/// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
+/// a vec4 and end there, in slices; columns of whole vec4 and others.
+const SHAPES: [[u64; 3]; 14] = [
+    [5, 1, 1],
+    [40, 3, 1],
+    [9, 33, 1],
+    [3, 130, 1],
+    [2, 1001, 1],
+    [1, 5000, 1],
+    [1, 70_003, 1],
+    [3, 5, 7],
+    [2, 3, 16],
+    [1, 37, 33],
+    [2, 67, 64],
+    [1, 3001, 3],
+    [1, 9000, 16],
+    [2, 200, 9],
+];
+
+/// All data of each kind.
+fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
+    let (dtype, n) = (
+        problem.dtype(),
+        problem.input_bytes(0) / problem.dtype().size(),
+    );
+    (0..8).map(move |seed| summands(dtype, n, seed))
+}
+
+pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
+    let classes = [
+        AdapterClass::Software,
+        AdapterClass::Integrated,
+        AdapterClass::Discrete,
+    ];
+    for turn in turns() {
+        for (t, dtype) in (turn..).zip(summed()) {
+            for (i, shape) in (t..).zip(SHAPES) {
+                for way in some(reducer, i as usize, 0..10) {
+                    let problem = sum_problem(dtype, &shape, &[1], way)?;
+                    let class = classes[((i + way) % 3) as usize];
+                    let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
+                    let offset = if i % 3 == 1 { dtype.size() } else { 0 };
+                    check_data(&tuned, &problem, offset, data(&problem))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scattered axes, which take one pass over a view, and views of all kinds.
+pub fn views(reducer: &Reducer) -> Result<(), Failed> {
+    let scattered: [(&[u64], &[i64]); 4] = [
+        (&[6, 8, 10], &[0, 2]),
+        (&[3, 4, 5, 6, 7], &[0, 2, 4]),
+        (&[2, 300, 2, 20], &[0, 3]),
+        (&[4, 1, 9], &[1]),
+    ];
+    for turn in turns() {
+        for (t, dtype) in (turn..).zip(summed()) {
+            for (i, (shape, axes)) in (t..).zip(scattered) {
+                let problem = sum_problem(dtype, shape, axes, i)?;
+                check_data(
+                    reducer,
+                    &problem,
+                    0,
+                    data(&problem).skip(t as usize % 4).step_by(3),
+                )?;
+            }
+            for (i, (shape, strides, offset, _)) in
+                (t..).zip(VIEWS.iter().skip(t as usize % 5).step_by(5))
+            {
+                let axis = i as i64 % shape.len() as i64;
+                let problem = sum_problem(dtype, shape, &[axis], i)?;
+                let problem = problem.strided(0, strides, *offset)?;
+                check_data(
+                    reducer,
+                    &problem,
+                    0,
+                    data(&problem).skip(i as usize % 4).step_by(4),
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Few workgroups, small bindings and submits: regions whose partial sums meet, slices that one dispatch leaves and
+/// another one finishes.
+pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
+    let tuned = reducer.caps().tuned(Tuning {
+        workgroup: 16,
+        slice_bytes: 64,
+        submit_bytes: 1 << 14,
+        ..reducer.caps().tuning.clone()
+    });
+    for turn in turns() {
+        for (t, dtype) in (turn..).zip(summed()) {
+            for (i, shape) in (t..).zip([[1, 9000, 1], [3, 700, 9], [1, 130, 640], [600, 5, 1]]) {
+                let problem = sum_problem(dtype, &shape, &[1], i)?;
+                let small = reducer.with_caps(tuned.lowered(4096, 3));
+                check_data(&small, &problem, 0, data(&problem).step_by(3))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nothing to sum, nothing to give, and no axes.
+pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
+    let shapes: [&[u64]; 6] = [&[], &[1, 1], &[5], &[3, 0], &[0, 3], &[2, 0, 3]];
+    for (dtype, shape) in summed().flat_map(|t| shapes.map(|s| (t, s))) {
+        let problems = (0..10).flat_map(|way| {
+            let all = sum_problem(dtype, shape, &[], way);
+            let none = all.clone().and_then(|p| p.noop_with_empty_axes(true));
+            // Of no integers there is no mean.
+            [all, none, sum_problem(dtype, shape, &[-1], way)]
+                .into_iter()
+                .flatten()
+        });
+        for problem in problems {
+            check_data(reducer, &problem, 0, data(&problem).take(3))?;
+        }
+    }
+    Ok(())
+}
+
+/// Parts from anywhere, merged in any order, and streams of small windows.
+pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
+    for turn in turns() {
+        let mut bits = Bits::new(31 + turn);
+        for (t, dtype) in (turn..).zip(summed()) {
+            for (i, shape) in (t..).zip([[3, 470, 1], [2, 300, 5]]) {
+                let problem = sum_problem(dtype, &shape, &[1], i)?;
+                let inputs: Vec<_> = data(&problem).skip(i as usize % 8).take(1).collect();
+                shard(reducer, &problem, shape, &inputs[0], &mut bits)?;
+                streamed(reducer, &problem, &inputs, 20_000)?;
+            }
+        }
+    }
+    Ok(())
+}

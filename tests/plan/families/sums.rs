@@ -1,0 +1,194 @@
+//! `sum_rows.wgsl`, `sum_columns.wgsl`, `sum_finish.wgsl`, and what a sum takes in the other walks: every element
+//! once, and the loops over limbs.
+
+use super::super::interpret::{Cell, Check, Found, Run, ensure};
+use super::Span;
+use std::collections::BTreeSet;
+use wgreduce::unstable::Sum;
+use wgreduce::{Class, NanPolicy, Op};
+
+/// Elements that limbs take between two carries.
+const TAKES: u64 = 60;
+/// Turns of the longest loop over the bits of a result: a root of 64 bits, or a quotient.
+const RESULT: u64 = 130;
+
+impl Run<'_, '_> {
+    fn sum(&self) -> Check<Sum> {
+        self.pass.kernel.sum.ok_or_else(|| "no sum".into())
+    }
+
+    /// Limbs, with those of a count, which a mean without its NaNs has.
+    fn limbs(&self) -> u64 {
+        let problem = self.machine.problem;
+        let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
+        let counts = counts && problem.dtype().class() == Class::Float;
+        self.pass.kernel.sum.map_or(0, |sum| match sum.limbs() {
+            0 => 0,
+            limbs => u64::from(limbs) + if counts { 3 } else { 0 },
+        })
+    }
+
+    /// Loops over limbs of an invocation that takes so many elements one by one.
+    pub(super) fn take_loops(&self, elements: u64) -> u64 {
+        elements / TAKES * self.limbs()
+    }
+
+    /// Loops of an invocation that begins with nothing and ends with a result: to clear, to carry, to turn round, to
+    /// find the top, and what a result takes; or to carry twice and to write.
+    pub(super) fn end_loops(&self) -> u64 {
+        match self.pass.kernel.sum {
+            None => 0,
+            Some(_) => 6 * self.limbs() + RESULT,
+        }
+    }
+
+    pub(super) fn sum_rows(&mut self, lanes: u32, blocked: bool, several: bool) -> Check {
+        let (p, e) = (self.p, self.e);
+        let exact = self.sum()?.limbs() > 0;
+        ensure!(
+            lanes.is_power_of_two() && lanes <= self.wg && lanes <= 256,
+            "{lanes} lanes of {}",
+            self.wg
+        );
+        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
+        self.coarsened(several, p.width)?;
+        let teams = self.wg / lanes;
+        let all = self.groups();
+        for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
+            let mut most = vec![0; lanes as usize];
+            for item in team * p.width..(team + 1) * p.width {
+                let i = item.min(p.items - 1);
+                let row = i / p.slices;
+                let skip = (i - row * p.slices) * p.slice;
+                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
+                let start = p.src_delta + row * p.len;
+                let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), e);
+                let mut found = Found::new();
+                for lane in 0..lanes {
+                    let works = item < p.items;
+                    self.now
+                        .set(if works { team * lanes + lane } else { u32::MAX });
+                    let mut taken = 0;
+                    for v in lane_vecs(&s, lane, lanes, blocked) {
+                        let positions = self.vec4(v)?;
+                        found.extend(positions.into_iter().map(|at| (at, at - start)));
+                        taken += if exact { 1 + u64::from(e) } else { 1 };
+                    }
+                    let head = (s.first * e).min(s.end) - s.begin;
+                    let tail = (s.last * e).max(s.end) - s.last * e;
+                    for i in (lane..head + tail).step_by(lanes as usize) {
+                        let at = match i < head {
+                            true => s.begin + i,
+                            false => s.last * e + i - head,
+                        };
+                        found.push((at, at - start));
+                        taken += 1;
+                    }
+                    most[lane as usize] += 1 + taken + self.take_loops(taken) + self.end_loops();
+                }
+                if item < p.items {
+                    let cell = self.cell(&found)?;
+                    self.emit(item, cell)?;
+                }
+            }
+            self.iterated(most.into_iter().max().unwrap_or(0))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn sum_columns(&mut self, columns: u32) -> Check {
+        let p = self.p;
+        let by_vec = columns > 1;
+        ensure!(
+            !by_vec || columns == self.e && self.sum()?.limbs() == 0,
+            "{columns} columns"
+        );
+        ensure!(p.lanes * columns == p.inner, "{} of {}", p.lanes, p.inner);
+        for item in self.items() {
+            let part = item / p.lanes;
+            let column = (item - part * p.lanes) * columns;
+            let outer = part / p.slices;
+            let first = (part - outer * p.slices) * p.slice;
+            let end = (first + p.slice).min(p.len);
+            let mut found = vec![Found::new(); columns as usize];
+            for t in first..end {
+                let at = p.src_delta + (outer * p.len + t) * p.inner + column;
+                ensure!(!by_vec || at.is_multiple_of(self.e), "a vec4 at {at}");
+                if by_vec {
+                    self.vec4(at / self.e)?;
+                }
+                for (i, found) in (0..).zip(&mut found) {
+                    found.push((at + i, t));
+                }
+            }
+            for (i, found) in (0..).zip(found) {
+                let cell = self.cell(&found)?;
+                self.emit(part * p.inner + column + i, cell)?;
+            }
+            let rows = u64::from(end.saturating_sub(first));
+            self.iterated(rows + self.take_loops(rows) + self.end_loops())?;
+        }
+        Ok(())
+    }
+
+    /// Partial sums become results: each is read once.
+    pub(super) fn sum_finish(&mut self, lanes: u32) -> Check {
+        let (p, wg) = (self.p, self.wg);
+        ensure!(lanes == 1 || self.per_word() == 1, "lanes share a word");
+        let mut read = BTreeSet::new();
+        let words: Vec<Vec<u32>> = match lanes {
+            1 => self
+                .invocations()
+                .map(|i| i / wg * wg * p.width + i % wg)
+                .map(|first| (0..p.width).map(|i| first + i * wg).collect())
+                .collect(),
+            _ => self
+                .invocations()
+                .filter(|i| i % lanes == 0)
+                .map(|i| vec![i / lanes])
+                .collect(),
+        };
+        for words in words {
+            let mut loops = 0;
+            for w in words {
+                let mut results = Vec::new();
+                for (j, o) in self.outputs(w) {
+                    let outer = o / p.inner;
+                    let start = o + outer * (p.len - 1) * p.inner;
+                    let mut from = Vec::new();
+                    for i in 0..p.len {
+                        let r = start + i * p.inner;
+                        from.extend_from_slice(self.record(r)?);
+                        ensure!(
+                            read.insert(self.source()?.at(p.src_delta + r)?),
+                            "{r} again"
+                        );
+                    }
+                    let joins = u64::from(p.len.div_ceil(lanes));
+                    loops += 1 + joins * (2 * self.limbs() + 1) + self.end_loops();
+                    results.push((j, Cell::Of(from)));
+                }
+                self.write(w, results)?;
+            }
+            self.iterated(loops)?;
+        }
+        let all = self.source()?.count == u64::from(p.items * p.len);
+        ensure!(
+            !all || read.len() as u64 == self.source()?.count,
+            "partial sums are left out"
+        );
+        read.iter()
+            .for_each(|&r| self.machine.finished[r as usize] = true);
+        Ok(())
+    }
+}
+
+/// The whole vec4 that a lane takes.
+fn lane_vecs(s: &Span, lane: u32, lanes: u32, blocked: bool) -> Vec<u32> {
+    if !blocked {
+        return (s.first + lane..s.last).step_by(lanes as usize).collect();
+    }
+    let run = (s.last - s.first).div_ceil(lanes);
+    let at = (s.first + lane * run).min(s.last);
+    (at..(at + run).min(s.last)).collect()
+}
