@@ -26,6 +26,9 @@ OPERATORS = [
 
 
 def is_ours(case):
+    # An expanded case is made of other operators.
+    if case.name.endswith("_expanded"):
+        return False
     return any(case.name.startswith(f"test_{name}_") for name in OPERATORS)
 
 
