@@ -32,6 +32,9 @@ const PEERS: [Shape; 6] = [
     ("F", &[1_000_000, 3], &[0]),
 ];
 
+/// A and B with elements of all exponents, which a sum takes longest for.
+const WIDE_NAMES: [&str; 2] = ["A-wide", "B-wide"];
+
 /// More shapes, float32 only. Indices have one axis: of several only the minimum is taken.
 const SHAPES: [Shape; 27] = [
     ("huge", &[1, 1 << 28], &[1]),
@@ -88,6 +91,20 @@ pub fn catalogue() -> Vec<Case> {
             cases.push(peer(shape, Op::ReduceMin, dtype));
         }
     }
+    for shape in &PEERS {
+        let types = DType::ALL.into_iter().filter(|&t| t != DType::Bool);
+        cases.extend(types.map(|dtype| peer(shape, Op::ReduceSum, dtype)));
+    }
+    for shape in &PEERS[..2] {
+        for op in [Op::ReduceMean, Op::ReduceL2] {
+            cases.push(reduction(shape, op, DType::F32));
+        }
+        let wide = (WIDE_NAMES[usize::from(shape.0 == "B")], shape.1, shape.2);
+        cases.push(Case {
+            quick: true,
+            ..reduction(&wide, Op::ReduceSum, DType::F32)
+        });
+    }
     for shape @ (_, _, axes) in &SHAPES {
         if axes.len() == 1 {
             cases.push(reduction(shape, Op::ArgMin, DType::F32));
@@ -125,6 +142,7 @@ fn peer(shape: &Shape, op: Op, dtype: DType) -> Case {
     }
     case.quick = match op {
         Op::ArgMin => [F32, I32, F64, I64, F16, BF16, U8].contains(&dtype),
+        Op::ReduceSum => [F32, I32, F16].contains(&dtype),
         _ => [F32, I32].contains(&dtype),
     };
     case
@@ -138,6 +156,9 @@ impl Case {
             Op::ArgMax => Problem::arg_max(dtype, shape, self.axes[0]),
             Op::ReduceMin => Problem::reduce_min(dtype, shape, &self.axes),
             Op::ReduceMax => Problem::reduce_max(dtype, shape, &self.axes),
+            Op::ReduceSum => Problem::reduce_sum(dtype, shape, &self.axes),
+            Op::ReduceMean => Problem::reduce_mean(dtype, shape, &self.axes),
+            Op::ReduceL2 => Problem::reduce_l2(dtype, shape, &self.axes),
             Op::Min => Problem::min(dtype, &self.shapes),
             _ => Problem::max(dtype, &self.shapes),
         }
@@ -150,13 +171,26 @@ impl Case {
             Op::ArgMax => "argmax",
             Op::ReduceMin => "reduce-min",
             Op::ReduceMax => "reduce-max",
+            Op::ReduceSum => "reduce-sum",
+            Op::ReduceMean => "reduce-mean",
+            Op::ReduceL2 => "reduce-l2",
             Op::Min => "min",
             _ => "max",
         }
     }
 
-    /// The bits of its noise that are kept: floats are finite, of either sign.
+    /// The bits of its noise that are kept: floats are finite, of either sign. Those to be summed have eight
+    /// exponents, as most data is close together, unless the case is named otherwise.
     pub fn kept_bits(&self) -> u64 {
+        if self.op.is_sum() && !WIDE_NAMES.contains(&&*self.name) {
+            match self.dtype {
+                DType::F16 => return !0x6000_6000_6000_6000,
+                DType::BF16 => return !0x7c00_7c00_7c00_7c00,
+                DType::F32 => return !0x7c00_0000_7c00_0000,
+                DType::F64 => return !(0x7f8 << 52),
+                _ => {}
+            }
+        }
         // Without the exponent's highest bit there is no NaN and no infinity.
         match (self.dtype.class(), self.dtype.size()) {
             (Class::Float, 2) => !0x4000_4000_4000_4000,
