@@ -169,9 +169,9 @@ pub fn cancelling(dtype: DType, n: usize, draw: &mut impl FnMut() -> u64) -> Vec
     while all.len() < n {
         let one = draw() % float.infinity();
         all.push(one);
-        if draw() % 16 != 0 {
+        if !draw().is_multiple_of(16) {
             // Sometimes off by a little.
-            all.push(sign | one.saturating_sub(u64::from(draw() % 4 == 0)));
+            all.push(sign | one.saturating_sub(u64::from(draw().is_multiple_of(4))));
         }
     }
     all.truncate(n);
@@ -216,7 +216,7 @@ mod tests {
         let mut bits = crate::Bits::new(3);
         for _ in 0..2000 {
             // Doubles in and around the range of f32, half of them at a middle between floats.
-            let middle = bits.draw() % 2 == 0;
+            let middle = bits.draw().is_multiple_of(2);
             let exponent = 1023 - 160 + bits.below(300);
             let fraction = bits.draw() >> 11 & if middle { !0 << 28 } else { !0 };
             let x = f64::from_bits(exponent << 52 | fraction & ((1 << 52) - 1));
