@@ -112,6 +112,16 @@ impl Sum {
         }
     }
 
+    /// Exponents above the lowest that a window of two limbs holds of elements that are taken together; 0 without one.
+    pub(crate) fn window(self) -> u32 {
+        // A limb's share of up to 64 elements must stay within a word.
+        match (self.squares(), self.dtype) {
+            (false, DType::F32) => 25,
+            (false, DType::F16 | DType::BF16) => 31,
+            _ => 0,
+        }
+    }
+
     fn count_limbs(self) -> u32 {
         if self.counts() { COUNT_LIMBS } else { 0 }
     }
@@ -172,6 +182,7 @@ impl Sum {
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
             ("TAKES", TAKES as u32),
+            ("WINDOW", self.window()),
             ("DIGITS", mantissa.div_ceil(12)),
             ("PLACES", if self.squares() { 2 } else { 1 }),
             ("EXPONENT", exponent),

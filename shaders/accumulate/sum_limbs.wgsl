@@ -151,6 +151,11 @@ fn acc_take(own: Acc, r: Raw, t: u32) -> Acc {
 //# end
     add_magnitude(m, false, 0u);
 //# end
+    return took(a);
+}
+
+fn took(own: Acc) -> Acc {
+    var a = own;
     a.takes += 1u;
     if a.takes == {TAKES}u {
         carry();
@@ -170,6 +175,95 @@ fn acc_vec(own: Acc, v: vec4<u32>) -> Acc {
     }
     return a;
 }
+
+//# if WINDOW
+
+// Many elements at once, at the top of words. First their exponents are seen: where these lie within {WINDOW}, one window of two
+// limbs holds all of them, which then needs no limb an element. What stands for no element is -0, which adds nothing.
+const NO_ELEMENTS: vec4<u32> = vec4<u32>(0x80000000u);
+
+struct Seen {
+    most: vec4<u32>, // of the magnitudes
+    least: vec4<u32>, // of those that are not 0, less one
+    signs: vec4<u32>,
+}
+
+fn seen_none() -> Seen {
+    return Seen(vec4<u32>(), vec4<u32>(0xffffffffu), vec4<u32>(0xffffffffu));
+}
+
+fn seen(s: Seen, v: vec4<u32>) -> Seen {
+    let size = v & vec4<u32>(0x7fffffffu);
+    return Seen(max(s.most, size), min(s.least, size - vec4<u32>(1u)), s.signs & v);
+}
+
+struct Window {
+    low: vec4<i32>,
+    high: vec4<i32>,
+}
+
+fn place_of(size: u32) -> u32 {
+    return max(size >> {31 - EXPONENT}u, 1u) - 1u;
+}
+
+fn window_add(w: Window, v: vec4<u32>, begin: u32) -> Window {
+    let exponent = (v & vec4<u32>(0x7fffffffu)) >> vec4<u32>({31 - EXPONENT}u);
+    let fraction = (v >> vec4<u32>({32 - BITS}u)) & vec4<u32>({FRACTION}u);
+    let m = bitcast<vec4<i32>>(fraction | (min(exponent, vec4<u32>(1u)) << vec4<u32>({MANTISSA - 1}u)));
+    let off = min(max(exponent, vec4<u32>(1u)) - vec4<u32>(begin + 1u), vec4<u32>({WINDOW}u));
+//# if MAGNITUDES
+    let x = m;
+//# else
+    let sign = bitcast<vec4<i32>>(v) >> vec4<u32>(31u);
+    let x = (m ^ sign) - sign;
+//# end
+    let low = (x << off) & vec4<i32>(LIMB);
+    return Window(w.low + low, w.high + ((x << vec4<u32>(7u)) >> (vec4<u32>(31u) - off)));
+}
+
+// Where the window begins that holds what was seen; none holds infinities and NaNs, or what is too far apart.
+struct Frame {
+    begin: u32,
+    fits: bool,
+}
+
+fn frame_of(s: Seen) -> Frame {
+    let two = max(s.most.xy, s.most.zw);
+    let most = max(two.x, two.y);
+    let both = min(s.least.xy, s.least.zw);
+    let top = place_of(most);
+    let begin = max(top, {WINDOW}u) - {WINDOW}u;
+    // Without a number all are 0.
+    let near = most == 0u || place_of(min(both.x, both.y)) >= begin;
+    return Frame(begin, near && (most >> {31 - EXPONENT}u) < {INFINITY}u);
+}
+
+// Takes what a window holds, of so many elements.
+fn acc_window(own: Acc, s: Seen, f: Frame, w: Window, count: u32) -> Acc {
+    var a = own;
+    let lows = w.low.xy + w.low.zw;
+    let highs = w.high.xy + w.high.zw;
+    let low = lows.x + lows.y;
+    let high = (low >> 24u) + highs.x + highs.y;
+    let p0 = low & LIMB;
+    let p1 = high & LIMB;
+    let p2 = high >> 24u;
+    let i = (f.begin * 2731u) >> 16u;
+    let off = f.begin - 24u * i;
+    let down = 24u - off;
+    limbs[i] += (p0 << off) & LIMB;
+    limbs[i + 1u] += (p0 >> down) + ((p1 << off) & LIMB);
+    limbs[i + 2u] += (p1 >> down) + ((p2 << off) & LIMB);
+    limbs[i + 3u] += p2 >> down;
+//# if COUNTS
+    limbs[{LIMBS}] += i32(count);
+//# end
+    let negative = s.signs.x & s.signs.y & s.signs.z & s.signs.w;
+    let zero = all(s.most == vec4<u32>());
+    a.flags |= select(OTHER, MINUS_ZERO, zero && negative >= 0x80000000u);
+    return took(a);
+}
+//# end
 
 // Partial result r of the source, taken in.
 fn acc_join(a: Acc, r: u32) -> Acc {

@@ -227,6 +227,9 @@ pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
 
+/// Vec4 that a sum of floats looks over before it takes them.
+const SUM_BLOCK: u32 = 8;
+
 macro_rules! fragments {
     ($($name:literal)+) => {
         [$(include_str!(concat!("../../shaders/", $name, ".wgsl"))),+].as_slice()
@@ -466,7 +469,7 @@ impl Kernel {
                 },
                 source_vecs: 1,
                 writes_vecs: partial,
-                names: vec![("SHARED", (lanes > 1).into())],
+                names: vec![("SHARED", (lanes > 1).into()), ("BLOCK", SUM_BLOCK)],
                 constants: [
                     ("LANES", lanes),
                     ("BLOCKED", blocked.into()),
@@ -502,7 +505,7 @@ impl Kernel {
             Walk::Columns { runs, .. } if sums => Recipe {
                 fragments: fragments!("walk/sum_columns"),
                 source_vecs: 1,
-                names: vec![("COLUMNS", runs), ("SHARED", 0)],
+                names: vec![("COLUMNS", runs), ("SHARED", 0), ("BLOCK", SUM_BLOCK)],
                 ..base
             },
             Walk::Columns {

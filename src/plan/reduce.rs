@@ -415,7 +415,8 @@ impl Planner<'_> {
         let each = match step.sum {
             Some(_) => {
                 let share = slice.div_ceil(lanes) + 32 / element;
-                step.iterations(share) + share * element / 16
+                // A vec4, and a block of them, are loops of their own.
+                step.iterations(share) + share * element / 8 + 1
             }
             // Beside the blocks two trees, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + 1,
@@ -536,7 +537,8 @@ impl Planner<'_> {
             self.src_view(step, b),
             record_view(dst, out, b, wide.slices),
         );
-        let iterations = step.iterations(wide.slice) + columns;
+        // A block of rows is a loop of its own.
+        let iterations = step.iterations(wide.slice) + wide.slice / 8 + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 

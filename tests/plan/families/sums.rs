@@ -68,11 +68,13 @@ impl Run<'_, '_> {
                     let works = item < p.items;
                     self.now
                         .set(if works { team * lanes + lane } else { u32::MAX });
+                    let vecs = lane_vecs(&s, lane, lanes, blocked);
+                    let mut loops = 1 + 2 * vecs.len() as u64;
                     let mut taken = 0;
-                    for v in lane_vecs(&s, lane, lanes, blocked) {
+                    for v in vecs {
                         let positions = self.vec4(v)?;
                         found.extend(positions.into_iter().map(|at| (at, at - start)));
-                        taken += if exact { 1 + u64::from(e) } else { 1 };
+                        taken += if exact { u64::from(e) } else { 0 };
                     }
                     let head = (s.first * e).min(s.end) - s.begin;
                     let tail = (s.last * e).max(s.end) - s.last * e;
@@ -84,7 +86,8 @@ impl Run<'_, '_> {
                         found.push((at, at - start));
                         taken += 1;
                     }
-                    most[lane as usize] += 1 + taken + self.take_loops(taken) + self.end_loops();
+                    loops += taken + self.take_loops(taken) + self.end_loops();
+                    most[lane as usize] += loops;
                 }
                 if item < p.items {
                     let cell = self.cell(&found)?;
@@ -126,7 +129,8 @@ impl Run<'_, '_> {
                 self.emit(part * p.inner + column + i, cell)?;
             }
             let rows = u64::from(end.saturating_sub(first));
-            self.iterated(rows + self.take_loops(rows) + self.end_loops())?;
+            let loops = rows + rows.div_ceil(32) + self.take_loops(rows) + self.end_loops();
+            self.iterated(loops)?;
         }
         Ok(())
     }
