@@ -37,8 +37,9 @@ pub async fn run(
     official: &str,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<(usize, Vec<String>), Failure> {
-    let cases = golden::parse(cases);
-    let official: Vec<Official> = serde_json::from_str(official)?;
+    let cases = golden::parse(cases).map_err(|e| format!("cases.json cannot be used: {e}"))?;
+    let official: Vec<Official> =
+        serde_json::from_str(official).map_err(|e| format!("onnx.json cannot be used: {e}"))?;
     let all = cases.len() + official.len() + 4;
     let mut failed = Vec::new();
     let mut done = 0;
@@ -166,11 +167,13 @@ async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
     let winners = buffer(8 * COLUMNS, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
     let back = buffer(8 * COLUMNS, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     queue.write_buffer(&scores, 0, f32::bytes(&data));
-    let bound = Reducer::new(device, queue)?.prepare(&problem)?;
+    let reducer = Reducer::new(device, queue)?;
+    let bound = reducer.prepare(&problem)?;
     let bound = bound.bind(Buffers::new(
         &[scores.slice(..).into()],
         &[winners.slice(..).into()],
     ))?;
+    reducer.settled().await?;
     let mut encoder = device.create_command_encoder(&Default::default());
     bound.encode(&mut encoder);
     encoder.copy_buffer_to_buffer(&winners, 0, &back, 0, back.size());
