@@ -278,6 +278,36 @@ const TESTS = {
         assert.match(await told({ axes: "x" }), /“x” is no whole number/);
     },
 
+    // Before there are buffers to be used again.
+    async "of runs at once each has its own errors and its own bytes"(page) {
+        // By turns such that fit and such that do not, and each kind first: the greatest of so many bytes is at their end.
+        const at_once = (first, fails) => page.value(`(async () => {
+            const run = async (length) => {
+                const request = { op: "ArgMax", dtype: "uint8", shape: [length], axes: [0], keepdims: false };
+                const data = new Uint8Array(length);
+                data[length - 1] = 1;
+                const answer = JSON.parse(await wgreduce.device.reduce(JSON.stringify(request), data));
+                return answer.difference ?? Number(answer.shown[0]) - length;
+            };
+            faults.buffers = ${fails};
+            const lengths = Array.from({ length: 8 }, (_, i) => i % 2 === ${first} ? (1 << 20) + 99 * (i + 1) : 5000 + i);
+            const answers = await Promise.allSettled(lengths.map(run));
+            faults.buffers = () => false;
+            return answers.map(({ reason, value }, i) => [lengths[i] >= 1 << 20, reason?.message ?? value]);
+        })()`);
+        // As soon as a run begins, and while others are under way.
+        for (const [fails, told] of [["(size) => size >= 1 << 20", /^out of device memory: an input of 104\d+ bytes$/],
+            ["(size) => size === 2 << 20", /^out of device memory: an upload of 2097152 bytes$/]]) {
+            for (const first of [0, 1]) {
+                const answers = await at_once(first, fails);
+                assert.equal(answers.length, 8);
+                for (const [fails, answer] of answers) {
+                    fails ? assert.match(String(answer), told) : assert.equal(answer, -1);
+                }
+            }
+        }
+    },
+
     // Before the others have made its kernels.
     async "a kernel that the driver refuses is told in words and not kept"(page) {
         const fields = { op: "ReduceMax", dtype: "int16", numbers: "1 5 2", shape: "3, 1", axes: "0" };
@@ -360,31 +390,6 @@ const TESTS = {
                 await page.show("page", scheme, width);
                 const beyond = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
                 assert.equal(await page.value(beyond), 0, `something is wider than ${width} pixels`);
-            }
-        }
-    },
-
-    async "of runs at once each has its own errors and its own bytes"(page) {
-        // By turns such that fit and such that do not, and each kind first: the greatest of so many bytes is at their end.
-        const at_once = (first) => page.value(`(async () => {
-            const run = async (length) => {
-                const request = { op: "ArgMax", dtype: "uint8", shape: [length], axes: [0], keepdims: false };
-                const data = new Uint8Array(length);
-                data[length - 1] = 1;
-                const answer = JSON.parse(await wgreduce.device.reduce(JSON.stringify(request), data));
-                return answer.difference ?? Number(answer.shown[0]) - length;
-            };
-            faults.buffers = (size) => size >= 1 << 20;
-            const lengths = Array.from({ length: 8 }, (_, i) => i % 2 === ${first} ? (1 << 20) + 99 * i : 5000 + i);
-            const answers = await Promise.allSettled(lengths.map(run));
-            faults.buffers = () => false;
-            return answers.map(({ reason, value }, i) => [lengths[i] >= 1 << 20, reason?.message ?? value]);
-        })()`);
-        for (const first of [0, 1, 0, 1]) {
-            const answers = await at_once(first);
-            assert.equal(answers.length, 8);
-            for (const [fails, answer] of answers) {
-                fails ? assert.match(String(answer), /^out of device memory: an input of 104\d+ bytes$/) : assert.equal(answer, -1);
             }
         }
     },
