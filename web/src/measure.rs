@@ -118,7 +118,10 @@ async fn row(
     // A wrong result is not timed.
     let timing = match difference {
         Some(_) => None,
-        None => Some(gpu.in_turns(record, |pass| ceiling.plain.record(pass)).await?),
+        None => Some(
+            gpu.in_turns(record, |pass| ceiling.plain.record(pass))
+                .await?,
+        ),
     };
     let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
     let bytes: u64 = sizes.chain(outputs.iter().map(Output::bytes)).sum();
