@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use wgreduce::Op;
+use wgreduce::{Op, wgpu};
 
 /// Of the data.
 pub const BYTES: u64 = 64 << 20;
@@ -157,6 +157,61 @@ for (var i = 0u; i < {steps}u; i += 1u) {{
             chunk = team * per_lane,
             stride = team * loads,
         )
+    }
+}
+
+/// What all walks read: odd words, none of which is zero.
+pub fn data() -> Vec<u8> {
+    let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
+    words.flat_map(u32::to_le_bytes).collect()
+}
+
+/// A walk, compiled and bound.
+pub struct Plain {
+    pub walk: Walk,
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+}
+
+impl Plain {
+    /// From one buffer to another, each of [`BYTES`].
+    pub fn new(
+        device: &wgpu::Device,
+        kind: Kind,
+        walk: Walk,
+        [src, dst]: [&wgpu::Buffer; 2],
+    ) -> Plain {
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("ceiling"),
+            source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("ceiling"),
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            cache: None,
+        });
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("ceiling"),
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[(0, src), (1, dst)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            }),
+        });
+        Plain {
+            walk,
+            pipeline,
+            group,
+        }
+    }
+
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
     }
 }
 

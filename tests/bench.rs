@@ -39,6 +39,62 @@ const EARLIER: &str = r#"[{"case": "tiny", "op": "argmin", "dtype": "float32", "
     "gbps": 1e9, "ratio": 1e9},
     {"case": "flat", "op": "argmin", "dtype": "float32", "inputs": [[1]], "gbps": 1.0}]"#;
 
+/// As the page in a browser saves it: a row more or less, and one that could not be measured.
+const SAVED: &str = r#"[{"case": "D", "op": "argmin", "dtype": "float32", "shape": [1048576, 16], "axes": [1],
+    "inputs": [[1048576, 16]], "backend": "webgpu", "plan": ["a kernel on 1x1"], "bytes": 75497472,
+    "gpu_ns": 1000000, "wall_ns": 2000000, "gbps": 75.497472, "ceiling_gbps": 100.0, "ratio": 0.75497472,
+    "verified": true, "error": null, "cpu_ns": 5000, "plan_ns": 100, "encode_ns": 200, "clock": "timestamps",
+    "device": "acme rocket <1>", "driver": "Browser/1.0", "limits": {"maxBufferSize": 268435456}},
+    {"case": "tiny", "op": "reduce-min", "dtype": "float32", "shape": [8, 1000], "axes": [1],
+    "inputs": [[8, 1000]], "backend": "webgpu", "verified": false, "error": "the device is out of memory"}]"#;
+
+#[test]
+fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("saved.json"), SAVED).unwrap();
+    fs::write(
+        folder.path().join("broken.json"),
+        SAVED.replace("reduce-min", "mean"),
+    )
+    .unwrap();
+    let run = |line: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
+        command.current_dir(folder.path()).args(line.split(' '));
+        // No adapter has this name: none is asked for.
+        command.env("WGPU_ADAPTER_NAME", "nobody's");
+        command.output().unwrap()
+    };
+    let output = run("bench --from saved.json --html out.html --compare saved.json");
+    // A case that failed when it was measured has failed.
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let stdout = text(&output.stdout);
+    for words in [
+        "75.5",
+        " 75%",
+        "1.00x",
+        "wrong: tiny reduce-min float32: the device is out of memory",
+    ] {
+        assert!(stdout.contains(words), "{words}: {stdout}");
+    }
+    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    for words in [
+        "wgreduce on acme rocket &lt;1&gt; (webgpu)",
+        "Drawn from a saved measurement; driver: Browser/1.0.",
+        "<svg role=\"img\" aria-label=\"Share",
+        "<td>75%</td>",
+        "[1048576, 16], 1",
+    ] {
+        assert!(html.contains(words), "{words}: {html}");
+    }
+    let output = run("bench --from broken.json");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("broken.json: row 1 is not as bench --json writes"));
+    assert_eq!(
+        run("bench --from saved.json --quick").status.code(),
+        Some(2)
+    );
+}
+
 const PEERS: &str = r#"[{"peer": "Abacus", "case": "tiny", "op": "argmin", "dtype": "float32",
     "gpu_ns": null, "wall_ns": 1000, "verified": true},
     {"peer": "Liar", "case": "tiny", "op": "argmin", "dtype": "float32",

@@ -1,6 +1,6 @@
 // The page: asks for a device, takes numbers or a file, shows what came out.
 
-import init, { Device, charts_of, elements_of } from "./wgreduce_web.js";
+import init, { Device, charts_of, elements_of, most_bytes } from "./wgreduce_web.js";
 import { readNpy } from "./npy.js";
 
 const $ = (id) => document.getElementById(id);
@@ -8,9 +8,47 @@ const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax"];
 const TYPES = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64",
     "uint8", "uint16", "uint32", "uint64", "bool"];
 
+// Characters; text takes much more room once it is read.
+const MOST_TYPED = 4_000_000;
+
 let device;
 let file;
 let saved;
+
+// A program that traps, out of memory or by a panic, answers no more: whoever waits for it must be told.
+let end;
+const ended = new Promise((_, refuse) => end = refuse);
+ended.catch(() => {});
+let lastWords = "it had no memory left, or met what it did not foresee";
+
+function notice(error) {
+    if (!(error instanceof WebAssembly.RuntimeError)) {
+        return;
+    }
+    const sentence = `The page's program has ended: ${lastWords}. Nothing more can be asked of it: reload the page.`;
+    for (const control of document.querySelectorAll("fieldset, #check")) {
+        control.dataset.ended = control.disabled = true;
+    }
+    say("status", sentence, "bad");
+    end(new Error(sentence));
+}
+
+addEventListener("error", (event) => notice(event.error));
+addEventListener("unhandledrejection", (event) => notice(event.reason));
+
+// What the program answers, if it lives.
+async function asked(call) {
+    try {
+        return await Promise.race([call(), ended]);
+    } catch (error) {
+        notice(error);
+        throw error instanceof WebAssembly.RuntimeError ? await ended.catch((why) => why) : error;
+    }
+}
+
+function enable(control) {
+    control.disabled = Boolean(control.dataset.ended);
+}
 
 function say(id, text, kind = "") {
     $(id).textContent = text;
@@ -55,6 +93,10 @@ function describe(about) {
 
 async function takeFile(blob) {
     try {
+        if (blob.size > most_bytes()) {
+            throw new Error(`${blob.name} has ${blob.size.toLocaleString("en")} bytes, and this page takes `
+                + `${most_bytes().toLocaleString("en")} at most: the tool wgreduce takes files of any size.`);
+        }
         file = readNpy(await blob.arrayBuffer());
         $("dtype").value = file.dtype;
         $("shape").value = file.shape.join(", ");
@@ -105,8 +147,13 @@ async function reduce(event) {
             ignore_nan: $("ignore-nan").checked,
             fortran: file?.fortran ?? false,
         };
-        const data = file ? file.data : elements_of(dtype, $("numbers").value);
-        const answer = JSON.parse(await device.reduce(JSON.stringify(request), data));
+        const typed = $("numbers").value;
+        if (!file && typed.length > MOST_TYPED) {
+            throw new Error(`${typed.length.toLocaleString("en")} characters are typed, and this page reads `
+                + `${MOST_TYPED.toLocaleString("en")} at most: drop an .npy file.`);
+        }
+        const answer = JSON.parse(await asked(() =>
+            device.reduce(JSON.stringify(request), file ? file.data : elements_of(dtype, typed))));
         $("result").textContent = `${answer.dtype} [${answer.shape.join(", ")}]\n${rows(answer)}`;
         $("result").hidden = false;
         const verdict = answer.difference ?? "the CPU reference agrees, byte for byte";
@@ -115,7 +162,7 @@ async function reduce(event) {
     } catch (error) {
         say("verdict", error.message, "bad");
     }
-    fields.disabled = false;
+    enable(fields);
     showInput();
 }
 
@@ -131,7 +178,7 @@ function row(measured) {
     cell(measured.op);
     cell(measured.dtype);
     if (!measured.verified) {
-        cell(`wrong: ${measured.error}`, "bad").colSpan = 3;
+        cell(measured.error, "bad").colSpan = 3;
         return line;
     }
     cell(((measured.gpu_ns ?? measured.wall_ns) / 1e6).toFixed(3), "number");
@@ -151,14 +198,14 @@ async function measure(event) {
     $("measuring").hidden = false;
     say("measured", "");
     try {
-        const measured = await device.measure($("filter").value.trim(), (done, all, next) => {
+        const measured = await asked(() => device.measure($("filter").value.trim(), (done, all, next) => {
             $("measuring").max = all;
             $("measuring").value = done;
             say("measured", `${done} of ${all}: ${next}`);
-        });
+        }));
         const rows = JSON.parse(measured);
         // Nothing of it comes from elsewhere: names of cases, operators and types, and numbers.
-        $("charts").innerHTML = charts_of(measured);
+        $("charts").innerHTML = await asked(() => charts_of(measured));
         const { adapter, limits } = await about();
         saved = rows.map((row) => ({ ...row, device: adapter, driver: navigator.userAgent, limits }));
         $("rows").tBodies[0].replaceChildren(...rows.map(row));
@@ -167,13 +214,13 @@ async function measure(event) {
         const shares = rows.filter((row) => row.verified).map((row) => row.ratio).sort((a, b) => a - b);
         const middle = shares.length ? `, by the median ${shares[shares.length >> 1].toFixed(2)} of the ceiling` : "";
         say("measured", `${rows.length - wrong} of ${rows.length} cases are right${middle}; `
-            + (rows[0].clock === "timestamps" ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
+            + (rows.some((row) => row.clock === "timestamps") ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
             wrong ? "bad" : "good");
     } catch (error) {
         say("measured", error.message, "bad");
     }
     $("measuring").hidden = true;
-    fields.disabled = false;
+    enable(fields);
 }
 
 function save() {
@@ -200,10 +247,10 @@ async function check() {
     try {
         const [cases, official] = await Promise.all(["cases.json", "onnx.json"].map(fetched));
         const start = performance.now();
-        const result = JSON.parse(await device.check(cases, official, (done, all) => {
+        const result = JSON.parse(await asked(() => device.check(cases, official, (done, all) => {
             $("progress").max = all;
             $("progress").value = done;
-        }));
+        })));
         const failed = result.failed.length;
         const seconds = ((performance.now() - start) / 1000).toFixed(1);
         say("checked", `${result.cases - failed} of ${result.cases} cases are right, byte for byte, in ${seconds} s.`,
@@ -217,7 +264,7 @@ async function check() {
         say("checked", error.message, "bad");
     }
     $("progress").hidden = true;
-    $("check").disabled = false;
+    enable($("check"));
 }
 
 async function open() {
@@ -231,16 +278,16 @@ async function open() {
     }
     try {
         await init();
-        device = await Device.open();
+        device = await asked(() => Device.open((words) => lastWords = words));
     } catch (error) {
         say("status", `WebGPU is here, but no device that can be used: ${error.message}`, "bad");
         return;
     }
     describe(await about());
     say("status", "Ready: the device gave the right answers to all that it was asked.", "good");
-    $("try").firstElementChild.disabled = false;
-    $("measure").firstElementChild.disabled = false;
-    $("check").disabled = false;
+    enable($("try").firstElementChild);
+    enable($("measure").firstElementChild);
+    enable($("check"));
 
     $("measure").addEventListener("submit", measure);
     $("save").addEventListener("click", save);

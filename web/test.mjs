@@ -1,8 +1,9 @@
 // Drives the page in Chromium, headless, with WebGPU over SwiftShader.
 //
-//   node web/test.mjs SITE [SCREENSHOTS]
+//   node web/test.mjs SITE [SCREENSHOTS [TEXT]]
 //
-// SITE is what scripts/web builds; pictures of the page are written to SCREENSHOTS.
+// SITE is what scripts/web builds; pictures of the page are written to SCREENSHOTS. With TEXT only the tests that have it in
+// their name.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,13 +12,76 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { extname, join, normalize } from "node:path";
 
-const [site, pictures] = process.argv.slice(2);
+const [site, pictures, text = ""] = process.argv.slice(2);
 const KINDS = {
     ".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json",
     ".wasm": "application/wasm",
 };
 const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
 const GPU = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"];
+// Faults for a page to meet, none until they are asked for. What a faulty call makes is void, as a browser's is.
+const FAULTS = `{
+    const { pushErrorScope, popErrorScope, createBuffer, createComputePipeline } = GPUDevice.prototype;
+    const { destroy } = GPUBuffer.prototype;
+    globalThis.faults = {
+        // Which buffers are not to be had, by their bytes.
+        buffers: () => false,
+        // Kernels a driver refuses.
+        kernels: false,
+        // Buffers that are not destroyed, their bytes, and the most that these ever were.
+        live: new Set(), bytes: 0, most: 0,
+        pipelines: 0,
+    };
+    const scopes = [];
+    GPUDevice.prototype.pushErrorScope = function (filter) {
+        scopes.push({ filter });
+        return pushErrorScope.call(this, filter);
+    };
+    GPUDevice.prototype.popErrorScope = async function () {
+        const { error } = scopes.pop();
+        return await popErrorScope.call(this) ?? error ?? null;
+    };
+    const fail = (filter, error) => {
+        const scope = scopes.findLast((scope) => scope.filter === filter);
+        if (scope) {
+            scope.error ??= error;
+        }
+    };
+    // What a call makes that the browser refuses, in a scope that nobody asks.
+    const refused = (device, call) => {
+        pushErrorScope.call(device, "validation");
+        const made = call();
+        popErrorScope.call(device);
+        return made;
+    };
+    GPUDevice.prototype.createBuffer = function (descriptor) {
+        const { size } = descriptor;
+        if (faults.buffers(size)) {
+            fail("out-of-memory", new GPUOutOfMemoryError("no room"));
+            return refused(this, () => createBuffer.call(this, { ...descriptor, usage: 0 }));
+        }
+        const buffer = createBuffer.call(this, descriptor);
+        faults.live.add(buffer);
+        faults.bytes += size;
+        faults.most = Math.max(faults.most, faults.bytes);
+        return buffer;
+    };
+    GPUBuffer.prototype.destroy = function () {
+        if (faults.live.delete(this)) {
+            faults.bytes -= this.size;
+        }
+        destroy.call(this);
+    };
+    GPUDevice.prototype.createComputePipeline = function (descriptor) {
+        faults.pipelines += 1;
+        if (!faults.kernels) {
+            return createComputePipeline.call(this, descriptor);
+        }
+        fail("internal", new GPUInternalError("the driver refuses"));
+        return refused(this, () => createComputePipeline.call(this,
+            { ...descriptor, compute: { ...descriptor.compute, entryPoint: "none" } }));
+    };
+}`;
 // A machine with two cores that does something else beside it.
 const PATIENCE = 240_000;
 
@@ -214,6 +278,51 @@ const TESTS = {
         assert.match(await told({ axes: "x" }), /“x” is no whole number/);
     },
 
+    // Before there are buffers to be used again.
+    async "of runs at once each has its own errors and its own bytes"(page) {
+        // By turns such that fit and such that do not, and each kind first: the greatest of so many bytes is at their end.
+        const at_once = (first, fails) => page.value(`(async () => {
+            const run = async (length) => {
+                const request = { op: "ArgMax", dtype: "uint8", shape: [length], axes: [0], keepdims: false };
+                const data = new Uint8Array(length);
+                data[length - 1] = 1;
+                const answer = JSON.parse(await wgreduce.device.reduce(JSON.stringify(request), data));
+                return answer.difference ?? Number(answer.shown[0]) - length;
+            };
+            faults.buffers = ${fails};
+            const lengths = Array.from({ length: 8 }, (_, i) => i % 2 === ${first} ? (1 << 20) + 99 * (i + 1) : 5000 + i);
+            const answers = await Promise.allSettled(lengths.map(run));
+            faults.buffers = () => false;
+            return answers.map(({ reason, value }, i) => [lengths[i] >= 1 << 20, reason?.message ?? value]);
+        })()`);
+        // As soon as a run begins, and while others are under way.
+        for (const [fails, told] of [["(size) => size >= 1 << 20", /^out of device memory: an input of 104\d+ bytes$/],
+            ["(size) => size === 2 << 20", /^out of device memory: an upload of 2097152 bytes$/]]) {
+            for (const first of [0, 1]) {
+                const answers = await at_once(first, fails);
+                assert.equal(answers.length, 8);
+                for (const [fails, answer] of answers) {
+                    fails ? assert.match(String(answer), told) : assert.equal(answer, -1);
+                }
+            }
+        }
+    },
+
+    // Before the others have made its kernels.
+    async "a kernel that the driver refuses is told in words and not kept"(page) {
+        const fields = { op: "ReduceMax", dtype: "int16", numbers: "1 5 2", shape: "3, 1", axes: "0" };
+        const pipelines = await page.value(`faults.kernels = true; faults.pipelines`);
+        const { verdict } = await page.reduce(fields);
+        assert.match(verdict, /^the device refused a pipeline: .*nvalid/);
+        await page.value(`faults.kernels = false`);
+        assert.equal((await page.reduce(fields)).result, "int16 [1]\n5");
+        const made = await page.value(`faults.pipelines`);
+        assert.ok(made >= pipelines + 2, `${made - pipelines} pipelines were made`);
+        // And then it is.
+        await page.reduce({ ...fields, numbers: "7 5 2" });
+        assert.equal(await page.value(`faults.pipelines`), made);
+    },
+
     async "a dropped file is reduced, in both orders"(page) {
         const data = Float32Array.from({ length: 6000 }, (_, i) => (i * 7919) % 6007);
         const expected = [];
@@ -246,8 +355,8 @@ const TESTS = {
         assert.equal(await page.text("failures"), "");
         const official = JSON.parse(await readFile(join(site, "onnx.json"), "utf8")).length;
         assert.ok(official === 81 || official === 0 && !process.env.CI, `${official} cases of ONNX's own`);
-        // And one tensor in four ways.
-        const all = cases.length + official + 4;
+        // And one tensor in four ways, and a binding that is refused.
+        const all = cases.length + official + 5;
         assert.match(words, new RegExp(`^${all} of ${all} cases are right`));
         console.log(`    ${words}`);
     },
@@ -285,22 +394,91 @@ const TESTS = {
         }
     },
 
-    async "an allocation that fails is told in words"(page) {
-        await page.value(`{
-            const create = GPUDevice.prototype.createBuffer;
-            GPUDevice.prototype.createBuffer = function (descriptor) {
-                // What the browser cannot have.
-                return create.call(this, { ...descriptor, size: descriptor.size > 1 << 20 ? 2 ** 50 : descriptor.size });
-            };
-        }`);
+    async "out of memory is told in words, and with room again the page goes on"(page) {
+        await page.value(`faults.buffers = (size) => size >= 1 << 20`);
         await page.drop("large.npy", npy("<u1", "False", [3 << 19], new Uint8Array(3 << 19)));
         await page.reads("file", /large/);
         const { verdict } = await page.reduce({ op: "ArgMin", axes: "0" });
-        assert.match(verdict, /out of memory for .* of \d+ bytes|device refused an? (input|upload)/);
-        console.log(`    ${verdict}`);
+        assert.equal(verdict, `out of device memory: an input of ${3 << 19} bytes`);
+        await page.value(`faults.buffers = () => false`);
+        assert.equal((await page.reduce({})).result, "int64 []\n0");
+        await page.value(`document.getElementById("forget").click()`);
+    },
+
+    async "what a browser has no memory for, and what it refuses, is told in words"(page) {
+        // The browser's own errors: 1 GiB is within the limits of SwiftShader, which has no room for it; above every limit
+        // a buffer is invalid.
+        for (const [size, told] of [[2 ** 30, /^out of device memory: an input of 3145728 bytes$/],
+            [2 ** 50, /^the device refused an input: .*1125899906842624/]]) {
+            await page.value(`globalThis.create = GPUDevice.prototype.createBuffer;
+                GPUDevice.prototype.createBuffer = function (descriptor) {
+                    return create.call(this, { ...descriptor, size: descriptor.size > 1 << 20 ? ${size} : descriptor.size });
+                };`);
+            await page.drop("large.npy", npy("<u1", "False", [3 << 20], new Uint8Array(3 << 20)));
+            await page.reads("file", /3,145,728 bytes/);
+            const { verdict } = await page.reduce({ op: "ArgMin", axes: "0" });
+            assert.match(verdict, told);
+            console.log(`    ${verdict}`);
+            await page.value(`GPUDevice.prototype.createBuffer = create`);
+        }
         await page.value(`document.getElementById("forget").click()`);
         const { result } = await page.reduce({ dtype: "float32", numbers: "4 2", shape: "2", axes: "0" });
         assert.equal(result, "int64 []\n1");
+    },
+
+    async "buffers are freed as soon as they are no longer used"(page) {
+        const reduce = (length) => page.value(`(async () => {
+            const request = { op: "ReduceMax", dtype: "uint8", shape: [${length}], axes: [0], keepdims: false };
+            await wgreduce.device.reduce(JSON.stringify(request), new Uint8Array(${length}));
+            return faults.bytes;
+        })()`);
+        const before = await reduce((8 << 20) + 16);
+        await page.value(`faults.most = 0`);
+        for (let i = 2; i <= 20; i++) {
+            assert.equal(await reduce((8 << 20) + 16 * i), before, "more is held than before");
+        }
+        const most = await page.value(`faults.most`);
+        assert.ok(most < before + (12 << 20), `${most} bytes were held at once`);
+    },
+
+    async "tensors that the page has no room for are refused in words"(page) {
+        // Indices take eight times what they are of.
+        const { verdict } = await page.reduce({ op: "ArgMax", dtype: "uint8", shape: "1, 40000000", axes: "0", numbers: "1" });
+        assert.match(verdict, /^this takes 1320000000 bytes of the page's memory, and 1073741824 are the most/);
+        await page.value(`{
+            const event = new Event("drop", { bubbles: true, cancelable: true });
+            const file = Object.defineProperty(new File([], "huge.npy"), "size", { value: 2 ** 31 });
+            document.getElementById("try").dispatchEvent(Object.assign(event, { dataTransfer: { files: [file] } }));
+        }`);
+        await page.reads("verdict", /^huge.npy has 2,147,483,648 bytes, and this page takes 1,073,741,824 at most/);
+        assert.match((await page.reduce({ numbers: "1 ".repeat(2_500_000) })).verdict, /^5,000,000 characters are typed/);
+    },
+
+    async "a case that cannot be measured leaves the others"(page) {
+        // As large as inputs of 8 bits are, and nothing else.
+        await page.value(`faults.buffers = (size) => size === 16 << 20`);
+        await page.set({ filter: "D argmin" });
+        await page.value(`document.getElementById("measure").requestSubmit()`);
+        const words = await page.reads("measured", /cases are/);
+        const rows = await page.value(`[...document.querySelectorAll("#rows tbody tr")].map((row) =>
+            [row.cells[2].textContent, row.cells[3].textContent])`);
+        assert.ok(rows.length > 2);
+        for (const [dtype, text] of rows) {
+            assert.match(text, dtype === "uint8" ? /^the device is out of memory$/ : /^\d+\.\d+$/, dtype);
+        }
+        assert.ok(words.startsWith(`${rows.length - 1} of ${rows.length} cases are right, by the median`), words);
+        console.log(`    ${words}`);
+    },
+
+    async "what is fetched and is not what it should be is told in words"(page) {
+        for (const [name, text] of [["cases", "{}"], ["cases", `{"tensors": [["float32", [2], "zz"]], "cases": []}`],
+            ["cases", `{"tensors": [], "cases": [{"in": [3], "out": 4}]}`], ["onnx", "[1"]]) {
+            await page.value(`globalThis.real = fetch; globalThis.fetch = async (name) => name === "${name}.json"
+                ? new Response(${JSON.stringify(text)}) : real(name);`);
+            await page.value(`document.getElementById("checked").textContent = ""; document.getElementById("check").click()`);
+            await page.reads("checked", new RegExp(`^${name}.json cannot be used`));
+            await page.value(`globalThis.fetch = real`);
+        }
     },
 
     async "a device that is destroyed is told in words"(page) {
@@ -315,6 +493,9 @@ let failed = 0;
 
 async function test(name, run) {
     const start = Date.now();
+    if (!name.includes(text)) {
+        return;
+    }
     try {
         await run();
         console.log(`ok ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
@@ -327,7 +508,8 @@ async function test(name, run) {
 const server = await serve();
 const browser = await Browser.start(GPU);
 try {
-    const page = await browser.page(server.address);
+    const page = await browser.page(server.address, FAULTS);
+    await page.reads("status", /^(?!Asking)./);
     await test("the page opens a device", async () => {
         const words = await page.reads("status", /^(?!Asking)./);
         assert.match(words, /^Ready/);
@@ -335,6 +517,7 @@ try {
     });
     for (const [name, run] of Object.entries(TESTS)) {
         await test(name, () => run(page, browser));
+        await page.value(`faults.buffers = () => false; faults.kernels = false`);
     }
     await test("without a clock of the GPU's the page's is used", async () => {
         const hidden = `const features = Object.getOwnPropertyDescriptor(GPUAdapter.prototype, "features").get;
@@ -347,6 +530,23 @@ try {
         await other.set({ filter: "tiny argmin" });
         await other.value(`document.getElementById("measure").requestSubmit()`);
         assert.match(await other.reads("measured", /cases are|rror/), /^1 of 1 .* timed by the page's clock/);
+    });
+    await test("a program that ends is told in words, in every section", async () => {
+        const other = await browser.page(server.address);
+        assert.match(await other.reads("status", /^(?!Asking)./), /^Ready/);
+        await other.value(`document.getElementById("check").click()`);
+        await until(async () => assert.ok(await other.value(`document.getElementById("progress").value > 0`)));
+        // What no browser does; wgpu ends the program.
+        await other.value(`GPUDevice.prototype.createBuffer = () => { throw new RangeError("no such thing"); }`);
+        const { verdict } = await other.reduce({ numbers: "4 2", shape: "2", axes: "0", dtype: "uint16" });
+        for (const words of [verdict, await other.reads("checked", /./), await other.text("status")]) {
+            assert.match(words, /^The page's program has ended: .*no such thing.* reload the page\.$/);
+        }
+        console.log(`    ${verdict}`);
+        assert.equal(await other.value(`document.querySelectorAll("fieldset:disabled, #check:disabled").length`), 3);
+        await other.send("Page.reload");
+        await other.reads("status", /^Asking|^Ready/);
+        await other.reads("status", /^Ready/);
     });
     await test("the minimal example answers", async () => {
         const minimal = await browser.page(`${server.address}minimal/`);

@@ -4,8 +4,9 @@
 //! Knows wgpu's rules of life and nothing of reductions.
 
 use crate::Error;
-use crate::device::platform::{Platform, PollMode};
+use crate::device::platform::{self, Platform, PollMode};
 use futures::channel::oneshot;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that a future copies before it lets its executor go on with others.
@@ -13,6 +14,35 @@ pub(crate) const COPY_BYTES: usize = 1 << 20;
 
 /// A mapping that was asked for.
 pub(crate) type BufferMapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
+/// A buffer of the library's own, freed when it is dropped, whoever still names it.
+pub(crate) struct OwnBuffer {
+    buffer: wgpu::Buffer,
+    outlived: bool,
+}
+
+impl OwnBuffer {
+    /// Leaves the buffer to those who still name it.
+    pub fn outlive(mut self) {
+        self.outlived = true;
+    }
+}
+
+impl Deref for OwnBuffer {
+    type Target = wgpu::Buffer;
+
+    fn deref(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+}
+
+impl Drop for OwnBuffer {
+    fn drop(&mut self) {
+        if !self.outlived {
+            platform::free(&self.buffer);
+        }
+    }
+}
 
 /// A device, its queue, and its state of health.
 pub(crate) struct Context {
@@ -56,11 +86,9 @@ impl Context {
         f: impl FnOnce() -> T,
     ) -> Result<T, Error> {
         self.alive()?;
-        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let scopes = self.scopes();
         let value = f();
-        self.closed([validation, internal, memory], what, bytes)?;
+        self.closed(scopes, what, bytes)?;
         Ok(value)
     }
 
@@ -100,7 +128,7 @@ impl Context {
         what: &'static str,
         bytes: u64,
         usage: wgpu::BufferUsages,
-    ) -> Result<wgpu::Buffer, Error> {
+    ) -> Result<OwnBuffer, Error> {
         let size = bytes.next_multiple_of(16).max(16);
         let limit = self.device.limits().max_buffer_size;
         if size > limit {
@@ -116,7 +144,11 @@ impl Context {
             usage,
             mapped_at_creation: false,
         };
-        self.scoped(what, size, || self.device.create_buffer(&descriptor))
+        let create = || self.device.create_buffer(&descriptor);
+        Ok(OwnBuffer {
+            buffer: self.scoped(what, size, create)?,
+            outlived: false,
+        })
     }
 
     /// Submits what was recorded.
@@ -151,11 +183,13 @@ impl Context {
         drive: PollMode,
     ) -> Result<(), Error> {
         drive.in_time()?;
-        if let Ok(Some(answer)) = mapping.try_recv() {
-            return self.mapped(Ok(answer));
-        }
-        self.drive(drive, after).await?;
-        let answer = mapping.await;
+        let answer = match mapping.try_recv() {
+            Ok(Some(answer)) => Ok(answer),
+            _ => {
+                self.drive(drive, after).await?;
+                mapping.await
+            }
+        };
         self.settled().await?;
         self.mapped(answer)
     }

@@ -4,7 +4,7 @@
 //! Knows how buffers are mapped and copied; nothing of reductions.
 
 use crate::Error;
-use crate::device::context::{BufferMapping, COPY_BYTES, Context, lock};
+use crate::device::context::{BufferMapping, COPY_BYTES, Context, OwnBuffer, lock};
 use crate::device::platform::PollMode;
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -25,7 +25,7 @@ pub(crate) struct Ring {
 
 /// A buffer that the host fills and the device copies from.
 struct Chunk {
-    buffer: wgpu::Buffer,
+    buffer: OwnBuffer,
     /// What makes it the host's again, and the submission that this waits for; none once it is.
     pending: Option<(BufferMapping, Option<wgpu::SubmissionIndex>)>,
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything that can be refused about buffers is refused before; recording cannot fail.
 
-use crate::device::context::Context;
+use crate::device::context::{Context, OwnBuffer};
 use crate::kernel::params;
 use crate::plan::{Pass, Scratch, View};
 use crate::run::buffers::{BoundRange, BufferTable, Tensors, offset_alignment};
@@ -45,6 +45,8 @@ struct Dispatch {
 pub struct BoundReduction {
     dispatches: Vec<Dispatch>,
     parts: Vec<std::ops::Range<usize>>,
+    /// Parameters, and scratch that is not the caller's.
+    own: Vec<OwnBuffer>,
 }
 
 impl BoundReduction {
@@ -90,6 +92,13 @@ impl BoundReduction {
         record(dispatches.unwrap_or_default(), pass);
     }
 
+    /// The same for a caller, whose encoder may be submitted after this is dropped: the library's own buffers
+    /// are freed with their last user.
+    pub(crate) fn outlived(mut self) -> BoundReduction {
+        self.own.drain(..).for_each(OwnBuffer::outlive);
+        self
+    }
+
     /// Dispatches that are recorded.
     pub fn dispatches(&self) -> usize {
         self.dispatches.len()
@@ -131,11 +140,11 @@ pub(crate) fn bind(
     given: Option<&[wgpu::BufferSlice<'_>]>,
 ) -> Result<BoundReduction, Error> {
     let alignment = offset_alignment(context);
-    let places = BufferTable::new(context, scratch, alignment, tensors, given)?;
-    Ok(BoundReduction {
-        parts: plan.parts().to_vec(),
-        ..bind_passes(context, plan.passes(), compiled, &places)?
-    })
+    let mut places = BufferTable::new(context, scratch, alignment, tensors, given)?;
+    let mut bound = bind_passes(context, plan.passes(), compiled, &places)?;
+    bound.parts = plan.parts().to_vec();
+    bound.own.append(&mut places.own);
+    Ok(bound)
 }
 
 /// Binds some passes, each of whose views lies within one piece, as one part.
@@ -152,6 +161,7 @@ pub(crate) fn bind_passes(
         return Ok(BoundReduction {
             dispatches: Vec::new(),
             parts: Vec::new(),
+            own: Vec::new(),
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
@@ -181,7 +191,11 @@ pub(crate) fn bind_passes(
     };
     context.scoped("parameters", 4 * words.len() as u64, write)?;
     let parts = std::iter::once(0..dispatches.len()).collect();
-    Ok(BoundReduction { dispatches, parts })
+    Ok(BoundReduction {
+        dispatches,
+        parts,
+        own: vec![uniforms],
+    })
 }
 
 /// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.

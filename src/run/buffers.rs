@@ -3,7 +3,7 @@
 //! Keeps what is wrong with slices, and which bytes of which buffer a view is. Knows nothing of
 //! kernels.
 
-use crate::device::context::Context;
+use crate::device::context::{Context, OwnBuffer};
 use crate::plan::splits::BufferSplits;
 use crate::plan::{Scratch, Slot, View};
 use crate::{Error, Problem};
@@ -279,6 +279,8 @@ pub(crate) struct BufferTable {
     pub inputs: Vec<Vec<Piece>>,
     pub outputs: Vec<Vec<Piece>>,
     scratch: HashMap<Slot, Vec<Piece>>,
+    /// What scratch is not the caller's.
+    pub own: Vec<OwnBuffer>,
 }
 
 impl BufferTable {
@@ -306,17 +308,20 @@ impl BufferTable {
 
     /// Scratch of the library's own, and no inputs and outputs yet.
     pub(crate) fn scratch(context: &Context, needed: &[Scratch]) -> Result<BufferTable, Error> {
-        let allocated = |scratch: &Scratch| -> Result<Piece, Error> {
-            let usage = wgpu::BufferUsages::STORAGE;
-            Ok(Piece {
-                buffer: context.buffer("scratch", scratch.bytes, usage)?,
-                start: scratch.start,
-                offset: 0,
-                bytes: scratch.bytes,
-            })
+        let allocate =
+            |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
+        let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
+        let piece = |(scratch, buffer): (&Scratch, &OwnBuffer)| Piece {
+            buffer: wgpu::Buffer::clone(buffer),
+            start: scratch.start,
+            offset: 0,
+            bytes: scratch.bytes,
         };
-        let pieces = needed.iter().map(allocated).collect::<Result<_, _>>()?;
-        Ok(BufferTable::of_scratch(needed, pieces))
+        let pieces = needed.iter().zip(&own).map(piece).collect();
+        Ok(BufferTable {
+            own,
+            ..BufferTable::of_scratch(needed, pieces)
+        })
     }
 
     /// A piece for each buffer of scratch, and no inputs and outputs yet.
@@ -329,6 +334,7 @@ impl BufferTable {
             inputs: Vec::new(),
             outputs: Vec::new(),
             scratch,
+            own: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! waits. Knows no problems.
 
 use crate::device::context::{Context, lock};
-use crate::device::platform::{Instant, PollMode, Polling};
+use crate::device::platform::{ERRORS_COME_LATER, Instant, PollMode, Polling};
 use crate::device::staging::Ring;
 use crate::kernel::Kernel;
 use crate::run::bind::Compiled;
@@ -84,17 +84,39 @@ impl Engine {
                 log::debug!(
                     "out of memory for {what} of {bytes} bytes: letting go of idle buffers"
                 );
-                let idle: Vec<_> = lock(&self.shared.idle)
-                    .iter()
-                    .filter_map(Weak::upgrade)
-                    .collect();
-                idle.iter().for_each(|kept| lock(kept).clear());
-                self.shared.uploads.clear();
-                self.shared.context.reclaim()?;
+                self.make_room()?;
                 allocate()
             }
             result => result,
         }
+    }
+
+    /// [`Engine::with_room`] of a future, which may have to wait for the device's word.
+    pub async fn with_room_on<T>(
+        &self,
+        allocate: impl Fn() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let made = self.with_room(&allocate)?;
+        match self.context().settled().await {
+            Ok(()) => return Ok(made),
+            Err(Error::OutOfMemory { .. }) => drop(made),
+            Err(other) => return Err(other),
+        }
+        self.make_room()?;
+        let made = allocate()?;
+        self.context().settled().await?;
+        Ok(made)
+    }
+
+    /// Lets go of the buffers that are kept for later runs.
+    fn make_room(&self) -> Result<(), Error> {
+        let idle: Vec<_> = lock(&self.shared.idle)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        idle.iter().for_each(|kept| lock(kept).clear());
+        self.shared.uploads.clear();
+        self.shared.context.reclaim()
     }
 
     /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
@@ -109,14 +131,16 @@ impl Engine {
 
     /// [`Engine::ready`] that lets an executor go on with other tasks before each kernel.
     pub async fn ready_on(&self, plan: Plan, drive: PollMode) -> Result<Ready, Error> {
+        let mut new = HashMap::new();
         for pass in plan.passes() {
             let key = (pass.kernel, false);
-            if self.known(&key).is_none() {
+            if self.known(&key).is_none() && !new.contains_key(&key) {
                 drive.pause().await;
-                self.compile(key)?;
+                new.insert(key, self.compile(key)?);
             }
         }
         self.context().settled().await?;
+        lock(&self.shared.compiled).extend(new);
         self.ready(plan, false)
     }
 
@@ -132,6 +156,10 @@ impl Engine {
         let compiled = self.shared.context.scoped("a pipeline", 0, compile)?;
         self.shared.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
+        if ERRORS_COME_LATER {
+            // Kept by who waits until it is known to be good.
+            return Ok(Arc::new(compiled));
+        }
         let mut all = lock(&self.shared.compiled);
         Ok(all.entry(key).or_insert(Arc::new(compiled)).clone())
     }
@@ -170,6 +198,10 @@ fn compile(device: &wgpu::Device, kernel: &Kernel, shared: bool) -> Compiled {
         },
         cache: None,
     });
+    if ERRORS_COME_LATER {
+        // Refused by a driver, it is void, which is an error here.
+        pipeline.get_bind_group_layout(0);
+    }
     Compiled { pipeline, layout }
 }
 

@@ -159,6 +159,16 @@ impl Reducer {
         Reduction::prepare_on(&self.engine, problem, self.engine.background()).await
     }
 
+    /// What [`Reducer::prepare`], [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`] met and could not
+    /// tell: in a browser errors come later than these return. Elsewhere there is nothing to wait for.
+    ///
+    /// # Errors
+    /// The first since the last time that was asked: [`Error::OutOfMemory`], [`Error::Device`],
+    /// [`Error::DeviceLost`].
+    pub async fn settled(&self) -> Result<(), Error> {
+        self.engine.context().settled().await
+    }
+
     /// [`Reducer::prepare`] for a single call: the latest few reductions are kept with their
     /// buffers, which cost more than a short run. Those of large tensors are not: they would hold
     /// memory that somebody else needs, to save a small part of what such a run takes.

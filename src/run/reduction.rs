@@ -53,7 +53,8 @@ impl Reduction {
     ) -> Result<Reduction, Error> {
         engine.context().alive()?;
         let plan = Plan::new(problem, &engine.caps)?;
-        let ready = engine.ready_on(plan, drive).await?;
+        let ready = engine.ready_on(plan, drive);
+        let ready = engine.context().apart(ready).await?;
         Ok(Reduction::new(engine, problem, ready))
     }
 
@@ -93,7 +94,8 @@ impl Reduction {
     /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
     /// destroyed or is of another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
-        self.engine.with_room(|| self.try_bind(buffers))
+        let bound = self.engine.with_room(|| self.try_bind(buffers))?;
+        Ok(bound.outlived())
     }
 
     fn try_bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
@@ -255,20 +257,21 @@ impl Reduction {
         let context = self.engine.context();
         let most = self.engine.caps.piece_bytes();
         let new = || Workspace::new(context, problem, most, |buffers| self.try_bind(buffers));
-        let workspace = match idle {
-            Some(workspace) => workspace,
-            None => self.engine.with_room(new)?,
-        };
         let upload = |bytes| {
             self.engine
                 .with_room(|| Upload::new(&self.engine.shared.uploads, context, drive, bytes))
         };
-        // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
-        let run = workspace.run(context, problem, inputs, drive, timed, upload);
-        let result = match run.await {
-            Ok(result) => result,
-            Err(error) => return Err(context.explained(error).await),
+        let run = async {
+            let workspace = match idle {
+                Some(workspace) => workspace,
+                None => self.engine.with_room_on(new).await?,
+            };
+            let run = workspace.run(context, problem, inputs, drive, timed, upload);
+            let result = run.await?;
+            Ok((workspace, result))
         };
+        // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
+        let (workspace, result) = context.apart(run).await?;
         lock(&self.prepared.idle).push(workspace);
         Ok(result)
     }

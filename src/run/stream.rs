@@ -4,7 +4,7 @@
 //! Keeps the windows and their memory. What a pass computes, and over which part of a tensor, is
 //! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
 
-use crate::device::context::{BufferMapping, Context};
+use crate::device::context::{BufferMapping, Context, OwnBuffer};
 use crate::device::platform::PollMode;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
@@ -173,10 +173,8 @@ impl StreamedReduction {
         write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
         drive: PollMode,
     ) -> Result<(), Error> {
-        match self.run_windows(read, write, drive).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.reducer.engine.context().explained(error).await),
-        }
+        let run = self.run_windows(read, write, drive);
+        self.reducer.engine.context().apart(run).await
     }
 
     async fn run_windows(
@@ -192,7 +190,8 @@ impl StreamedReduction {
         let mut windows = self
             .reducer
             .engine
-            .with_room(|| Windows::new(self, drive))?;
+            .with_room_on(|| Windows::new(self, drive))
+            .await?;
         for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
             for view in inputs(pass) {
                 windows.upload(view, &mut read).await?;
@@ -303,7 +302,7 @@ impl Layout {
 
 /// A buffer that is mapped, or will be when the work before is done.
 struct Chunk {
-    buffer: wgpu::Buffer,
+    buffer: OwnBuffer,
     mapping: Option<(BufferMapping, wgpu::SubmissionIndex)>,
 }
 
@@ -320,8 +319,8 @@ struct Windows<'a> {
     layout: &'a Layout,
     places: BufferTable,
     held: Held,
-    inputs: Vec<wgpu::Buffer>,
-    outputs: Vec<wgpu::Buffer>,
+    inputs: Vec<OwnBuffer>,
+    outputs: Vec<OwnBuffer>,
     uploads: Vec<Chunk>,
     backs: Vec<Back>,
     turn: [usize; 2],

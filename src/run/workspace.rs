@@ -3,7 +3,7 @@
 //!
 //! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
 
-use crate::device::context::{COPY_BYTES, Context};
+use crate::device::context::{COPY_BYTES, Context, OwnBuffer};
 use crate::device::platform::{Instant, PollMode};
 use crate::device::staging::{Sent, Upload};
 use crate::run::bind::BoundReduction;
@@ -29,9 +29,9 @@ pub struct Times {
 /// The buffers of a run from host data.
 pub(crate) struct Workspace {
     /// By tensor, as many as it takes.
-    inputs: Vec<Vec<wgpu::Buffer>>,
-    outputs: Vec<Vec<wgpu::Buffer>>,
-    readback: Vec<Vec<wgpu::Buffer>>,
+    inputs: Vec<Vec<OwnBuffer>>,
+    outputs: Vec<Vec<OwnBuffer>>,
+    readback: Vec<Vec<OwnBuffer>>,
     bound: BoundReduction,
     timer: Option<Timer>,
 }
@@ -39,8 +39,8 @@ pub(crate) struct Workspace {
 /// A pair of timestamps and the way to read them.
 struct Timer {
     queries: wgpu::QuerySet,
-    resolved: wgpu::Buffer,
-    readback: wgpu::Buffer,
+    resolved: OwnBuffer,
+    readback: OwnBuffer,
 }
 
 impl Workspace {
@@ -144,7 +144,7 @@ impl Workspace {
         upload: impl FnOnce(u64) -> Result<Upload<'a>, Error>,
     ) -> Result<(wgpu::CommandEncoder, Sent<'a>), Error> {
         let buffers = self.inputs.iter().flatten();
-        let mut upload = upload(buffers.map(wgpu::Buffer::size).sum())?;
+        let mut upload = upload(buffers.map(|b| b.size()).sum())?;
         for (i, (data, buffers)) in inputs.iter().zip(&self.inputs).enumerate() {
             // Of a view's tensor as much as it reaches.
             let mut data = &data[..problem.input_bytes(i) as usize];
@@ -207,7 +207,7 @@ impl Workspace {
 }
 
 /// The slices of each tensor.
-fn slices(tensors: &[Vec<wgpu::Buffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
+fn slices(tensors: &[Vec<OwnBuffer>]) -> Vec<Vec<wgpu::BufferSlice<'_>>> {
     let tensors = tensors.iter();
     tensors
         .map(|buffers| buffers.iter().map(|b| b.slice(..)).collect())

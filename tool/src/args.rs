@@ -272,6 +272,9 @@ pub struct Bench {
     /// Try another value of a field of the tuning, as in `row_lanes=64`
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Measure nothing: show what --json, or the page in a browser, saved
+    #[arg(long, value_name = "SAVED.json", conflicts_with_all = ["filter", "quick", "no_growth", "set", "json"])]
+    pub from: Option<PathBuf>,
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

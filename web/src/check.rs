@@ -10,7 +10,9 @@ use futures::channel::oneshot;
 use serde::Deserialize;
 use wgreduce::onnx::{Model, Tensor, compare};
 use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
-use wgreduce::{Buffers, DType, Element, Error, Partial, Problem, Reducer, reference};
+use wgreduce::{
+    AdapterChoice, Buffers, DType, Element, Error, Partial, Problem, Reducer, reference,
+};
 
 /// Rows and columns of the tensor that is reduced by every way in.
 const ROWS: usize = 3000;
@@ -37,9 +39,10 @@ pub async fn run(
     official: &str,
     mut progress: impl FnMut(usize, usize),
 ) -> Result<(usize, Vec<String>), Failure> {
-    let cases = golden::parse(cases);
-    let official: Vec<Official> = serde_json::from_str(official)?;
-    let all = cases.len() + official.len() + 4;
+    let cases = golden::parse(cases).map_err(|e| format!("cases.json cannot be used: {e}"))?;
+    let official: Vec<Official> =
+        serde_json::from_str(official).map_err(|e| format!("onnx.json cannot be used: {e}"))?;
+    let all = cases.len() + official.len() + 5;
     let mut failed = Vec::new();
     let mut done = 0;
     let mut judge = |what: &str, verdict: Result<(), Failure>| {
@@ -59,6 +62,7 @@ pub async fn run(
     judge("shards", shards(reducer).await);
     judge("the caller's encoder", own_encoder(reducer).await);
     judge("two runs at once", at_once(reducer).await);
+    judge("a refused binding", refused_binding(reducer).await);
     Ok((all, failed))
 }
 
@@ -166,11 +170,13 @@ async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
     let winners = buffer(8 * COLUMNS, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
     let back = buffer(8 * COLUMNS, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     queue.write_buffer(&scores, 0, f32::bytes(&data));
-    let bound = Reducer::new(device, queue)?.prepare(&problem)?;
+    let reducer = Reducer::new(device, queue)?;
+    let bound = reducer.prepare(&problem)?;
     let bound = bound.bind(Buffers::new(
         &[scores.slice(..).into()],
         &[winners.slice(..).into()],
     ))?;
+    reducer.settled().await?;
     let mut encoder = device.create_command_encoder(&Default::default());
     bound.encode(&mut encoder);
     encoder.copy_buffer_to_buffer(&winners, 0, &back, 0, back.size());
@@ -198,4 +204,36 @@ async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
     );
     reference::verify(&problem, &bytes, &winners?)?;
     Ok(reference::verify(&least, &bytes, &worst?)?)
+}
+
+/// What a binding of another device's buffers met is told once, to who asks for it, and to no run.
+async fn refused_binding(reducer: &Reducer) -> Result<(), Failure> {
+    let other = Reducer::open(&AdapterChoice::Auto).await?;
+    let [scores, winners] = [(); 2].map(|()| {
+        other.device().create_buffer(&BufferDescriptor {
+            label: None,
+            size: 16,
+            usage: BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    });
+    let problem = Problem::arg_max(DType::F32, &[1, 4], 1)?;
+    let reduction = reducer.prepare_async(&problem).await?;
+    reduction.bind(Buffers::new(
+        &[scores.slice(..).into()],
+        &[winners.slice(..).into()],
+    ))?;
+    golden(reducer, &problem, &[f32::bytes(&[1.0, 3.0, 2.0, 0.0])]).await?;
+    let told = [reducer.settled().await, reducer.settled().await];
+    other.device().destroy();
+    match told {
+        [
+            Err(Error::Device {
+                what: "a bind group",
+                ..
+            }),
+            Ok(()),
+        ] => Ok(()),
+        other => Err(format!("{other:?}").into()),
+    }
 }

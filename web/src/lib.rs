@@ -8,12 +8,19 @@ mod measure;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 use web_time::Instant;
 use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Problem, Reducer, reference};
 
 /// Elements that are shown of a result.
 const SHOWN: usize = 1000;
+/// Bytes of tensors that a reduction here may hold at once; a page's program has 4 GiB at most.
+const ROOM: u64 = 1 << 30;
+
+thread_local! {
+    static LAST_WORDS: RefCell<Option<js_sys::Function>> = const { RefCell::new(None) };
+}
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -81,9 +88,9 @@ impl Request {
             problem = problem.nan(NanPolicy::Ignore);
         }
         if self.fortran {
-            let strides = shape.iter().scan(1, |stride, &dim| {
+            let strides = shape.iter().scan(1, |stride: &mut i64, &dim| {
                 let own = *stride;
-                *stride *= dim as i64;
+                *stride = stride.saturating_mul(dim as i64);
                 Some(own)
             });
             let strides: Vec<i64> = strides.collect();
@@ -95,8 +102,20 @@ impl Request {
 
 #[wasm_bindgen]
 impl Device {
-    /// Opens the browser's adapter and asks it questions whose answers are known.
-    pub async fn open() -> Result<Device, JsError> {
+    /// Opens the browser's adapter and asks it questions whose answers are known. `last_words` is told why the
+    /// program is about to end, if ever it panics.
+    pub async fn open(last_words: js_sys::Function) -> Result<Device, JsError> {
+        LAST_WORDS.set(Some(last_words));
+        std::panic::set_hook(Box::new(|panic| {
+            let payload = panic.payload();
+            let words = payload.downcast_ref::<String>().map(String::as_str);
+            let words = words.or_else(|| payload.downcast_ref::<&str>().copied());
+            // What follows is where it was.
+            let words = words.and_then(|words| words.lines().next());
+            let words = words.unwrap_or("it panicked").into();
+            LAST_WORDS
+                .with_borrow(|tell| tell.as_ref().map(|tell| tell.call1(&JsValue::NULL, &words)));
+        }));
         let reducer = Reducer::open(&AdapterChoice::Auto).await?;
         Ok(Device { reducer })
     }
@@ -171,6 +190,7 @@ impl Device {
     async fn answer(&self, request: &str, data: &[u8]) -> Result<Answer, Failure> {
         let request: Request = serde_json::from_str(request)?;
         let problem = request.problem()?;
+        room(&problem)?;
         let reduction = self.reducer.prepare_async(&problem).await?;
         let first = reduction.run_bytes(&[data]).await?;
         let start = Instant::now();
@@ -192,6 +212,29 @@ impl Device {
             difference: verified,
         })
     }
+}
+
+/// Refuses what the page's program would have no room for: it would end without a word.
+fn room(problem: &Problem) -> Result<(), Failure> {
+    let outputs: u64 = problem.outputs().iter().map(|output| output.bytes()).sum();
+    // Two answers, one of them once more to be shown, and the reference's.
+    let needed = problem
+        .input_bytes(0)
+        .saturating_add(outputs.saturating_mul(4));
+    match needed <= ROOM {
+        true => Ok(()),
+        false => Err(format!(
+            "this takes {needed} bytes of the page's memory, and {ROOM} are the most: \
+             the tool wgreduce takes tensors of any size"
+        )
+        .into()),
+    }
+}
+
+/// Bytes of tensors that a page may hold at once.
+#[wasm_bindgen]
+pub fn most_bytes() -> f64 {
+    ROOM as f64
 }
 
 /// Charts of what [`Device::measure`] gave, as HTML.

@@ -20,8 +20,7 @@ use catalogue::{Case, catalogue};
 use futures::channel::oneshot;
 use serde_json::{Value, json};
 use std::hint::black_box;
-use std::rc::Rc;
-use walks::{BYTES, Kind, Walk, fastest, median};
+use walks::{BYTES, Kind, Plain, fastest, median};
 use web_time::Instant;
 use wgreduce::wgpu::{self, BufferUsages as U};
 use wgreduce::{
@@ -31,7 +30,7 @@ use wgreduce::{
 /// A submission is to take so long: a hundred steps of the coarsest clocks.
 const ENOUGH_NS: u64 = 20_000_000;
 /// Most times that a case is recorded into one submission.
-const MOST: u64 = 200;
+const MOST: u64 = 4096;
 /// Submissions of a case, each in turns with one of the ceiling.
 const ROUNDS: usize = 5;
 /// Of every walk that may be the ceiling.
@@ -57,14 +56,33 @@ pub async fn run(
     let mut rows = Vec::new();
     for of_kind in cases.chunk_by(|a, b| Kind::of(a.op) == Kind::of(b.op)) {
         progress(rows.len(), cases.len(), "the ceiling");
-        let ceiling = Ceiling::new(&gpu, Kind::of(of_kind[0].op)).await?;
+        let ceiling = gpu.told(Ceiling::new(&gpu, Kind::of(of_kind[0].op))).await;
         for case in of_kind {
             progress(rows.len(), cases.len(), &case.to_string());
-            rows.push(row(reducer, &gpu, &ceiling, case).await?);
+            let measured = match &ceiling {
+                Ok(ceiling) => gpu.told(row(reducer, &gpu, ceiling, case)).await,
+                Err(error) => Err(format!("the ceiling: {error}").into()),
+            };
+            rows.push(measured.unwrap_or_else(|error| failed(case, &error.to_string())));
         }
     }
     progress(rows.len(), cases.len(), "");
     Ok(rows)
+}
+
+/// The row of a case that could not be measured.
+fn failed(case: &Case, error: &str) -> Value {
+    json!({
+        "case": case.name,
+        "op": case.command(),
+        "dtype": case.dtype.name(),
+        "shape": case.shapes[0],
+        "inputs": case.shapes,
+        "axes": case.axes,
+        "backend": "webgpu",
+        "verified": false,
+        "error": error,
+    })
 }
 
 async fn row(
@@ -90,17 +108,20 @@ async fn row(
     let expected = reference::evaluate(&problem, &inputs)?;
     let cpu_ns = start.elapsed().as_nanos() as u64;
     let record = |pass: &mut wgpu::ComputePass<'_>| bound.record(pass);
-    let mut difference = None;
+    let mut difference: Option<String> = None;
     gpu.time(1, record).await?;
     for ((output, expected), target) in outputs.iter().zip(&expected).zip(&targets) {
         let actual = gpu.download(target, output.bytes()).await?;
         let found = reference::first_difference(output, expected, &actual);
-        difference = difference.or(found.map(|found| found.to_string()));
+        difference = difference.or(found.map(|found| format!("wrong: {found}")));
     }
     // A wrong result is not timed.
     let timing = match difference {
         Some(_) => None,
-        None => Some(gpu.in_turns(record, |pass| ceiling.record(pass)).await?),
+        None => Some(
+            gpu.in_turns(record, |pass| ceiling.plain.record(pass))
+                .await?,
+        ),
     };
     let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
     let bytes: u64 = sizes.chain(outputs.iter().map(Output::bytes)).sum();
@@ -223,7 +244,7 @@ impl Drop for Held {
     }
 }
 
-/// What one of many in a submission took.
+/// What a submission took, or one of many in it.
 #[derive(Clone, Copy)]
 struct Timing {
     gpu_ns: Option<u64>,
@@ -235,9 +256,11 @@ impl Timing {
         self.gpu_ns.unwrap_or(self.wall_ns)
     }
 
-    fn median(times: &[Timing]) -> Timing {
-        let gpu = times.iter().filter_map(|t| t.gpu_ns).collect();
-        let wall = times.iter().map(|t| t.wall_ns).collect();
+    /// Of one in many.
+    fn median(times: &[Timing], many: u64) -> Timing {
+        let gpu = times.iter().filter_map(|t| Some(t.gpu_ns? / many));
+        let wall = times.iter().map(|t| t.wall_ns / many).collect();
+        let gpu = gpu.collect();
         Timing {
             // A clock that stands still measures nothing.
             gpu_ns: median(gpu).filter(|&ns| ns > 0),
@@ -305,7 +328,20 @@ impl Gpu<'_> {
         Ok(view[..bytes as usize].to_vec())
     }
 
-    /// Runs so many of a pass in one submission.
+    /// A future with the errors that it caused: no call below asks for them, and what is void measures nothing.
+    async fn told<T>(&self, run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let ended = run.await;
+        let (validation, memory) = (validation.pop(), memory.pop());
+        match (memory.await, validation.await) {
+            (Some(_), _) => Err("the device is out of memory".into()),
+            (None, Some(error)) => Err(error.into()),
+            (None, None) => ended,
+        }
+    }
+
+    /// Runs so many of a pass in one submission, and gives what all took.
     async fn time(
         &self,
         many: u64,
@@ -335,18 +371,24 @@ impl Gpu<'_> {
         let ticks = u64::from_bytes(&self.download(&self.ticks, 16).await?);
         let wall = start.elapsed().as_nanos() as u64;
         let period = f64::from(self.queue.get_timestamp_period());
-        let gpu =
-            |_: &wgpu::QuerySet| (ticks[1].saturating_sub(ticks[0]) as f64 * period) as u64 / many;
+        let gpu = |_: &wgpu::QuerySet| (ticks[1].saturating_sub(ticks[0]) as f64 * period) as u64;
         Ok(Timing {
             gpu_ns: self.timer.as_ref().map(gpu),
-            wall_ns: wall / many,
+            wall_ns: wall,
         })
     }
 
-    /// How many of a pass take long enough for the clocks.
+    /// How many of a pass take long enough for the clocks. A coarse one may not notice the first.
     async fn enough(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<u64, Failure> {
-        let once = self.time(1, record).await?;
-        Ok(ENOUGH_NS.div_ceil(once.ns().max(1)).clamp(1, MOST))
+        let mut many = 1;
+        loop {
+            let took = self.time(many, &record).await?.ns();
+            if took >= ENOUGH_NS / 2 || many == MOST {
+                return Ok(many);
+            }
+            let wanted = (many * ENOUGH_NS).div_ceil(took.max(1));
+            many = wanted.clamp(2 * many, 16 * many).min(MOST);
+        }
     }
 
     /// The medians of two passes, in turns.
@@ -361,7 +403,7 @@ impl Gpu<'_> {
             times[0].push(self.time(many[0], &own).await?);
             times[1].push(self.time(many[1], &beside).await?);
         }
-        Ok([Timing::median(&times[0]), Timing::median(&times[1])])
+        Ok([0, 1].map(|i| Timing::median(&times[i], many[i])))
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
@@ -381,75 +423,35 @@ fn held(device: &wgpu::Device, bytes: u64, usage: U) -> Held {
 /// The fastest plain kernel of a kind.
 struct Ceiling {
     kind: Kind,
-    walk: Walk,
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
-    _buffers: Rc<[Held; 2]>,
+    plain: Plain,
+    _buffers: [Held; 2],
 }
 
 impl Ceiling {
     /// Measures all walks, round by round.
     async fn new(gpu: &Gpu<'_>, kind: Kind) -> Result<Ceiling, Failure> {
-        // Odd words, none of which is zero.
-        let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
-        let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-        let buffers = Rc::new([gpu.upload(&data), gpu.buffer(BYTES, U::STORAGE)]);
-        let mut walks: Vec<Ceiling> = kind
-            .walks()
-            .map(|walk| Ceiling::of(gpu, kind, walk, &buffers))
-            .collect();
-        let mut times = vec![Vec::new(); walks.len()];
-        // The first round has compilation and first touches in it.
-        for round in 0..=CEILING_ROUNDS {
-            for (walk, times) in walks.iter().zip(&mut times) {
-                let timing = gpu.time(1, |pass| walk.record(pass)).await?;
-                if round > 0 {
-                    times.push(timing.ns().max(1));
-                }
+        let buffers = [gpu.upload(&walks::data()), gpu.buffer(BYTES, U::STORAGE)];
+        let [src, dst] = &buffers;
+        let of = |walk| Plain::new(gpu.device, kind, walk, [&src.0, &dst.0]);
+        let mut all: Vec<Plain> = kind.walks().map(of).collect();
+        let mut many = Vec::new();
+        for plain in &all {
+            // The first has compilation and first touches in it.
+            gpu.time(1, |pass| plain.record(pass)).await?;
+            many.push(gpu.enough(|pass| plain.record(pass)).await?);
+        }
+        let mut times = vec![Vec::new(); all.len()];
+        for _ in 0..CEILING_ROUNDS {
+            for ((plain, &many), times) in all.iter().zip(&many).zip(&mut times) {
+                let timing = gpu.time(many, |pass| plain.record(pass)).await?;
+                times.push((timing.ns() / many).max(1));
             }
         }
         let times: Vec<&[u64]> = times.iter().map(Vec::as_slice).collect();
-        Ok(walks.swap_remove(fastest(&times)))
-    }
-
-    fn of(gpu: &Gpu<'_>, kind: Kind, walk: Walk, buffers: &Rc<[Held; 2]>) -> Ceiling {
-        let module = gpu
-            .device
-            .create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some("ceiling"),
-                source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
-            });
-        let pipeline = gpu
-            .device
-            .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some("ceiling"),
-                layout: None,
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                cache: None,
-            });
-        let entry = |binding: u32| wgpu::BindGroupEntry {
-            binding,
-            resource: buffers[binding as usize].0.as_entire_binding(),
-        };
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("ceiling"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[entry(0), entry(1)],
-        });
-        Ceiling {
+        Ok(Ceiling {
             kind,
-            walk,
-            pipeline,
-            group,
-            _buffers: buffers.clone(),
-        }
-    }
-
-    fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
+            plain: all.swap_remove(fastest(&times)),
+            _buffers: buffers,
+        })
     }
 }

@@ -130,15 +130,32 @@ impl Platform {
     }
 }
 
+/// Whether what a call made may be void, as is known once [`Context::settled`] says so.
+pub(crate) const ERRORS_COME_LATER: bool = false;
+
+/// Buffers are free once the device has done its work.
+pub(crate) fn free(_: &wgpu::Buffer) {}
+
 impl Context {
-    /// The first error of scopes, which are given from the innermost on.
+    /// The scopes round a call.
+    pub fn scopes(&self) -> [wgpu::ErrorScopeGuard; 3] {
+        let filters = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+        ];
+        filters.map(|filter| self.device.push_error_scope(filter))
+    }
+
+    /// The first error of scopes.
     pub fn closed(
         &self,
-        scopes: [wgpu::ErrorScopeGuard; 3],
+        [memory, internal, validation]: [wgpu::ErrorScopeGuard; 3],
         what: &'static str,
         bytes: u64,
     ) -> Result<(), Error> {
-        // Ready at once.
+        // Innermost first, and ready at once.
+        let scopes = [validation, internal, memory];
         let errors = scopes.map(|scope| scope.pop().now_or_never());
         match errors.into_iter().flatten().flatten().next() {
             None => Ok(()),
@@ -146,25 +163,20 @@ impl Context {
         }
     }
 
+    /// Errors are those of the call that made them.
+    pub async fn apart<T>(&self, run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        run.await
+    }
+
     /// Errors are known at once.
     pub async fn settled(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// An error with its cause, which is known at once.
-    pub async fn explained(&self, error: Error) -> Error {
-        error
-    }
-
     /// Whether the device does the least that a lost one no longer does, which reports to no error scope
     /// and whose callback may be the caller's.
     pub fn answers(&self) -> bool {
-        let filters = [
-            wgpu::ErrorFilter::OutOfMemory,
-            wgpu::ErrorFilter::Internal,
-            wgpu::ErrorFilter::Validation,
-        ];
-        let scopes = filters.map(|filter| self.device.push_error_scope(filter));
+        let scopes = self.scopes();
         let probe = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("a sign of life"),
             size: 16,
@@ -313,6 +325,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
     use crate::AdapterChoice;
+    use crate::device::context::OwnBuffer;
     use std::task::{Context as Task, Poll, Waker};
 
     /// A context on a device whose uncaptured errors panic.
@@ -335,7 +348,7 @@ mod tests {
         assert_eq!(noop.count(), 1);
     }
 
-    fn mappable(context: &Context) -> wgpu::Buffer {
+    fn mappable(context: &Context) -> OwnBuffer {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         context.buffer("a test", 16, usage).expect("a buffer")
     }

@@ -5,6 +5,7 @@ use crate::Error;
 use crate::device::context::{Context, lock};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 pub(crate) use web_time::Instant;
 
@@ -43,13 +44,22 @@ pub(crate) fn is_own_queue(_: &wgpu::Device, _: &wgpu::Queue) -> bool {
     true
 }
 
-/// Errors that the browser has yet to tell.
-pub(crate) struct Platform {
-    open: Mutex<Vec<Scopes>>,
+/// What a call was, the bytes it asked for, and its error.
+type Failed = (wgpu::Error, &'static str, u64);
+
+/// Errors that the browser has yet to tell, in the order of the calls.
+#[derive(Default)]
+struct Open {
+    /// The first that was told.
+    failed: Option<Failed>,
+    scopes: VecDeque<LocalBoxFuture<'static, Option<Failed>>>,
 }
 
-/// What a call was, the bytes it asked for, and the first error of its scopes.
-type Scopes = LocalBoxFuture<'static, Option<(wgpu::Error, &'static str, u64)>>;
+/// Where the scopes of calls are kept until the browser answers.
+pub(crate) struct Platform {
+    /// Of the future that is being polled, or of calls outside of any.
+    open: Mutex<Open>,
+}
 
 impl Platform {
     /// Listens for the loss of a device; so may others.
@@ -64,15 +74,34 @@ impl Platform {
     }
 }
 
+/// Whether what a call made may be void, as is known once [`Context::settled`] says so.
+pub(crate) const ERRORS_COME_LATER: bool = true;
+
+/// Frees a buffer once the work that was submitted is done: the browser's collector takes its time.
+pub(crate) fn free(buffer: &wgpu::Buffer) {
+    buffer.destroy();
+}
+
 impl Context {
-    /// Keeps the scopes, which are given from the innermost on, until the browser answers.
+    /// The scopes round a call. None for internal errors, as of a kernel that a driver refuses: wgpu 30 panics
+    /// where a browser reports one. What it concerns is void, and its use a validation error.
+    pub fn scopes(&self) -> [wgpu::ErrorScopeGuard; 2] {
+        let filters = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Validation,
+        ];
+        filters.map(|filter| self.device.push_error_scope(filter))
+    }
+
+    /// Keeps the scopes until the browser answers.
     pub fn closed(
         &self,
-        scopes: [wgpu::ErrorScopeGuard; 3],
+        [memory, validation]: [wgpu::ErrorScopeGuard; 2],
         what: &'static str,
         bytes: u64,
     ) -> Result<(), Error> {
-        let scopes = scopes.map(wgpu::ErrorScopeGuard::pop);
+        // Innermost first.
+        let scopes = [validation.pop(), memory.pop()];
         let first = async move {
             for scope in scopes {
                 if let Some(error) = scope.await {
@@ -82,40 +111,57 @@ impl Context {
             None
         };
         let mut open = lock(&self.platform.open);
-        open.push(first.boxed_local());
-        // Those that were answered well are done with: a program may never wait.
-        let mut failed = None;
-        open.retain_mut(|scopes| match scopes.now_or_never() {
-            Some(answer) => {
-                failed = failed.take().or(answer);
-                false
-            }
-            None => true,
-        });
-        drop(open);
-        self.told(failed)
+        open.scopes.push_back(first.boxed_local());
+        // What was answered is done with: a program may never ask.
+        while let Some(answer) = open.scopes.front_mut().and_then(FutureExt::now_or_never) {
+            open.scopes.pop_front();
+            open.failed = open.failed.take().or(answer);
+        }
+        Ok(())
     }
 
-    /// Waits until the browser has answered all scopes, and gives the first error.
+    /// Runs a future whose errors are its own: those of the calls it makes, all of them, and of no other call.
+    pub async fn apart<T>(&self, run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let mut run = std::pin::pin!(run);
+        let mut own = Open::default();
+        let ended = std::future::poll_fn(|task| {
+            let mut exchange = || std::mem::swap(&mut own, &mut *lock(&self.platform.open));
+            exchange();
+            let polled = run.as_mut().poll(task);
+            exchange();
+            polled
+        });
+        let ended = ended.await;
+        let answers = self.answered(own).await;
+        match ended.and_then(|value| answers.map(|()| value)) {
+            Err(error) => Err(self.explained(error).await),
+            ok => ok,
+        }
+    }
+
+    /// Waits until the browser has answered the scopes of this future, or of the calls outside of any, and
+    /// gives the first error.
     pub async fn settled(&self) -> Result<(), Error> {
         let open = std::mem::take(&mut *lock(&self.platform.open));
-        let mut failed = None;
-        for scopes in open {
+        self.answered(open).await
+    }
+
+    async fn answered(&self, open: Open) -> Result<(), Error> {
+        let mut failed = open.failed;
+        for scopes in open.scopes {
             let answer = scopes.await;
             failed = failed.or(answer);
         }
-        self.told(failed)
-    }
-
-    fn told(&self, failed: Option<(wgpu::Error, &'static str, u64)>) -> Result<(), Error> {
         match failed {
             None => Ok(()),
-            Some((error, what, bytes)) => Err(self.reported(error, what, bytes)),
+            Some((error, what, bytes)) => {
+                Err(self.explained(self.reported(error, what, bytes)).await)
+            }
         }
     }
 
     /// An error with its cause: calls fail on a lost device before the browser tells that it is lost.
-    pub async fn explained(&self, error: Error) -> Error {
+    async fn explained(&self, error: Error) -> Error {
         if !matches!(error, Error::Device { .. }) {
             return error;
         }

@@ -5,16 +5,14 @@
 use wgreduce::wgpu::{self, BufferUsages};
 
 use super::gpu::Gpu;
-use super::walks::{BYTES, Kind, Walk, fastest};
+use super::walks::{self, BYTES, Kind, Plain, fastest};
 use crate::failure::Failure;
 
 /// Of every walk, before the first case.
 const FIRST_ROUNDS: usize = 5;
 
 struct Variant {
-    walk: Walk,
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
+    plain: Plain,
     /// What it took, a time a round.
     ns: Vec<u64>,
 }
@@ -31,18 +29,16 @@ pub struct Ceiling<'a> {
 impl<'a> Ceiling<'a> {
     /// Measures the first rounds.
     pub fn new(gpu: &'a Gpu<'a>, kind: Kind) -> Result<Ceiling<'a>, Failure> {
-        // Odd words, none of which is zero.
-        let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
-        let data: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-        let src = gpu.upload(&data)?;
+        let src = gpu.upload(&walks::data())?;
         let dst = gpu.buffer(BYTES, BufferUsages::STORAGE)?;
+        let variant = |walk| Variant {
+            plain: Plain::new(gpu.device, kind, walk, [&src, &dst]),
+            ns: Vec::new(),
+        };
         let mut ceiling = Ceiling {
             gpu,
             kind,
-            variants: kind
-                .walks()
-                .map(|w| variant(gpu, kind, w, &src, &dst))
-                .collect(),
+            variants: kind.walks().map(variant).collect(),
             best: 0,
         };
         // The first times have compilation and first touches in them.
@@ -57,7 +53,7 @@ impl<'a> Ceiling<'a> {
     /// Measures every walk once more.
     pub fn measure(&mut self) -> Result<(), Failure> {
         for variant in &mut self.variants {
-            let timing = self.gpu.time(|pass| variant.record(pass))?;
+            let timing = self.gpu.time(|pass| variant.plain.record(pass))?;
             variant.ns.push(timing.ns().max(1));
         }
         let times: Vec<&[u64]> = self.variants.iter().map(|v| &v.ns[..]).collect();
@@ -67,7 +63,7 @@ impl<'a> Ceiling<'a> {
 
     /// Records the fastest walk.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        self.variants[self.best].record(pass);
+        self.variants[self.best].plain.record(pass);
     }
 
     /// GB/s, of the time that a walk took.
@@ -78,7 +74,7 @@ impl<'a> Ceiling<'a> {
 
     /// For people.
     pub fn line(&self) -> String {
-        let Variant { walk, ns, .. } = &self.variants[self.best];
+        let Variant { plain, ns } = &self.variants[self.best];
         let mut ns = ns.clone();
         ns.sort_unstable();
         let (count, [least, half, most]) = (ns.len(), [ns.len() - 1, ns.len() / 2, 0]);
@@ -89,48 +85,8 @@ impl<'a> Ceiling<'a> {
             Kind::Copy => "copy",
         };
         format!(
-            "{name} ceiling: {half:.1} GB/s ({least:.1} to {most:.1} in {count} rounds)\n  by {walk}"
+            "{name} ceiling: {half:.1} GB/s ({least:.1} to {most:.1} in {count} rounds)\n  by {}",
+            plain.walk
         )
-    }
-}
-
-impl Variant {
-    fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
-    }
-}
-
-fn variant(gpu: &Gpu, kind: Kind, walk: Walk, src: &wgpu::Buffer, dst: &wgpu::Buffer) -> Variant {
-    let module = gpu
-        .device
-        .create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("ceiling"),
-            source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
-        });
-    let pipeline = gpu
-        .device
-        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some("ceiling"),
-            layout: None,
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
-    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("ceiling"),
-        layout: &pipeline.get_bind_group_layout(0),
-        entries: &[(0, src), (1, dst)].map(|(binding, buffer)| wgpu::BindGroupEntry {
-            binding,
-            resource: buffer.as_entire_binding(),
-        }),
-    });
-    Variant {
-        walk,
-        pipeline,
-        group,
-        ns: Vec::new(),
     }
 }

@@ -37,12 +37,17 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let info = &report.info;
     let title = escaped(&format!("wgreduce on {} ({})", info.name, info.backend));
     let driver = escaped(&report.driver());
-    let (date, processor) = (
-        jiff::Timestamp::now().strftime("%Y-%m-%d"),
-        escaped(&processor()),
-    );
     let version = env!("CARGO_PKG_VERSION");
     let commit = option_env!("WGREDUCE_COMMIT").map_or(String::new(), |c| format!(" ({c})"));
+    let measured = match report.saved {
+        // When, and beside which processor, was not saved.
+        true => format!("Drawn from a saved measurement; driver: {driver}."),
+        false => format!(
+            "{}; wgreduce {version}{commit} on wgpu 30; driver: {driver}; CPU: {}.",
+            jiff::Timestamp::now().strftime("%Y-%m-%d"),
+            escaped(&processor()),
+        ),
+    };
     let mut page = format!(
         "<!DOCTYPE html>
 <html lang=\"en\">
@@ -51,7 +56,7 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 <title>{title}</title>
 <style>{STYLE}</style>
 <h1>{title}</h1>
-<p>{date}; wgreduce {version}{commit} on wgpu 30; driver: {driver}; CPU: {processor}.</p>
+<p>{measured}</p>
 <p>Every result was compared with the CPU reference, byte for byte, before it was timed. Bandwidth counts
 inputs and outputs once. The ceiling is what the fastest of several plain kernels reaches in turns
 with each case, over 64 MiB that it only reads, or for Min only copies. What fits a cache, and so is

@@ -87,6 +87,7 @@ pub fn measure(
             ceilings: lines,
             staging_gbps: staging.gbps(),
             left_out,
+            saved: false,
         }),
     }
 }

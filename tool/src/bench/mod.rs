@@ -12,6 +12,7 @@ mod html;
 mod measure;
 mod peers;
 mod report;
+mod saved;
 mod staging;
 pub mod tune;
 #[path = "../../../benches/walks.rs"]
@@ -56,6 +57,9 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     for path in args.json.iter().chain(&args.html).chain(&args.svg) {
         output::check_writable(path)?;
     }
+    if let Some(path) = &args.from {
+        return told(&saved::read(path)?, &peers, earlier, args, || ());
+    }
     let device = Device::open(common)?;
     let Device::Gpu(reducer) = &device else {
         let why = format!("bench needs a GPU adapter ({})", device.line());
@@ -64,10 +68,23 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     let reducer = reducer.with_caps(tuning::with_set(reducer.caps(), &args.set)?);
     let asked = chosen(args, reducer.caps())?;
     let report = measure::measure(&reducer, &asked, args, common)?;
-    write_files(&report, &peers, args)?;
-    if !common.quiet {
-        say(&device.line());
-    }
+    told(&report, &peers, earlier, args, || {
+        if !common.quiet {
+            say(&device.line());
+        }
+    })
+}
+
+/// Writes the files of a report, and prints it after what is to be said before.
+fn told(
+    report: &Report,
+    peers: &[Figure],
+    earlier: Option<Earlier>,
+    args: &Bench,
+    before: impl FnOnce(),
+) -> Result<(), Failure> {
+    write_files(report, peers, args)?;
+    before();
     let mut text = report.text();
     if let Some(earlier) = earlier {
         text += &format!("\n{}", earlier.text(&report.rows));

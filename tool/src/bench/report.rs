@@ -35,6 +35,8 @@ pub struct Report {
     pub staging_gbps: Option<f64>,
     /// Cases that the device has no room for, with the reason.
     pub left_out: Vec<String>,
+    /// Whether it was read, and measured at some time, on some machine.
+    pub saved: bool,
 }
 
 pub struct Row {
@@ -430,6 +432,7 @@ mod tests {
             ceilings: Vec::new(),
             staging_gbps: None,
             left_out: vec!["huge: no room".into()],
+            saved: false,
         };
         let rows: Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(rows[0]["verified"], false);

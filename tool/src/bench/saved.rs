@@ -1,0 +1,115 @@
+//! A report that was saved: what `--json` or the page in a browser wrote, read again.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use wgreduce::wgpu::{AdapterInfo, Backend, DeviceType};
+use wgreduce::{DType, Op};
+
+use super::Part;
+use super::catalogue::{Case, catalogue};
+use super::gpu::Timing;
+use super::report::{Cost, Host, Report, Row};
+use crate::failure::Failure;
+
+const BACKENDS: [Backend; 6] = [
+    Backend::Vulkan,
+    Backend::Metal,
+    Backend::Dx12,
+    Backend::Gl,
+    Backend::BrowserWebGpu,
+    Backend::Noop,
+];
+/// Those that cases are of.
+const OPS: [Op; 6] = [
+    Op::ArgMin,
+    Op::ArgMax,
+    Op::ReduceMin,
+    Op::ReduceMax,
+    Op::Min,
+    Op::Max,
+];
+
+/// Reads a report. The lines of its ceilings were not saved.
+pub fn read(path: &Path) -> Result<Report, Failure> {
+    let wrong = |why: String| Failure::file(path, why);
+    let text = fs::read(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
+    let values: Vec<Value> = serde_json::from_slice(&text)
+        .map_err(|e| wrong(format!("is no list of bench --json: {e}")))?;
+    let first = values.first().ok_or_else(|| wrong("has no row".into()))?;
+    let text = |name: &str| first[name].as_str().unwrap_or("?");
+    let backend = BACKENDS.into_iter().find(|b| b.to_str() == text("backend"));
+    let mut info = AdapterInfo::new(DeviceType::Other, backend.unwrap_or(Backend::Noop));
+    info.name = text("device").into();
+    info.driver = text("driver").into();
+    let known = catalogue();
+    let row = |(i, value)| {
+        let row = row(value, &known);
+        row.ok_or_else(|| wrong(format!("row {i} is not as bench --json writes")))
+    };
+    Ok(Report {
+        info,
+        rows: values
+            .iter()
+            .enumerate()
+            .map(row)
+            .collect::<Result<_, _>>()?,
+        ceilings: Vec::new(),
+        staging_gbps: values.iter().find_map(|v| v["staging_gbps"].as_f64()),
+        left_out: Vec::new(),
+        saved: true,
+    })
+}
+
+fn row(value: &Value, known: &[Case]) -> Option<Row> {
+    let case = case(value)?;
+    let part = match value["fit_wall_ns"].is_number() {
+        true => Part::Size,
+        false if known.iter().any(|known| known.name == case.name) => Part::Catalogue,
+        false => Part::Edge,
+    };
+    let number = |name: &str| value[name].as_u64();
+    let timing = || {
+        Some(Timing {
+            gpu_ns: number("gpu_ns"),
+            wall_ns: number("wall_ns")?,
+        })
+    };
+    let error = value["error"].as_str().unwrap_or("wrong");
+    let timing = timing().filter(|_| value["verified"] == true);
+    let plan = value["plan"].as_array().into_iter().flatten();
+    Some(Row {
+        part,
+        case,
+        plan: plan
+            .filter_map(|line| Some(line.as_str()?.to_owned()))
+            .collect(),
+        bytes: number("bytes").unwrap_or(0),
+        measured: timing.ok_or_else(|| error.trim_start_matches("wrong: ").to_owned()),
+        cpu_ns: number("cpu_ns").unwrap_or(0),
+        ceiling_gbps: value["ceiling_gbps"].as_f64().unwrap_or(0.0),
+        cost: Cost {
+            plan_ns: number("plan_ns").unwrap_or(0),
+            encode_ns: number("encode_ns").unwrap_or(0),
+        },
+        host: number("end_to_end_ns").map(|ns| Host { ns }),
+    })
+}
+
+fn case(value: &Value) -> Option<Case> {
+    let mut case = Case {
+        name: value["case"].as_str()?.to_owned().into(),
+        op: Op::ArgMin,
+        dtype: value["dtype"].as_str()?.parse::<DType>().ok()?,
+        shapes: serde_json::from_value(value["inputs"].clone()).ok()?,
+        axes: serde_json::from_value(value["axes"].clone()).ok()?,
+        quick: false,
+    };
+    let is_named = |&op: &Op| {
+        let named = Case { op, ..case.clone() };
+        value["op"] == named.command()
+    };
+    case.op = OPS.into_iter().find(is_named)?;
+    (!case.shapes.is_empty()).then_some(case)
+}
