@@ -56,9 +56,20 @@ impl Caps {
         // GPUs none are planned.
         let slow = [wgpu::Backend::Dx12, wgpu::Backend::BrowserWebGpu].contains(&info.backend);
         let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
-        Caps {
+        let caps = Caps {
             long_kernels: !(slow || info.name.contains("SwiftShader")),
             ..Caps::new(limits, AdapterClass::of(info.device_type))
+        };
+        match info.name.contains("llvmpipe") {
+            // Mesa's software drivers, also lavapipe. To SwiftShader longer ones are a loss.
+            true => Caps {
+                tuning: Tuning {
+                    short_row_bytes: 4096,
+                    ..caps.tuning
+                },
+                ..caps
+            },
+            false => caps,
         }
     }
 
@@ -96,5 +107,23 @@ impl Caps {
             tuning,
             ..self.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mesas_software_drivers_take_rows_of_four_kibibytes_by_a_lane_and_no_other() {
+        let bytes = |name: &str| {
+            let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::Cpu, wgpu::Backend::Vulkan);
+            info.name = name.into();
+            Caps::of(&info, &wgpu::Limits::default())
+                .tuning
+                .short_row_bytes
+        };
+        assert_eq!(bytes("llvmpipe (LLVM 15.0.6, 256 bits)"), 4096);
+        assert_eq!(bytes("SwiftShader Device (Subzero)"), 512);
     }
 }

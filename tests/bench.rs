@@ -144,6 +144,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
         "cpu_ns",
         "plan_ns",
         "encode_ns",
+        "call_ns",
         "end_to_end_ns",
         "staging_gbps",
     ];

@@ -555,15 +555,16 @@ impl Planner<'_> {
         let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
         let groups = self.caps.groups();
-        // Lanes share an output's records as long as there are workgroups for it.
+        // Lanes share an output's records as long as there are workgroups for it: 1, 8 or 64, so that
+        // another number of records seldom compiles anything.
         let mut lanes = 1;
         // One alone takes all of a word's outputs.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
-        while lanes * 2 <= (wg / 4).min(parts / 2)
-            && (count + 4) * lanes * 2 <= groups * wg
+        while lanes * 8 <= (wg / 4).min(parts / 2)
+            && (count + 4) * lanes * 8 <= groups * wg
             && (count * lanes < self.caps.tuning.invocations || each > MAX_ITERATIONS)
         {
-            lanes *= 2;
+            lanes *= 8;
         }
         if step
             .sum

@@ -16,6 +16,8 @@ use std::sync::{Arc, Mutex, Weak};
 pub(crate) struct Engine {
     pub shared: Arc<Shared>,
     pub caps: Arc<Caps>,
+    /// The caller's, of what drivers compiled in other processes.
+    pub cache: Option<wgpu::PipelineCache>,
     #[cfg(not(target_arch = "wasm32"))]
     pub timeout: Option<std::time::Duration>,
     pub polling: Polling,
@@ -52,6 +54,7 @@ impl Engine {
                 uploads: Ring::default(),
             }),
             caps: Arc::new(caps),
+            cache: None,
             #[cfg(not(target_arch = "wasm32"))]
             timeout: None,
             polling: Polling::default(),
@@ -152,7 +155,8 @@ impl Engine {
     fn compile(&self, key: (Kernel, bool)) -> Result<Arc<Compiled>, Error> {
         let (kernel, shared) = key;
         let start = Instant::now();
-        let compile = || compile(&self.shared.context.device, &kernel, shared);
+        let cache = self.cache.as_ref();
+        let compile = || compile(&self.shared.context.device, &kernel, shared, cache);
         let compiled = self.shared.context.scoped("a pipeline", 0, compile)?;
         self.shared.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
@@ -165,7 +169,12 @@ impl Engine {
     }
 }
 
-fn compile(device: &wgpu::Device, kernel: &Kernel, shared: bool) -> Compiled {
+fn compile(
+    device: &wgpu::Device,
+    kernel: &Kernel,
+    shared: bool,
+    cache: Option<&wgpu::PipelineCache>,
+) -> Compiled {
     let label = kernel.label();
     let mut text = kernel.wgsl();
     if shared {
@@ -196,7 +205,7 @@ fn compile(device: &wgpu::Device, kernel: &Kernel, shared: bool) -> Compiled {
             // Every kernel writes workgroup memory before it reads it.
             zero_initialize_workgroup_memory: false,
         },
-        cache: None,
+        cache,
     });
     if ERRORS_COME_LATER {
         // Refused by a driver, it is void, which is an error here.

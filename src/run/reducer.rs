@@ -122,6 +122,17 @@ impl Reducer {
         reducer
     }
 
+    /// The same device and pipelines; what is compiled from now on is looked for in this cache, and kept
+    /// in it. The caller makes it, of the same device with [`wgpu::Features::PIPELINE_CACHE`], and keeps
+    /// its data for the next process, as the example `pipeline_cache` does. Most drivers of desktops have
+    /// a cache of their own, and this one adds nothing there.
+    #[must_use]
+    pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Reducer {
+        let mut reducer = self.clone();
+        reducer.engine.cache = Some(cache);
+        reducer
+    }
+
     /// Name, backend and driver of the adapter.
     pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.engine.shared.info

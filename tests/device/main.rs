@@ -2,5 +2,6 @@
 //! buffers counted, and futures under executors of all kinds. Needs no adapter.
 
 mod executors;
+mod latency;
 mod noop;
 mod steady;

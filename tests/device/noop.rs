@@ -14,6 +14,11 @@ pub struct Noop {
 
 impl Noop {
     pub fn new() -> Noop {
+        Noop::with(wgpu::Features::empty())
+    }
+
+    /// One with optional features.
+    pub fn with(features: wgpu::Features) -> Noop {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("wgreduce-trace-{}-{count}", std::process::id());
@@ -22,6 +27,7 @@ impl Noop {
         let instance = support::noop::instance(None);
         let adapter = support::noop::adapter(&instance);
         let descriptor = wgpu::DeviceDescriptor {
+            required_features: features,
             trace: wgpu::Trace::Directory(trace.clone()),
             ..Default::default()
         };
@@ -33,10 +39,15 @@ impl Noop {
         }
     }
 
+    /// wgpu's own record of all calls.
+    pub fn trace(&self) -> String {
+        std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace")
+    }
+
     /// The calls that have reached the device, by name: `CreateBuffer`, `Submit`. What the host
     /// wrote to mapped memory is none.
     pub fn calls(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace");
+        let text = self.trace();
         // A call begins at the start of a line; what belongs to it is indented.
         let calls = text.split("\n").map(|line| match line {
             "    queued: false," => "mapped",
@@ -62,8 +73,7 @@ impl Noop {
 
     /// Buffers of a label that have been made.
     pub fn made(&self, label: &str) -> usize {
-        let text = std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace");
-        text.matches(&format!("Some(\"{label}\")")).count()
+        self.trace().matches(&format!("Some(\"{label}\")")).count()
     }
 
     /// Buffers that are alive.

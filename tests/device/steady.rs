@@ -10,7 +10,7 @@ fn problem(shape: &[u64]) -> Problem {
     Problem::arg_min(DType::F32, shape, 1).expect("a problem")
 }
 
-fn count(calls: &[String], name: &str) -> usize {
+pub fn count(calls: &[String], name: &str) -> usize {
     calls.iter().filter(|call| call.starts_with(name)).count()
 }
 

@@ -70,6 +70,8 @@ pub struct Timing {
     pub gpu_ns: Option<u64>,
     /// From submission to completion.
     pub wall_ns: u64,
+    /// Of the CPU, from an empty encoder to the return of the submission.
+    pub call_ns: u64,
 }
 
 impl Timing {
@@ -84,12 +86,14 @@ impl Timing {
 struct Times {
     gpu: Vec<u64>,
     wall: Vec<u64>,
+    call: Vec<u64>,
 }
 
 impl Times {
     fn push(&mut self, timing: Timing) {
         self.gpu.extend(timing.gpu_ns);
         self.wall.push(timing.wall_ns);
+        self.call.push(timing.call_ns);
     }
 
     fn median(self) -> Timing {
@@ -97,6 +101,7 @@ impl Times {
             // A clock that stands still measures nothing.
             gpu_ns: median(self.gpu).filter(|&ns| ns > 0),
             wall_ns: median(self.wall).unwrap_or(0).max(1),
+            call_ns: median(self.call).unwrap_or(0).max(1),
         }
     }
 }
@@ -238,6 +243,7 @@ impl Gpu<'_> {
 
     /// Runs a pass once.
     pub fn time(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<Timing, Failure> {
+        let call = Instant::now();
         let mut encoder = self.encoder();
         let writes = self
             .timer
@@ -256,12 +262,14 @@ impl Gpu<'_> {
         let commands = encoder.finish();
         let start = Instant::now();
         self.queue.submit([commands]);
+        let call_ns = call.elapsed().as_nanos() as u64;
         self.wait()?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         let gpu_ns = self.timer.as_ref().map(|timer| self.elapsed(timer));
         Ok(Timing {
             gpu_ns: gpu_ns.transpose()?,
             wall_ns,
+            call_ns,
         })
     }
 

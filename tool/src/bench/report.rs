@@ -135,6 +135,7 @@ impl Report {
             "cpu_ns": row.cpu_ns,
             "plan_ns": row.cost.plan_ns,
             "encode_ns": row.cost.encode_ns,
+            "call_ns": timing.map(|t| t.call_ns),
             "end_to_end_ns": row.host.map(|host| host.ns),
             "staging_gbps": row.host.and(self.staging_gbps),
             "fit_wall_ns": fit.map(|fit| fit.ns(row.bytes)),
@@ -218,7 +219,10 @@ impl Report {
         };
         let plan = line("planning", &|row| row.cost.plan_ns)?;
         let encode = line("encoding", &|row| row.cost.encode_ns)?;
-        Some(format!("on the CPU: {plan}\n  {encode}"))
+        let call = line("from call to submit", &|row| {
+            row.measured.as_ref().map_or(0, |timing| timing.call_ns)
+        })?;
+        Some(format!("on the CPU: {plan}\n  {encode}\n  {call}"))
     }
 
     fn host_table(&self) -> Table {
@@ -405,6 +409,7 @@ mod tests {
         let slow = Timing {
             gpu_ns: Some(999_000_000),
             wall_ns: 999_000_000,
+            call_ns: 999_000,
         };
         let row = |(i, case)| Row {
             measured: if i == 0 { Err("x".into()) } else { Ok(slow) },

@@ -1,0 +1,92 @@
+//! A small argmax, one row of logits: what it asks of a device, counted. The times are in
+//! `benches/record`.
+
+use super::noop::Noop;
+use super::steady::count;
+use wgreduce::wgpu::{Features, PipelineCacheDescriptor};
+use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
+use wgreduce_tool::memory::Costs;
+
+const CLASSES: [AdapterClass; 3] = [
+    AdapterClass::Software,
+    AdapterClass::Integrated,
+    AdapterClass::Discrete,
+];
+
+fn logits(n: u64) -> Problem {
+    Problem::arg_max(DType::F32, &[1, n], 1).expect("a problem")
+}
+
+fn tuned(reducer: &Reducer, class: AdapterClass) -> Reducer {
+    reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
+}
+
+#[test]
+fn a_small_argmax_is_two_dispatches_in_one_submit() {
+    // On a CPU an invocation walks a slice alone, and eight of them finish.
+    for (class, barriers) in CLASSES.into_iter().zip([3, 22, 22]) {
+        let noop = Noop::new();
+        let reducer = tuned(&noop.reducer, class);
+        let problem = logits(128 << 10);
+        let plan = Plan::new(&problem, reducer.caps()).expect("a plan");
+        let costs = Costs::of(&problem, &plan).expect("dispatches");
+        assert_eq!(
+            (costs.dispatches, costs.barriers),
+            (2, barriers),
+            "{class:?}"
+        );
+        assert_eq!(plan.parts().len(), 1);
+
+        let mut reduction = None;
+        let calls = noop.calls_of(|| reduction = reducer.prepare(&problem).ok());
+        assert_eq!(count(&calls, "CreateComputePipeline"), 2, "{calls:?}");
+        assert_eq!(count(&calls, "CreateShaderModule"), 2);
+        let reduction = reduction.expect("prepared");
+        let input = vec![0u8; 512 << 10];
+        let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
+        run();
+        assert_eq!(noop.calls_of(run), ["Submit"], "{class:?}");
+    }
+}
+
+#[test]
+fn other_numbers_of_logits_compile_next_to_nothing() {
+    for class in CLASSES {
+        let noop = Noop::new();
+        let reducer = tuned(&noop.reducer, class);
+        let compiled = |numbers: &[u64]| {
+            let prepare = |&n: &u64| drop(reducer.prepare(&logits(n)).expect("prepared"));
+            let calls = noop.calls_of(|| numbers.iter().for_each(prepare));
+            count(&calls, "CreateComputePipeline")
+        };
+        assert_eq!(compiled(&[128 << 10]), 2, "{class:?}");
+        assert_eq!(compiled(&[70_000, 129_280, 151_936, 256_000, 500_000]), 0);
+        // Few partial results have a kernel, and many on a GPU.
+        assert_eq!(compiled(&[9000, 20_000, 32_000, 50_257]), 1);
+        let many = usize::from(class != AdapterClass::Software);
+        assert_eq!(
+            compiled(&[600_000, 1 << 21, (1 << 24) + 1]),
+            many,
+            "{class:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_compiled_goes_through_the_callers_cache() {
+    let noop = Noop::with(Features::PIPELINE_CACHE);
+    let descriptor = PipelineCacheDescriptor {
+        label: None,
+        data: None,
+        fallback: true,
+    };
+    // SAFETY: there is no data.
+    let cache = unsafe { noop.reducer.device().create_pipeline_cache(&descriptor) };
+    let cached = noop.reducer.with_pipeline_cache(cache);
+    let uses = || noop.trace().matches("cache: Some(").count();
+    noop.reducer.prepare(&logits(10)).expect("prepared");
+    assert_eq!(uses(), 0);
+    let calls = noop.calls_of(|| drop(cached.prepare(&logits(128 << 10)).expect("prepared")));
+    assert_eq!(count(&calls, "CreateComputePipeline"), 2);
+    assert_eq!(uses(), 2);
+}
