@@ -22,13 +22,16 @@ const BACKENDS: [Backend; 6] = [
     Backend::Noop,
 ];
 /// Those that cases are of.
-const OPS: [Op; 6] = [
+const OPS: [Op; 9] = [
     Op::ArgMin,
     Op::ArgMax,
     Op::ReduceMin,
     Op::ReduceMax,
     Op::Min,
     Op::Max,
+    Op::ReduceSum,
+    Op::ReduceMean,
+    Op::ReduceL2,
 ];
 
 /// Reads a report. The lines of its ceilings were not saved.
@@ -74,6 +77,8 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
         Some(Timing {
             gpu_ns: number("gpu_ns"),
             wall_ns: number("wall_ns")?,
+            // A page does not know it.
+            call_ns: number("call_ns").unwrap_or(0),
         })
     };
     let error = value["error"].as_str().unwrap_or("wrong");
