@@ -1,5 +1,6 @@
-//! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min and Max on any GPU that wgpu reaches, for all
-//! thirteen element types, with the same bits on every adapter.
+//! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max and sums (ReduceSum, ReduceMean, ReduceL1, ReduceL2,
+//! ReduceSumSquare) on any GPU that wgpu reaches, for all thirteen element types (sums: all but bool), with the same
+//! bits on every adapter. Sums of floats are exact and rounded once.
 //!
 //! A [`Problem`] says what to compute, a [`Plan`] which dispatches do it under a device's [`Caps`],
 //! a [`Reduction`] is the plan compiled, a [`BoundReduction`] the reduction with its buffers. There are
@@ -79,7 +80,7 @@
 //!
 //! The folder `examples` shows each of this at work: `one_call`, `planned`, `own_encoder`,
 //! `sampling` for a language model's logits, `batching` of a thousand small reductions,
-//! `cross_check` of somebody else's results.
+//! `cross_check` of somebody else's results, `exact_sum` beside two that depend on the order.
 
 #![forbid(unsafe_code)]
 // A page has one thread; elsewhere all of it is Send and Sync.

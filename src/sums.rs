@@ -113,7 +113,7 @@ impl Sum {
     }
 
     /// Exponents above the lowest that a window of two limbs holds of elements that are taken together; 0 without one.
-    pub(crate) fn window(self) -> u32 {
+    pub fn window(self) -> u32 {
         // A limb's share of up to 64 elements must stay within a word.
         match (self.squares(), self.dtype) {
             (false, DType::F32) => 25,
@@ -194,7 +194,7 @@ impl Sum {
             // Quiet: the highest bit of the fraction.
             (
                 "NAN_BITS",
-                ((infinity << 1) | 1) << fraction.max(1).min(30) >> 1,
+                ((infinity << 1) | 1) << fraction.clamp(1, 30) >> 1,
             ),
             ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
         ]
@@ -294,7 +294,7 @@ impl Sum {
         let nan = field == infinity && fraction != 0;
         total.flags |= match (field == infinity, fraction == 0, negative) {
             (true, false, _) if self.skips => 0,
-            (true, false, _) => NAN | OTHER,
+            (true, false, _) => NAN,
             (true, true, true) if !self.takes_magnitudes() => MINUS_INFINITY | OTHER,
             (true, true, _) => PLUS_INFINITY | OTHER,
             (false, true, true) if field == 0 => MINUS_ZERO,

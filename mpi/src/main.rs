@@ -239,6 +239,9 @@ fn merge_partials(
         let outputs = reference::evaluate(&cut.problem, &[&[]]).map_err(wgreduce::Error::from)?;
         return merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths);
     };
+    if cut.problem.op().is_sum() {
+        return merge_sums(&holders, cut, partial, paths);
+    }
     let (head, records) = records(&partial, cut);
     if records.len() * size_of::<Record>() > LARGE && holders.size() > 1 {
         return scatter(&holders, cut, &head, records, paths, common);
@@ -252,6 +255,26 @@ fn merge_partials(
     let mut merged = records.clone();
     root.reduce_into_root(&records[..], &mut merged[..], &better);
     let outputs = finished(&head, &merged, cut)?;
+    merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
+}
+
+/// Merges partial sums, of which rank 0 takes one after another, and writes them.
+fn merge_sums(
+    holders: &SimpleCommunicator,
+    cut: &Cut,
+    mut partial: Partial,
+    paths: [Option<&Path>; 2],
+) -> Result<(), Failure> {
+    if holders.rank() > 0 {
+        holders.process_at_rank(0).send(&partial.to_bytes()[..]);
+        return Ok(());
+    }
+    for rank in 1..holders.size() {
+        let (bytes, _) = holders.process_at_rank(rank).receive_vec::<u8>();
+        let merged = Partial::from_bytes(&bytes).and_then(|other| partial.merge(&other));
+        merged.map_err(wgreduce::Error::from)?;
+    }
+    let outputs = partial.finish().map_err(wgreduce::Error::from)?;
     merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
 }
 

@@ -300,6 +300,7 @@ impl Kernel {
             Walk::Rows { .. } => Family::Rows,
             Walk::ShortRows { .. } => Family::ShortRows,
             Walk::SmallRows { .. } => Family::SmallRows,
+            Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
             Walk::Columns { blocks: true, .. } => Family::Strips,
             Walk::Columns { .. } => Family::Bands,

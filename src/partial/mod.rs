@@ -254,7 +254,8 @@ impl Partial {
         let shape = &problem.outputs()[0].shape;
         let nothing = problem.reduced_len() == 0 || range.is_empty();
         let inside = |record: &Record| range.contains(&record.index);
-        let counted = self.kind.sum().is_none() || self.count == problem.reduced_len();
+        // Merged, it may have parts that are apart.
+        let counted = self.kind.sum().is_none() || self.count <= problem.reduced_len();
         same && counted
             && *shape == self.shape
             && self.empty == nothing

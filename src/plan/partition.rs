@@ -71,7 +71,11 @@ impl Planner<'_> {
             inner,
             base: 0,
         };
-        let too_long = len > alone && self.mapping(step, &one) == Mapping::Each;
+        let longest = Region {
+            len: len.min(reach),
+            ..one
+        };
+        let too_long = len > alone && self.mapping(step, &longest) == Mapping::Each;
         let whole = whole && len <= reach;
         if whole && !too_long {
             let most = (seen / (len * inner)).min(written / inner);

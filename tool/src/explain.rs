@@ -62,8 +62,12 @@ fn segments(problem: &Problem) -> String {
         Some(_) => "apart in memory, their neighbours belonging to other segments",
         None => "their own segments",
     };
+    let done = match problem.op().is_sum() {
+        true => "all of which are summed",
+        false => "of which one is chosen",
+    };
     format!(
-        "Segments: {segments}, of {len} elements each, of which one is chosen. The elements of \
+        "Segments: {segments}, of {len} elements each, {done}. The elements of \
          one are\n{lie}."
     )
 }
@@ -159,7 +163,29 @@ fn shared(lanes: u32, blocked: bool) -> [String; 2] {
 }
 
 fn told(kernel: &Kernel) -> String {
+    let sums = kernel.sum.is_some();
     let words = match kernel.walk {
+        Walk::Rows { lanes: 1, .. } if sums => {
+            "one lane sums a segment, or a slice of one, by whole vec4; what lies before and behind\n\
+             them one by one."
+        }
+        Walk::Rows { lanes, blocked, .. } if sums => {
+            let walk = match blocked {
+                true => "each a run of its own",
+                false => "and walk it abreast",
+            };
+            let some = if lanes > 4 { " (four are drawn)" } else { "" };
+            return format!(
+                "{lanes} lanes{some} share a segment, or a slice of one,\n        {walk}; their sums \
+                 meet in workgroup memory."
+            );
+        }
+        Walk::Columns { .. } if sums => {
+            "a lane sums a column of a slice, or of integers those of a vec4, row by row."
+        }
+        Walk::Finish { lanes } if sums => {
+            return format!("partial sums become results, lanes an output: {lanes}.");
+        }
         Walk::Rows { lanes: 1, .. } => {
             "one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
              only the least key is kept, and where the block was; the element is found at the end."

@@ -147,6 +147,10 @@ impl<'a> Loads<'a> {
                 let lines = self.lines(invocation);
                 Box::new(lines.flat_map(move |line| self.shallow(line, unaligned)))
             }
+            // Of sums, of which a vec4 has a column of each element.
+            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => {
+                self.sum_columns(runs.into(), invocation)
+            }
             Walk::Columns {
                 runs: 1, shared, ..
             } => {
@@ -181,7 +185,16 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
+            // Sums of floats look over eight, others take one by one.
+            Walk::Rows { .. } if self.takes_one_by_one() => 1,
             Walk::Rows { .. } => 8,
+            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => {
+                if runs == 1 && !self.takes_one_by_one() {
+                    32
+                } else {
+                    1
+                }
+            }
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
@@ -194,6 +207,11 @@ impl<'a> Loads<'a> {
         }
     }
 
+    /// Whether it is a sum that takes each load before it asks for the next.
+    fn takes_one_by_one(self) -> bool {
+        self.pass.kernel.sum.is_some_and(|sum| sum.window() == 0)
+    }
+
     /// Bytes of the first load that there is.
     fn load_bytes(self) -> u64 {
         let first = self.by(0).and_then(|mut loads| loads.next());
@@ -203,6 +221,11 @@ impl<'a> Loads<'a> {
     fn barriers(self) -> u64 {
         let kernel = &self.pass.kernel;
         match kernel.walk {
+            Walk::Rows { lanes, .. } | Walk::Finish { lanes }
+                if lanes > 1 && kernel.sum.is_some() =>
+            {
+                3 * self.p.width.max(1)
+            }
             Walk::Rows { lanes, .. } if lanes > 1 => {
                 let halvings = u64::from(lanes.ilog2());
                 self.p.width * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
@@ -348,6 +371,20 @@ impl<'a> Loads<'a> {
         let (team, abreast) = (invocation / workgroup, self.p.width.div_ceil(lanes));
         let slice = team / abreast * (workgroup / lanes) + invocation % workgroup / lanes;
         (slice, team % abreast * lanes + invocation % lanes)
+    }
+
+    fn sum_columns(self, columns: u64, item: u64) -> All<'a, Load> {
+        let p = self.p;
+        let (part, column) = (item / p.lanes, item % p.lanes * columns);
+        let first = part % p.slices * p.slice;
+        let rows = first..(first + p.slice).min(p.len);
+        let rows = if item < p.items { rows } else { 0..0 };
+        let at = move |t: u64| (part / p.slices * p.len + t) * p.inner + column;
+        if columns > 1 {
+            let skipped = self.skipped();
+            return Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e)));
+        }
+        Box::new(rows.map(move |t| word(0, &self.source, at(t))))
     }
 
     fn columns(self, part: u64, v: u64) -> All<'a, Load> {
