@@ -622,7 +622,7 @@ mod tests {
     #[test]
     fn the_shaders_division_by_24_is_right_for_every_place() {
         for place in 0..4400u32 {
-            assert_eq!(place * 2731 >> 16, place / 24);
+            assert_eq!((place * 2731) >> 16, place / 24);
         }
     }
 }

@@ -338,11 +338,11 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
         let element = match seed % 8 {
             // Around 1, as most data is.
             0 => negative | (one + magnitude % (4 * least_normal)),
-            1 => negative | magnitude % infinity,
+            1 => negative | (magnitude % infinity),
             // Pairs that cancel, but for one element and what is next to it.
             2 if i % 2 == 1 => last ^ sign,
             2 => magnitude % infinity,
-            3 => negative | magnitude % (2 * least_normal),
+            3 => negative | (magnitude % (2 * least_normal)),
             4 => negative | (infinity - 1 - magnitude % least_normal),
             5 => sign,
             // With zeros, as behind a ReLU.
@@ -354,7 +354,7 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
                 2 => infinity | sign,
                 _ => sign,
             },
-            _ => negative | magnitude % infinity,
+            _ => negative | (magnitude % infinity),
         };
         last = element;
         push(&mut bytes, dtype, element);

@@ -185,16 +185,11 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
-            // Sums of floats look over eight, others take one by one.
-            Walk::Rows { .. } if self.takes_one_by_one() => 1,
+            Walk::Rows { .. } if self.pass.kernel.sum.is_some() && !self.sums_windows() => 1,
             Walk::Rows { .. } => 8,
-            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => {
-                if runs == 1 && !self.takes_one_by_one() {
-                    32
-                } else {
-                    1
-                }
-            }
+            // Eight vec4 of rows.
+            Walk::Columns { .. } if self.sums_windows() => 32,
+            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => 1,
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
@@ -207,9 +202,9 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// Whether it is a sum that takes each load before it asks for the next.
-    fn takes_one_by_one(self) -> bool {
-        self.pass.kernel.sum.is_some_and(|sum| sum.window() == 0)
+    /// Whether it is a sum that looks over eight vec4 before it takes them.
+    fn sums_windows(self) -> bool {
+        self.pass.kernel.sum.is_some_and(|sum| sum.window() > 0)
     }
 
     /// Bytes of the first load that there is.
