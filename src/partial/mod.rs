@@ -232,14 +232,14 @@ impl Partial {
         }
         let shape = problem.outputs().swap_remove(0).shape;
         let outputs = elements(&shape) as usize;
-        let (records, totals) = match kind.sum() {
-            Some(sum) => (Vec::new(), vec![sum.nothing(); outputs]),
-            None => (vec![Record::default(); outputs], Vec::new()),
+        let (records, totals, count) = match kind.sum() {
+            Some(sum) => (Vec::new(), vec![sum.nothing(); outputs], len),
+            None => (vec![Record::default(); outputs], Vec::new(), 0),
         };
         Ok(Partial {
             records,
             totals,
-            count: len,
+            count,
             empty: len == 0,
             shape,
             kind,
