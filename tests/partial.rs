@@ -1,7 +1,7 @@
 //! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
 //! no adapter; `gpu.rs` holds the devices' partial results to these.
 
-use support::{Bits, index_problem, part, tensor, value_problem};
+use support::{Bits, index_problem, part, sum_problem, summands, summed, tensor, value_problem};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -46,6 +46,63 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
                 assert_eq!(all.outputs(), whole.outputs());
                 assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
             }
+        }
+    }
+    Ok(())
+}
+
+/// Each part once: a sum counts it as often as it is merged.
+#[test]
+fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
+    let mut bits = Bits::new(43);
+    let shape = [3, 47, 2];
+    for (seed, dtype) in (0..8).flat_map(|seed| summed().map(move |t| (seed, t))) {
+        let input = summands(dtype, shape.iter().product(), seed);
+        for way in 0..10 {
+            let whole = sum_problem(dtype, &shape, &[1], way)?;
+            let cuts = support::cuts(shape[1], 1 + way % 6, &mut bits);
+            let ranges = cuts.windows(2).map(|w| w[0]..w[1]);
+            let parts = ranges.map(|range| {
+                let own = [shape[0], range.end - range.start, shape[2]];
+                let problem = sum_problem(dtype, &own, &[1], way)?;
+                let data = part(dtype, shape, range.clone(), &input);
+                Partial::from_reference(&problem, range.start, &data)
+            });
+            let parts: Vec<Partial> = parts.collect::<Result<_, _>>()?;
+            let all = merged(parts.clone(), &mut bits)?;
+            let expected = reference::evaluate(&whole, &[&input])?;
+            assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
+            assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
+            assert!(all.is_of(&whole, &(0..shape[1])), "{whole}");
+            // What is merged twice counts twice.
+            let mut twice = all.clone();
+            twice.merge(&parts[0])?;
+            assert_ne!(twice, all, "{whole}");
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that no sum leaves.
+#[test]
+fn partial_sums_that_cannot_be_are_refused() -> Outcome {
+    let problem = Problem::reduce_sum(DType::F32, &[3], &[])?.keepdims(false)?;
+    let input = f32::bytes(&[1.0, 2.0, 3.0]).to_vec();
+    let good = Partial::from_reference(&problem, 0, &input)?.to_bytes();
+    assert!(Partial::from_bytes(&good).is_ok());
+    // Behind 16 bytes of header: the count, the flags, 14 limbs of 24 bits, and a word of 0.
+    for (at, byte, what) in [
+        (16, 0, "number of elements"),
+        (23, 0x80, "number of elements"),
+        (24, 32, "partial sum"),
+        (31, 1, "partial sum"),
+        (84, 1, "partial sum"),
+    ] {
+        let mut bad = good.clone();
+        bad[at] = byte;
+        match Partial::from_bytes(&bad) {
+            Err(PartialError::Invalid { what: found, .. }) => assert_eq!(found, what, "byte {at}"),
+            other => panic!("byte {at}: {other:?}"),
         }
     }
     Ok(())

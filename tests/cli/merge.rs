@@ -102,6 +102,9 @@ fn sixteen_processes_give_the_bytes_of_one() {
         "argmin b.npy --axis 2 --index-type uint32",
         "min b.npy c.npy",
         "max c.npy b.npy",
+        "reduce-sum a.npy",
+        "reduce-l2 b.npy --axes 1",
+        "reduce-mean f.npy --axes 2,0 --nan ignore",
     ];
     let every = if support::all() { 1 } else { 3 };
     for line in lines.into_iter().step_by(every) {
