@@ -73,7 +73,8 @@ fn main() -> ExitCode {
         Ok(Some(cli)) => cli,
         Ok(None) => return ExitCode::SUCCESS,
         Err(usage) => {
-            let _ = usage.print();
+            // In one piece: mpirun mixes what several write.
+            say(usage.to_string().trim_end());
             world.abort(usage.exit_code())
         }
     };

@@ -124,6 +124,14 @@ fn reductions(shape: &[u64], axis: usize) -> Result<Vec<(String, Problem)>, Prob
             format!("reduce-max-abs IN --axes {axis} --nan ignore"),
             Problem::reduce_max_abs(f32, shape, &[a])?.nan(NanPolicy::Ignore),
         ),
+        (
+            format!("reduce-l1 IN --axes {axis} --keepdims false"),
+            Problem::reduce_l1(f32, shape, &[a])?.keepdims(false)?,
+        ),
+        (
+            format!("reduce-mean IN --axes {axis} --nan ignore"),
+            Problem::reduce_mean(f32, shape, &[a])?.nan(NanPolicy::Ignore),
+        ),
     ])
 }
 
