@@ -8,7 +8,7 @@ mod golden;
 use crate::Failure;
 use futures::channel::oneshot;
 use serde::Deserialize;
-use wgreduce::onnx::{Model, Tensor, compare};
+use wgreduce::onnx::{Model, Tensor};
 use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
 use wgreduce::{
     AdapterChoice, Buffers, DType, Element, Error, Partial, Problem, Reducer, reference,
@@ -73,7 +73,8 @@ impl Official {
         let inputs = self.inputs.iter().map(|digits| tensor(digits).map(Some));
         let inputs: Vec<_> = inputs.collect::<Result<_, _>>()?;
         let mut nodes = Vec::new();
-        let outputs = Model::decode(&bytes(&self.model)?)?.run(&inputs, |problem, data| {
+        let model = Model::decode(&bytes(&self.model)?)?;
+        let outputs = model.run(&inputs, |problem, data| {
             let owned: Vec<Vec<u8>> = data.iter().map(|data| data.to_vec()).collect();
             nodes.push((problem.clone(), owned));
             reference::evaluate(problem, data)
@@ -82,7 +83,7 @@ impl Official {
             return Err(format!("{} outputs, not {}", outputs.len(), self.outputs.len()).into());
         }
         for (expected, actual) in self.outputs.iter().zip(&outputs) {
-            compare(&tensor(expected)?, actual)?;
+            model.compare(&tensor(expected)?, actual)?;
         }
         for (problem, data) in &nodes {
             let data: Vec<&[u8]> = data.iter().map(Vec::as_slice).collect();
