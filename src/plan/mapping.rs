@@ -248,7 +248,7 @@ impl Planner<'_> {
         let room = (self.caps.records(step.partial()) / b.inner).min(step.most_parts());
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (RECORDS_PART * step.partial().bytes());
-        let filled = self.slices(b.outer * lanes, worth.min(room));
+        let filled = self.slices(b.outer * lanes, worth.min(room / b.outer));
         let longest = step.most_elements(MAX_ITERATIONS / 2);
         let slices = filled.max(b.len.div_ceil(longest));
         let slice = b.len.div_ceil(slices);
@@ -290,7 +290,12 @@ impl Planner<'_> {
                 lanes = 1;
             }
         }
-        let parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
+        let records = self.caps.records(step.partial());
+        let mut parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
+        if step.sum.is_some() {
+            // Partial sums may be larger than what is read.
+            parts = parts.min(records / b.outer);
+        }
         let filled = self.slices(b.outer * lanes, parts);
         let longest = match step.sum {
             Some(_) => lanes * element * step.most_elements(MAX_ITERATIONS / 2),
@@ -307,7 +312,7 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let records = self.caps.records(step.partial()).min(step.most_parts());
+        let records = records.min(step.most_parts());
         let groups = self.caps.groups();
         let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Mapping::Rows {

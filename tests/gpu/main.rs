@@ -53,6 +53,7 @@ const SUBJECTS: &[Subject] = &[
     ("sums_under_small_limits", sums::limits),
     ("sums_of_nothing_and_over_no_axes", sums::degenerate),
     ("sums_of_parts_and_streams", sums::parts),
+    ("sums_of_several_buffers", sums::pieces),
     ("extremes_in_one_read", extremes::extremes),
     ("min_and_max_of_strided_views", elementwise::of_views),
     ("empty_and_degenerate_shapes", reductions::degenerate),

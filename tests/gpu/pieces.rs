@@ -41,7 +41,7 @@ fn small_buffers(reducer: &Reducer) -> Reducer {
 }
 
 /// Checks a problem on tensors that are cut by chance, and from the host.
-fn in_pieces(
+pub fn in_pieces(
     reducer: &Reducer,
     problem: &Problem,
     inputs: &[&[u8]],

@@ -1,6 +1,6 @@
 //! Exact sums: every operator and type under every tuning, whatever the data.
 
-use super::pieces::{shard, streamed};
+use super::pieces::{in_pieces, shard, streamed};
 use super::{check_data, some, turns};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
@@ -152,6 +152,23 @@ pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
                 let inputs: Vec<_> = data(&problem).skip(i as usize % 8).take(1).collect();
                 shard(reducer, &problem, shape, &inputs[0], &mut bits)?;
                 streamed(reducer, &problem, &inputs, 20_000)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Tensors of several buffers, which end anywhere, or on whole vec4.
+pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(37);
+    for turn in turns() {
+        for (t, dtype) in (turn..).zip(summed()) {
+            let shapes = [[3, 1500, 1], [2, 300, 5], [40, 6, 8]];
+            for (i, shape) in some(reducer, t as usize, (t..).zip(shapes)) {
+                let problem = sum_problem(dtype, &shape, &[1], i)?;
+                for (turn, data) in data(&problem).enumerate().skip(i as usize % 3).step_by(3) {
+                    in_pieces(reducer, &problem, &[&data], turn, &mut bits)?;
+                }
             }
         }
     }
