@@ -13,6 +13,8 @@ pub(crate) const LIMB_BITS: u32 = 24;
 const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes before its carry must go on: each adds less than 2^25.
 const TAKES: u64 = 60;
+/// Vec4 that are taken one element after the other once exponents are too far apart for a window.
+const AFTER: u32 = 64;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
 
@@ -112,14 +114,30 @@ impl Sum {
         }
     }
 
-    /// Exponents above the lowest that a window of two limbs holds of elements that are taken together; 0 without one.
-    pub fn window(self) -> u32 {
-        // A limb's share of up to 64 elements must stay within a word.
+    /// Pieces of 24 bits of a magnitude or its square.
+    fn pieces(self) -> u32 {
+        let digits = self.format().mantissa.div_ceil(12);
+        if self.squares() { digits } else { digits.div_ceil(2) }
+    }
+
+    /// Whether runs of elements go to a window of a few words as long as their exponents are near.
+    pub fn has_windows(self) -> bool {
+        self.is_float()
+    }
+
+    /// Exponents above its lowest that a window of a few words holds.
+    fn reach(self) -> u32 {
         match (self.squares(), self.dtype) {
-            (false, DType::F32) => 25,
-            (false, DType::F16 | DType::BF16) => 31,
-            _ => 0,
+            // All that there are.
+            (false, DType::F16) => 30,
+            (false, _) => 24,
+            (true, _) => 23,
         }
+    }
+
+    /// Words of a window: the pieces of an element anywhere in it, and one for what they carry.
+    fn window_words(self) -> u32 {
+        self.pieces() + 2 + u32::from(self.squares())
     }
 
     fn count_limbs(self) -> u32 {
@@ -182,11 +200,15 @@ impl Sum {
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
             ("TAKES", TAKES as u32),
-            ("WINDOW", self.window()),
+            ("PIECES", self.pieces()),
+            ("REACH", self.reach()),
+            ("WORDS", self.window_words()),
+            ("AFTER", AFTER),
             ("DIGITS", mantissa.div_ceil(12)),
             ("PLACES", if self.squares() { 2 } else { 1 }),
             ("EXPONENT", exponent),
             ("INFINITY", infinity),
+            ("INFINITE", infinity << (31 - exponent)),
             ("MANTISSA", mantissa),
             ("FRACTION", (1u32 << fraction.min(31)) - 1),
             ("TOP_FRACTION", fraction),

@@ -1,7 +1,7 @@
 //! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
 //! no adapter; `gpu.rs` holds the devices' partial results to these.
 
-use support::{Bits, index_problem, part, sum_problem, summands, summed, tensor, value_problem};
+use support::{Bits, SUMMANDS, index_problem, part, sum_problem, summands, summed, tensor, value_problem};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -56,7 +56,7 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
 fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     let mut bits = Bits::new(43);
     let shape = [3, 47, 2];
-    for (seed, dtype) in (0..8).flat_map(|seed| summed().map(move |t| (seed, t))) {
+    for (seed, dtype) in (0..SUMMANDS).flat_map(|seed| summed().map(move |t| (seed, t))) {
         let input = summands(dtype, shape.iter().product(), seed);
         for way in 0..10 {
             let whole = sum_problem(dtype, &shape, &[1], way)?;

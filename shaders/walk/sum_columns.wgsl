@@ -2,35 +2,29 @@
 // P.lanes invocations take a row.
 override WG: u32;
 
-//# if WINDOW
+//# if COLUMNS == 1
 
-// Four rows of a column from row t of those that begin at `at`, of which there are `rows`.
-fn four_rows(at: u32, t: u32, rows: u32) -> vec4<u32> {
-    let n = vec4<u32>(t) + vec4<u32>(0u, 1u, 2u, 3u);
-    let e = vec4<u32>(at) + min(n, vec4<u32>(rows - 1u)) * P.inner;
-    let v = vec4<u32>(raw(e.x), raw(e.y), raw(e.z), raw(e.w));
-    return select(NO_ELEMENTS, v, n < vec4<u32>(rows));
+// The rows of a column from element `at` on, {IN_VEC} in a vec4.
+struct Run {
+    at: u32,
+    count: u32,
 }
 
-fn acc_rows(own: Acc, at: u32, rows: u32) -> Acc {
-    var s = seen_none();
-//# for r in 0..BLOCK
-    let v{r} = four_rows(at, {4 * r}u, rows);
-    s = seen(s, v{r});
+fn run_vec(run: Run, i: u32) -> vec4<u32> {
+    let at = run.at + {IN_VEC}u * i * P.inner;
+//# if BITS == 64
+    return vec4<u32>(raw(at), raw(at + P.inner));
+//# else
+    return vec4<u32>(raw(at), raw(at + P.inner), raw(at + 2u * P.inner), raw(at + 3u * P.inner));
 //# end
-    let f = frame_of(s);
-    var w = Window(vec4<i32>(), vec4<i32>());
-//# for r in 0..BLOCK
-    w = window_add(w, v{r}, f.begin);
+}
+
+fn run_raw(v: vec4<u32>, e: u32) -> Raw {
+//# if BITS == 64
+    return select(v.xy, v.zw, e == 1u);
+//# else
+    return v[e];
 //# end
-    var a = own;
-    if f.fits {
-        return acc_window(a, s, f, w, rows);
-    }
-    for (var t = 0u; t < rows; t++) {
-        a = acc_take(a, raw(at + t * P.inner), t);
-    }
-    return a;
 }
 //# end
 
@@ -64,18 +58,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     }
 //# else
-    var a = acc_none(0u);
-//# if WINDOW
-    for (var t = first; t < end; t += {4 * BLOCK}u) {
-        a = acc_rows(a, at, min(end - t, {4 * BLOCK}u));
-        at += {4 * BLOCK}u * P.inner;
+    let count = (end - first) / {IN_VEC}u;
+    var a = acc_run(acc_none(0u), Run(at, count));
+    for (var t = first + {IN_VEC}u * count; t < end; t++) {
+        a = acc_take(a, raw(at + (t - first) * P.inner), t);
     }
-//# else
-    for (var t = first; t < end; t++) {
-        a = acc_take(a, raw(at), t);
-        at += P.inner;
-    }
-//# end
     acc_emit(slot, a);
 //# end
 }

@@ -465,12 +465,16 @@ impl Kernel {
                 coarsened,
             } => Recipe {
                 fragments: match sums {
-                    true => fragments!("access/span" "walk/sum_rows"),
+                    true => fragments!("access/span" "accumulate/sum_runs" "walk/sum_rows"),
                     false => fragments!("access/span" "store/emit" "walk/rows"),
                 },
                 source_vecs: 1,
                 writes_vecs: partial,
-                names: vec![("SHARED", (lanes > 1).into()), ("BLOCK", SUM_BLOCK)],
+                names: vec![
+                    ("SHARED", (lanes > 1).into()),
+                    ("BLOCK", SUM_BLOCK),
+                    ("IN_VEC", 128 / self.keys.bits()),
+                ],
                 constants: [
                     ("LANES", lanes),
                     ("BLOCKED", blocked.into()),
@@ -504,9 +508,17 @@ impl Kernel {
                 ..base
             },
             Walk::Columns { runs, .. } if sums => Recipe {
-                fragments: fragments!("walk/sum_columns"),
+                fragments: match runs {
+                    1 => fragments!("accumulate/sum_runs" "walk/sum_columns"),
+                    _ => fragments!("walk/sum_columns"),
+                },
                 source_vecs: 1,
-                names: vec![("COLUMNS", runs), ("SHARED", 0), ("BLOCK", SUM_BLOCK)],
+                names: vec![
+                    ("COLUMNS", runs),
+                    ("SHARED", 0),
+                    ("BLOCK", SUM_BLOCK),
+                    ("IN_VEC", if self.keys.bits() == 64 { 2 } else { 4 }),
+                ],
                 ..base
             },
             Walk::Columns {

@@ -306,8 +306,12 @@ pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
     cuts
 }
 
+/// Kinds of [`summands`].
+pub const SUMMANDS: u64 = 10;
+
 /// Elements to be summed, of kinds that a seed chooses: of few exponents or of all, that cancel but for little,
-/// subnormal, close to the largest, zeros, with infinities and NaNs, of which each may stand anywhere.
+/// subnormal, close to the largest, zeros, with infinities and NaNs, ties with little beside them; what decides may
+/// stand anywhere.
 pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ 0x5eed);
     let width = 8 * dtype.size();
@@ -330,12 +334,13 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let least_normal = infinity & infinity.wrapping_neg();
     let one = (infinity >> 1) & infinity;
     let mut last = 0;
-    let special = (0..3).map(|_| bits.below(4 * n.max(1))).collect::<Vec<_>>();
+    let digits = u64::from(least_normal.ilog2()) + 1;
+    let special = (0..3).map(|_| bits.below(2 * n.max(1))).collect::<Vec<_>>();
     for i in 0..n {
         let any = bits.draw();
         let negative = any & sign;
         let magnitude = any & (sign - 1);
-        let element = match seed % 8 {
+        let element = match seed % SUMMANDS {
             // Around 1, as most data is.
             0 => negative | (one + magnitude % (4 * least_normal)),
             1 => negative | (magnitude % infinity),
@@ -348,13 +353,22 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             // With zeros, as behind a ReLU.
             6 if any & 8 == 0 => 0,
             6 => one + magnitude % (8 * least_normal),
-            _ if special.contains(&i) => match any >> 8 & 3 {
+            7 if special.contains(&i) => match any >> 8 & 3 {
                 0 => infinity + 1 + magnitude % (least_normal - 1),
                 1 => infinity,
                 2 => infinity | sign,
                 _ => sign,
             },
-            _ => negative | (magnitude % infinity),
+            7 => negative | (magnitude % infinity),
+            // -0 but for a 0.
+            8 => sign * u64::from(!special.contains(&i)),
+            // A large one, half of its last bit, and the least that there is.
+            _ => match any >> 8 & 7 {
+                0 => infinity - 8 * least_normal,
+                1 => infinity - (8 + digits) * least_normal,
+                2 => negative | 1,
+                _ => 0,
+            },
         };
         last = element;
         push(&mut bytes, dtype, element);

@@ -188,7 +188,7 @@ impl<'a> Loads<'a> {
             Walk::Rows { .. } if self.pass.kernel.sum.is_some() && !self.sums_windows() => 1,
             Walk::Rows { .. } => 8,
             // Eight vec4 of rows.
-            Walk::Columns { .. } if self.sums_windows() => 32,
+            Walk::Columns { .. } if self.sums_windows() => 8 * self.e.min(4),
             Walk::Columns { .. } if self.pass.kernel.sum.is_some() => 1,
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
@@ -204,7 +204,7 @@ impl<'a> Loads<'a> {
 
     /// Whether it is a sum that looks over eight vec4 before it takes them.
     fn sums_windows(self) -> bool {
-        self.pass.kernel.sum.is_some_and(|sum| sum.window() > 0)
+        self.pass.kernel.sum.is_some_and(|sum| sum.has_windows())
     }
 
     /// Bytes of the first load that there is.
