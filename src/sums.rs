@@ -15,6 +15,9 @@ const COUNT_LIMBS: u32 = 3;
 const TAKES: u64 = 60;
 /// Vec4 that are taken one element after the other once exponents are too far apart for a window.
 const AFTER: u32 = 64;
+/// Times that an invocation of several columns begins a window, or goes without one: it fetches the limbs of each column
+/// then. The rest of its elements are taken one after the other.
+const TURNS: u32 = 8;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
 
@@ -165,6 +168,36 @@ impl Sum {
         (left * TAKES / (TAKES + limbs)).max(1)
     }
 
+    /// Iterations to take so many rows of neighbouring columns.
+    pub(crate) fn column_iterations(self, rows: u64, columns: u64) -> u64 {
+        if self.limbs() == 0 {
+            return rows + columns * self.end_iterations();
+        }
+        columns * self.take_iterations(rows) + self.columns_beside_rows(columns)
+    }
+
+    /// Rows of neighbouring columns that can be taken in so many iterations.
+    pub(crate) fn most_rows(self, iterations: u64, columns: u64) -> u64 {
+        let beside = self.column_iterations(0, columns);
+        let left = iterations.saturating_sub(beside);
+        if self.limbs() == 0 {
+            return left.max(1);
+        }
+        self.most_elements(left / columns + self.end_iterations())
+    }
+
+    /// Of several columns the limbs are fetched, carried and kept, TURNS times.
+    fn columns_beside_rows(self, columns: u64) -> u64 {
+        let limbs = u64::from(self.limbs() + self.count_limbs());
+        let turns = if columns > 1 { u64::from(TURNS) } else { 0 };
+        columns * (self.end_iterations() + turns * 3 * limbs)
+    }
+
+    /// Whether an invocation may take a vec4 of columns: it keeps the limbs of them all.
+    pub(crate) fn takes_columns(self) -> bool {
+        self.limbs() < 32
+    }
+
     /// Iterations to take a partial sum.
     pub(crate) fn join_iterations(self) -> u64 {
         2 * u64::from(self.limbs() + self.count_limbs()) + 1
@@ -204,6 +237,7 @@ impl Sum {
             ("REACH", self.reach()),
             ("WORDS", self.window_words()),
             ("AFTER", AFTER),
+            ("TURNS", TURNS),
             ("DIGITS", mantissa.div_ceil(12)),
             ("PLACES", if self.squares() { 2 } else { 1 }),
             ("EXPONENT", exponent),

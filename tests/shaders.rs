@@ -205,6 +205,7 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
                     lanes,
                     blocked,
                     coarsened,
+                    ..
                 } => k.index == on && [lanes == 1, blocked, coarsened] == wanted,
                 _ => false,
             })

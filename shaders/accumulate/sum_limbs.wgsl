@@ -2,6 +2,9 @@
 // last has a sign. Limb 0 begins with the least bit that an element or its square can have. Between carries a limb may
 // take {TAKES} elements: each adds less than 2^25.
 var<private> limbs: array<i32, {LIMBS + COUNTS}>;
+// All limbs of the sum but these are 0. The last of them has the sign.
+var<private> first_limb: u32;
+var<private> end_limb: u32;
 
 struct Acc {
     flags: u32,
@@ -26,6 +29,8 @@ fn acc_none(first: u32) -> Acc {
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] = 0;
     }
+    first_limb = {LIMBS}u;
+    end_limb = 0u;
     return Acc(0u, 0u);
 }
 
@@ -40,11 +45,20 @@ fn carry_limbs(first: u32, end: u32) {
     limbs[end - 1u] += carry;
 }
 
+// Makes room for what the last limb in use may have, and carries.
 fn carry() {
-    carry_limbs(0u, {LIMBS}u);
+    end_limb = min(end_limb + 1u, {LIMBS}u);
+    carry_limbs(first_limb, end_limb);
 //# if COUNTS
     carry_limbs({LIMBS}u, {LIMBS + COUNTS}u);
 //# end
+}
+
+// Carries over all limbs.
+fn carry_all() {
+    first_limb = 0u;
+    end_limb = {LIMBS}u;
+    carry();
 }
 
 // Adds x times 2^place, where the magnitude of x is at most 2^24.
@@ -53,6 +67,8 @@ fn add_piece(x: i32, place: u32) {
     let off = place - 24u * i;
     limbs[i] += (x << off) & LIMB;
     limbs[i + 1u] += x >> (24u - off);
+    first_limb = min(first_limb, i);
+    end_limb = max(end_limb, i + 2u);
 }
 
 // An element that adds something: signed pieces of 24 bits, times 2^place.
@@ -217,7 +233,7 @@ fn took(own: Acc) -> Acc {
 
 // Partial result r of the source, taken in.
 fn acc_join(a: Acc, r: u32) -> Acc {
-    carry();
+    carry_all();
     let at = {RECORD}u * r;
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] += i32(words[at + 1u + i]);
@@ -228,7 +244,7 @@ fn acc_join(a: Acc, r: u32) -> Acc {
 fn acc_write(at: u32, a: Acc) {
     let to = {RECORD}u * at;
     var flags = a.flags;
-    carry();
+    carry_all();
     if P.merge != 0u {
         for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
             limbs[i] += i32(dst[to + 1u + i]);
@@ -264,7 +280,7 @@ fn acc_across(lid: u32, own: Acc) -> Acc {
     for (var i = lid % LANES; i < {LIMBS + COUNTS + 1}u; i += LANES) {
         atomicStore(&shared_limbs[at + i], 0u);
     }
-    carry();
+    carry_all();
     workgroupBarrier();
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         atomicAdd(&shared_limbs[at + i], bitcast<u32>(limbs[i]));

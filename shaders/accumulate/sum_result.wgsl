@@ -10,9 +10,9 @@ struct Leading {
 // Turns a negative sum round; whether it was one.
 fn take_sign() -> bool {
     carry();
-    let negative = limbs[{LIMBS - 1}] < 0;
+    let negative = limbs[end_limb - 1u] < 0;
     if negative {
-        for (var i = 0u; i < {LIMBS}u; i++) {
+        for (var i = first_limb; i < end_limb; i++) {
             limbs[i] = -limbs[i];
         }
         carry();
@@ -29,16 +29,16 @@ fn limb(i: i32) -> u32 {
 
 // The highest limb that is not 0; -1 if there is none.
 fn top_limb() -> i32 {
-    var i = {LIMBS - 1};
-    while i >= 0 && limbs[i] == 0 {
+    var i = i32(end_limb) - 1;
+    while i >= i32(first_limb) && limbs[i] == 0 {
         i--;
     }
-    return i;
+    return select(i, -1, i < i32(first_limb));
 }
 
 fn any_below(limb: i32) -> bool {
     var any = 0;
-    for (var i = 0; i < limb; i++) {
+    for (var i = i32(first_limb); i < limb; i++) {
         any |= limbs[i];
     }
     return any != 0;

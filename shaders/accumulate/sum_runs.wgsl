@@ -1,19 +1,109 @@
-// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec), and that of them (run_raw).
+// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec), and that of them (run_raw). All elements
+// of a run are of one segment, or there are {COLUMNS} segments: a row of them is {RUNS} vec4.
 //# if LIMBS == 0
+//# if COLUMNS > 1
 
-fn acc_run(own: Acc, run: Run) -> Acc {
-    var a = own;
-    for (var i = 0u; i < run.count; i++) {
-        a = acc_vec(a, run_vec(run, i));
+var<private> planes: array<Acc, {RUNS * PLANES}>;
+
+fn acc_columns(run: Run) {
+//# for j in 0..RUNS * PLANES
+    var a{j} = acc_none(0u);
+//# end
+    var i = 0u;
+    for (; i + {BLOCK}u <= run.count; i += {BLOCK}u) {
+//# for r in 0..BLOCK
+        let v{r} = run_vec(run, i + {r}u);
+//# end
+//# for r in 0..BLOCK
+//# for j in 0..PLANES
+        a{r % RUNS * PLANES + j} = acc_plane(a{r % RUNS * PLANES + j}, v{r}, {j}u);
+//# end
+//# end
     }
+    for (; i < run.count; i += {RUNS}u) {
+//# for r in 0..RUNS
+        let v{r} = run_vec(run, i + {r}u);
+//# for j in 0..PLANES
+        a{r * PLANES + j} = acc_plane(a{r * PLANES + j}, v{r}, {j}u);
+//# end
+//# end
+    }
+//# for j in 0..RUNS * PLANES
+    planes[{j}] = a{j};
+//# end
+}
+
+fn acc_column(column: u32) -> Acc {
+    let c = column % {IN_VEC}u;
+    let a = planes[{PLANES}u * (column / {IN_VEC}u) + (c & {PLANES - 1}u)];
+//# if BITS == 64
     return a;
+//# else
+    return acc_of(vec2<u32>(a.sum[c >> {LOG}u], 0u));
+//# end
 }
 //# else
 
-// Takes vec4 first..end one element after the other.
-fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32) -> Acc {
+fn acc_run(own: Acc, run: Run) -> Acc {
+    var a = own;
+    var i = 0u;
+    for (; i + {BLOCK}u <= run.count; i += {BLOCK}u) {
+//# for r in 0..BLOCK
+        let v{r} = run_vec(run, i + {r}u);
+//# end
+//# for r in 0..BLOCK
+//# for j in 0..PLANES
+        a = acc_plane(a, v{r}, {j}u);
+//# end
+//# end
+    }
+    for (; i < run.count; i++) {
+        let v = run_vec(run, i);
+//# for j in 0..PLANES
+        a = acc_plane(a, v, {j}u);
+//# end
+    }
+    return a;
+}
+//# end
+//# else
+//# if COLUMNS > 1
+
+// What the columns have that are not at work.
+var<private> kept: array<i32, {COLUMNS * (LIMBS + COUNTS)}>;
+var<private> kept_flags: array<u32, {COLUMNS}>;
+
+fn acc_column(c: u32) -> Acc {
+    for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
+        limbs[i] = kept[{LIMBS + COUNTS}u * c + i];
+    }
+    first_limb = 0u;
+    end_limb = {LIMBS}u;
+    return Acc(kept_flags[c], 1u);
+}
+
+fn acc_keep(c: u32, a: Acc) {
+    carry();
+    for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
+        kept[{LIMBS + COUNTS}u * c + i] = limbs[i];
+    }
+    kept_flags[c] = a.flags;
+}
+//# end
+
+// Takes vec4 first..end, of a column or of all, one element after the other.
+fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc {
     var a = own;
     carry();
+//# if COLUMNS > 1
+    for (var i = first + column / {IN_VEC}u; i < end;) {
+        let next = min(i + {TAKES * RUNS}u, end);
+        for (; i < next; i += {RUNS}u) {
+            a = acc_add(a, run_raw(run_vec(run, i), column % {IN_VEC}u));
+        }
+        carry();
+    }
+//# else
     for (var i = first; i < end;) {
         let next = min(i + {TAKES / IN_VEC}u, end);
         for (; i < next; i++) {
@@ -24,14 +114,24 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32) -> Acc {
         }
         carry();
     }
-    a.takes = 0u;
+//# end
+    a.takes = 1u;
     return a;
 }
 //# if FLOATS == 0
+//# if COLUMNS > 1
+
+fn acc_columns(run: Run) {
+    for (var c = 0u; c < {COLUMNS}u; c++) {
+        acc_keep(c, acc_one_by_one(acc_column(c), run, 0u, run.count, c));
+    }
+}
+//# else
 
 fn acc_run(own: Acc, run: Run) -> Acc {
-    return acc_one_by_one(own, run, 0u, run.count);
+    return acc_one_by_one(own, run, 0u, run.count, 0u);
 }
+//# end
 //# else
 
 // Elements whose exponents are near are added in a window, a few words that begin at a place. Elements go there without
@@ -40,21 +140,21 @@ struct Window {
 //# for k in 0..WORDS
     w{k}: i32,
 //# end
+    any: u32, // not 0 if an element is not -0
 }
 
 // What is seen of elements: the sizes decide where a window may be.
 struct Seen {
     most: u32, // of the sizes
     least: u32, // of those that are not 0, less one
-    signs: u32,
 }
 
 fn seen(s: Seen, r: Raw) -> Seen {
     let size = size_of(r);
 //# if BITS == 64
-    return Seen(max(s.most, size), min(s.least, (size | min(r.x, 1u)) - 1u), s.signs & r.y);
+    return Seen(max(s.most, size), min(s.least, (size | min(r.x, 1u)) - 1u));
 //# else
-    return Seen(max(s.most, size), min(s.least, size - 1u), s.signs & r);
+    return Seen(max(s.most, size), min(s.least, size - 1u));
 //# end
 }
 
@@ -79,6 +179,11 @@ fn frame_of(s: Seen) -> Frame {
 
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
+//# if BITS == 64
+    w.any |= (r.y ^ 0x80000000u) | r.x;
+//# else
+    w.any |= r ^ 0x80000000u;
+//# end
     let n = number(r);
     // Any place does for 0.
 //# if SQUARES
@@ -140,11 +245,35 @@ fn run_vec_or_none(run: Run, i: u32) -> vec4<u32> {
     return select(NO_ELEMENTS, run_vec(run, min(i, run.count - 1u)), vec4<bool>(i < run.count));
 }
 
+// What a window has, added to a segment of which it holds so many elements.
+fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
+    var a = own;
+//# for k in 0..WORDS
+    add_piece(w.w{k}, place + {24 * k}u);
+//# end
+    a.flags |= select(OTHER, MINUS_ZERO, w.any == 0u);
+//# if COUNTS
+    limbs[{LIMBS}] += i32(count);
+//# end
+    return took(a);
+}
+//# if COLUMNS > 1
+
+var<private> windows: array<Window, {COLUMNS}>;
+//# end
+
+//# if COLUMNS > 1
+fn acc_columns(run: Run) {
+//# else
 fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
+//# end
+//# if COLUMNS > 1
+    var turns = 0u;
+//# end
     for (var i = 0u; i < run.count;) {
         let first = i;
-        var s = Seen(0u, 0xffffffffu, 0xffffffffu);
+        var s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
         var v{r} = run_vec_or_none(run, i + {r}u);
 //# for e in 0..IN_VEC
@@ -152,19 +281,33 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# end
 //# end
         let f = frame_of(s);
+//# if COLUMNS > 1
+        turns += 1u;
+        if turns < {TURNS}u && holds(f, s) {
+//# else
         if holds(f, s) {
-            var w = Window();
-            var any = 0u; // whether any element is not -0
+//# end
+//# for c in 0..COLUMNS
+            var w{c} = Window();
+//# end
             loop {
 //# for r in 0..BLOCK
 //# for e in 0..IN_VEC
-                w = window_add(w, run_raw(v{r}, {e}u), f.begin);
+//# if COLUMNS > 1
+                w{r % RUNS * IN_VEC + e} = window_add(w{r % RUNS * IN_VEC + e}, run_raw(v{r}, {e}u), f.begin);
+//# else
+                w0 = window_add(w0, run_raw(v{r}, {e}u), f.begin);
 //# end
 //# end
-                w = window_carry(w);
-                any |= s.most | (~s.signs & 0x80000000u);
+//# end
+//# for c in 0..COLUMNS
+                w{c} = window_carry(w{c});
+//# end
                 i += {BLOCK}u;
-                s = Seen(0u, 0xffffffffu, 0xffffffffu);
+//# if ONCE
+                break;
+//# else
+                s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
                 v{r} = run_vec_or_none(run, i + {r}u);
 //# for e in 0..IN_VEC
@@ -174,21 +317,34 @@ fn acc_run(own: Acc, run: Run) -> Acc {
                 if i >= run.count || !holds(f, s) {
                     break;
                 }
+//# end
             }
-//# for k in 0..WORDS
-            add_piece(w.w{k}, f.begin * {PLACES}u + {24 * k}u);
+            let count = min(i, run.count) - first;
+//# if COLUMNS > 1
+//# for c in 0..COLUMNS
+            windows[{c}] = w{c};
 //# end
-            a.flags |= select(OTHER, MINUS_ZERO, any == 0u);
-//# if COUNTS
-            limbs[{LIMBS}] += i32((min(i, run.count) - first) * {IN_VEC}u);
+            for (var c = 0u; c < {COLUMNS}u; c++) {
+                acc_keep(c, acc_window(acc_column(c), windows[c], f.begin * {PLACES}u, count / {RUNS}u));
+            }
+//# else
+            a = acc_window(a, w0, f.begin * {PLACES}u, count * {IN_VEC}u);
 //# end
-            a = took(a);
         } else {
+//# if COLUMNS > 1
+            i = select(min(i + {AFTER}u, run.count), run.count, turns >= {TURNS}u);
+            for (var c = 0u; c < {COLUMNS}u; c++) {
+                acc_keep(c, acc_one_by_one(acc_column(c), run, first, i, c));
+            }
+//# else
             i = min(i + {AFTER}u, run.count);
-            a = acc_one_by_one(a, run, first, i);
+            a = acc_one_by_one(a, run, first, i, 0u);
+//# end
         }
     }
+//# if COLUMNS == 1
     return a;
+//# end
 }
 //# end
 //# end

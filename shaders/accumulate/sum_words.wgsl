@@ -40,8 +40,9 @@ fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
     return Acc(add64(a.sum, term(r)));
 }
 
-fn acc_vec(a: Acc, v: vec4<u32>) -> Acc {
-    return Acc(add64(a.sum, add64(term(v.xy), term(v.zw))));
+// Takes number j of a vec4.
+fn acc_plane(a: Acc, v: vec4<u32>, j: u32) -> Acc {
+    return Acc(add64(a.sum, term(select(v.xy, v.zw, j == 1u))));
 }
 
 fn acc_sum(a: Acc) -> vec2<u32> {
@@ -78,12 +79,9 @@ fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
     return Acc(a.sum + vec4<u32>(terms(vec4<u32>(r)).x, 0u, 0u, 0u));
 }
 
-fn acc_vec(a: Acc, v: vec4<u32>) -> Acc {
-    var sum = a.sum;
-//# for j in 0..PLANES
-    sum += terms(v << vec4<u32>({32 - BITS * (j + 1)}u));
-//# end
-    return Acc(sum);
+// Takes plane j of a vec4.
+fn acc_plane(a: Acc, v: vec4<u32>, j: u32) -> Acc {
+    return Acc(a.sum + terms(v << vec4<u32>({32 - BITS}u - {BITS}u * j)));
 }
 
 fn acc_sum(a: Acc) -> vec2<u32> {

@@ -1,21 +1,27 @@
-// Columns, summed: an invocation takes {COLUMNS} neighbouring columns of a slice, row by row.
+// Columns, summed, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
 // P.lanes invocations take a row.
 override WG: u32;
 
-//# if COLUMNS == 1
-
+//# if COLUMNS > 1
+// Vec4 of rows, of which the first is vec4 `at`.
+//# else
 // The rows of a column from element `at` on, {IN_VEC} in a vec4.
+//# end
 struct Run {
     at: u32,
     count: u32,
 }
 
 fn run_vec(run: Run, i: u32) -> vec4<u32> {
+//# if COLUMNS > 1
+    return src[run.at + i / {RUNS}u * (P.inner / E) + i % {RUNS}u * {STRIDE}u];
+//# else
     let at = run.at + {IN_VEC}u * i * P.inner;
 //# if BITS == 64
     return vec4<u32>(raw(at), raw(at + P.inner));
 //# else
     return vec4<u32>(raw(at), raw(at + P.inner), raw(at + 2u * P.inner), raw(at + 3u * P.inner));
+//# end
 //# end
 }
 
@@ -23,10 +29,13 @@ fn run_raw(v: vec4<u32>, e: u32) -> Raw {
 //# if BITS == 64
     return select(v.xy, v.zw, e == 1u);
 //# else
+//# if COLUMNS > 1
+    return raw_from(v[e >> {LOG}u], 0u, e);
+//# else
     return v[e];
 //# end
-}
 //# end
+}
 
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
@@ -35,27 +44,21 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         return;
     }
     let part = item / P.lanes;
-    let column = (item - part * P.lanes) * {COLUMNS}u;
+    let lane = item - part * P.lanes;
+//# if COLUMNS > 1
+    let column = (lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u) * E;
+//# else
+    let column = lane;
+//# end
     let outer = part / P.slices;
     let first = (part - outer * P.slices) * P.slice;
     let end = min(first + P.slice, P.len);
-    var at = P.src_delta + (outer * P.len + first) * P.inner + column;
+    let at = P.src_delta + (outer * P.len + first) * P.inner + column;
     let slot = part * P.inner + column;
 //# if COLUMNS > 1
-//# for j in 0..PLANES
-    var a{j} = acc_none(0u);
-//# end
-    for (var t = first; t < end; t++) {
-        let v = src[at / E];
-//# for j in 0..PLANES
-        a{j} = Acc(a{j}.sum + terms(v << vec4<u32>({32 - BITS * (j + 1)}u)));
-//# end
-        at += P.inner;
-    }
-    for (var i = 0u; i < 4u; i++) {
-//# for j in 0..PLANES
-        acc_emit(slot + {PLANES}u * i + {j}u, acc_of(vec2<u32>(a{j}.sum[i], 0u)));
-//# end
+    acc_columns(Run(at / E, (end - first) * {RUNS}u));
+    for (var c = 0u; c < {COLUMNS}u; c++) {
+        acc_emit(slot + c / E * {STRIDE}u * E + c % E, acc_column(c));
     }
 //# else
     let count = (end - first) / {IN_VEC}u;

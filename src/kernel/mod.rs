@@ -127,11 +127,13 @@ pub struct Kernel {
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
-    /// Sums have a text of their own for these and for columns.
+    /// Sums have a text of their own for these and for columns. Where an invocation takes at most `vecs` whole vec4, up to
+    /// 8, it takes them at once; 0: of any number.
     Rows {
         lanes: u32,
         blocked: bool,
         coarsened: bool,
+        vecs: u32,
     },
     /// Rows of up to `vecs` vec4, 2 or 4, or of any number if that is 0.
     ShortRows {
@@ -145,6 +147,7 @@ pub enum Walk {
     },
     /// `runs` vec4 of a wide row an invocation. `blocks`: four rows at a time. `ragged`: a matrix may
     /// begin or end inside a wide row. `shared`: a workgroup takes several slices, and merges them.
+    /// Of sums `runs` may be 0: a column an invocation.
     Columns {
         runs: u32,
         blocks: bool,
@@ -227,8 +230,8 @@ pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
 
-/// Vec4 that a sum of floats looks over before it takes them.
-const SUM_BLOCK: u32 = 8;
+/// Vec4 that a sum takes at once.
+pub(crate) const SUM_BLOCK: u32 = 8;
 
 macro_rules! fragments {
     ($($name:literal)+) => {
@@ -440,6 +443,7 @@ impl Kernel {
         let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
         let partial = self.out == StoreFormat::Partial;
         let sums = self.sum.is_some();
+        let in_vec = 128 / self.keys.bits();
         // Workgroup memory of sums whose invocations share what they have.
         let shared_words = |lanes: u32| match self.sum {
             Some(sum) if lanes > 1 => self.workgroup / lanes * sum.shared_words(),
@@ -463,6 +467,7 @@ impl Kernel {
                 lanes,
                 blocked,
                 coarsened,
+                vecs,
             } => Recipe {
                 fragments: match sums {
                     true => fragments!("access/span" "accumulate/sum_runs" "walk/sum_rows"),
@@ -472,8 +477,11 @@ impl Kernel {
                 writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
-                    ("BLOCK", SUM_BLOCK),
-                    ("IN_VEC", 128 / self.keys.bits()),
+                    ("BLOCK", if vecs > 0 { vecs } else { SUM_BLOCK }),
+                    ("IN_VEC", in_vec),
+                    ("COLUMNS", 1),
+                    ("RUNS", 1),
+                    ("ONCE", (vecs > 0).into()),
                 ],
                 constants: [
                     ("LANES", lanes),
@@ -508,16 +516,17 @@ impl Kernel {
                 ..base
             },
             Walk::Columns { runs, .. } if sums => Recipe {
-                fragments: match runs {
-                    1 => fragments!("accumulate/sum_runs" "walk/sum_columns"),
-                    _ => fragments!("walk/sum_columns"),
-                },
+                fragments: fragments!("accumulate/sum_runs" "walk/sum_columns"),
                 source_vecs: 1,
                 names: vec![
-                    ("COLUMNS", runs),
+                    ("COLUMNS", if runs == 0 { 1 } else { runs * in_vec }),
+                    ("RUNS", runs.max(1)),
+                    ("STRIDE", if runs > 1 { TEAM } else { 1 }),
                     ("SHARED", 0),
                     ("BLOCK", SUM_BLOCK),
-                    ("IN_VEC", if self.keys.bits() == 64 { 2 } else { 4 }),
+                    ("ONCE", 0),
+                    // Of one column four rows, or two of 64 bits.
+                    ("IN_VEC", if runs == 0 { in_vec.min(4) } else { in_vec }),
                 ],
                 ..base
             },

@@ -33,6 +33,8 @@ pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Least rows of panels, and most of those that are parts of rows.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
+/// Vec4 of a row that an invocation of sums takes, where it takes several.
+const SUM_RUNS: u64 = 4;
 /// Most elements of a row that small rows are unrolled for.
 const MOST_UNROLLED: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
@@ -244,12 +246,13 @@ impl Planner<'_> {
 
     fn sum_columns(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let element = u64::from(step.keys.bits() / 8);
-        let lanes = b.inner / self.sum_columns_of(step, sum, b);
+        let columns = self.sum_columns_of(step, sum, b);
+        let lanes = b.inner / columns;
         let room = (self.caps.records(step.partial()) / b.inner).min(step.most_parts());
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (RECORDS_PART * step.partial().bytes());
         let filled = self.slices(b.outer * lanes, worth.min(room / b.outer));
-        let longest = step.most_elements(MAX_ITERATIONS / 2);
+        let longest = sum.most_rows(MAX_ITERATIONS / 2, columns);
         let slices = filled.max(b.len.div_ceil(longest));
         let slice = b.len.div_ceil(slices);
         let mapped = ColumnMapping {
@@ -263,14 +266,17 @@ impl Planner<'_> {
         (direct || mapped.slices <= room).then_some(Mapping::Columns(mapped))
     }
 
-    /// Columns that an invocation takes side by side: a vec4 of integers in words, else one.
+    /// Columns that an invocation takes side by side: vec4, else one.
     pub(crate) fn sum_columns_of(&self, step: &Step, sum: Sum, b: &Region) -> u64 {
         let element = u64::from(step.keys.bits() / 8);
         let begins = self.aligned && (step.at * element).is_multiple_of(16);
-        match sum.limbs() == 0 && element < 8 && begins && in_vecs(b, element) {
-            true => 16 / element,
-            false => 1,
+        if !(sum.takes_columns() && begins && in_vecs(b, element)) {
+            return 1;
         }
+        let width = b.inner * element / 16;
+        let strips = self.caps.tuning.strips && width.is_multiple_of(TEAM * SUM_RUNS);
+        let runs = if strips { SUM_RUNS } else { 1 };
+        runs * 16 / element
     }
 
     fn rows(&self, step: &Step, b: &Region) -> Option<Mapping> {

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Family, StoreFormat, Walk};
+use crate::kernel::{Family, SUM_BLOCK, StoreFormat, Walk};
 use crate::plan::limits::dispatches;
 use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
@@ -422,10 +422,15 @@ impl Planner<'_> {
             None => blocks + 2 * u64::from(lanes.ilog2()) + 1,
         };
         let taken = self.items_per_invocation(items * lanes, each);
+        // Whole vec4 of an invocation that sums floats, if they are few.
+        let windows = step.sum.is_some_and(Sum::has_windows);
+        let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
+        let few = windows && vecs <= SUM_BLOCK.into();
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,
             coarsened: taken > 1,
+            vecs: if few { vecs as u32 } else { 0 },
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
@@ -516,8 +521,9 @@ impl Planner<'_> {
         merge: bool,
     ) -> Result<(), Error> {
         let columns = self.sum_columns_of(step, sum, b);
+        let in_vec = u64::from(128 / step.keys.bits());
         let walk = Walk::Columns {
-            runs: columns as u32,
+            runs: (columns / in_vec) as u32,
             blocks: false,
             ragged: false,
             shared: false,
@@ -537,8 +543,8 @@ impl Planner<'_> {
             self.src_view(step, b),
             record_view(dst, out, b, wide.slices),
         );
-        // A block of rows is a loop of its own.
-        let iterations = step.iterations(wide.slice) + wide.slice / 8 + 1 + columns;
+        // A vec4 and a block of rows are loops of their own.
+        let iterations = sum.column_iterations(wide.slice, columns) + wide.slice / 8 + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 

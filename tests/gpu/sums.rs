@@ -9,7 +9,7 @@ use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
-const SHAPES: [[u64; 3]; 14] = [
+const SHAPES: [[u64; 3]; 15] = [
     [5, 1, 1],
     [40, 3, 1],
     [9, 33, 1],
@@ -24,6 +24,7 @@ const SHAPES: [[u64; 3]; 14] = [
     [1, 3001, 3],
     [1, 9000, 16],
     [2, 200, 9],
+    [1, 75, 512],
 ];
 
 /// All data of each kind.

@@ -307,11 +307,11 @@ pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
 }
 
 /// Kinds of [`summands`].
-pub const SUMMANDS: u64 = 10;
+pub const SUMMANDS: u64 = 11;
 
 /// Elements to be summed, of kinds that a seed chooses: of few exponents or of all, that cancel but for little,
-/// subnormal, close to the largest, zeros, with infinities and NaNs, ties with little beside them; what decides may
-/// stand anywhere.
+/// subnormal, close to the largest, zeros, with infinities and NaNs, ever larger, ties with little beside them; what
+/// decides may stand anywhere.
 pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ 0x5eed);
     let width = 8 * dtype.size();
@@ -362,6 +362,8 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             7 => negative | (magnitude % infinity),
             // -0 but for a 0.
             8 => sign * u64::from(!special.contains(&i)),
+            // Ever larger.
+            9 => negative | (infinity / n * i + magnitude % least_normal),
             // A large one, half of its last bit, and the least that there is.
             _ => match any >> 8 & 7 {
                 0 => infinity - 8 * least_normal,

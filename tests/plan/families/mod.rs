@@ -35,13 +35,15 @@ impl Run<'_, '_> {
                 lanes,
                 blocked,
                 coarsened,
-            } if self.pass.kernel.sum.is_some() => self.sum_rows(lanes, blocked, coarsened),
+                vecs,
+            } if self.pass.kernel.sum.is_some() => self.sum_rows(lanes, blocked, coarsened, vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
             Walk::Finish { lanes } if self.pass.kernel.sum.is_some() => self.sum_finish(lanes),
             Walk::Rows {
                 lanes,
                 blocked,
                 coarsened,
+                ..
             } => self.rows(lanes, blocked, coarsened),
             Walk::ShortRows { vecs, coarsened } => self.short_rows(vecs, coarsened),
             Walk::SmallRows {

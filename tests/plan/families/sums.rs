@@ -2,13 +2,15 @@
 //! once, and the loops over limbs.
 
 use super::super::interpret::{Cell, Check, Found, Run, ensure};
-use super::Span;
+use super::{Span, TEAM};
 use std::collections::BTreeSet;
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that limbs take between two carries.
 const TAKES: u64 = 60;
+/// Times that an invocation of several columns begins or goes without a window.
+const TURNS: u64 = 8;
 /// Turns of the longest loop over the bits of a result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
 
@@ -42,7 +44,13 @@ impl Run<'_, '_> {
         }
     }
 
-    pub(super) fn sum_rows(&mut self, lanes: u32, blocked: bool, several: bool) -> Check {
+    pub(super) fn sum_rows(
+        &mut self,
+        lanes: u32,
+        blocked: bool,
+        several: bool,
+        at_once: u32,
+    ) -> Check {
         let (p, e) = (self.p, self.e);
         let exact = self.sum()?.limbs() > 0;
         ensure!(
@@ -69,6 +77,8 @@ impl Run<'_, '_> {
                     self.now
                         .set(if works { team * lanes + lane } else { u32::MAX });
                     let vecs = lane_vecs(&s, lane, lanes, blocked);
+                    let few = at_once == 0 || vecs.len() <= at_once as usize;
+                    ensure!(few, "{} vec4, not {at_once}", vecs.len());
                     let mut loops = 1 + 2 * vecs.len() as u64;
                     let mut taken = 0;
                     for v in vecs {
@@ -99,38 +109,49 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn sum_columns(&mut self, columns: u32) -> Check {
-        let p = self.p;
-        let by_vec = columns > 1;
-        ensure!(
-            !by_vec || columns == self.e && self.sum()?.limbs() == 0,
-            "{columns} columns"
-        );
+    /// `runs` vec4 of a row an invocation, or one column if that is 0.
+    pub(super) fn sum_columns(&mut self, runs: u32) -> Check {
+        let (p, e) = (self.p, self.e);
+        let (by_vec, step) = (runs > 0, if runs > 1 { TEAM } else { 1 });
+        let columns = (runs * e).max(1);
+        let limbs = self.limbs();
         ensure!(p.lanes * columns == p.inner, "{} of {}", p.lanes, p.inner);
+        ensure!(p.lanes.is_multiple_of(step), "{} lanes", p.lanes);
         for item in self.items() {
             let part = item / p.lanes;
-            let column = (item - part * p.lanes) * columns;
+            let lane = item - part * p.lanes;
             let outer = part / p.slices;
             let first = (part - outer * p.slices) * p.slice;
             let end = (first + p.slice).min(p.len);
-            let mut found = vec![Found::new(); columns as usize];
+            let row = p.src_delta + outer * p.len * p.inner;
+            let vec = lane / step * step * runs + lane % step;
+            let own: Vec<u32> = match by_vec {
+                true => (0..runs)
+                    .flat_map(|q| (0..e).map(move |i| (vec + q * step) * e + i))
+                    .collect(),
+                false => vec![lane],
+            };
+            let mut found = vec![Found::new(); own.len()];
             for t in first..end {
-                let at = p.src_delta + (outer * p.len + t) * p.inner + column;
-                ensure!(!by_vec || at.is_multiple_of(self.e), "a vec4 at {at}");
-                if by_vec {
-                    self.vec4(at / self.e)?;
-                }
-                for (i, found) in (0..).zip(&mut found) {
-                    found.push((at + i, t));
+                for (column, found) in own.iter().zip(&mut found) {
+                    let at = row + t * p.inner + column;
+                    if by_vec && column.is_multiple_of(e) {
+                        ensure!(at.is_multiple_of(e), "a vec4 at {at}");
+                        self.vec4(at / e)?;
+                    }
+                    found.push((at, t));
                 }
             }
-            for (i, found) in (0..).zip(found) {
+            for (column, found) in own.iter().zip(found) {
                 let cell = self.cell(&found)?;
-                self.emit(part * p.inner + column + i, cell)?;
+                self.emit(part * p.inner + column, cell)?;
             }
             let rows = u64::from(end.saturating_sub(first));
-            let loops = rows + rows.div_ceil(32) + self.take_loops(rows) + self.end_loops();
-            self.iterated(loops)?;
+            // The limbs of several columns are fetched, carried and kept.
+            let turns = if by_vec && limbs > 0 { TURNS * 3 * limbs } else { 0 };
+            let one = self.take_loops(rows) + self.end_loops() + turns;
+            let taken = if limbs > 0 || !by_vec { u64::from(columns) * rows } else { rows };
+            self.iterated(taken + rows.div_ceil(32) + u64::from(columns) * one)?;
         }
         Ok(())
     }
