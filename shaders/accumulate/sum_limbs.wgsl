@@ -93,20 +93,20 @@ fn digit(low: u32, high: u32, k: u32) -> u32 {
 
 fn number(r: Raw) -> Number {
 //# if FLOATS
+    // The hidden bit stays of the exponent.
+    let size = size_of(r);
+    let exponent = size >> {31 - EXPONENT}u;
+    let above = exponent - min(exponent, 1u);
 //# if BITS == 64
-    let exponent = (r.y >> 20u) & {INFINITY}u;
-    let hidden = min(exponent, 1u);
     let low = r.x;
-    let high = (r.y & {FRACTION}u) | (hidden << 20u);
+    let high = size - (above << 20u);
     let sign = bitcast<i32>(r.y) >> 31u;
 //# else
-    let exponent = (r >> {31 - EXPONENT}u) & {INFINITY}u;
-    let hidden = min(exponent, 1u);
-    let low = ((r >> {32 - BITS}u) & {FRACTION}u) | (hidden << {MANTISSA - 1}u);
+    let low = (size >> {32 - BITS}u) - (above << {MANTISSA - 1}u);
     let high = 0u;
     let sign = bitcast<i32>(r) >> 31u;
 //# end
-    let place = (exponent - hidden) * {PLACES}u;
+    let place = above * {PLACES}u;
 //# else
     let place = 0u;
 //# if BITS == 64

@@ -140,7 +140,10 @@ struct Window {
 //# for k in 0..WORDS
     w{k}: i32,
 //# end
-    any: u32, // not 0 if an element is not -0
+    most: i32, // of what elements, or their upper words, are as integers: -0 is the least
+//# if BITS == 64
+    lower: u32, // all bits of the lower words
+//# end
 }
 
 // What is seen of elements: the sizes decide where a window may be.
@@ -177,12 +180,19 @@ fn frame_of(s: Seen) -> Frame {
     return Frame(begin, least, min((begin + {REACH + 2}u) << {31 - EXPONENT}u, INFINITE));
 }
 
+fn window_none() -> Window {
+    var w = Window();
+    w.most = bitcast<i32>(0x80000000u);
+    return w;
+}
+
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
 //# if BITS == 64
-    w.any |= (r.y ^ 0x80000000u) | r.x;
+    w.most = max(w.most, bitcast<i32>(r.y));
+    w.lower |= r.x;
 //# else
-    w.any |= r ^ 0x80000000u;
+    w.most = max(w.most, bitcast<i32>(r));
 //# end
     let n = number(r);
     // Any place does for 0.
@@ -251,7 +261,11 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# for k in 0..WORDS
     add_piece(w.w{k}, place + {24 * k}u);
 //# end
-    a.flags |= select(OTHER, MINUS_ZERO, w.any == 0u);
+    var minus_zeros = w.most == bitcast<i32>(0x80000000u);
+//# if BITS == 64
+    minus_zeros = minus_zeros && w.lower == 0u;
+//# end
+    a.flags |= select(OTHER, MINUS_ZERO, minus_zeros);
 //# if COUNTS
     limbs[{LIMBS}] += i32(count);
 //# end
@@ -288,7 +302,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         if holds(f, s) {
 //# end
 //# for c in 0..COLUMNS
-            var w{c} = Window();
+            var w{c} = window_none();
 //# end
             loop {
 //# for r in 0..BLOCK
@@ -309,12 +323,12 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# else
                 s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
-                v{r} = run_vec_or_none(run, i + {r}u);
+                v{r} = run_vec(run, min(i + {r}u, run.count - 1u));
 //# for e in 0..IN_VEC
                 s = seen(s, run_raw(v{r}, {e}u));
 //# end
 //# end
-                if i >= run.count || !holds(f, s) {
+                if i + {BLOCK}u > run.count || !holds(f, s) {
                     break;
                 }
 //# end

@@ -56,7 +56,12 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
         let ways = ["INDEX", "COARSENED", "WG"].map(value);
         let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
-        written_out && value("IS_FLOAT") == u64::from(kernel.keys.bits() > 8) && seen.insert(way)
+        // Of sums the kernel knows no order.
+        let floats = match kernel.sum {
+            Some(sum) => sum.has_windows(),
+            None => value("IS_FLOAT") == 1,
+        };
+        written_out && floats == (kernel.keys.bits() > 8) && seen.insert(way)
     });
     all
 }
