@@ -138,7 +138,7 @@ impl Sum {
         }
     }
 
-    /// Words of a window: the pieces of an element anywhere in it, and one for what they carry.
+    /// Words of a window: the pieces of an element anywhere in it, and what they carry.
     fn window_words(self) -> u32 {
         self.pieces() + 2 + u32::from(self.squares())
     }
@@ -672,6 +672,23 @@ mod tests {
                     "{problem} {nan:?} {n} {seed}: {result:x}, not {right:x}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_window_anywhere_lies_within_the_limbs_and_its_words_within_32_bits() {
+        let floats = DType::ALL.into_iter().filter(|t| t.class() == Class::Float);
+        for (dtype, op) in floats.flat_map(|t| Op::SUMS.map(|op| (t, op))) {
+            let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
+            let largest = (1 << sum.format().exponent) - 2;
+            let places = if sum.squares() { 2 } else { 1 };
+            let begin = places * (largest - sum.reach().min(largest));
+            let last = begin / LIMB_BITS + sum.window_words();
+            assert!(last < sum.limbs(), "{op} {dtype}: limb {last}");
+            // Eight vec4 before a carry, on top of what the last carry left.
+            let elements = 8 * 128 / u64::from(sum.bits());
+            let each: u64 = if sum.pieces() > 1 { 1 << 25 } else { 1 << 24 };
+            assert!(elements * each + (1 << 24) < 1 << 31, "{op} {dtype}");
         }
     }
 

@@ -52,6 +52,7 @@ const SUBJECTS: &[Subject] = &[
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),
     ("sums_of_nothing_and_over_no_axes", sums::degenerate),
+    ("sums_by_every_way_are_one", sums::every_way),
     ("sums_of_parts_and_streams", sums::parts),
     ("sums_of_several_buffers", sums::pieces),
     ("extremes_in_one_read", extremes::extremes),

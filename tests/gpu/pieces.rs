@@ -245,7 +245,7 @@ pub fn shard(
 ) -> Result<(), Failed> {
     let dtype = whole.dtype();
     let mut all: Option<Partial> = None;
-    let cuts = cuts(shape[1], 4, bits);
+    let cuts = cuts(shape[1], 7, bits);
     let mut ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
     while !ranges.is_empty() {
         let range = ranges.swap_remove(bits.draw() as usize % ranges.len());

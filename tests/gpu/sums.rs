@@ -1,10 +1,11 @@
 //! Exact sums: every operator and type under every tuning, whatever the data.
 
 use super::pieces::{in_pieces, shard, streamed};
-use super::{check_data, some, turns};
+use super::{check_data, same, some, turns};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, sum_problem, summands, summed};
+use wgreduce::reference::evaluate;
 use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
@@ -138,6 +139,42 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
         });
         for problem in problems {
             check_data(reducer, &problem, 0, data(&problem).take(3))?;
+        }
+    }
+    Ok(())
+}
+
+/// The same elements in one dispatch, in slices, in up to seven parts that are merged in any order, through small windows
+/// of a stream, and as a view of a transposed matrix.
+pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
+    let shape = [3, 1400, 1];
+    let sliced = reducer.with_caps(reducer.caps().tuned(Tuning {
+        slice_bytes: 64,
+        invocations: 1 << 18,
+        ..reducer.caps().tuning.clone()
+    }));
+    for turn in turns() {
+        let mut bits = Bits::new(41 + turn);
+        for (t, dtype) in (turn..).zip(summed()) {
+            let size = dtype.size() as usize;
+            for kind in some(reducer, t as usize, (t % 3..SUMMANDS).step_by(3)) {
+                let problem = sum_problem(dtype, &shape, &[1], t + kind)?;
+                let data = summands(dtype, shape.iter().product(), kind);
+                same(reducer, &problem, &[&data], 0)?;
+                same(&sliced, &problem, &[&data], 0)?;
+                shard(reducer, &problem, shape, &data, &mut bits)?;
+                let transposed: Vec<u8> = (0..1400 * 3)
+                    .map(|i| i % 3 * 1400 + i / 3)
+                    .flat_map(|e| &data[size * e..size * (e + 1)])
+                    .copied()
+                    .collect();
+                let view = problem.clone().strided(0, &[1, 3, 1], 0)?;
+                let right = evaluate(&problem, &[&data])?;
+                if reducer.run_bytes_blocking(&view, &[&transposed])? != right {
+                    return Err(format!("{view}: differs from {problem}").into());
+                }
+                streamed(reducer, &problem, &[data], 20_000)?;
+            }
         }
     }
     Ok(())

@@ -181,7 +181,7 @@ fn told(kernel: &Kernel) -> String {
             );
         }
         Walk::Columns { .. } if sums => {
-            "a lane sums a column of a slice, or of integers those of a vec4, row by row."
+            "a lane sums a column of a slice, or those of some vec4, row by row."
         }
         Walk::Finish { lanes } if sums => {
             return format!("partial sums become results, lanes an output: {lanes}.");
