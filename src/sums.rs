@@ -120,12 +120,25 @@ impl Sum {
     /// Pieces of 24 bits of a magnitude or its square.
     fn pieces(self) -> u32 {
         let digits = self.format().mantissa.div_ceil(12);
-        if self.squares() { digits } else { digits.div_ceil(2) }
+        if self.squares() {
+            digits
+        } else {
+            digits.div_ceil(2)
+        }
     }
 
     /// Whether runs of elements go to a window of a few words as long as their exponents are near.
     pub fn has_windows(self) -> bool {
         self.is_float()
+    }
+
+    /// Vec4 that an invocation takes at once. Compilers take long for more than 32 elements of floats.
+    pub fn block(self) -> u32 {
+        if self.has_windows() {
+            (self.bits() / 4).min(8)
+        } else {
+            8
+        }
     }
 
     /// Exponents above its lowest that a window of a few words holds.

@@ -1,7 +1,9 @@
 //! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
 //! no adapter; `gpu.rs` holds the devices' partial results to these.
 
-use support::{Bits, SUMMANDS, index_problem, part, sum_problem, summands, summed, tensor, value_problem};
+use support::{
+    Bits, SUMMANDS, index_problem, part, sum_problem, summands, summed, tensor, value_problem,
+};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -128,7 +128,7 @@ pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
     /// Sums have a text of their own for these and for columns. Where an invocation takes at most `vecs` whole vec4, up to
-    /// 8, it takes them at once; 0: of any number.
+    /// a block, it takes them at once; 0: of any number.
     Rows {
         lanes: u32,
         blocked: bool,
@@ -229,9 +229,6 @@ pub enum Unit {
 pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
-
-/// Vec4 that a sum takes at once.
-pub(crate) const SUM_BLOCK: u32 = 8;
 
 macro_rules! fragments {
     ($($name:literal)+) => {
@@ -444,6 +441,7 @@ impl Kernel {
         let partial = self.out == StoreFormat::Partial;
         let sums = self.sum.is_some();
         let in_vec = 128 / self.keys.bits();
+        let block = self.sum.map_or(0, Sum::block);
         // Workgroup memory of sums whose invocations share what they have.
         let shared_words = |lanes: u32| match self.sum {
             Some(sum) if lanes > 1 => self.workgroup / lanes * sum.shared_words(),
@@ -477,7 +475,7 @@ impl Kernel {
                 writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
-                    ("BLOCK", if vecs > 0 { vecs } else { SUM_BLOCK }),
+                    ("BLOCK", if vecs > 0 { vecs } else { block }),
                     ("IN_VEC", in_vec),
                     ("COLUMNS", 1),
                     ("RUNS", 1),
@@ -523,7 +521,7 @@ impl Kernel {
                     ("RUNS", runs.max(1)),
                     ("STRIDE", if runs > 1 { TEAM } else { 1 }),
                     ("SHARED", 0),
-                    ("BLOCK", SUM_BLOCK),
+                    ("BLOCK", block),
                     ("ONCE", 0),
                     // Of one column four rows, or two of 64 bits.
                     ("IN_VEC", if runs == 0 { in_vec.min(4) } else { in_vec }),

@@ -274,7 +274,7 @@ impl Planner<'_> {
             return 1;
         }
         let width = b.inner * element / 16;
-        let strips = self.caps.tuning.strips && width.is_multiple_of(TEAM * SUM_RUNS);
+        let strips = self.caps.long_strips() && width.is_multiple_of(TEAM * SUM_RUNS);
         let runs = if strips { SUM_RUNS } else { 1 };
         runs * 16 / element
     }

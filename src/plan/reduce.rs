@@ -4,7 +4,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Family, SUM_BLOCK, StoreFormat, Walk};
+use crate::kernel::{Family, StoreFormat, Walk};
 use crate::plan::limits::dispatches;
 use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
@@ -423,9 +423,12 @@ impl Planner<'_> {
         };
         let taken = self.items_per_invocation(items * lanes, each);
         // Whole vec4 of an invocation that sums floats, if they are few.
-        let windows = step.sum.is_some_and(Sum::has_windows);
+        let most = step
+            .sum
+            .filter(|sum| sum.has_windows())
+            .map_or(0, Sum::block);
         let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
-        let few = windows && vecs <= SUM_BLOCK.into();
+        let few = vecs <= most.into();
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,

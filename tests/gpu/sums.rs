@@ -116,7 +116,10 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
             for (i, shape) in some(reducer, t as usize, (t..).zip(shapes)) {
                 let problem = sum_problem(dtype, &shape, &[1], i)?;
                 let small = reducer.with_caps(tuned.lowered(4096, 3));
-                check_data(&small, &problem, 0, data(&problem).skip(i as usize % 3).step_by(3))?;
+                // Special elements always: what an earlier region has met must not be lost.
+                let some = |kind: usize| kind % 3 == i as usize % 3 || [7, 8].contains(&kind);
+                let data = data(&problem).enumerate().filter(|(kind, _)| some(*kind));
+                check_data(&small, &problem, 0, data.map(|(_, data)| data))?;
             }
         }
     }

@@ -335,6 +335,8 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let one = (infinity >> 1) & infinity;
     let mut last = 0;
     let digits = u64::from(least_normal.ilog2()) + 1;
+    // Limbs that a sum's leading bits may be in.
+    let rooms = infinity / least_normal / 24;
     let special = (0..3).map(|_| bits.below(2 * n.max(1))).collect::<Vec<_>>();
     for i in 0..n {
         let any = bits.draw();
@@ -350,9 +352,9 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             3 => negative | (magnitude % (2 * least_normal)),
             4 => negative | (infinity - 1 - magnitude % least_normal),
             5 => sign,
-            // With zeros, as behind a ReLU.
+            // With zeros, as behind a ReLU, that fill a limb to its highest bits.
             6 if any & 8 == 0 => 0,
-            6 => one + magnitude % (8 * least_normal),
+            6 => (24 * (1 + n % rooms) - 3) * least_normal + magnitude % (4 * least_normal),
             7 if special.contains(&i) => match any >> 8 & 3 {
                 0 => infinity + 1 + magnitude % (least_normal - 1),
                 1 => infinity,

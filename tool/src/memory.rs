@@ -148,9 +148,10 @@ impl<'a> Loads<'a> {
                 Box::new(lines.flat_map(move |line| self.shallow(line, unaligned)))
             }
             // Of sums, of which a vec4 has a column of each element.
-            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => {
-                self.sum_columns(runs.into(), invocation)
-            }
+            Walk::Columns {
+                runs: runs @ (0 | 1),
+                ..
+            } if self.pass.kernel.sum.is_some() => self.sum_columns(runs, invocation),
             Walk::Columns {
                 runs: 1, shared, ..
             } => {
@@ -185,11 +186,11 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
-            Walk::Rows { .. } if self.pass.kernel.sum.is_some() && !self.sums_windows() => 1,
-            Walk::Rows { .. } => 8,
-            // Eight vec4 of rows.
-            Walk::Columns { .. } if self.sums_windows() => 8 * self.e.min(4),
-            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => 1,
+            Walk::Rows { vecs: 0, .. } => self.pass.kernel.sum.map_or(8, |sum| sum.block().into()),
+            Walk::Rows { vecs, .. } => vecs.into(),
+            // Rows of one column are gathered into vec4.
+            Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
+            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block(),
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
@@ -202,9 +203,9 @@ impl<'a> Loads<'a> {
         }
     }
 
-    /// Whether it is a sum that looks over eight vec4 before it takes them.
-    fn sums_windows(self) -> bool {
-        self.pass.kernel.sum.is_some_and(|sum| sum.has_windows())
+    /// Vec4 that a sum takes at once.
+    fn sum_block(self) -> u64 {
+        self.pass.kernel.sum.map_or(0, |sum| sum.block().into())
     }
 
     /// Bytes of the first load that there is.
@@ -368,18 +369,18 @@ impl<'a> Loads<'a> {
         (slice, team % abreast * lanes + invocation % lanes)
     }
 
-    fn sum_columns(self, columns: u64, item: u64) -> All<'a, Load> {
+    fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
         let p = self.p;
-        let (part, column) = (item / p.lanes, item % p.lanes * columns);
+        let (part, lane) = (item / p.lanes, item % p.lanes);
         let first = part % p.slices * p.slice;
         let rows = first..(first + p.slice).min(p.len);
         let rows = if item < p.items { rows } else { 0..0 };
-        let at = move |t: u64| (part / p.slices * p.len + t) * p.inner + column;
-        if columns > 1 {
-            let skipped = self.skipped();
-            return Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e)));
+        let at = move |t: u64| (part / p.slices * p.len + t) * p.inner;
+        if runs == 0 {
+            return Box::new(rows.map(move |t| word(0, &self.source, at(t) + lane)));
         }
-        Box::new(rows.map(move |t| word(0, &self.source, at(t))))
+        let skipped = self.skipped();
+        Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e + lane)))
     }
 
     fn columns(self, part: u64, v: u64) -> All<'a, Load> {

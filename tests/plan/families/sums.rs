@@ -148,9 +148,17 @@ impl Run<'_, '_> {
             }
             let rows = u64::from(end.saturating_sub(first));
             // The limbs of several columns are fetched, carried and kept.
-            let turns = if by_vec && limbs > 0 { TURNS * 3 * limbs } else { 0 };
+            let turns = if by_vec && limbs > 0 {
+                TURNS * 3 * limbs
+            } else {
+                0
+            };
             let one = self.take_loops(rows) + self.end_loops() + turns;
-            let taken = if limbs > 0 || !by_vec { u64::from(columns) * rows } else { rows };
+            let taken = if limbs > 0 || !by_vec {
+                u64::from(columns) * rows
+            } else {
+                rows
+            };
             self.iterated(taken + rows.div_ceil(32) + u64::from(columns) * one)?;
         }
         Ok(())
