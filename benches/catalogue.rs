@@ -32,8 +32,8 @@ const PEERS: [Shape; 6] = [
     ("F", &[1_000_000, 3], &[0]),
 ];
 
-/// A and B with elements of all exponents, which a sum takes longest for.
-const WIDE_NAMES: [&str; 2] = ["A-wide", "B-wide"];
+/// A, B and C with elements of all exponents, which a sum takes longest for.
+const WIDE_NAMES: [&str; 3] = ["A-wide", "B-wide", "C-wide"];
 
 /// More shapes, float32 only. Indices have one axis: of several only the minimum is taken.
 const SHAPES: [Shape; 27] = [
@@ -99,7 +99,9 @@ pub fn catalogue() -> Vec<Case> {
         for op in [Op::ReduceMean, Op::ReduceL2] {
             cases.push(reduction(shape, op, DType::F32));
         }
-        let wide = (WIDE_NAMES[usize::from(shape.0 == "B")], shape.1, shape.2);
+    }
+    for (name, shape) in WIDE_NAMES.into_iter().zip(&PEERS) {
+        let wide = (name, shape.1, shape.2);
         cases.push(Case {
             quick: true,
             ..reduction(&wide, Op::ReduceSum, DType::F32)

@@ -132,12 +132,13 @@ impl Sum {
         self.is_float()
     }
 
-    /// Vec4 that an invocation takes at once. Compilers take long for more than 32 elements of floats.
+    /// Vec4 that an invocation takes at once: fewer the longer compilers take for their elements.
     pub fn block(self) -> u32 {
-        if self.has_windows() {
-            (self.bits() / 4).min(8)
-        } else {
-            8
+        match (self.has_windows(), self.pieces(), self.dtype) {
+            (false, ..) => 8,
+            (_, 4.., _) => 2,
+            (_, 2.., _) | (_, _, DType::F16 | DType::BF16) => 4,
+            _ => 8,
         }
     }
 

@@ -7,6 +7,7 @@ as a NumPy array and a function that times it. It raises what it likes where it 
 import argparse
 import functools
 import json
+import math
 import signal
 import statistics
 import sys
@@ -82,7 +83,8 @@ def cases(every):
             shape = list(shape)
             if dtype.itemsize == 8:  # The bytes stay.
                 shape[axes[0]] //= 2
-            yield name, ["argmin", "reduce-min"], [tuple(shape)], axes, dtype
+            sums = [] if dtype == np.bool_ else ["reduce-sum"]
+            yield name, ["argmin", "reduce-min"] + sums, [tuple(shape)], axes, dtype
         if every and dtype == np.float32:
             for name, shape, axes in MORE:
                 ops = ["argmin", "reduce-min"] if len(axes) == 1 else ["reduce-min"]
@@ -122,7 +124,27 @@ def data(shape, axes, dtype, seed):
 def numpy_answer(inputs, op, axes):
     if op == "min":
         return functools.reduce(np.minimum, inputs)
+    if op == "reduce-sum":
+        return inputs[0].sum(axes, dtype=inputs[0].dtype)
     return inputs[0].argmin(axes[0]) if op == "argmin" else inputs[0].min(axes)
+
+
+def exact_sum(x, axes):
+    """Rounded once, from NumPy's own sum for integers, which wrap."""
+    if x.dtype.kind in "iu":
+        return x.sum(axes, dtype=x.dtype)
+    rows = np.moveaxis(x, axes[0], -1).astype(np.float64)
+    sums = [math.fsum(row) for row in rows.reshape(-1, rows.shape[-1])]
+    # The data are so coarse that float64 holds each sum of narrower floats.
+    return np.array(sums).reshape(rows.shape[:-1]).astype(x.dtype)
+
+
+def error_of_sum(expected, result):
+    """How far a sum is off: the greatest error, as a share of the sum."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        off = np.abs(result.astype(np.float64) - expected.astype(np.float64))
+        share = off / np.abs(expected.astype(np.float64))
+    return f", off by up to {np.nanmax(share):.2g} of the sum"
 
 
 def difference(inputs, op, axes, expected, result):
@@ -136,6 +158,8 @@ def difference(inputs, op, axes, expected, result):
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
     text = f"{int(wrong.sum())} of {wrong.size} differ, at {list(where)} {result[where]}"
     text += f", not {expected[where]}"
+    if op == "reduce-sum":
+        text += error_of_sum(expected, result)
     if op == "argmin":
         rows = np.moveaxis(inputs[0], axes[0], -1)
         inside = (result >= 0) & (result < rows.shape[-1])
@@ -214,7 +238,8 @@ def run(case, peers, part, rows):
         return
     inputs = [data(shape, axes, dtype, seed) for seed, shape in enumerate(shapes, 1)]
     for op in ops:
-        expected = numpy_answer(inputs, op, axes)
+        exact = op == "reduce-sum"
+        expected = exact_sum(inputs[0], axes) if exact else numpy_answer(inputs, op, axes)
         for peer in peers:
             row = {"peer": peer.name, "case": name, "op": op, "dtype": str(dtype)}
             row |= {"inputs": shapes, "axes": axes, "device": peer.device}
@@ -230,7 +255,9 @@ def measured(peer, inputs, op, axes, expected):
         result, timing = peer.prepare(inputs, op, axes)
         why = difference(inputs, op, axes, expected, np.asarray(result))
         row["verified"] = why is None
-        return row | ({"error": why} if why else timing())
+        # A sum that is not exact is what others give: its time counts all the same.
+        timed = timing() if why is None or op == "reduce-sum" else {}
+        return row | timed | ({"error": why} if why else {})
     except Exception as e:  # Peers raise anything.
         first = (str(e).strip() or repr(e)).splitlines()[0]
         return row | {"verified": None, "error": first[:300]}
@@ -239,7 +266,8 @@ def measured(peer, inputs, op, axes, expected):
 def line(row):
     what = f"{row['peer']}: {row['case']} {row['op']} {row['dtype']}"
     ns = row["gpu_ns"] or row["wall_ns"]
-    return f"{what}: {row['error']}" if ns is None else f"{what}: {ns / 1e6:.3f} ms"
+    told = [] if ns is None else [f"{ns / 1e6:.3f} ms"]
+    return f"{what}: {', '.join(told + [row['error']] if 'error' in row else told)}"
 
 
 def say(text):

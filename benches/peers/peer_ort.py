@@ -40,11 +40,17 @@ def model(inputs, op, axes):
         target = TensorProto.INT64
     elif op == "reduce-min":
         node = helper.make_node("ReduceMin", names, ["y"], axes=list(axes), keepdims=0)
+    elif op == "reduce-sum":
+        # Axes are an input from opset 13 on.
+        names.append("axes")
+        node = helper.make_node("ReduceSum", names, ["y"], keepdims=0)
     else:
         node = helper.make_node("Min", names, ["y"])
     output = helper.make_tensor_value_info("y", target, None)
     tensor = lambda name, x: helper.make_tensor(name, source, x.shape, x.tobytes(), raw=True)
     tensors = [tensor(name, x) for name, x in zip(names, inputs)]
+    if op == "reduce-sum":
+        tensors.append(helper.make_tensor("axes", TensorProto.INT64, [len(axes)], list(axes)))
     graph = helper.make_graph([node], "peer", [], [output], tensors)
     # 13: the first opset with all these types whose axes are an attribute.
     opset = helper.make_opsetid("", 13)

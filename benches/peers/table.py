@@ -20,13 +20,16 @@ class Cell:
     """What one peer did in one case."""
 
     def __init__(self):
-        self.times, self.wrong, self.errors = [], False, set()
+        self.times, self.errors = [], set()
+        self.wrong = self.inexact = False
 
     def add(self, row, ns):
-        self.wrong |= row["verified"] is False
+        differs = row["verified"] is False
+        self.inexact |= differs and row["op"] == "reduce-sum"
+        self.wrong |= differs and row["op"] != "reduce-sum"
         if row.get("error"):
             self.errors.add(row["error"])
-        if ns and row["verified"]:
+        if ns and (row["verified"] or self.inexact):
             self.times.append(ns)
 
     def ns(self):
@@ -38,7 +41,8 @@ class Cell:
             return "X"
         if not self.times:
             return "-"
-        return digits(size / self.ns())  # Bytes a nanosecond.
+        # Bytes a nanosecond.
+        return digits(size / self.ns()) + ("~" if self.inexact else "")
 
 
 def digits(value):
@@ -145,7 +149,7 @@ def complaints(cells, peers):
         for peer in peers:
             cell = row.get(peer, Cell())
             for error in cell.errors:
-                mark = "X" if cell.wrong else "-"
+                mark = "X" if cell.wrong else "~" if cell.inexact else "-"
                 kinds = reasons.setdefault((peer, mark, error), {})
                 kinds.setdefault(f"{op} {dtype}", []).append(case)
     lines = []

@@ -646,32 +646,27 @@ impl Kernel {
                 constants: self.turn(truth),
                 ..base
             },
-            Walk::Finish { lanes } if sums => Recipe {
-                fragments: match lanes {
-                    1 => fragments!("store/values" "walk/sum_finish"),
-                    _ => fragments!("walk/sum_finish"),
+            Walk::Finish { lanes } => Recipe {
+                fragments: match (sums, lanes) {
+                    (true, 1) => fragments!("store/values" "walk/finish"),
+                    (true, _) => fragments!("walk/finish"),
+                    (false, 1) => fragments!(
+                        "accumulate/joined" "store/emit" "store/values" "walk/finish"
+                    ),
+                    (false, _) => fragments!("accumulate/joined" "store/emit" "walk/finish"),
                 },
-                bindings: &[0, 2, 3],
+                bindings: if sums { &[0, 2, 3] } else { &[0, 1, 2] },
+                source_vecs: (!sums).into(),
                 names: vec![("SHARED", (lanes > 1).into())],
                 constants: [("LANES", lanes)]
                     .into_iter()
                     .chain(shared(lanes))
                     .collect(),
-                workgroup_bytes: 4 * shared_words(lanes),
-                ..base
-            },
-            Walk::Finish { lanes } => Recipe {
-                fragments: match lanes {
-                    1 => fragments!("store/emit" "store/values" "walk/finish"),
-                    _ => fragments!("store/emit" "walk/finish"),
-                },
-                bindings: &[0, 1, 2],
-                source_vecs: 1,
-                names: vec![("SHARED", (lanes > 1).into())],
-                constants: vec![("LANES", lanes)],
-                workgroup_bytes: match lanes {
-                    1 => 0,
-                    _ => self.workgroup * (key_bytes + 8),
+                // A value each, beside what is shared.
+                workgroup_bytes: match (lanes, sums) {
+                    (1, _) => 0,
+                    (_, true) => 4 * (shared_words(lanes) + self.workgroup),
+                    (_, false) => self.workgroup * (key_bytes + 8 + 4),
                 },
                 ..base
             },

@@ -575,10 +575,7 @@ impl Planner<'_> {
         {
             lanes *= 8;
         }
-        if step
-            .sum
-            .is_some_and(|sum| step.out.per_word() > 1 || !self.may_share(sum, lanes))
-        {
+        if step.sum.is_some_and(|sum| !self.may_share(sum, lanes)) {
             lanes = 1;
         }
         let words = words(step.out, count);
@@ -605,7 +602,8 @@ impl Planner<'_> {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);
             return self.push(kernel, Some(src), dst, params, invocations, iterations);
         }
-        let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(lanes.ilog2()) + 2;
+        let ends = lanes.ilog2() + step.out.per_word() + 1;
+        let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(ends);
         // A result below a word may begin inside one.
         let outputs = count + u64::from(step.out.per_word()) - 1;
         self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)

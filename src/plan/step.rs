@@ -140,11 +140,12 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether so many invocations may share what they have of a sum: there is workgroup memory for all groups.
+    /// Whether so many invocations may share what they have of a sum: there is workgroup memory for all groups, and for
+    /// a value of each.
     pub(crate) fn may_share(&self, sum: Sum, lanes: u64) -> bool {
-        let groups = u64::from(self.caps.workgroup()) / lanes;
-        lanes <= 256
-            && groups * 4 * u64::from(sum.shared_words()) <= self.caps.workgroup_bytes.into()
+        let wg = u64::from(self.caps.workgroup());
+        let words = wg / lanes * u64::from(sum.shared_words()) + wg;
+        lanes <= 256 && 4 * words <= self.caps.workgroup_bytes.into()
     }
 
     /// A kernel of the problem.

@@ -10,7 +10,7 @@ use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
-const SHAPES: [[u64; 3]; 15] = [
+const SHAPES: [[u64; 3]; 14] = [
     [5, 1, 1],
     [40, 3, 1],
     [9, 33, 1],
@@ -25,7 +25,6 @@ const SHAPES: [[u64; 3]; 15] = [
     [1, 3001, 3],
     [1, 9000, 16],
     [2, 200, 9],
-    [1, 75, 512],
 ];
 
 /// All data of each kind.
@@ -61,24 +60,34 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Columns of which an invocation of the software tuning takes several vec4, every way to sum them.
+pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
+    let tuning = Tuning::of(AdapterClass::Software);
+    let tuned = reducer.with_caps(reducer.caps().tuned(tuning));
+    for (t, dtype) in summed().enumerate() {
+        for way in some(reducer, t, 0..10) {
+            let problem = sum_problem(dtype, &[1, 13, 512], &[1], way)?;
+            let data = data(&problem).skip(way as usize % 3).step_by(3);
+            check_data(&tuned, &problem, 0, data)?;
+        }
+    }
+    Ok(())
+}
+
 /// Scattered axes, which take one pass over a view, and views of all kinds.
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
-    let scattered: [(&[u64], &[i64]); 4] = [
+    let scattered: [(&[u64], &[i64]); 5] = [
         (&[6, 8, 10], &[0, 2]),
         (&[3, 4, 5, 6, 7], &[0, 2, 4]),
         (&[2, 300, 2, 20], &[0, 3]),
         (&[4, 1, 9], &[1]),
+        (&[40, 2, 150], &[0, 2]),
     ];
     for turn in turns() {
         for (t, dtype) in (turn..).zip(summed()) {
             for (i, (shape, axes)) in some(reducer, t as usize, (t..).zip(scattered)) {
                 let problem = sum_problem(dtype, shape, axes, i)?;
-                check_data(
-                    reducer,
-                    &problem,
-                    0,
-                    data(&problem).skip(t as usize % 4).step_by(3),
-                )?;
+                check_data(reducer, &problem, 0, data(&problem))?;
             }
             let views = VIEWS.iter().filter(|(shape, ..)| !shape.is_empty());
             for (i, (shape, strides, offset, _)) in (t..).zip(views.skip(t as usize % 7).step_by(7))

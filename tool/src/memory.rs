@@ -217,11 +217,7 @@ impl<'a> Loads<'a> {
     fn barriers(self) -> u64 {
         let kernel = &self.pass.kernel;
         match kernel.walk {
-            Walk::Rows { lanes, .. } | Walk::Finish { lanes }
-                if lanes > 1 && kernel.sum.is_some() =>
-            {
-                3 * self.p.width.max(1)
-            }
+            Walk::Rows { lanes, .. } if lanes > 1 && kernel.sum.is_some() => 3 * self.p.width,
             Walk::Rows { lanes, .. } if lanes > 1 => {
                 let halvings = u64::from(lanes.ilog2());
                 self.p.width * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
@@ -233,7 +229,11 @@ impl<'a> Loads<'a> {
                 planes * u64::from(slices.ilog2() + 1)
             }
             Walk::Finish { lanes } if lanes > 1 => {
-                u64::from(lanes.ilog2()) + u64::from(kernel.out.per_word() > 1)
+                let shared = match kernel.sum {
+                    Some(_) => 3,
+                    None => u64::from(lanes.ilog2()),
+                };
+                shared + u64::from(kernel.out.per_word() > 1)
             }
             _ => 0,
         }

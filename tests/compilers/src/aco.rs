@@ -224,16 +224,24 @@ const CASES: [(&str, [u64; 2], i64); 6] = [
     ("short axis", [4, 3_000_000], 0),
 ];
 
+/// What is added to the label of a kernel that has limbs: it finds them by an element's exponent, and many of them, or those of
+/// several columns, are in scratch memory. Loops over windows leave them alone.
+const LIMBS: &str = " (limbs)";
+
 /// The first kernel of each case with discrete tuning, by a type of each width.
 fn cases() -> Result<Vec<(String, Kernel, Source)>> {
     let mut all = Vec::new();
     for (name, shape, axis) in CASES {
         for dtype in [DType::F32, DType::F64, DType::F16, DType::U8] {
-            let problems = [
+            let mut problems = vec![
                 Problem::arg_min(dtype, &shape, axis),
                 Problem::reduce_min(dtype, &shape, &[axis]),
             ];
-            for (problem, op) in problems.into_iter().zip(["argmin", "min"]) {
+            // Where a loop takes them: of short segments all that counts is one by one.
+            if ["A", "C"].contains(&name) {
+                problems.push(Problem::reduce_sum(dtype, &shape, &[axis]));
+            }
+            for (problem, op) in problems.into_iter().zip(["argmin", "min", "sum"]) {
                 let problem = problem.map_err(|e| e.to_string())?;
                 let plan = Plan::new(&problem, &class(AdapterClass::Discrete));
                 let plan = plan.map_err(|e| e.to_string())?;
@@ -268,6 +276,8 @@ pub fn compile() -> Result<()> {
             bytes: 0,
         });
         let case = if i < count { "case" } else { "kernel" };
+        let limbs = kernel.sum.is_some_and(|sum| sum.limbs() > 0);
+        let label = if limbs { label + LIMBS } else { label };
         println!(
             "{case}\t{label}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
             c.vgprs, c.spilled, c.scratch, c.waves, c.throughput, hot.instructions, hot.bytes
@@ -311,7 +321,7 @@ fn parse(line: &str) -> Option<(bool, String, Compiled)> {
 }
 
 /// Compiles for every family, a process each: RADV reads its environment once. Fails where registers
-/// spill or scratch memory is used. `write`: writes the record.
+/// spill or scratch memory is used, but for limbs. `write`: writes the record.
 pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let compile = |_: &mut (), family: &&str| -> Result<Vec<(bool, String, Compiled)>> {
@@ -342,6 +352,7 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
             .iter()
             .filter(|(_, label, c)| match label.starts_with(KNOWN.0) {
                 true => c.spilled > KNOWN.1,
+                false if label.ends_with(LIMBS) => c.spilled > 0,
                 false => c.spilled + c.scratch > 0,
             });
         failed.extend(spills.map(|(_, label, c)| format!("{family}: {label}: {c:?}")));

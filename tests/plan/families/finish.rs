@@ -37,7 +37,7 @@ impl Run<'_, '_> {
             let first = invocation / wg * wg * p.width + invocation % wg;
             let mut loops = 0;
             for w in (0..p.width).map(|i| first + i * wg) {
-                loops += 1 + u64::from(self.per_word()) * u64::from(p.len + 1);
+                loops += 1 + u64::from(self.per_word()) * self.join_loops(p.len);
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
                     results.push((j, self.team_best(1, o, &mut read)?));
@@ -67,7 +67,14 @@ impl Run<'_, '_> {
                     1 => first + team,
                     _ => self.output_at(0, first + team),
                 };
-                let best = self.team_best(lanes, output.min(p.items - 1), &mut read)?;
+                // Teams without an output repeat the last one.
+                let mut again = BTreeSet::new();
+                let read = if output < p.items {
+                    &mut read
+                } else {
+                    &mut again
+                };
+                let best = self.team_best(lanes, output.min(p.items - 1), read)?;
                 if self.per_word() == 1 && output < p.items {
                     self.emit(output, best)?;
                 } else {
@@ -88,19 +95,15 @@ impl Run<'_, '_> {
         let start = outer * p.len * p.inner + o - outer * p.inner;
         let mut from = Vec::new();
         for lane in 0..lanes {
-            let mut loops = u64::from(lanes.ilog2() + self.per_word());
-            let mut i = lane.min(p.len - 1);
-            loop {
+            let own = (lane..p.len).step_by(lanes as usize);
+            let loops = u64::from(lanes.ilog2() + self.per_word() - 1);
+            self.iterated(loops + self.join_loops(own.len() as u32))?;
+            for i in own {
                 let r = start + i * p.inner;
                 from.extend_from_slice(self.record(r)?);
-                read.insert(self.source()?.at(p.src_delta + r)?);
-                i = i.max(lane) + lanes;
-                if i >= p.len {
-                    break;
-                }
-                loops += 1;
+                let first = read.insert(self.source()?.at(p.src_delta + r)?);
+                ensure!(first, "partial result {r} again");
             }
-            self.iterated(loops)?;
         }
         Ok(Cell::Of(from))
     }

@@ -38,7 +38,6 @@ impl Run<'_, '_> {
                 vecs,
             } if self.pass.kernel.sum.is_some() => self.sum_rows(lanes, blocked, coarsened, vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
-            Walk::Finish { lanes } if self.pass.kernel.sum.is_some() => self.sum_finish(lanes),
             Walk::Rows {
                 lanes,
                 blocked,

@@ -1,9 +1,8 @@
-//! `sum_rows.wgsl`, `sum_columns.wgsl`, `sum_finish.wgsl`, and what a sum takes in the other walks: every element
+//! `sum_rows.wgsl`, `sum_columns.wgsl`, and what a sum takes in the other walks: every element
 //! once, and the loops over limbs.
 
-use super::super::interpret::{Cell, Check, Found, Run, ensure};
+use super::super::interpret::{Check, Found, Run, ensure};
 use super::{Span, TEAM};
-use std::collections::BTreeSet;
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, NanPolicy, Op};
 
@@ -41,6 +40,14 @@ impl Run<'_, '_> {
         match self.pass.kernel.sum {
             None => 0,
             Some(_) => 6 * self.limbs() + RESULT,
+        }
+    }
+
+    /// Loops of an invocation that makes a result of so many partial ones.
+    pub(super) fn join_loops(&self, parts: u32) -> u64 {
+        match self.pass.kernel.sum {
+            None => u64::from(parts) + 1,
+            Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
         }
     }
 
@@ -161,57 +168,6 @@ impl Run<'_, '_> {
             };
             self.iterated(taken + rows.div_ceil(32) + u64::from(columns) * one)?;
         }
-        Ok(())
-    }
-
-    /// Partial sums become results: each is read once.
-    pub(super) fn sum_finish(&mut self, lanes: u32) -> Check {
-        let (p, wg) = (self.p, self.wg);
-        ensure!(lanes == 1 || self.per_word() == 1, "lanes share a word");
-        let mut read = BTreeSet::new();
-        let words: Vec<Vec<u32>> = match lanes {
-            1 => self
-                .invocations()
-                .map(|i| i / wg * wg * p.width + i % wg)
-                .map(|first| (0..p.width).map(|i| first + i * wg).collect())
-                .collect(),
-            _ => self
-                .invocations()
-                .filter(|i| i % lanes == 0)
-                .map(|i| vec![i / lanes])
-                .collect(),
-        };
-        for words in words {
-            let mut loops = 0;
-            for w in words {
-                let mut results = Vec::new();
-                for (j, o) in self.outputs(w) {
-                    let outer = o / p.inner;
-                    let start = o + outer * (p.len - 1) * p.inner;
-                    let mut from = Vec::new();
-                    for i in 0..p.len {
-                        let r = start + i * p.inner;
-                        from.extend_from_slice(self.record(r)?);
-                        ensure!(
-                            read.insert(self.source()?.at(p.src_delta + r)?),
-                            "{r} again"
-                        );
-                    }
-                    let joins = u64::from(p.len.div_ceil(lanes));
-                    loops += 1 + joins * (2 * self.limbs() + 1) + self.end_loops();
-                    results.push((j, Cell::Of(from)));
-                }
-                self.write(w, results)?;
-            }
-            self.iterated(loops)?;
-        }
-        let all = self.source()?.count == u64::from(p.items * p.len);
-        ensure!(
-            !all || read.len() as u64 == self.source()?.count,
-            "partial sums are left out"
-        );
-        read.iter()
-            .for_each(|&r| self.machine.finished[r as usize] = true);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! burn's minima on its wgpu backend, for `peer_burn.py`, which sends lines on stdin:
+//! burn's minima and sums on its wgpu backend, for `peer_burn.py`, which sends lines on stdin:
 //!
 //! - `hello`: answered by the peer's name and the device's, with a tab between
 //! - `job OP DTYPE AXIS SHAPE` and the data: computes once; answered by `DTYPE LENGTH` and as many
@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
                 input.read_exact(&mut bytes)?;
                 let rank = shape.len();
                 let data = TensorData::from_bytes_vec(bytes, shape, dtype);
-                let next = prepare(data, rank, op == "argmin", axis.parse().unwrap(), &device);
+                let next = prepare(data, rank, op, axis.parse().unwrap(), &device);
                 let result = next(true).unwrap();
                 let bytes = result.as_bytes();
                 writeln!(output, "{} {}", print(result.dtype()), bytes.len())?;
@@ -69,21 +69,21 @@ fn name() -> String {
 }
 
 /// burn's tensors have their rank and their kind in their types.
-fn prepare(data: TensorData, rank: usize, arg: bool, axis: usize, device: &Device) -> Job {
+fn prepare(data: TensorData, rank: usize, op: &str, axis: usize, device: &Device) -> Job {
     match (rank, data.dtype().is_float()) {
-        (2, true) => typed::<2, Float>(data, arg, axis, device),
-        (2, false) => typed::<2, Int>(data, arg, axis, device),
-        (3, true) => typed::<3, Float>(data, arg, axis, device),
-        (3, false) => typed::<3, Int>(data, arg, axis, device),
+        (2, true) => typed::<2, Float>(data, op, axis, device),
+        (2, false) => typed::<2, Int>(data, op, axis, device),
+        (3, true) => typed::<3, Float>(data, op, axis, device),
+        (3, false) => typed::<3, Int>(data, op, axis, device),
         _ => panic!("rank {rank}: only 2 and 3 here"),
     }
 }
 
-fn typed<const D: usize, K>(data: TensorData, arg: bool, axis: usize, device: &Device) -> Job
+fn typed<const D: usize, K>(data: TensorData, op: &str, axis: usize, device: &Device) -> Job
 where
     K: Ordered + 'static,
 {
-    let dtype = data.dtype();
+    let (dtype, op) = (data.dtype(), op.to_owned());
     let (tensor, device) = (
         Tensor::<D, K>::from_data(data, (device, dtype)),
         device.clone(),
@@ -92,9 +92,10 @@ where
     device.sync().unwrap();
     Box::new(move |read| {
         let x = tensor.clone();
-        match arg {
-            true => finish(x.argmin(axis), read, &device),
-            false => finish(x.min_dim(axis), read, &device),
+        match &op[..] {
+            "argmin" => finish(x.argmin(axis), read, &device),
+            "reduce-sum" => finish(x.sum_dim(axis), read, &device),
+            _ => finish(x.min_dim(axis), read, &device),
         }
     })
 }

@@ -1,0 +1,51 @@
+// The best of partial results.
+struct Acc {
+    best: Best,
+}
+
+// It loses to every partial result.
+fn acc_none(first: u32) -> Acc {
+    return Acc(Best(PAD, nowhere()));
+}
+
+// Partial result r of the source, taken in: canonical, unless both ends of an order were searched at once.
+fn acc_join(a: Acc, r: u32) -> Acc {
+    let w = src[r];
+    let next = Best(canonical(unpack(w.xy)), w.zw);
+    if better(next, a.best) {
+        return Acc(next);
+    }
+    return a;
+}
+//# if SHARED
+
+var<workgroup> wg_key: array<Key, WG>;
+var<workgroup> wg_index: array<vec2<u32>, WG>;
+
+// The best of what LANES neighbouring invocations have, for the first of them.
+fn acc_across(lid: u32, own: Acc) -> Acc {
+    var best = own.best;
+    wg_key[lid] = best.key;
+    wg_index[lid] = best.index;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lid % LANES < half {
+            let other = Best(wg_key[lid + half], wg_index[lid + half]);
+            if better(other, best) {
+                best = other;
+                wg_key[lid] = best.key;
+                wg_index[lid] = best.index;
+            }
+        }
+    }
+    return Acc(best);
+}
+//# end
+
+fn acc_element(a: Acc) -> Raw {
+    return element(a.best.key);
+}
+
+fn acc_emit(slot: u32, a: Acc) {
+    emit(slot, a.best);
+}
