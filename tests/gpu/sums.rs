@@ -1,7 +1,7 @@
 //! Exact sums: every operator and type under every tuning, whatever the data.
 
 use super::pieces::{in_pieces, shard, streamed};
-use super::{check_data, same, some, turns};
+use super::{check_data, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, sum_problem, summands, summed};
@@ -62,13 +62,12 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Columns of which an invocation of the software tuning takes several vec4, every way to sum them.
 pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
-    let tuning = Tuning::of(AdapterClass::Software);
-    let tuned = reducer.with_caps(reducer.caps().tuned(tuning));
+    let strips = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
     for (t, dtype) in summed().enumerate() {
         for way in some(reducer, t, 0..10) {
             let problem = sum_problem(dtype, &[1, 13, 512], &[1], way)?;
             let data = data(&problem).skip(way as usize % 3).step_by(3);
-            check_data(&tuned, &problem, 0, data)?;
+            check_data(&strips, &problem, 0, data)?;
         }
     }
     Ok(())
@@ -83,11 +82,15 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         (&[4, 1, 9], &[1]),
         (&[40, 2, 150], &[0, 2]),
     ];
+    let alone = tuned(reducer, |tuning| tuning.invocations = 1);
     for turn in turns() {
         for (t, dtype) in (turn..).zip(summed()) {
             for (i, (shape, axes)) in some(reducer, t as usize, (t..).zip(scattered)) {
                 let problem = sum_problem(dtype, shape, axes, i)?;
-                check_data(reducer, &problem, 0, data(&problem))?;
+                // In parts, and all by one invocation.
+                for reducer in [reducer, &alone] {
+                    check_data(reducer, &problem, 0, data(&problem))?;
+                }
             }
             let views = VIEWS.iter().filter(|(shape, ..)| !shape.is_empty());
             for (i, (shape, strides, offset, _)) in (t..).zip(views.skip(t as usize % 7).step_by(7))
