@@ -151,11 +151,12 @@ impl Planner<'_> {
         step.most_elements((MAX_ITERATIONS / 2) / (dims * u64::from(per_word)))
     }
 
-    /// Invocations that a segment of that length needs at least.
+    /// Invocations that a segment of that length needs at least. One alone takes all segments whose results share a
+    /// word; two leave a partial result each.
     fn least_parts(&self, layout: &StridedLayout, step: &Step, len: u64) -> u64 {
         match len <= self.most_elements(layout, step, step.out.per_word()) {
             true => 1,
-            false => len.div_ceil(self.most_elements(layout, step, 1)),
+            false => len.div_ceil(self.most_elements(layout, step, 1)).max(2),
         }
     }
 

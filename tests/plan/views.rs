@@ -194,6 +194,20 @@ fn long_segments_of_a_view_are_shared_and_finished() {
 }
 
 #[test]
+fn long_segments_whose_results_share_a_word_are_shared_where_outputs_fill_the_device() {
+    let shape = [40, 1 << 12, 150];
+    let caps = class(AdapterClass::Software);
+    for problem in [Problem::reduce_min, Problem::reduce_sum] {
+        let problem = problem(DType::I8, &shape, &[0, 2]);
+        let problem = problem.expect("a problem");
+        let strides = [151 << 12, 151, 1];
+        let view = problem.strided(0, &strides, 0).expect("a view");
+        let plan = Plan::new(&view, &caps).unwrap_or_else(|e| panic!("{view}: {e}"));
+        assert_eq!(families(&plan).last(), Some(&Finish), "{plan}");
+    }
+}
+
+#[test]
 fn more_dimensions_than_are_supported_are_an_error_with_its_numbers() {
     let caps = class(AdapterClass::Integrated);
     let planned = |rank: usize| {
