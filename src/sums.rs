@@ -207,6 +207,15 @@ impl Sum {
         columns * (self.end_iterations() + turns * 3 * limbs)
     }
 
+    /// Vec4 of columns that an invocation takes where it may take several: fewer the longer compilers take.
+    pub(crate) fn runs(self) -> u64 {
+        match (self.limbs(), self.squares(), self.dtype) {
+            (1.., true, _) => 1,
+            (1.., _, DType::F16 | DType::BF16) => 2,
+            _ => 4,
+        }
+    }
+
     /// Whether an invocation may take a vec4 of columns: it keeps the limbs of them all.
     pub(crate) fn takes_columns(self) -> bool {
         self.limbs() < 32

@@ -33,8 +33,6 @@ pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Least rows of panels, and most of those that are parts of rows.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
-/// Vec4 of a row that an invocation of sums takes, where it takes several.
-const SUM_RUNS: u64 = 4;
 /// Most elements of a row that small rows are unrolled for.
 const MOST_UNROLLED: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
@@ -270,12 +268,14 @@ impl Planner<'_> {
     pub(crate) fn sum_columns_of(&self, step: &Step, sum: Sum, b: &Region) -> u64 {
         let element = u64::from(step.keys.bits() / 8);
         let begins = self.aligned && (step.at * element).is_multiple_of(16);
-        if !(sum.takes_columns() && begins && in_vecs(b, element)) {
+        // Eight columns of floats are more than the registers of a GPU hold.
+        let many = sum.limbs() > 0 && element < 4 && !self.caps.long_strips();
+        if many || !(sum.takes_columns() && begins && in_vecs(b, element)) {
             return 1;
         }
         let width = b.inner * element / 16;
-        let strips = self.caps.long_strips() && width.is_multiple_of(TEAM * SUM_RUNS);
-        let runs = if strips { SUM_RUNS } else { 1 };
+        let strips = self.caps.long_strips() && width.is_multiple_of(TEAM * sum.runs());
+        let runs = if strips { sum.runs() } else { 1 };
         runs * 16 / element
     }
 

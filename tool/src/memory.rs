@@ -190,7 +190,7 @@ impl<'a> Loads<'a> {
             Walk::Rows { vecs, .. } => vecs.into(),
             // Rows of one column are gathered into vec4.
             Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
-            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block(),
+            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
             Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
