@@ -317,7 +317,7 @@ impl Sum {
             0 => words.split_at_checked(limbs)?,
             _ => {
                 let (&flags, words) = words.split_first()?;
-                total.flags = flags;
+                total.meet(flags);
                 words.split_at_checked(limbs)?
             }
         };
@@ -371,14 +371,14 @@ impl Sum {
         let field = element >> (mantissa - 1) & infinity;
         let fraction = element & fraction;
         let nan = field == infinity && fraction != 0;
-        total.flags |= match (field == infinity, fraction == 0, negative) {
+        total.meet(match (field == infinity, fraction == 0, negative) {
             (true, false, _) if self.skips => 0,
             (true, false, _) => NAN,
             (true, true, true) if !self.takes_magnitudes() => MINUS_INFINITY | OTHER,
             (true, true, _) => PLUS_INFINITY | OTHER,
             (false, true, true) if field == 0 => MINUS_ZERO,
             _ => OTHER,
-        };
+        });
         if self.counts() && !nan {
             self.carry(total, self.limbs() as usize, 1, true);
         }
@@ -443,7 +443,7 @@ impl Sum {
 
     /// Takes another part in.
     pub(crate) fn join(self, total: &mut Total, other: &Total) {
-        total.flags |= other.flags;
+        total.meet(other.flags);
         if self.limbs() == 0 {
             let sum = total.low().wrapping_add(other.low());
             total.set_low(self.cut(sum));
@@ -533,6 +533,14 @@ impl Sum {
 }
 
 impl Total {
+    /// Notes what was met. A -0 counts only where nothing else is, and is noted only then.
+    fn meet(&mut self, flags: u32) {
+        self.flags |= flags;
+        if self.flags & OTHER != 0 {
+            self.flags &= !MINUS_ZERO;
+        }
+    }
+
     /// A sum modulo 2^bits.
     fn low(&self) -> u64 {
         u64::from(self.limbs[1]) << 32 | u64::from(self.limbs[0])

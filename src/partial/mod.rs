@@ -57,8 +57,8 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 ///
 /// Of sums, behind the dimensions, 8 bytes tell how many elements each output has taken, and per output come the
 /// words of a partial sum as the shaders keep it. Those of integers modulo 2^bits are four: the sum, extended to 64
-/// bits, and 0. All others are as many words as hold a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0, 16
-/// anything else), limbs of 24 bits, the least first and the last with a sign, and, of a mean without its NaNs,
+/// bits, and 0. All others are as many words as hold a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else, 16
+/// anything but -0 and NaN), limbs of 24 bits, the least first and the last with a sign, and, of a mean without its NaNs,
 /// three limbs of how many there were; up to a power of two 0 follows. Limb 0 begins with the least bit
 /// that an element, or a square, can have.
 ///

@@ -172,7 +172,10 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
         let mut bits = Bits::new(41 + turn);
         for (t, dtype) in (turn..).zip(summed()) {
             let size = dtype.size() as usize;
-            for kind in some(reducer, t as usize, (t % 3..SUMMANDS).step_by(3)) {
+            // Always a 0 among -0, which a part may have alone.
+            let kinds = (t % 3..SUMMANDS).step_by(3);
+            let kinds = some(reducer, t as usize, kinds).into_iter().chain([8]);
+            for kind in kinds {
                 let problem = sum_problem(dtype, &shape, &[1], t + kind)?;
                 let data = summands(dtype, shape.iter().product(), kind);
                 same(reducer, &problem, &[&data], 0)?;
