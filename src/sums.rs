@@ -533,7 +533,8 @@ impl Sum {
 }
 
 impl Total {
-    /// Notes what was met. A -0 counts only where nothing else is, and is noted only then.
+    /// Notes what was met. A -0 counts only where nothing else is, and is noted only then: so a partial result is the
+    /// same however it came about.
     fn meet(&mut self, flags: u32) {
         self.flags |= flags;
         if self.flags & OTHER != 0 {

@@ -252,12 +252,6 @@ fn acc_write(at: u32, a: Acc) {
         carry();
         flags |= dst[to];
     }
-//# if FLOATS
-    // A -0 counts only alone: told without it, a partial sum is the same however it came about.
-    if (flags & OTHER) != 0u {
-        flags &= ~MINUS_ZERO;
-    }
-//# end
     dst[to] = flags;
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         dst[to + 1u + i] = bitcast<u32>(limbs[i]);

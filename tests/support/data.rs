@@ -362,8 +362,9 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
                 _ => sign,
             },
             7 => negative | (magnitude % infinity),
-            // -0 but for a 0.
-            8 => sign * u64::from(!special.contains(&i)),
+            // -0 but for a 0, and in the last half for some.
+            8 if special.contains(&i) || 2 * i > n && any >> 8 & 15 == 0 => 0,
+            8 => sign,
             // Ever larger.
             9 => negative | (infinity / n * i + magnitude % least_normal),
             // A large one, half of its last bit, and the least that there is.
