@@ -97,6 +97,7 @@ fn partial_sums_that_cannot_be_are_refused() -> Outcome {
         (16, 0, "number of elements"),
         (23, 0x80, "number of elements"),
         (24, 32, "partial sum"),
+        (24, 8 + 16, "partial sum"),
         (31, 1, "partial sum"),
         (84, 1, "partial sum"),
     ] {
