@@ -267,7 +267,6 @@ impl Sum {
             ("INFINITY", infinity),
             ("INFINITE", infinity << (31 - exponent)),
             ("MANTISSA", mantissa),
-            ("FRACTION", (1u32 << fraction.min(31)) - 1),
             ("TOP_FRACTION", fraction),
             ("ZERO_PLACE", zero_place),
             // Quiet: the highest bit of the fraction.

@@ -274,16 +274,13 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# if COLUMNS > 1
 
 var<private> windows: array<Window, {COLUMNS}>;
-//# end
 
-//# if COLUMNS > 1
 fn acc_columns(run: Run) {
+    var turns = 0u;
 //# else
+
 fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
-//# end
-//# if COLUMNS > 1
-    var turns = 0u;
 //# end
     for (var i = 0u; i < run.count;) {
         let first = i;
