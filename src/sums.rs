@@ -212,7 +212,8 @@ impl Sum {
         match (self.limbs(), self.squares(), self.dtype) {
             (1.., true, _) => 1,
             (1.., _, DType::F16 | DType::BF16) => 2,
-            _ => 4,
+            (1.., ..) => 4,
+            _ => 16,
         }
     }
 

@@ -10,15 +10,17 @@ struct Span {
     last: u32,
 }
 
-// A lane's part of the whole vec4: from at on, a lane_step() apart. `last` is the last of them.
-struct Walk {
+// The whole vec4 that a lane takes: `count` from vec4 `at` on, `step` apart, of a segment that begins with element
+// `origin`.
+struct Run {
     at: u32,
-    end: u32,
-    last: u32,
+    step: u32,
+    count: u32,
+    origin: u32,
 }
 
-fn lane_step() -> u32 {
-    return select(LANES, 1u, BLOCKED != 0u);
+fn run_vec(run: Run, i: u32) -> vec4<u32> {
+    return src[run.at + i * run.step];
 }
 
 fn span(begin: u32, len: u32) -> Span {
@@ -26,15 +28,14 @@ fn span(begin: u32, len: u32) -> Span {
     return Span(begin, begin + len, first, max(first, (begin + len) / E));
 }
 
-fn walk(s: Span, lane: u32) -> Walk {
+fn run_of(s: Span, lane: u32, origin: u32) -> Run {
     if BLOCKED == 0u {
         let at = s.first + lane;
-        return Walk(at, s.last, s.last - 1u - (s.last - 1u - at) % LANES);
+        return Run(at, LANES, (max(s.last, at) - at + LANES - 1u) / LANES, origin);
     }
-    let run = (s.last - s.first + LANES - 1u) / LANES;
-    let at = min(s.first + lane * run, s.last);
-    let end = min(at + run, s.last);
-    return Walk(at, end, end - 1u);
+    let share = (s.last - s.first + LANES - 1u) / LANES;
+    let at = min(s.first + lane * share, s.last);
+    return Run(at, 1u, min(share, s.last - at), origin);
 }
 
 // Of item number `item`: a row has P.slices of them.

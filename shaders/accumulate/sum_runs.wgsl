@@ -1,5 +1,21 @@
-// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec), and that of them (run_raw). All elements
-// of a run are of one segment, or there are {COLUMNS} segments: a row of them is {RUNS} vec4.
+// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec). All elements of a run are of one segment,
+// or there are {COLUMNS} segments: a row of them is {RUNS} vec4.
+
+//# if LIMBS > 0
+// Element e of a vec4; of fewer than fit each has a word.
+fn run_raw(v: vec4<u32>, e: u32) -> Raw {
+//# if BITS == 64
+    return select(v.xy, v.zw, e == 1u);
+//# else
+//# if IN_VEC == E
+    return raw_from(v[e >> {LOG}u], 0u, e);
+//# else
+    return v[e];
+//# end
+//# end
+}
+
+//# end
 //# if LIMBS == 0
 //# if COLUMNS > 1
 

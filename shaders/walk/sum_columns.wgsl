@@ -25,18 +25,6 @@ fn run_vec(run: Run, i: u32) -> vec4<u32> {
 //# end
 }
 
-fn run_raw(v: vec4<u32>, e: u32) -> Raw {
-//# if BITS == 64
-    return select(v.xy, v.zw, e == 1u);
-//# else
-//# if COLUMNS > 1
-    return raw_from(v[e >> {LOG}u], 0u, e);
-//# else
-    return v[e];
-//# end
-//# end
-}
-
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let item = linear(group) * WG + lid;

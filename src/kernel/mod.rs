@@ -127,8 +127,7 @@ pub struct Kernel {
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
-    /// Sums have a text of their own for these and for columns. Where an invocation takes at most `vecs` whole vec4, up to
-    /// a block, it takes them at once; 0: of any number.
+    /// Of sums of floats an invocation takes at most `vecs` whole vec4, all at once; 0: any number.
     Rows {
         lanes: u32,
         blocked: bool,
@@ -468,8 +467,10 @@ impl Kernel {
                 vecs,
             } => Recipe {
                 fragments: match sums {
-                    true => fragments!("access/span" "accumulate/sum_runs" "walk/sum_rows"),
-                    false => fragments!("access/span" "store/emit" "walk/rows"),
+                    true => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
+                    false => fragments!(
+                        "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
+                    ),
                 },
                 source_vecs: 1,
                 writes_vecs: partial,
@@ -489,9 +490,10 @@ impl Kernel {
                 .into_iter()
                 .chain(shared(lanes))
                 .collect(),
-                workgroup_bytes: match sums {
-                    true => 4 * shared_words(lanes),
-                    false => self.workgroup * (key_bytes + 4),
+                workgroup_bytes: match (lanes, sums) {
+                    (1, _) => 0,
+                    (_, true) => 4 * shared_words(lanes),
+                    (_, false) => self.workgroup * (key_bytes + 4),
                 },
                 ..base
             },

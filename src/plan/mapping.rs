@@ -274,8 +274,10 @@ impl Planner<'_> {
             return 1;
         }
         let width = b.inner * element / 16;
-        let strips = self.caps.long_strips() && width.is_multiple_of(TEAM * sum.runs());
-        let runs = if strips { sum.runs() } else { 1 };
+        let mut runs = if self.caps.long_strips() { sum.runs() } else { 1 };
+        while runs > 1 && !width.is_multiple_of(TEAM * runs) {
+            runs /= 2;
+        }
         runs * 16 / element
     }
 

@@ -418,8 +418,8 @@ impl Planner<'_> {
                 // A vec4, and a block of them, are loops of their own.
                 step.iterations(share) + share * element / 8 + 1
             }
-            // Beside the blocks two trees, and the item itself.
-            None => blocks + 2 * u64::from(lanes.ilog2()) + 1,
+            // Beside the blocks two trees, the elements around whole vec4, and the item itself.
+            None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
         let taken = self.items_per_invocation(items * lanes, each);
         // Whole vec4 of an invocation that sums floats, if they are few.

@@ -36,14 +36,8 @@ impl Run<'_, '_> {
                 blocked,
                 coarsened,
                 vecs,
-            } if self.pass.kernel.sum.is_some() => self.sum_rows(lanes, blocked, coarsened, vecs),
+            } => self.rows(lanes, blocked, coarsened, vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
-            Walk::Rows {
-                lanes,
-                blocked,
-                coarsened,
-                ..
-            } => self.rows(lanes, blocked, coarsened),
             Walk::ShortRows { vecs, coarsened } => self.short_rows(vecs, coarsened),
             Walk::SmallRows {
                 unrolled,

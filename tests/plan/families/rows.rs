@@ -2,7 +2,6 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::{ROW_BLOCK, Span};
-use std::collections::BTreeSet;
 
 impl Run<'_, '_> {
     pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
@@ -48,107 +47,78 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn rows(&mut self, lanes: u32, blocked: bool, several: bool) -> Check {
-        let p = self.p;
+    /// Sums take at most `at_once` vec4 an invocation, or any number if that is 0.
+    pub(super) fn rows(&mut self, lanes: u32, blocked: bool, several: bool, at_once: u32) -> Check {
+        let (p, e) = (self.p, self.e);
         ensure!(
-            lanes.is_power_of_two() && lanes <= self.wg,
+            lanes.is_power_of_two() && lanes <= self.wg && lanes <= 256,
             "{lanes} lanes of {}",
             self.wg
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
         self.coarsened(several, p.width)?;
-        for group in self.groups() {
-            for team in 0..self.wg / lanes {
-                let team = group * (self.wg / lanes) + team;
-                let first = team * p.width;
-                let mut loops = u64::from(p.width);
-                for item in first..first + p.width {
-                    loops += self.rows_item(item, team * lanes, [lanes, blocked.into()])?;
+        let teams = self.wg / lanes;
+        let all = self.groups();
+        for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
+            let mut most = vec![0; lanes as usize];
+            for item in team * p.width..(team + 1) * p.width {
+                let i = item.min(p.items - 1);
+                let row = i / p.slices;
+                let skip = (i - row * p.slices) * p.slice;
+                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
+                let start = p.src_delta + row * p.len;
+                let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), e);
+                let mut found = Found::new();
+                for (lane, most) in (0..lanes).zip(&mut most) {
+                    // What reads the last item again leaves nothing.
+                    let works = item < p.items;
+                    self.now
+                        .set(if works { team * lanes + lane } else { u32::MAX });
+                    let vecs = lane_vecs(&s, lane, lanes, blocked);
+                    let few = at_once == 0 || vecs.len() <= at_once as usize;
+                    ensure!(few, "{} vec4, not {at_once}", vecs.len());
+                    let count = vecs.len() as u64;
+                    for v in vecs {
+                        let positions = self.vec4(v)?;
+                        found.extend(positions.into_iter().map(|at| (at, at - start)));
+                    }
+                    let head = (s.first * e).min(s.end) - s.begin;
+                    let tail = (s.last * e).max(s.end) - s.last * e;
+                    let edges: Vec<u32> = (lane..head + tail).step_by(lanes as usize).collect();
+                    for &i in &edges {
+                        let at = match i < head {
+                            true => s.begin + i,
+                            false => s.last * e + i - head,
+                        };
+                        found.push((at, at - start));
+                    }
+                    *most += self.row_loops(lanes, count, edges.len() as u64);
                 }
-                self.iterated(loops)?;
+                if item < p.items {
+                    let cell = self.cell(&found)?;
+                    self.emit(item, cell)?;
+                }
             }
+            self.iterated(most.into_iter().max().unwrap_or(0))?;
         }
         Ok(())
     }
 
-    /// One item, by all its lanes, the first of which is an invocation; how often the one that loops most does.
-    fn rows_item(&mut self, item: u32, first: u32, [lanes, blocked]: [u32; 2]) -> Check<u64> {
-        let p = self.p;
-        let i = item.min(p.items - 1);
-        let row = i / p.slices;
-        let skip = (i - row * p.slices) * p.slice;
-        ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
-        let start = p.src_delta + row * p.len;
-        let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), self.e);
-        let mut found = Vec::new();
-        let mut most = 0;
-        for lane in 0..lanes {
-            let mut loops = 2 * u64::from(lanes.ilog2());
-            // What reads the last item again leaves nothing.
-            let works = item < p.items;
-            self.now.set(if works { first + lane } else { u32::MAX });
-            for position in self.scan(s, lane, [lanes, blocked], &mut loops)? {
-                found.push((position, position - start));
-            }
-            most = most.max(loops);
-        }
-        if item < p.items {
-            let cell = self.cell(&found)?;
-            self.emit(item, cell)?;
-        }
-        Ok(most)
-    }
-
-    /// Positions that a lane meets. Those of a block must all come after the blocks before, so
-    /// that which block wins a tie is also where the first or last of equals is.
-    fn scan(
-        &self,
-        s: Span,
-        lane: u32,
-        [lanes, blocked]: [u32; 2],
-        loops: &mut u64,
-    ) -> Check<Vec<u32>> {
-        let e = self.e;
-        let (mut at, end, step) = match blocked > 0 {
-            false => (s.first + lane, s.last, lanes),
-            true => {
-                let run = (s.last - s.first).div_ceil(lanes);
-                let at = (s.first + lane * run).min(s.last);
-                (at, (at + run).min(s.last), 1)
-            }
+    /// Loops of an invocation that takes so many vec4 of an item, and elements beside them.
+    fn row_loops(&self, lanes: u32, vecs: u64, edges: u64) -> u64 {
+        let Some(sum) = self.pass.kernel.sum else {
+            // Blocks, two trees, and the item itself.
+            let blocks = vecs.div_ceil(ROW_BLOCK.into());
+            return 1 + blocks + edges + 2 * u64::from(lanes.ilog2());
         };
-        let mut found = Vec::new();
-        if s.first * e > s.begin {
-            let v = s.first - 1;
-            found = self.edge(v, s.low(v, e), s.high(v, e))?;
-        }
-        let mut met = found.last().copied();
-        while at < end {
-            *loops += 1;
-            let last = at + (end - 1 - at) / step * step;
-            let block = (0..ROW_BLOCK).map(|j| (at + j * step).min(last));
-            let from = found.len();
-            for v in block.collect::<BTreeSet<_>>() {
-                found.extend(self.vec4(v)?);
-            }
-            let positions = &found[from..];
-            ensure!(
-                positions.iter().all(|&p| Some(p) > met),
-                "a block before one that was met"
-            );
-            met = positions.iter().max().copied();
-            at += ROW_BLOCK * step;
-        }
-        if s.last * e < s.end {
-            let last = self.edge(s.last, s.low(s.last, e), s.high(s.last, e))?;
-            ensure!(
-                last.iter().all(|&p| Some(p) > met),
-                "the edge is met too early"
-            );
-            found.extend(last);
-        }
-        Ok(found)
+        let exact = if sum.limbs() > 0 {
+            vecs * u64::from(self.e)
+        } else {
+            0
+        };
+        let taken = exact + edges;
+        1 + 2 * vecs + taken + self.take_loops(taken) + self.end_loops()
     }
 
     pub(super) fn short_rows(&mut self, most: u32, coarsened: bool) -> Check {
@@ -200,4 +170,14 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The whole vec4 that a lane takes.
+fn lane_vecs(s: &Span, lane: u32, lanes: u32, blocked: bool) -> Vec<u32> {
+    if !blocked {
+        return (s.first + lane..s.last).step_by(lanes as usize).collect();
+    }
+    let run = (s.last - s.first).div_ceil(lanes);
+    let at = (s.first + lane * run).min(s.last);
+    (at..(at + run).min(s.last)).collect()
 }

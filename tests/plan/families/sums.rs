@@ -1,9 +1,8 @@
-//! `sum_rows.wgsl`, `sum_columns.wgsl`, and what a sum takes in the other walks: every element
-//! once, and the loops over limbs.
+//! `sum_columns.wgsl`, and what a sum takes in the other walks: every element once, and the loops over
+//! limbs.
 
 use super::super::interpret::{Check, Found, Run, ensure};
-use super::{Span, TEAM};
-use wgreduce::unstable::Sum;
+use super::TEAM;
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that limbs take between two carries.
@@ -14,10 +13,6 @@ const TURNS: u64 = 8;
 const RESULT: u64 = 130;
 
 impl Run<'_, '_> {
-    fn sum(&self) -> Check<Sum> {
-        self.pass.kernel.sum.ok_or_else(|| "no sum".into())
-    }
-
     /// Limbs, with those of a count, which a mean without its NaNs has.
     fn limbs(&self) -> u64 {
         let problem = self.machine.problem;
@@ -49,71 +44,6 @@ impl Run<'_, '_> {
             None => u64::from(parts) + 1,
             Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
         }
-    }
-
-    pub(super) fn sum_rows(
-        &mut self,
-        lanes: u32,
-        blocked: bool,
-        several: bool,
-        at_once: u32,
-    ) -> Check {
-        let (p, e) = (self.p, self.e);
-        let exact = self.sum()?.limbs() > 0;
-        ensure!(
-            lanes.is_power_of_two() && lanes <= self.wg && lanes <= 256,
-            "{lanes} lanes of {}",
-            self.wg
-        );
-        ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
-        self.coarsened(several, p.width)?;
-        let teams = self.wg / lanes;
-        let all = self.groups();
-        for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
-            let mut most = vec![0; lanes as usize];
-            for item in team * p.width..(team + 1) * p.width {
-                let i = item.min(p.items - 1);
-                let row = i / p.slices;
-                let skip = (i - row * p.slices) * p.slice;
-                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
-                let start = p.src_delta + row * p.len;
-                let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), e);
-                let mut found = Found::new();
-                for lane in 0..lanes {
-                    let works = item < p.items;
-                    self.now
-                        .set(if works { team * lanes + lane } else { u32::MAX });
-                    let vecs = lane_vecs(&s, lane, lanes, blocked);
-                    let few = at_once == 0 || vecs.len() <= at_once as usize;
-                    ensure!(few, "{} vec4, not {at_once}", vecs.len());
-                    let mut loops = 1 + 2 * vecs.len() as u64;
-                    let mut taken = 0;
-                    for v in vecs {
-                        let positions = self.vec4(v)?;
-                        found.extend(positions.into_iter().map(|at| (at, at - start)));
-                        taken += if exact { u64::from(e) } else { 0 };
-                    }
-                    let head = (s.first * e).min(s.end) - s.begin;
-                    let tail = (s.last * e).max(s.end) - s.last * e;
-                    for i in (lane..head + tail).step_by(lanes as usize) {
-                        let at = match i < head {
-                            true => s.begin + i,
-                            false => s.last * e + i - head,
-                        };
-                        found.push((at, at - start));
-                        taken += 1;
-                    }
-                    loops += taken + self.take_loops(taken) + self.end_loops();
-                    most[lane as usize] += loops;
-                }
-                if item < p.items {
-                    let cell = self.cell(&found)?;
-                    self.emit(item, cell)?;
-                }
-            }
-            self.iterated(most.into_iter().max().unwrap_or(0))?;
-        }
-        Ok(())
     }
 
     /// `runs` vec4 of a row an invocation, or one column if that is 0.
@@ -170,14 +100,4 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The whole vec4 that a lane takes.
-fn lane_vecs(s: &Span, lane: u32, lanes: u32, blocked: bool) -> Vec<u32> {
-    if !blocked {
-        return (s.first + lane..s.last).step_by(lanes as usize).collect();
-    }
-    let run = (s.last - s.first).div_ceil(lanes);
-    let at = (s.first + lane * run).min(s.last);
-    (at..(at + run).min(s.last)).collect()
 }

@@ -1,0 +1,126 @@
+// The best of a segment by runs of vec4 (run_vec). A block of eight is reduced first and only its place
+// remembered; its element is found at the end.
+const BLOCK: u32 = 8u; // vec4
+
+// A canonical key, and where it was met: its place in the segment, or that of its block's first element.
+struct Acc {
+    key: Key,
+    at: u32,
+    run: Run,
+}
+
+fn acc_none(first: u32) -> Acc {
+    return Acc(PAD, nowhere().x, Run());
+}
+
+// The place in the segment of the first element of vec4 i.
+fn run_place(run: Run, i: u32) -> u32 {
+    return (run.at + i * run.step) * E - run.origin;
+}
+
+fn acc_run(own: Acc, run: Run) -> Acc {
+    // Should nothing ever win, the first that is met counts.
+    var a = Acc(own.key, select(own.at, run_place(run, 0u), run.count > 0u), run);
+    for (var i = 0u; i < run.count; i += BLOCK) {
+        var f = fold_of(run_vec(run, i));
+//# for r in 1..8
+        f = fold(f, run_vec(run, min(i + {r}u, run.count - 1u)));
+//# end
+        let k = canonical(fold_key(f));
+        let wins = replaces(k, a.key);
+        a.key = select(a.key, k, wins);
+        a.at = select(a.at, run_place(run, i), wins);
+    }
+    return a;
+}
+
+fn preferred(a: u32, b: u32) -> u32 {
+    return select(min(a, b), max(a, b), LAST != 0u);
+}
+
+// Takes an element at t, before or behind the run.
+fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
+    let k = canonical(key(r));
+    let wins = less(k, a.key) || (same(k, a.key) && preferred(t, a.at) == t);
+    return Acc(select(a.key, k, wins), select(a.at, t, wins), a.run);
+}
+
+fn four_from(run: Run, i: u32) -> Rows {
+    let last = run.count - 1u;
+    let a = run_vec(run, min(i, last));
+    let b = run_vec(run, min(i + 1u, last));
+    let c = run_vec(run, min(i + 2u, last));
+    return Rows(a, b, c, run_vec(run, min(i + 3u, last)));
+}
+
+// The place in the segment of what an invocation has.
+fn acc_place(a: Acc) -> u32 {
+    let run = a.run;
+    let v = (a.at + run.origin) / E;
+    if run.count == 0u || v < run.at || v > run.at + (run.count - 1u) * run.step {
+        return a.at;
+    }
+    let i = (v - run.at) / run.step;
+    let place = eight_find(four_from(run, i), four_from(run, i + 4u), last_equal(a.key));
+    return run_place(run, min(i + place / E, run.count - 1u)) + place % E;
+}
+//# if SHARED
+
+var<workgroup> wg_key: array<Key, WG>;
+var<workgroup> wg_place: array<u32, WG>;
+
+// The least key of LANES neighbouring invocations, for all of them.
+fn least_across(lid: u32, own: Key) -> Key {
+    wg_key[lid] = own;
+    let lane = lid % LANES;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half && less(wg_key[lid + half], wg_key[lid]) {
+            wg_key[lid] = wg_key[lid + half];
+        }
+    }
+    workgroupBarrier();
+    let key = wg_key[lid - lane];
+    workgroupBarrier();
+    return key;
+}
+
+// The preferred place of LANES neighbouring invocations, for the first of them.
+fn preferred_across(lid: u32, own: u32) -> u32 {
+    wg_place[lid] = own;
+    let lane = lid % LANES;
+    for (var half = LANES / 2u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if lane < half {
+            wg_place[lid] = preferred(wg_place[lid], wg_place[lid + half]);
+        }
+    }
+    let place = wg_place[lid];
+    workgroupBarrier();
+    return place;
+}
+
+// The best of what LANES neighbouring invocations have, for the first of them. Only those that have the
+// least key look for its place.
+fn acc_across(lid: u32, own: Acc) -> Acc {
+    let key = least_across(lid, own.key);
+    var place = nowhere().x;
+    if INDEX != 0u {
+        if same(key, own.key) {
+            place = acc_place(own);
+        }
+        place = preferred_across(lid, place);
+    }
+    return Acc(key, place, own.run);
+}
+//# end
+
+fn acc_emit(slot: u32, a: Acc) {
+    var place = a.at;
+//# if SHARED == 0
+    if INDEX != 0u {
+        place = acc_place(a);
+    }
+//# end
+    emit(slot, Best(a.key, placed(place)));
+}
