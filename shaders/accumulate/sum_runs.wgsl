@@ -25,10 +25,11 @@ fn acc_columns(run: Run) {
 //# for j in 0..RUNS * PLANES
     var a{j} = acc_none(0u);
 //# end
-    var i = 0u;
-    for (; i + {BLOCK}u <= run.count; i += {BLOCK}u) {
+    let rows = run.count / {RUNS}u;
+    var t = 0u;
+    for (; t + {BLOCK / RUNS}u <= rows; t += {BLOCK / RUNS}u) {
 //# for r in 0..BLOCK
-        let v{r} = run_vec(run, i + {r}u);
+        let v{r} = row_vec(run, t + {r / RUNS}u, {r % RUNS}u);
 //# end
 //# for r in 0..BLOCK
 //# for j in 0..PLANES
@@ -36,9 +37,9 @@ fn acc_columns(run: Run) {
 //# end
 //# end
     }
-    for (; i < run.count; i += {RUNS}u) {
+    for (; t < rows; t++) {
 //# for r in 0..RUNS
-        let v{r} = run_vec(run, i + {r}u);
+        let v{r} = row_vec(run, t, {r}u);
 //# for j in 0..PLANES
         a{r * PLANES + j} = acc_plane(a{r * PLANES + j}, v{r}, {j}u);
 //# end
@@ -62,6 +63,14 @@ fn acc_column(column: u32) -> Acc {
 
 fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
+//# if ONCE
+//# for r in 0..BLOCK
+    let v{r} = select(vec4<u32>(), run_vec(run, {r}u), {r}u < run.count);
+//# for j in 0..PLANES
+    a = acc_plane(a, v{r}, {j}u);
+//# end
+//# end
+//# else
     var i = 0u;
     for (; i + {BLOCK}u <= run.count; i += {BLOCK}u) {
 //# for r in 0..BLOCK
@@ -79,6 +88,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         a = acc_plane(a, v, {j}u);
 //# end
     }
+//# end
     return a;
 }
 //# end

@@ -422,11 +422,8 @@ impl Planner<'_> {
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
         let taken = self.items_per_invocation(items * lanes, each);
-        // Whole vec4 of an invocation that sums floats, if they are few.
-        let most = step
-            .sum
-            .filter(|sum| sum.has_windows())
-            .map_or(0, Sum::block);
+        // Whole vec4 of an invocation that sums, if they are few.
+        let most = step.sum.map_or(0, Sum::block);
         let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
         let few = vecs <= most.into();
         let walk = Walk::Rows {
