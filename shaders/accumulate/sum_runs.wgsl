@@ -291,7 +291,7 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# if BITS == 64
     minus_zeros = minus_zeros && w.lower == 0u;
 //# end
-    a.flags |= select(OTHER, MINUS_ZERO, minus_zeros);
+    a.flags |= select(0u, select(OTHER, MINUS_ZERO, minus_zeros), count > 0u);
 //# if COUNTS
     limbs[{LIMBS}] += i32(count);
 //# end
@@ -308,7 +308,12 @@ fn acc_columns(run: Run) {
 fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
 //# end
-    for (var i = 0u; i < run.count;) {
+    var i = 0u;
+//# if ONCE
+    {
+//# else
+    while i < run.count {
+//# end
         let first = i;
         var s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
