@@ -274,7 +274,11 @@ impl Planner<'_> {
             return 1;
         }
         let width = b.inner * element / 16;
-        let mut runs = if self.caps.long_strips() { sum.runs() } else { 1 };
+        let mut runs = if self.caps.long_strips() {
+            sum.runs()
+        } else {
+            1
+        };
         while runs > 1 && !width.is_multiple_of(TEAM * runs) {
             runs /= 2;
         }

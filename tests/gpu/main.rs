@@ -49,6 +49,7 @@ const SUBJECTS: &[Subject] = &[
         views::views,
     ),
     ("sums_are_exact", sums::sums),
+    ("sums_of_random_problems", sums::random),
     ("sums_of_strips", sums::strips),
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),

@@ -4,7 +4,7 @@ use super::pieces::{in_pieces, shard, streamed};
 use super::{check_data, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
-use support::{Bits, SUMMANDS, all, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, all, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
 use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
 
@@ -36,12 +36,13 @@ fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
     (0..SUMMANDS).map(move |seed| summands(dtype, n, seed))
 }
 
+const CLASSES: [AdapterClass; 3] = [
+    AdapterClass::Software,
+    AdapterClass::Integrated,
+    AdapterClass::Discrete,
+];
+
 pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
-    let classes = [
-        AdapterClass::Software,
-        AdapterClass::Integrated,
-        AdapterClass::Discrete,
-    ];
     for turn in turns() {
         for (t, dtype) in (turn..).zip(summed()) {
             for (i, shape) in some(reducer, t as usize, (t..).zip(SHAPES)) {
@@ -49,13 +50,47 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
                 let ways = (0..10).skip(i as usize % 10);
                 for way in ways.step_by(if all() { 5 } else { 10 }) {
                     let problem = sum_problem(dtype, &shape, &[1], way)?;
-                    let class = classes[((i + way) % 3) as usize];
+                    let class = CLASSES[((i + way) % 3) as usize];
                     let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
                     let offset = if i % 3 == 1 { dtype.size() } else { 0 };
                     check_data(&tuned, &problem, offset, data(&problem))?;
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// Shapes, axes, types, tunings, limits and data by chance; in the long suite a thousand problems of each operator.
+pub fn random(reducer: &Reducer) -> Result<(), Failed> {
+    let mut bits = Bits::new(seed() + 61);
+    let types: Vec<_> = summed().collect();
+    for way in 0..if all() { 5000 } else { 100 } {
+        let mut room = 20_000;
+        let dims = (0..1 + bits.below(4)).map(|_| {
+            let most = [4, 40, 700, room][bits.below(4) as usize].min(room);
+            let dim = 1 + bits.below(most);
+            room = (room / dim).max(1);
+            dim
+        });
+        let shape: Vec<u64> = dims.collect();
+        let some = 1 + bits.below((1 << shape.len()) - 1);
+        let axes: Vec<i64> = (0..shape.len() as i64)
+            .filter(|a| some >> a & 1 == 1)
+            .collect();
+        let problem = sum_problem(
+            types[bits.below(types.len() as u64) as usize],
+            &shape,
+            &axes,
+            way,
+        )?;
+        let tuning = Tuning::of(CLASSES[bits.below(3) as usize]);
+        let mut caps = reducer.caps().tuned(tuning);
+        if bits.below(4) == 0 {
+            caps = caps.lowered(1 << 14, 16);
+        }
+        let data = summands(problem.dtype(), shape.iter().product(), bits.draw());
+        check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
     }
     Ok(())
 }
