@@ -4,7 +4,8 @@ import init, { Device, charts_of, elements_of, most_bytes } from "./wgreduce_web
 import { readNpy } from "./npy.js";
 
 const $ = (id) => document.getElementById(id);
-const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax"];
+const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax",
+    "ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare"];
 const TYPES = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64",
     "uint8", "uint16", "uint32", "uint64", "bool"];
 

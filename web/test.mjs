@@ -268,6 +268,8 @@ const TESTS = {
         const least = await page.reduce({ last: false, keepdims: false, op: "ReduceMin", axes: "0, 1", dtype: "float16",
             numbers: "1e-7 2 3 4 5 6" });
         assert.equal(least.result, "float16 []\n0.00000011920929");
+        const sum = await page.reduce({ op: "ReduceSum", axes: "0", shape: "3", dtype: "float32", numbers: "1e8 1 -1e8" });
+        assert.equal(sum.result, "float32 []\n1");
     },
 
     async "wrong input is told in words"(page) {

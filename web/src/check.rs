@@ -1,7 +1,9 @@
 //! Whether this browser's GPU gives the right bytes: of all golden cases, and of one tensor by every way in.
 
-// The tests have the file built in; a page fetches it.
-#[allow(dead_code)]
+#[expect(
+    dead_code,
+    reason = "the tests have the file built in; a page fetches it"
+)]
 #[path = "../../tests/support/golden.rs"]
 mod golden;
 

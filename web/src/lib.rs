@@ -78,6 +78,11 @@ impl Request {
             Op::ArgMax => Problem::arg_max(dtype, shape, axis()?)?,
             Op::ReduceMin => Problem::reduce_min(dtype, shape, &self.axes)?,
             Op::ReduceMax => Problem::reduce_max(dtype, shape, &self.axes)?,
+            Op::ReduceSum => Problem::reduce_sum(dtype, shape, &self.axes)?,
+            Op::ReduceMean => Problem::reduce_mean(dtype, shape, &self.axes)?,
+            Op::ReduceL1 => Problem::reduce_l1(dtype, shape, &self.axes)?,
+            Op::ReduceL2 => Problem::reduce_l2(dtype, shape, &self.axes)?,
+            Op::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, &self.axes)?,
             other => return Err(format!("{other} has no place on this page").into()),
         };
         problem = problem.keepdims(self.keepdims)?;

@@ -3,15 +3,13 @@
 //! Times come from the GPU's clock where the browser lends it, or else from the page's; both are coarse on
 //! purpose, so that a case is recorded many times into one submission.
 
-// The tool asks more of them.
-#[allow(dead_code)]
 #[path = "../../benches/catalogue.rs"]
 mod catalogue;
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../benches/walks.rs"]
 mod walks;
 
-#[allow(dead_code)]
+#[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../tool/src/bench/charts.rs"]
 mod charts;
 
