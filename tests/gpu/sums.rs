@@ -6,7 +6,7 @@ use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
-use wgreduce::{AdapterClass, Problem, Reducer, Tuning};
+use wgreduce::{AdapterClass, NanPolicy, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
@@ -190,6 +190,12 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
         for problem in problems {
             check_data(reducer, &problem, 0, data(&problem).take(3))?;
         }
+    }
+    // Some invocations have no element, the others NaNs that are skipped: the sum is 0, not -0.
+    let shared = tuned(reducer, |t| (t.row_lanes, t.lane_bytes) = (64, 8));
+    for dtype in summed() {
+        let problem = Problem::reduce_sum(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
+        check_data(&shared, &problem, 0, data(&problem))?;
     }
     Ok(())
 }

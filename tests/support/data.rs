@@ -307,10 +307,10 @@ pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
 }
 
 /// Kinds of [`summands`].
-pub const SUMMANDS: u64 = 11;
+pub const SUMMANDS: u64 = 12;
 
 /// Elements to be summed, of kinds that a seed chooses: of few exponents or of all, that cancel but for little,
-/// subnormal, close to the largest, zeros, with infinities and NaNs, ever larger, ties with little beside them; what
+/// subnormal, close to the largest, zeros, with infinities and NaNs or NaNs alone, ever larger, ties with little beside them; what
 /// decides may stand anywhere.
 pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ 0x5eed);
@@ -367,6 +367,8 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             8 => sign,
             // Ever larger.
             9 => negative | (infinity / n * i + magnitude % least_normal),
+            // Nothing but NaNs.
+            10 => negative | (infinity + 1 + magnitude % (least_normal - 1)),
             // A large one, half of its last bit, and the least that there is.
             _ => match any >> 8 & 7 {
                 0 => infinity - 8 * least_normal,
