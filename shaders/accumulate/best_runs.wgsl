@@ -70,8 +70,8 @@ var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;
 
 // The least key of LANES neighbouring invocations, for all of them.
-fn least_across(lid: u32, own: Key) -> Key {
-    wg_key[lid] = own;
+fn least_across(lid: u32, own_key: Key) -> Key {
+    wg_key[lid] = own_key;
     let lane = lid % LANES;
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
