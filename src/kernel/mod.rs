@@ -127,7 +127,7 @@ pub struct Kernel {
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
-    /// Of sums of floats an invocation takes at most `vecs` whole vec4, all at once; 0: any number.
+    /// Of sums an invocation takes at most `vecs` whole vec4, all at once; 0: any number.
     Rows {
         lanes: u32,
         blocked: bool,

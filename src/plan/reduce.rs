@@ -423,7 +423,10 @@ impl Planner<'_> {
         };
         let taken = self.items_per_invocation(items * lanes, each);
         // Whole vec4 of an invocation that sums, if they are few.
-        let most = step.sum.map_or(0, Sum::block);
+        let most = step
+            .sum
+            .filter(|sum| sum.has_windows() || sum.limbs() == 0)
+            .map_or(0, Sum::block);
         let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
         let few = vecs <= most.into();
         let walk = Walk::Rows {

@@ -105,6 +105,9 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
             let data = data(&problem).skip(way as usize % 3).step_by(3);
             check_data(&strips, &problem, 0, data)?;
         }
+        // As many columns an invocation as there are.
+        let problem = Problem::reduce_sum(dtype, &[13, 2048], &[0])?;
+        check_data(&strips, &problem, 0, data(&problem).take(3))?;
     }
     Ok(())
 }
