@@ -207,13 +207,14 @@ impl Sum {
         columns * (self.end_iterations() + turns * 3 * limbs)
     }
 
-    /// Vec4 of columns that an invocation takes where it may take several: fewer the longer compilers take.
+    /// Vec4 of columns that an invocation takes where it may take several, a power of two: of floats fewer the longer
+    /// compilers take, of integers 64 columns at most, whose results leave enough of the iterations for rows.
     pub(crate) fn runs(self) -> u64 {
         match (self.limbs(), self.squares(), self.dtype) {
             (1.., true, _) => 1,
             (1.., _, DType::F16 | DType::BF16) => 2,
             (1.., ..) => 4,
-            _ => 16,
+            _ => (4 * self.dtype.size()).min(16),
         }
     }
 

@@ -56,8 +56,8 @@ pub struct Tuning {
     pub each_column_len: u64,
     /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
     pub wide_bytes: u64,
-    /// Whether an invocation takes several vec4 of a row instead of one: 8 to 32 of columns, 2 or 4 of
-    /// shallow columns, 8 of an elementwise result.
+    /// Whether an invocation takes several vec4 of a row instead of one: 8 to 32 of columns, up to
+    /// 16 where they are summed, 2 or 4 of shallow columns, 8 of an elementwise result.
     pub strips: bool,
     /// Bytes up to which a row of whole vec4 is taken by one lane.
     pub short_row_bytes: u64,

@@ -1,6 +1,25 @@
 // Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec). All elements of a run are of one segment,
 // or there are {COLUMNS} segments: a row of them is {RUNS} vec4.
 
+const NO_ELEMENTS: vec4<u32> = vec4<u32>(
+//# if FLOATS
+//# if BITS == 64
+    0u, 0x80000000u, 0u, 0x80000000u
+//# else
+//# if IN_VEC == 8
+    0x80008000u
+//# else
+    0x80000000u
+//# end
+//# end
+//# end
+);
+
+// Vec4 i of a run. What stands for none adds nothing: of floats -0.
+fn run_vec_or_none(run: Run, i: u32) -> vec4<u32> {
+    return select(NO_ELEMENTS, run_vec(run, min(i, run.count - 1u)), vec4<bool>(i < run.count));
+}
+
 //# if LIMBS > 0
 // Element e of a vec4; of fewer than fit each has a word.
 fn run_raw(v: vec4<u32>, e: u32) -> Raw {
@@ -65,7 +84,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
 //# if ONCE
 //# for r in 0..BLOCK
-    let v{r} = select(vec4<u32>(), run_vec(run, {r}u), {r}u < run.count);
+    let v{r} = run_vec_or_none(run, {r}u);
 //# for j in 0..PLANES
     a = acc_plane(a, v{r}, {j}u);
 //# end
@@ -262,23 +281,6 @@ fn window_carry(own: Window) -> Window {
     w.w{k} &= LIMB;
 //# end
     return w;
-}
-
-const NO_ELEMENTS: vec4<u32> = vec4<u32>(
-//# if BITS == 64
-    0u, 0x80000000u, 0u, 0x80000000u
-//# else
-//# if IN_VEC == 8
-    0x80008000u
-//# else
-    0x80000000u
-//# end
-//# end
-);
-
-// Vec4 i of a run. What stands for none is -0, which adds nothing.
-fn run_vec_or_none(run: Run, i: u32) -> vec4<u32> {
-    return select(NO_ELEMENTS, run_vec(run, min(i, run.count - 1u)), vec4<bool>(i < run.count));
 }
 
 // What a window has, added to a segment of which it holds so many elements.

@@ -279,9 +279,6 @@ impl Planner<'_> {
         } else {
             1
         };
-        // Results of integers count among the iterations: 64 columns leave enough for rows.
-        let most = if sum.limbs() == 0 { 4 * element } else { runs };
-        runs = runs.min(most);
         while runs > 1 && !width.is_multiple_of(TEAM * runs) {
             runs /= 2;
         }

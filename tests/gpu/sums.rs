@@ -105,9 +105,11 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
             let data = data(&problem).skip(way as usize % 3).step_by(3);
             check_data(&strips, &problem, 0, data)?;
         }
-        // As many columns an invocation as there are.
-        let problem = Problem::reduce_sum(dtype, &[13, 2048], &[0])?;
-        check_data(&strips, &problem, 0, data(&problem).take(3))?;
+        // As many vec4 as an invocation may take, and fewer, where rows have no more.
+        for columns in [2048, 64] {
+            let problem = Problem::reduce_sum(dtype, &[13, columns], &[0])?;
+            check_data(&strips, &problem, 0, data(&problem).take(3))?;
+        }
     }
     Ok(())
 }
