@@ -1,8 +1,10 @@
-//! Order-preserving keys: the constants that make one arithmetic serve every element type, order
-//! and rule for NaN.
+//! What an element counts as: an order-preserving key, by constants that make one arithmetic serve every element type,
+//! order and rule for NaN; or a term of a sum of integers.
 //!
-//! Keeps what a key is, in Rust; the shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`.
+//! Keeps what a key is, in Rust; the shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`, of terms
+//! `terms32.wgsl` and `terms64.wgsl`.
 
+use crate::sums::Sum;
 use crate::{Class, DType, NanPolicy, Order};
 
 /// The constants that turn an element type's bits into keys of which the least wins.
@@ -29,6 +31,8 @@ pub struct Keys {
     zero_to: u64,
     /// Of floats: the NaNs' key, the NaN that is written, and infinity.
     nan: Option<(u64, u64, u64)>,
+    /// The sum that elements are terms of, where none is preferred.
+    terms: Option<Sum>,
 }
 
 impl Keys {
@@ -56,6 +60,7 @@ impl Keys {
             zero: 0,
             zero_to: 0,
             nan: None,
+            terms: None,
         };
         match dtype.class() {
             Class::Unsigned => plain,
@@ -163,6 +168,42 @@ impl Keys {
         Keys::new(dtype, Order::Least, NanPolicy::Propagate, false)
     }
 
+    /// The terms of a sum of integers modulo 2^bits.
+    pub fn terms(sum: Sum) -> Keys {
+        Keys {
+            terms: Some(sum.of_terms()),
+            ..Keys::of_bits(sum.bits())
+        }
+    }
+
+    /// The same as far as partial results go.
+    pub fn partial(self) -> Keys {
+        Keys {
+            terms: self.terms.map(|sum| sum.partial().of_terms()),
+            ..self
+        }
+    }
+
+    /// Whether elements are added instead of compared.
+    pub fn are_terms(&self) -> bool {
+        self.terms.is_some()
+    }
+
+    /// Whether the sum is divided by the number of elements.
+    pub(crate) fn are_averaged(&self) -> bool {
+        self.terms.is_some_and(Sum::is_mean)
+    }
+
+    /// What the directives in the shaders may ask.
+    pub(crate) fn names(&self) -> Vec<(&'static str, u32)> {
+        let mut names = vec![
+            ("TERMS", self.are_terms().into()),
+            ("KEEP", (self.keep >> 32) as u32),
+        ];
+        names.extend(self.terms.iter().flat_map(|sum| sum.term_names()));
+        names
+    }
+
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(&self) -> u32 {
         self.bits
@@ -198,6 +239,9 @@ impl Keys {
 
     /// The values of the shaders' overrides.
     pub(crate) fn constants(&self) -> Vec<(&'static str, u32)> {
+        if self.are_terms() {
+            return Vec::new();
+        }
         let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
         let high = [
             ("SIGN", self.sign),
@@ -231,7 +275,6 @@ impl Keys {
                 // Skipped NaNs have the highest key, others the lowest.
                 let skips = self.nan.is_some() && nan_key == self.ceil;
                 all.push(("STEP", (self.step >> 32) as u32));
-                all.push(("KEEP", (self.keep >> 32) as u32));
                 all.push(("INFINITY", (infinity >> 32) as u32));
                 all.push(("ENDS", (!skips).into()));
             }

@@ -64,7 +64,7 @@ impl Sum {
         self.dtype.class() == Class::Float
     }
 
-    fn bits(self) -> u32 {
+    pub(crate) fn bits(self) -> u32 {
         8 * self.dtype.size() as u32
     }
 
@@ -109,12 +109,32 @@ impl Sum {
         (bits - 31).div_ceil(LIMB_BITS) + 1
     }
 
-    /// Words of workgroup memory in which invocations add what they have: parts of 16 bits, or limbs and flags.
+    /// Whether it is exact, in limbs; any other is kept modulo 2^bits.
+    pub fn is_exact(self) -> bool {
+        self.limbs() > 0
+    }
+
+    /// The same as far as the terms of a sum modulo 2^bits go: signs matter where magnitudes are taken or a sum is
+    /// divided.
+    pub(crate) fn of_terms(self) -> Sum {
+        let op = match self.op {
+            Op::ReduceL1 if !self.takes_magnitudes() => Op::ReduceSum,
+            op => op,
+        };
+        let dtype = match (op, self.dtype) {
+            (Op::ReduceL1 | Op::ReduceMean, dtype) => dtype,
+            (_, DType::I8) => DType::U8,
+            (_, DType::I16) => DType::U16,
+            (_, DType::I32) => DType::U32,
+            (_, DType::I64) => DType::U64,
+            (_, dtype) => dtype,
+        };
+        Sum { op, dtype, ..self }
+    }
+
+    /// Words of workgroup memory in which invocations add what they have: limbs and flags.
     pub(crate) fn shared_words(self) -> u32 {
-        match self.limbs() {
-            0 => 4,
-            limbs => limbs + self.count_limbs() + 1,
-        }
+        self.limbs() + self.count_limbs() + 1
     }
 
     /// Pieces of 24 bits of a magnitude or its square.
@@ -184,9 +204,6 @@ impl Sum {
 
     /// Iterations to take so many rows of neighbouring columns.
     pub(crate) fn column_iterations(self, rows: u64, columns: u64) -> u64 {
-        if self.limbs() == 0 {
-            return rows + columns * self.end_iterations();
-        }
         columns * self.take_iterations(rows) + self.columns_beside_rows(columns)
     }
 
@@ -194,9 +211,6 @@ impl Sum {
     pub(crate) fn most_rows(self, iterations: u64, columns: u64) -> u64 {
         let beside = self.column_iterations(0, columns);
         let left = iterations.saturating_sub(beside);
-        if self.limbs() == 0 {
-            return left.max(1);
-        }
         self.most_elements(left / columns + self.end_iterations())
     }
 
@@ -207,14 +221,13 @@ impl Sum {
         columns * (self.end_iterations() + turns * 3 * limbs)
     }
 
-    /// Vec4 of columns that an invocation takes where it may take several, a power of two: of floats fewer the longer
-    /// compilers take, of integers 64 columns at most, whose results leave enough of the iterations for rows.
+    /// Vec4 of columns that an invocation takes where it may take several, a power of two: fewer the longer compilers
+    /// take.
     pub(crate) fn runs(self) -> u64 {
-        match (self.limbs(), self.squares(), self.dtype) {
-            (1.., true, _) => 1,
-            (1.., _, DType::F16 | DType::BF16) => 2,
-            (1.., ..) => 4,
-            _ => (4 * self.dtype.size()).min(16),
+        match (self.squares(), self.dtype) {
+            (true, _) => 1,
+            (_, DType::F16 | DType::BF16) => 2,
+            _ => 4,
         }
     }
 
@@ -233,7 +246,17 @@ impl Sum {
         RESULT + 8 * u64::from(self.limbs() + self.count_limbs())
     }
 
-    /// What the directives in the shaders may ask.
+    /// What the directives in the shaders may ask of the terms of a sum modulo 2^bits.
+    pub(crate) fn term_names(self) -> Vec<(&'static str, u32)> {
+        vec![
+            ("SIGNED", (self.dtype.class() == Class::Signed).into()),
+            ("SQUARES", self.squares().into()),
+            ("MAGNITUDES", (self.op == Op::ReduceL1).into()),
+            ("MEAN", self.is_mean().into()),
+        ]
+    }
+
+    /// What the directives in the shaders may ask of an exact sum.
     pub(crate) fn names(self) -> Vec<(&'static str, u32)> {
         let Format { exponent, mantissa } = self.format();
         let float = self.is_float();
@@ -323,6 +346,9 @@ impl Sum {
             }
         };
         total.limbs.copy_from_slice(kept);
+        if !self.is_exact() {
+            total.set_low(self.cut(total.low()));
+        }
         let last = |i: usize| i + 1 == self.limbs() as usize || i + 1 == limbs;
         let whole = |(i, &limb): (usize, &u32)| last(i) || limb >> LIMB_BITS == 0;
         let carried = self.limbs() == 0 || total.limbs.iter().enumerate().all(whole);

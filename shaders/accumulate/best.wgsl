@@ -12,6 +12,9 @@ fn acc_none(first: u32) -> Acc {
 // Takes an element that was met at t, after all others.
 fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
     let k = canonical(key(r));
+    if INDEX == 0u {
+        return Acc(combined(a.key, k), a.at);
+    }
     let wins = replaces(k, a.key);
     return Acc(select(a.key, k, wins), select(a.at, t, wins));
 }

@@ -24,12 +24,16 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     for (var i = 0u; i < run.count; i += BLOCK) {
         var f = fold_of(run_vec(run, i));
 //# for r in 1..8
-        f = fold(f, run_vec(run, min(i + {r}u, run.count - 1u)));
+        f = fold(f, once(run_vec(run, min(i + {r}u, run.count - 1u)), i + {r}u < run.count));
 //# end
         let k = canonical(fold_key(f));
-        let wins = replaces(k, a.key);
-        a.key = select(a.key, k, wins);
-        a.at = select(a.at, run_place(run, i), wins);
+        if INDEX == 0u {
+            a.key = combined(a.key, k);
+        } else {
+            let wins = replaces(k, a.key);
+            a.key = select(a.key, k, wins);
+            a.at = select(a.at, run_place(run, i), wins);
+        }
     }
     return a;
 }
@@ -41,6 +45,9 @@ fn preferred(a: u32, b: u32) -> u32 {
 // Takes an element at t, before or behind the run.
 fn acc_take(a: Acc, r: Raw, t: u32) -> Acc {
     let k = canonical(key(r));
+    if INDEX == 0u {
+        return Acc(combined(a.key, k), a.at, a.run);
+    }
     let wins = less(k, a.key) || (same(k, a.key) && preferred(t, a.at) == t);
     return Acc(select(a.key, k, wins), select(a.at, t, wins), a.run);
 }
@@ -69,14 +76,14 @@ fn acc_place(a: Acc) -> u32 {
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;
 
-// The least key of LANES neighbouring invocations, for all of them.
-fn least_across(lid: u32, own_key: Key) -> Key {
+// What the keys of LANES neighbouring invocations come to, for all of them.
+fn key_across(lid: u32, own_key: Key) -> Key {
     wg_key[lid] = own_key;
     let lane = lid % LANES;
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
-        if lane < half && less(wg_key[lid + half], wg_key[lid]) {
-            wg_key[lid] = wg_key[lid + half];
+        if lane < half {
+            wg_key[lid] = combined(wg_key[lid], wg_key[lid + half]);
         }
     }
     workgroupBarrier();
@@ -103,7 +110,7 @@ fn preferred_across(lid: u32, own: u32) -> u32 {
 // The best of what LANES neighbouring invocations have, for the first of them. Only those that have the
 // least key look for its place.
 fn acc_across(lid: u32, own: Acc) -> Acc {
-    let key = least_across(lid, own.key);
+    let key = key_across(lid, own.key);
     var place = nowhere().x;
     if INDEX != 0u {
         if same(key, own.key) {

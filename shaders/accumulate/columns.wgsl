@@ -33,14 +33,14 @@ fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
 fn bests_joined(earlier: Bests, later: Bests) -> Bests {
 //# if BOTH == 0
     if INDEX == 0u {
-        return Bests(plane_min(earlier.key, later.key), earlier.at);
+        return Bests(plane_combined(earlier.key, later.key), earlier.at);
     }
 //# end
     let wins = plane_replaces(later.key, earlier.key);
     let key = select(earlier.key, later.key, wins);
     let at = select(earlier.at, later.at, wins);
 //# if BOTH
-    return Bests(key, at, plane_min(earlier.least, later.least));
+    return Bests(key, at, plane_combined(earlier.least, later.least));
 //# else
     return Bests(key, at);
 //# end
@@ -74,8 +74,8 @@ fn acc_block(a: Acc, r: Rows, t: u32) -> Acc {
 //# for j in 0..PLANES
 
 fn block_{j}(r: Rows) -> Plane {
-    let ab = plane_min(plane_{j}(r.a), plane_{j}(r.b));
-    return plane_min(ab, plane_min(plane_{j}(r.c), plane_{j}(r.d)));
+    let ab = plane_combined(plane_{j}(r.a), plane_{j}(r.b));
+    return plane_combined(ab, plane_combined(plane_{j}(r.c), plane_{j}(r.d)));
 }
 //# end
 

@@ -11,11 +11,7 @@ fn acc_none(first: u32) -> Acc {
 // Partial result r of the source, taken in: canonical, unless both ends of an order were searched at once.
 fn acc_join(a: Acc, r: u32) -> Acc {
     let w = src[r];
-    let next = Best(canonical(unpack(w.xy)), w.zw);
-    if better(next, a.best) {
-        return Acc(next);
-    }
-    return a;
+    return Acc(joined(Best(canonical(unpack(w.xy)), w.zw), a.best));
 }
 //# if SHARED
 
@@ -30,12 +26,9 @@ fn acc_across(lid: u32, own: Acc) -> Acc {
     for (var half = LANES / 2u; half > 0u; half /= 2u) {
         workgroupBarrier();
         if lid % LANES < half {
-            let other = Best(wg_key[lid + half], wg_index[lid + half]);
-            if better(other, best) {
-                best = other;
-                wg_key[lid] = best.key;
-                wg_index[lid] = best.index;
-            }
+            best = joined(Best(wg_key[lid + half], wg_index[lid + half]), best);
+            wg_key[lid] = best.key;
+            wg_index[lid] = best.index;
         }
     }
     return Acc(best);

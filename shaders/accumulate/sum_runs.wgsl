@@ -20,7 +20,6 @@ fn run_vec_or_none(run: Run, i: u32) -> vec4<u32> {
     return select(NO_ELEMENTS, run_vec(run, min(i, run.count - 1u)), vec4<bool>(i < run.count));
 }
 
-//# if LIMBS > 0
 // Element e of a vec4; of fewer than fit each has a word.
 fn run_raw(v: vec4<u32>, e: u32) -> Raw {
 //# if BITS == 64
@@ -33,85 +32,6 @@ fn run_raw(v: vec4<u32>, e: u32) -> Raw {
 //# end
 //# end
 }
-
-//# end
-//# if LIMBS == 0
-//# if COLUMNS > 1
-
-var<private> planes: array<Acc, {RUNS * PLANES}>;
-
-fn acc_columns(run: Run) {
-//# for j in 0..RUNS * PLANES
-    var a{j} = acc_none(0u);
-//# end
-    let rows = run.count / {RUNS}u;
-    var t = 0u;
-    for (; t + {BLOCK / RUNS}u <= rows; t += {BLOCK / RUNS}u) {
-//# for r in 0..BLOCK
-        let v{r} = row_vec(run, t + {r / RUNS}u, {r % RUNS}u);
-//# end
-//# for r in 0..BLOCK
-//# for j in 0..PLANES
-        a{r % RUNS * PLANES + j} = acc_plane(a{r % RUNS * PLANES + j}, v{r}, {j}u);
-//# end
-//# end
-    }
-    for (; t < rows; t++) {
-//# for r in 0..RUNS
-        let v{r} = row_vec(run, t, {r}u);
-//# for j in 0..PLANES
-        a{r * PLANES + j} = acc_plane(a{r * PLANES + j}, v{r}, {j}u);
-//# end
-//# end
-    }
-//# for j in 0..RUNS * PLANES
-    planes[{j}] = a{j};
-//# end
-}
-
-fn acc_column(column: u32) -> Acc {
-    let c = column % {IN_VEC}u;
-    let a = planes[{PLANES}u * (column / {IN_VEC}u) + (c & {PLANES - 1}u)];
-//# if BITS == 64
-    return a;
-//# else
-    return acc_of(vec2<u32>(a.sum[c >> {LOG}u], 0u));
-//# end
-}
-//# else
-
-fn acc_run(own: Acc, run: Run) -> Acc {
-    var a = own;
-//# if ONCE
-//# for r in 0..BLOCK
-    let v{r} = run_vec_or_none(run, {r}u);
-//# for j in 0..PLANES
-    a = acc_plane(a, v{r}, {j}u);
-//# end
-//# end
-//# else
-    var i = 0u;
-    for (; i + {BLOCK}u <= run.count; i += {BLOCK}u) {
-//# for r in 0..BLOCK
-        let v{r} = run_vec(run, i + {r}u);
-//# end
-//# for r in 0..BLOCK
-//# for j in 0..PLANES
-        a = acc_plane(a, v{r}, {j}u);
-//# end
-//# end
-    }
-    for (; i < run.count; i++) {
-        let v = run_vec(run, i);
-//# for j in 0..PLANES
-        a = acc_plane(a, v, {j}u);
-//# end
-    }
-//# end
-    return a;
-}
-//# end
-//# else
 //# if COLUMNS > 1
 
 // What the columns have that are not at work.
@@ -390,5 +310,4 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     return a;
 //# end
 }
-//# end
 //# end

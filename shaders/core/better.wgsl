@@ -17,6 +17,18 @@ fn better(a: Best, b: Best) -> bool {
     return less(a.key, b.key) || (same(a.key, b.key) && tie);
 }
 
+// What two candidates of a segment come to together.
+fn joined(a: Best, b: Best) -> Best {
+//# if TERMS
+    return Best(combined(a.key, b.key), a.index);
+//# else
+    if better(a, b) {
+        return a;
+    }
+    return b;
+//# end
+}
+
 // Whether a key met later in the segment replaces one met before.
 fn replaces(later: Key, best: Key) -> bool {
     return less(later, best) || (LAST != 0u && same(later, best));

@@ -1,48 +1,14 @@
-// Blocks of elements of 32 bits and less: their least key, and the element of a key.
+// Blocks of elements of 32 bits and less: what their keys come to, and the element of a key.
 
-// What is known of vec4 that are taken one after the other: few values live at a time.
-struct Fold {
-    ends: Ends,
-    keys: vec4<u32>,
-}
-
-fn fold_of(v: vec4<u32>) -> Fold {
-    return Fold(vec_ends(v), vec_keys(v));
-}
-
-fn fold(f: Fold, v: vec4<u32>) -> Fold {
-    return Fold(join(f.ends, vec_ends(v)), min(f.keys, vec_keys(v)));
-}
-
-// Their least key.
-fn fold_key(f: Fold) -> Key {
-    if ENDS != 0u {
-        return ends_key(f.ends);
-    }
-    return least(f.keys);
-}
-
-// Per word the least key.
-fn vec_keys(v: vec4<u32>) -> vec4<u32> {
-    let k = keys_of(v);
-    var m = k.p0;
-//# for j in 1..PLANES
-    m = min(m, k.p{j});
-//# end
-    return m;
-}
-
-fn vec_ends(v: vec4<u32>) -> Ends {
-    var e = ends(v);
-//# for j in 0..PLANES - 1
-    e = join(e, ends(v << vec4<u32>({32 - BITS * (j + 1)}u)));
-//# end
-    return e;
-}
-
-// The least key of four vec4.
+// What the keys of four vec4 come to.
 fn four_key(r: Rows) -> Key {
-    return least(min(min(vec_keys(r.a), vec_keys(r.b)), min(vec_keys(r.c), vec_keys(r.d))));
+    let ab = combined4(vec_keys(r.a), vec_keys(r.b));
+    return vec_combined(combined4(ab, combined4(vec_keys(r.c), vec_keys(r.d))));
+}
+
+fn least(k: vec4<u32>) -> u32 {
+    let m = min(k.xy, k.zw);
+    return min(m.x, m.y);
 }
 
 fn inside(place: Places, low: u32, high: u32) -> Mask {
@@ -136,8 +102,8 @@ fn plane_canonical(k: Plane) -> Plane {
     return canonical4(k);
 }
 
-fn plane_min(a: Plane, b: Plane) -> Plane {
-    return min(a, b);
+fn plane_combined(a: Plane, b: Plane) -> Plane {
+    return combined4(a, b);
 }
 
 // Whether keys met later in their segments replace those met before.

@@ -7,7 +7,7 @@ fn fold_of(v: vec4<u32>) -> Fold {
 }
 
 fn fold(f: Fold, v: vec4<u32>) -> Fold {
-    return lesser(f, vec_key(v));
+    return combined(f, vec_key(v));
 }
 
 fn fold_key(f: Fold) -> Key {
@@ -15,11 +15,11 @@ fn fold_key(f: Fold) -> Key {
 }
 
 fn vec_key(v: vec4<u32>) -> Key {
-    return lesser(key(v.xy), key(v.zw));
+    return combined(key(v.xy), key(v.zw));
 }
 
 fn four_key(r: Rows) -> Key {
-    return lesser(lesser(vec_key(r.a), vec_key(r.b)), lesser(vec_key(r.c), vec_key(r.d)));
+    return combined(combined(vec_key(r.a), vec_key(r.b)), combined(vec_key(r.c), vec_key(r.d)));
 }
 
 fn inside(place: Places, low: u32, high: u32) -> Mask {
@@ -62,7 +62,7 @@ fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
 fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
     let first = select(PAD, key(v.xy), low == 0u);
     let second = select(PAD, key(v.zw), high == 2u);
-    return lesser(first, second);
+    return combined(first, second);
 }
 
 fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
@@ -78,8 +78,8 @@ fn plane_canonical(k: Plane) -> Plane {
     return canonical(k);
 }
 
-fn plane_min(a: Plane, b: Plane) -> Plane {
-    return lesser(a, b);
+fn plane_combined(a: Plane, b: Plane) -> Plane {
+    return combined(a, b);
 }
 
 fn plane_replaces(later: Plane, best: Plane) -> Mask {

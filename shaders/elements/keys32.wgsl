@@ -3,14 +3,11 @@
 //
 // key() may carry noise below the element and keep apart what must tie. canonical() removes both;
 // it never reorders two keys, so that it can follow a minimum instead of preceding it.
-alias Key = u32;
-
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
 override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
 override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
-override KEEP: u32; // bits of the element
 override FLOOR: u32; // NaNs, and any true bool, are one key
 override CEIL: u32;
 override ZERO: u32; // the lower of the keys of -0 and +0 where they tie
@@ -66,25 +63,22 @@ fn element4(k: vec4<u32>) -> vec4<u32> {
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }
 
-fn less(a: Key, b: Key) -> bool {
-    return a < b;
-}
-
-fn same(a: Key, b: Key) -> bool {
-    return a == b;
-}
-
 fn lesser(a: Key, b: Key) -> Key {
     return min(a, b);
 }
 
-// A key as two words of a record.
-fn pack(k: Key) -> vec2<u32> {
-    return vec2<u32>(k, 0u);
+// What two keys come to together.
+fn combined(a: Key, b: Key) -> Key {
+    return min(a, b);
 }
 
-fn unpack(w: vec2<u32>) -> Key {
-    return w.x;
+fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    return min(a, b);
+}
+
+// A vec4 that is met again, or for the first time: again it changes nothing.
+fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
+    return v;
 }
 
 // The extremes of many elements as they are, without a key for each: as unsigned and as signed
@@ -170,7 +164,32 @@ fn ends_key(e: Ends) -> Key {
     }
 }
 
-fn least(k: vec4<u32>) -> Key {
-    let m = min(k.xy, k.zw);
-    return min(m.x, m.y);
+// What is known of vec4 that are taken one after the other: few values live at a time.
+struct Fold {
+    ends: Ends,
+    keys: vec4<u32>,
+}
+
+fn fold_of(v: vec4<u32>) -> Fold {
+    return Fold(vec_ends(v), vec_keys(v));
+}
+
+fn fold(f: Fold, v: vec4<u32>) -> Fold {
+    return Fold(join(f.ends, vec_ends(v)), min(f.keys, vec_keys(v)));
+}
+
+// Their least key.
+fn fold_key(f: Fold) -> Key {
+    if ENDS != 0u {
+        return ends_key(f.ends);
+    }
+    return vec_combined(f.keys);
+}
+
+fn vec_ends(v: vec4<u32>) -> Ends {
+    var e = ends(v);
+//# for j in 0..PLANES - 1
+    e = join(e, ends(v << vec4<u32>({32 - BITS * (j + 1)}u)));
+//# end
+    return e;
 }

@@ -1,6 +1,4 @@
-// Order-preserving keys of 64-bit elements: (low, high) words. As key32.wgsl otherwise.
-alias Key = vec2<u32>;
-
+// Order-preserving keys of 64-bit elements: (low, high) words. As keys32.wgsl otherwise.
 override SIGN: u32; // of the high word; a float's low word flips whole
 override SIGN_LO: u32;
 override UNSIGN: u32; // the same on the way back: none for magnitudes
@@ -25,16 +23,16 @@ override NAN_BITS: u32;
 
 const PAD: Key = vec2<u32>(0xffffffffu, 0xffffffffu);
 
-fn less(a: Key, b: Key) -> bool {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
-}
-
-fn same(a: Key, b: Key) -> bool {
-    return a.x == b.x && a.y == b.y;
-}
-
 fn lesser(a: Key, b: Key) -> Key {
     return select(a, b, less(b, a));
+}
+
+fn combined(a: Key, b: Key) -> Key {
+    return lesser(a, b);
+}
+
+fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
+    return v;
 }
 
 fn key(b: vec2<u32>) -> Key {
@@ -63,12 +61,4 @@ fn element(k: Key) -> vec2<u32> {
     let bits = b ^ (vec2<u32>(sign) & vec2<u32>(UNSIGN_LO, UNSIGN));
     let nan = IS_FLOAT != 0u && same(k, vec2<u32>(NAN_KEY_LO, NAN_KEY));
     return select(bits, vec2<u32>(0u, NAN_BITS), nan);
-}
-
-fn pack(k: Key) -> vec2<u32> {
-    return k;
-}
-
-fn unpack(w: vec2<u32>) -> Key {
-    return w;
 }

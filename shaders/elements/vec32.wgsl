@@ -2,6 +2,8 @@
 // i % {PLANES}, at i / {PLANES}: plane j holds the elements that are number j of their words.
 const E: u32 = {E}u;
 alias Raw = u32; // an element, at the top of the word
+alias Key = u32; // what it counts as
+const KEEP: u32 = {KEEP}u; // the bits of an element
 alias Plane = vec4<u32>; // keys
 alias Places = vec4<u32>; // where each of them is
 alias Mask = vec4<bool>;
@@ -54,12 +56,26 @@ fn keys_of(v: vec4<u32>) -> Keys {
     );
 }
 
-fn keys_min(a: Keys, b: Keys) -> Keys {
+fn keys_combined(a: Keys, b: Keys) -> Keys {
     return Keys(
 //# for j in 0..PLANES
-        min(a.p{j}, b.p{j}),
+        combined4(a.p{j}, b.p{j}),
 //# end
     );
+}
+
+// What the keys of each word come to.
+fn vec_keys(v: vec4<u32>) -> vec4<u32> {
+    let k = keys_of(v);
+    var m = k.p0;
+//# for j in 1..PLANES
+    m = combined4(m, k.p{j});
+//# end
+    return m;
+}
+
+fn vec_combined(k: vec4<u32>) -> Key {
+    return combined(combined(k.x, k.y), combined(k.z, k.w));
 }
 
 fn words_of(k: Keys) -> vec4<u32> {
@@ -68,4 +84,21 @@ fn words_of(k: Keys) -> vec4<u32> {
     w |= element4(canonical4(k.p{j})) >> vec4<u32>({32 - BITS * (j + 1)}u);
 //# end
     return w;
+}
+
+fn less(a: Key, b: Key) -> bool {
+    return a < b;
+}
+
+fn same(a: Key, b: Key) -> bool {
+    return a == b;
+}
+
+// A key as two words of a record.
+fn pack(k: Key) -> vec2<u32> {
+    return vec2<u32>(k, 0u);
+}
+
+fn unpack(w: vec2<u32>) -> Key {
+    return w.x;
 }

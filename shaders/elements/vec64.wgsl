@@ -1,6 +1,7 @@
 // A vec4 of two elements of 64 bits, low word first, each a plane by itself. As vec32.wgsl otherwise.
 const E: u32 = 2u;
 alias Raw = vec2<u32>;
+alias Key = vec2<u32>;
 alias Plane = Key;
 alias Places = u32;
 alias Mask = bool;
@@ -34,10 +35,26 @@ fn keys_of(v: vec4<u32>) -> Keys {
     return Keys(plane_0(v), plane_1(v));
 }
 
-fn keys_min(a: Keys, b: Keys) -> Keys {
-    return Keys(lesser(a.p0, b.p0), lesser(a.p1, b.p1));
+fn keys_combined(a: Keys, b: Keys) -> Keys {
+    return Keys(combined(a.p0, b.p0), combined(a.p1, b.p1));
 }
 
 fn words_of(k: Keys) -> vec4<u32> {
     return vec4<u32>(element(canonical(k.p0)), element(canonical(k.p1)));
+}
+
+fn less(a: Key, b: Key) -> bool {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+fn same(a: Key, b: Key) -> bool {
+    return a.x == b.x && a.y == b.y;
+}
+
+fn pack(k: Key) -> vec2<u32> {
+    return k;
+}
+
+fn unpack(w: vec2<u32>) -> Key {
+    return w;
 }

@@ -7,9 +7,11 @@ fn record(r: u32) -> Best {
 
 fn emit(slot: u32, best: Best) {
     let at = P.dst_delta + slot;
-    if P.merge == 0u || better(best, record(at)) {
-        dst[at] = vec4<u32>(pack(best.key), best.index);
+    var all = best;
+    if P.merge != 0u {
+        all = joined(best, record(at));
     }
+    dst[at] = vec4<u32>(pack(all.key), all.index);
 }
 //# else
 // A result that has words of its own: a partial result, an index, a value of 32 or 64 bits.
@@ -22,13 +24,15 @@ fn emit(slot: u32, best: Best) {
     let at = P.dst_delta + slot;
     switch OUT {
         case 0u: {
-            if P.merge == 0u || better(best, record(at)) {
-                let k = pack(best.key);
-                dst[4u * at] = k.x;
-                dst[4u * at + 1u] = k.y;
-                dst[4u * at + 2u] = best.index.x;
-                dst[4u * at + 3u] = best.index.y;
+            var all = best;
+            if P.merge != 0u {
+                all = joined(best, record(at));
             }
+            let k = pack(all.key);
+            dst[4u * at] = k.x;
+            dst[4u * at + 1u] = k.y;
+            dst[4u * at + 2u] = all.index.x;
+            dst[4u * at + 3u] = all.index.y;
         }
         case 1u: {
             dst[2u * at] = best.index.x;

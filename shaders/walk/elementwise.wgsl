@@ -8,15 +8,15 @@ fn result(o: u32) -> Raw {
     let at = offsets(o);
     var k = key(raw_0(at));
 //# for i in 1..INPUTS
-    k = lesser(k, key(raw_{i}(at)));
+    k = combined(k, key(raw_{i}(at)));
 //# end
     if CHAINED != 0u {
         let e = P.dst_delta + o;
         let w = word_of(e);
 //# if BITS == 64
-        k = lesser(k, key(raw_from(dst[w], dst[w + 1u], e)));
+        k = combined(k, key(raw_from(dst[w], dst[w + 1u], e)));
 //# else
-        k = lesser(k, key(raw_from(dst[w], 0u, e)));
+        k = combined(k, key(raw_from(dst[w], 0u, e)));
 //# end
     }
     return element(canonical(k));
@@ -43,7 +43,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 fn put(at: u32, k: Keys) {
     var keys = k;
     if CHAINED != 0u {
-        keys = keys_min(k, keys_of(dst[at]));
+        keys = keys_combined(k, keys_of(dst[at]));
     }
     dst[at] = words_of(keys);
 }
@@ -59,7 +59,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let at = offsets(v);
     var k = keys_0(at, 0u);
 //# for i in 1..INPUTS
-    k = keys_min(k, keys_{i}(at, 0u));
+    k = keys_combined(k, keys_{i}(at, 0u));
 //# end
     put(P.dst_delta + v, k);
 }
@@ -84,7 +84,7 @@ fn invariant(at: Offsets, j: u32) -> Keys {
     );
 //# for i in 0..INPUTS
 //# if INVARIANT >> i & 1
-    k = keys_min(k, keys_{i}(at, j));
+    k = keys_combined(k, keys_{i}(at, j));
 //# end
 //# end
     return k;
@@ -95,7 +95,7 @@ fn others(known: Keys, at: Offsets, j: u32) -> Keys {
     var k = known;
 //# for i in 0..INPUTS
 //# if (INVARIANT >> i & 1) == 0
-    k = keys_min(k, keys_{i}(at, j));
+    k = keys_combined(k, keys_{i}(at, j));
 //# end
 //# end
     return k;

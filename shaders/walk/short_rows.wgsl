@@ -8,7 +8,7 @@ struct Winner {
     at: u32,
 }
 
-// The best of four vec4, of which those behind `last` repeat it.
+// The best of four vec4, of which those behind vec4 `last` do not count.
 fn winner(r: Rows, last: u32) -> Winner {
     let key = canonical(four_key(r));
     if INDEX == 0u {
@@ -18,25 +18,35 @@ fn winner(r: Rows, last: u32) -> Winner {
     return Winner(key, min(place / E, last) * E + place % E);
 }
 
-// Four vec4 from t on of a row that begins with vec4 `first`; past the end the last again.
+// Vec4 t of a row that begins with vec4 `first`; past the end the last again.
+fn vec_at(first: u32, t: u32, last: u32) -> vec4<u32> {
+    return once(src[first + min(t, last)], t <= last);
+}
+
 fn four_at(first: u32, t: u32, last: u32) -> Rows {
-    let b = min(t + 1u, last);
-    let c = min(t + 2u, last);
-    return Rows(src[first + t], src[first + b], src[first + c], src[first + min(t + 3u, last)]);
+    return Rows(
+        src[first + t],
+        vec_at(first, t + 1u, last),
+        vec_at(first, t + 2u, last),
+        vec_at(first, t + 3u, last),
+    );
 }
 
 fn row_best(first: u32, last: u32) -> Winner {
 //# if VECS == 2
     let a = src[first];
-    let b = src[first + last];
-    return winner(Rows(a, b, b, b), last);
+    let b = once(src[first + last], last > 0u);
+    let again = once(b, false);
+    return winner(Rows(a, b, again, again), last);
 //# else
     var best = winner(four_at(first, 0u, last), last);
 //# if VECS == 0
     for (var t = 4u; t <= last; t += 4u) {
         var next = winner(four_at(first, t, last), last - t);
         next.at += t * E;
-        if replaces(next.key, best.key) {
+        if INDEX == 0u {
+            best.key = combined(next.key, best.key);
+        } else if replaces(next.key, best.key) {
             best = next;
         }
     }

@@ -22,6 +22,21 @@ fn cell_result(c: Cell) -> Key {
     }
     return c.key;
 }
+
+// A row's first element.
+fn cell_first(k: Key) -> Cell {
+    return Cell(cell_key(k), 0u);
+}
+
+// Another one, at its place in the row.
+fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
+    let key = cell_key(k);
+    if INDEX == 0u {
+        return Cell(combined(c.key, key), 0u);
+    }
+    let wins = replaces(key, c.key);
+    return Cell(select(c.key, key, wins), select(c.at, place, wins));
+}
 //# if UNROLLED == 0
 
 // A walk through a tile in a loop.
@@ -33,9 +48,10 @@ struct Tile {
 
 // An element of a row of any length.
 fn tile_one(t: Tile, k: Key) -> Tile {
-    let key = cell_key(k);
-    let wins = t.next == 0u || replaces(key, t.cell.key);
-    let cell = Cell(select(t.cell.key, key, wins), select(t.cell.at, t.next, wins));
+    let other = cell_next(t.cell, k, t.next);
+    let first = cell_first(k);
+    let begins = t.next == 0u;
+    let cell = Cell(select(other.key, first.key, begins), select(other.at, first.at, begins));
     let next = t.next + 1u;
     let done = next == P.len;
     let line = line_select(t.line, line_pushed(t.line, cell_result(cell)), done);
@@ -53,18 +69,6 @@ fn small_rows_at(first: u32) -> Line {
     return t.line;
 }
 //# else
-
-// A row's first element.
-fn cell_first(k: Key) -> Cell {
-    return Cell(cell_key(k), 0u);
-}
-
-// Another one, at its place in the row.
-fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
-    let key = cell_key(k);
-    let wins = replaces(key, c.key);
-    return Cell(select(c.key, key, wins), select(c.at, place, wins));
-}
 
 fn small_rows_at(first: u32) -> Line {
     var line: Line;

@@ -12,16 +12,9 @@ struct Run {
     count: u32,
 }
 
-//# if COLUMNS > 1
-// Vec4 r of row t.
-fn row_vec(run: Run, t: u32, r: u32) -> vec4<u32> {
-    return src[run.at + t * (P.inner / E) + r * {STRIDE}u];
-}
-
-//# end
 fn run_vec(run: Run, i: u32) -> vec4<u32> {
 //# if COLUMNS > 1
-    return row_vec(run, i / {RUNS}u, i % {RUNS}u);
+    return src[run.at + i / {RUNS}u * (P.inner / E) + i % {RUNS}u * {STRIDE}u];
 //# else
     let at = run.at + {IN_VEC}u * i * P.inner;
 //# if BITS == 64

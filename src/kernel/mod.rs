@@ -102,9 +102,9 @@ impl StoreFormat {
 pub struct Kernel {
     /// Which invocation meets which element.
     pub walk: Walk,
-    /// The order of the elements; where they are summed, their size alone.
+    /// The order of the elements, or the terms of a sum modulo 2^bits; of an exact one, their size alone.
     pub keys: Keys,
-    /// What is summed, where all elements count instead of the best.
+    /// What is summed exactly.
     pub sum: Option<Sum>,
     /// What is written.
     pub out: StoreFormat,
@@ -277,11 +277,11 @@ impl Kernel {
             | Walk::Each { raw: true, .. }
             | Walk::Strided { raw: true } => self.keys.bits(),
             _ => {
-                let sum = match self.out.is_partial() {
-                    true => self.sum.map(Sum::partial),
-                    false => self.sum,
+                let (keys, sum) = match self.out.is_partial() {
+                    true => (self.keys.partial(), self.sum.map(Sum::partial)),
+                    false => (self.keys, self.sum),
                 };
-                return Kernel { sum, ..self };
+                return Kernel { keys, sum, ..self };
             }
         };
         Kernel {
@@ -375,19 +375,20 @@ impl Kernel {
         let bits = self.keys.bits();
         let mut all = fragments!("core/params" "store/out").to_vec();
         if self.walk != Walk::Fill {
-            all.extend(match bits {
-                64 => fragments!("elements/keys64" "elements/vec64"),
-                _ => fragments!("elements/keys32" "elements/vec32"),
+            all.extend(match (bits, self.keys.are_terms()) {
+                (64, true) => fragments!("elements/terms64" "elements/vec64"),
+                (64, false) => fragments!("elements/keys64" "elements/vec64"),
+                (_, true) => fragments!("elements/terms32" "elements/vec32"),
+                (_, false) => fragments!("elements/keys32" "elements/vec32"),
             });
         }
         if self.has_source() {
             all.extend(fragments!("core/source"));
         }
         match self.sum {
-            Some(sum) if sum.limbs() > 0 => all.extend(fragments!(
+            Some(_) => all.extend(fragments!(
                 "accumulate/sum_limbs" "accumulate/sum_result" "store/sums"
             )),
-            Some(_) => all.extend(fragments!("accumulate/sum_words" "store/sums")),
             None if self.has_source() => {
                 all.extend(fragments!("core/better"));
                 all.extend(match bits {
@@ -409,8 +410,8 @@ impl Kernel {
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("BOTH", self.is_extremes().into()),
-            ("SUM", self.sum.is_some().into()),
         ]);
+        names.extend(self.keys.names());
         names.extend(self.sum.iter().flat_map(|sum| sum.names()));
         let names = names.into_iter().map(|(name, x)| (name, x.into()));
         template::expand(&all.concat(), names.collect())

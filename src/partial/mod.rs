@@ -204,7 +204,11 @@ impl Partial {
             let stride = self.kind.stride();
             let totals = self.totals[at as usize / stride..].iter_mut();
             for (total, bytes) in totals.zip(bytes.chunks_exact(stride)) {
-                let words = sum_words(bytes);
+                let mut words = sum_words(bytes);
+                if !sum.is_exact() {
+                    // Behind them lies the place of an element, which a sum has not.
+                    words[2..].fill(0);
+                }
                 *total = sum.total(&words).unwrap_or_else(|| sum.nothing());
             }
             return;

@@ -230,7 +230,7 @@ impl Planner<'_> {
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
     }
 
-    /// How sums are mapped: they are made element by element, of rows and of columns.
+    /// How exact sums are mapped: they are made element by element, of rows and of columns.
     fn sum_mapping(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
@@ -269,7 +269,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let begins = self.aligned && (step.at * element).is_multiple_of(16);
         // Eight columns of floats are more than the registers of a GPU hold.
-        let many = sum.limbs() > 0 && element < 4 && !self.caps.long_strips();
+        let many = element < 4 && !self.caps.long_strips();
         if many || !(sum.takes_columns() && begins && in_vecs(b, element)) {
             return 1;
         }

@@ -104,7 +104,8 @@ impl Plan {
         splits: &BufferSplits,
     ) -> Result<Plan, Error> {
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
-        if let Some(sum) = Sum::new(problem.op(), problem.dtype(), problem.nan_policy()) {
+        let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
+        if let Some(sum) = sum.filter(|sum| sum.is_exact()) {
             caps.hold(StoreFormat::PartialSum(sum.partial_words()))?;
         }
         let mut planner = Planner {

@@ -422,10 +422,10 @@ impl Planner<'_> {
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
         let taken = self.items_per_invocation(items * lanes, each);
-        // Whole vec4 of an invocation that sums, if they are few.
+        // Whole vec4 of an invocation that sums exactly, if they are few.
         let most = step
             .sum
-            .filter(|sum| sum.has_windows() || sum.limbs() == 0)
+            .filter(|sum| sum.has_windows())
             .map_or(0, Sum::block);
         let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
         let few = vecs <= most.into();

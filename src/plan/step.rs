@@ -18,7 +18,7 @@ pub(crate) struct Step {
     pub dst: Slot,
     pub out: StoreFormat,
     pub keys: Keys,
-    /// What is summed, if it is.
+    /// What is summed exactly, if anything is.
     pub sum: Option<Sum>,
     /// First element, from the source's start.
     pub at: u64,
@@ -91,13 +91,13 @@ pub(crate) struct Planner<'a> {
 impl Planner<'_> {
     /// A step over elements of the problem's type that gives values of it.
     pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
-        let (problem, dtype) = (self.problem, self.problem.dtype());
+        let dtype = self.problem.dtype();
         Step {
             src,
             dst,
             out: StoreFormat::value(dtype),
             keys: self.keys(false),
-            sum: Sum::new(problem.op(), dtype, problem.nan_policy()),
+            sum: self.sum().filter(|sum| sum.is_exact()),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
@@ -106,12 +106,19 @@ impl Planner<'_> {
         }
     }
 
-    /// The order of the problem's elements; of sums, their size.
+    /// What the problem sums, if it does.
+    fn sum(&self) -> Option<Sum> {
+        let problem = self.problem;
+        Sum::new(problem.op(), problem.dtype(), problem.nan_policy())
+    }
+
+    /// The order of the problem's elements, or the terms they are; of exact sums, their size.
     pub(crate) fn keys(&self, zeros_tie: bool) -> Keys {
         let (problem, dtype) = (self.problem, self.problem.dtype());
-        match problem.op().order() {
-            Some(order) => Keys::new(dtype, order, problem.nan_policy(), zeros_tie),
-            None => Keys::of_bits(8 * dtype.size() as u32),
+        match (problem.op().order(), self.sum()) {
+            (Some(order), _) => Keys::new(dtype, order, problem.nan_policy(), zeros_tie),
+            (None, Some(sum)) if !sum.is_exact() => Keys::terms(sum),
+            _ => Keys::of_bits(8 * dtype.size() as u32),
         }
     }
 
@@ -218,7 +225,8 @@ impl Planner<'_> {
             });
         }
         // What a mean is divided by.
-        let fill = match kernel.sum.is_some_and(Sum::is_mean) {
+        let averaged = kernel.sum.is_some_and(Sum::is_mean) || kernel.keys.are_averaged();
+        let fill = match averaged {
             true => self.problem.reduced_len(),
             false => params.fill,
         };

@@ -338,6 +338,12 @@ pub fn fused(problem: &Problem) -> bool {
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
+    let sum = Sum::new(problem.op(), dtype, nan);
+    if let Some(sum) = sum.filter(|sum| !copies(pass) && !sum.is_exact()) {
+        let keys = Keys::terms(sum);
+        let part = pass.kernel.out.is_partial();
+        return if part { keys.partial() } else { keys };
+    }
     if copies(pass) || problem.op().is_sum() {
         let bytes = match pass.kernel.walk {
             Walk::Fill => pass.kernel.out.bytes(),
@@ -428,7 +434,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let (problem, kernel) = (machine.problem, &pass.kernel);
         let keys = order(machine, pass);
         let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
-        let sum = sum.filter(|_| !copies(pass));
+        let sum = sum.filter(|sum| !copies(pass) && sum.is_exact());
         ensure!(
             kernel.sum.is_some() == sum.is_some()
                 && kernel.sum.map(Sum::partial_words) == sum.map(Sum::partial_words),

@@ -107,17 +107,12 @@ impl Run<'_, '_> {
 
     /// Loops of an invocation that takes so many vec4 of an item, and elements beside them.
     fn row_loops(&self, lanes: u32, vecs: u64, edges: u64) -> u64 {
-        let Some(sum) = self.pass.kernel.sum else {
+        if self.pass.kernel.sum.is_none() {
             // Blocks, two trees, and the item itself.
             let blocks = vecs.div_ceil(ROW_BLOCK.into());
             return 1 + blocks + edges + 2 * u64::from(lanes.ilog2());
-        };
-        let exact = if sum.limbs() > 0 {
-            vecs * u64::from(self.e)
-        } else {
-            0
-        };
-        let taken = exact + edges;
+        }
+        let taken = vecs * u64::from(self.e) + edges;
         1 + 2 * vecs + taken + self.take_loops(taken) + self.end_loops()
     }
 
@@ -151,6 +146,10 @@ impl Run<'_, '_> {
                 }
                 ensure!(order.is_sorted(), "vec4 in the order {order:?}");
                 let mut found = Vec::new();
+                // A sum counts what is read again once.
+                if self.pass.kernel.keys.are_terms() {
+                    order.dedup();
+                }
                 for t in order {
                     let positions = self.vec4(first + t)?;
                     found.extend(positions.into_iter().zip(t * e..));

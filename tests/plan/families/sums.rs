@@ -3,6 +3,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
+use wgreduce::unstable::Sum;
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that limbs take between two carries.
@@ -18,10 +19,8 @@ impl Run<'_, '_> {
         let problem = self.machine.problem;
         let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
         let counts = counts && problem.dtype().class() == Class::Float;
-        self.pass.kernel.sum.map_or(0, |sum| match sum.limbs() {
-            0 => 0,
-            limbs => u64::from(limbs) + if counts { 3 } else { 0 },
-        })
+        let limbs = self.pass.kernel.sum.map_or(0, Sum::limbs);
+        u64::from(limbs) + if counts { 3 } else { 0 }
     }
 
     /// Loops over limbs of an invocation that takes so many elements one by one.
@@ -85,18 +84,9 @@ impl Run<'_, '_> {
             }
             let rows = u64::from(end.saturating_sub(first));
             // The limbs of several columns are fetched, carried and kept.
-            let turns = if by_vec && limbs > 0 {
-                TURNS * 3 * limbs
-            } else {
-                0
-            };
-            let one = self.take_loops(rows) + self.end_loops() + turns;
-            let taken = if limbs > 0 || !by_vec {
-                u64::from(columns) * rows
-            } else {
-                rows
-            };
-            self.iterated(taken + rows.div_ceil(32) + u64::from(columns) * one)?;
+            let turns = if by_vec { TURNS * 3 * limbs } else { 0 };
+            let one = rows + self.take_loops(rows) + self.end_loops() + turns;
+            self.iterated(rows.div_ceil(32) + u64::from(columns) * one)?;
         }
         Ok(())
     }
