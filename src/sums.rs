@@ -152,6 +152,11 @@ impl Sum {
         self.is_float()
     }
 
+    /// Whether a result is a sum that is rounded, and neither divided nor a root.
+    pub(crate) fn is_rounded(self) -> bool {
+        self.is_float() && !matches!(self.op, Op::ReduceMean | Op::ReduceL2)
+    }
+
     /// Vec4 that an invocation takes at once: fewer the longer compilers take for their elements.
     pub fn block(self) -> u32 {
         match (self.has_windows(), self.pieces(), self.dtype) {

@@ -131,16 +131,18 @@ fn quotient(top: i32, count: vec2<u32>, wanted: i32) -> Leading {
 //# end
 //# if FLOATS
 
-// The 64 highest bits.
-fn leading(top: i32) -> Leading {
-    let up = u32(24 - bits_in(limb(top)));
-    let down = 24u - up;
-    let a = ((limb(top) << up) | (limb(top - 1) >> down)) & 0xffffffu;
-    let b = ((limb(top - 1) << up) | (limb(top - 2) >> down)) & 0xffffffu;
-    let c = ((limb(top - 2) << up) | (limb(top - 3) >> down)) & 0xffffffu;
-    let rest = (c & 0xffu) != 0u || ((limb(top - 3) << up) & 0xffffffu) != 0u;
+// The 64 highest bits of four limbs. The first is not 0 and has its bit 0 at `place`; `below`: whether any bit is set
+// below them.
+fn leading(four: vec4<u32>, place: i32, below: bool) -> Leading {
+    let up = u32(24 - bits_in(four.x));
+    let high = (four << vec4<u32>(up)) & vec4<u32>(0xffffffu);
+    let low = four >> vec4<u32>(24u - up);
+    let a = high.x | low.y;
+    let b = high.y | low.z;
+    let c = high.z | low.w;
+    let rest = (c & 0xffu) != 0u || high.w != 0u;
     let bits = vec2<u32>((b << 16u) | (c >> 8u), (a << 8u) | (b >> 16u));
-    return Leading(bits, 24 * top + bits_in(limb(top)) - 64, rest || any_below(top - 3));
+    return Leading(bits, place + bits_in(four.x) - 64, rest || below);
 }
 
 // Rounded to nearest, ties to even: the bits of a magnitude, at most infinity's.
@@ -225,7 +227,8 @@ fn acc_bits(a: Acc) -> vec2<u32> {
 //# if MEAN
     return signed_bits(rounded(quotient(top, count, {MANTISSA + 2})), negative);
 //# else
-    return signed_bits(rounded(leading(top)), negative);
+    let four = vec4<u32>(limb(top), limb(top - 1), limb(top - 2), limb(top - 3));
+    return signed_bits(rounded(leading(four, 24 * top, any_below(top - 3))), negative);
 //# end
 //# end
 }
@@ -267,7 +270,10 @@ fn acc_bits(a: Acc) -> vec2<u32> {
 //# end
 
 fn acc_element(a: Acc) -> Raw {
-    let bits = acc_bits(a);
+    return element_of(acc_bits(a));
+}
+
+fn element_of(bits: vec2<u32>) -> Raw {
 //# if BITS == 64
     return bits;
 //# else

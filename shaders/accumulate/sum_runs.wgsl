@@ -203,22 +203,87 @@ fn window_carry(own: Window) -> Window {
     return w;
 }
 
+// Whether all it was given is -0.
+fn window_minus_zeros(w: Window) -> bool {
+//# if BITS == 64
+    return w.most == bitcast<i32>(0x80000000u) && w.lower == 0u;
+//# else
+    return w.most == bitcast<i32>(0x80000000u);
+//# end
+}
+
 // What a window has, added to a segment of which it holds so many elements.
 fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
     var a = own;
 //# for k in 0..WORDS
     add_piece(w.w{k}, place + {24 * k}u);
 //# end
-    var minus_zeros = w.most == bitcast<i32>(0x80000000u);
-//# if BITS == 64
-    minus_zeros = minus_zeros && w.lower == 0u;
-//# end
-    a.flags |= select(0u, select(OTHER, MINUS_ZERO, minus_zeros), count > 0u);
+    a.flags |= select(0u, select(OTHER, MINUS_ZERO, window_minus_zeros(w)), count > 0u);
 //# if COUNTS
     limbs[{LIMBS}] += i32(count);
 //# end
     return took(a);
 }
+//# if NEAR
+
+// The sum of {BLOCK} vec4 at most, rounded, if a window holds them; else `far` is set.
+var<private> far: bool;
+
+fn near_sum(run: Run) -> vec2<u32> {
+    var s = Seen(0u, 0xffffffffu);
+//# for r in 0..BLOCK
+    let v{r} = run_vec_or_none(run, {r}u);
+//# for e in 0..IN_VEC
+    s = seen(s, run_raw(v{r}, {e}u));
+//# end
+//# end
+    let f = frame_of(s);
+    far |= !holds(f, s);
+    var w = window_none();
+//# for r in 0..BLOCK
+//# for e in 0..IN_VEC
+    w = window_add(w, run_raw(v{r}, {e}u), f.begin);
+//# end
+//# end
+    return window_sum(window_carry(w), f.begin * {PLACES}u);
+}
+
+// What a window has, rounded.
+fn window_sum(w: Window, begin: u32) -> vec2<u32> {
+    let negative = w.w{WORDS - 1} < 0;
+    let turn = select(0, -1, negative);
+    // Its magnitude in limbs, and what the last word has above: limb k is number k + 3.
+    let m2 = 0;
+//# for k in 0..WORDS
+    let m{k + 3} = (w.w{k} ^ turn) - turn + (m{k + 2} >> 24u);
+//# end
+    let m{WORDS + 3} = m{WORDS + 2} >> 24u;
+//# for k in 0..3
+    let l{k} = 0u;
+//# end
+//# for k in 3..WORDS + 4
+    let l{k} = bitcast<u32>(m{k} & LIMB);
+//# end
+    var four = vec4<u32>();
+    var place = 0;
+    var below = false;
+    var under = 0u;
+//# for k in 0..WORDS + 1
+    let top{k} = l{k + 3} != 0u;
+    four = select(four, vec4<u32>(l{k + 3}, l{k + 2}, l{k + 1}, l{k}), vec4<bool>(top{k}));
+    place = select(place, i32(begin) + {24 * k}, top{k});
+    below = select(below, under != 0u, top{k});
+    under |= l{k};
+//# end
+    let zero = four.x == 0u;
+    let bits = select(rounded(leading(four, place, below)), vec2<u32>(), zero);
+//# if MAGNITUDES
+    return bits;
+//# else
+    return signed_bits(bits, select(negative, window_minus_zeros(w), zero));
+//# end
+}
+//# end
 //# if COLUMNS > 1
 
 var<private> windows: array<Window, {COLUMNS}>;

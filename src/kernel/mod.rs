@@ -127,12 +127,14 @@ pub struct Kernel {
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
     /// abreast. `coarsened`, here and below: they take several items, one after the other.
-    /// Of sums an invocation takes at most `vecs` whole vec4, all at once; 0: any number.
+    /// Of sums an invocation takes at most `vecs` whole vec4, all at once; 0: any number. `near`: they are all there
+    /// is of a row, and where a window holds them its result needs no limbs.
     Rows {
         lanes: u32,
         blocked: bool,
         coarsened: bool,
         vecs: u32,
+        near: bool,
     },
     /// Rows of up to `vecs` vec4, 2 or 4, or of any number if that is 0.
     ShortRows {
@@ -439,6 +441,7 @@ impl Kernel {
     fn recipe(&self) -> Recipe {
         let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
         let partial = self.out == StoreFormat::Partial;
+        let subwords = self.out.per_word() > 1;
         let sums = self.sum.is_some();
         let in_vec = 128 / self.keys.bits();
         let block = self.sum.map_or(0, Sum::block);
@@ -466,10 +469,14 @@ impl Kernel {
                 blocked,
                 coarsened,
                 vecs,
+                near,
             } => Recipe {
-                fragments: match sums {
-                    true => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
-                    false => fragments!(
+                fragments: match (sums, subwords) {
+                    (true, true) => fragments!(
+                        "access/span" "accumulate/sum_runs" "store/values" "walk/rows"
+                    ),
+                    (true, false) => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
+                    (false, _) => fragments!(
                         "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
                     ),
                 },
@@ -477,6 +484,8 @@ impl Kernel {
                 writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
+                    ("SUBWORDS", subwords.into()),
+                    ("NEAR", near.into()),
                     ("BLOCK", if vecs > 0 { vecs } else { block }),
                     ("IN_VEC", in_vec),
                     ("COLUMNS", 1),
@@ -524,6 +533,7 @@ impl Kernel {
                     ("RUNS", runs.max(1)),
                     ("STRIDE", if runs > 1 { TEAM } else { 1 }),
                     ("SHARED", 0),
+                    ("NEAR", 0),
                     // Of several columns more is kept.
                     (
                         "BLOCK",

@@ -236,7 +236,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (_, 1) if b.len * element > tuning.each_row_bytes => self.rows(step, b),
+            (_, 1) if b.len * element >= tuning.each_row_bytes => self.rows(step, b),
             (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
             _ => None,
         }
@@ -310,7 +310,11 @@ impl Planner<'_> {
         }
         let filled = self.slices(b.outer * lanes, parts);
         let longest = match step.sum {
-            Some(_) => lanes * element * step.most_elements(MAX_ITERATIONS / 2),
+            // An invocation alone takes all rows of a word of results.
+            Some(_) => {
+                let rows = u64::from(step.out.per_word());
+                lanes * element * step.most_elements(MAX_ITERATIONS / 2 / rows)
+            }
             // A block an iteration, and a few for edges and trees.
             None => lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64),
         };

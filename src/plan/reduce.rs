@@ -36,7 +36,11 @@ impl Planner<'_> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);
-        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
+        let alone = match mapping {
+            Mapping::Each | Mapping::Short | Mapping::Lines(_) => true,
+            Mapping::Rows { lanes, .. } => lanes == 1 && step.sum.is_some(),
+            Mapping::Columns(_) | Mapping::Thin => false,
+        };
         let subword = step.out.per_word() > 1 && !alone;
         if whole && mapping.parts() == 1 && !subword {
             self.pass(step, &first, mapping, step.dst, step.out, false)?;
@@ -415,13 +419,15 @@ impl Planner<'_> {
         let each = match step.sum {
             Some(_) => {
                 let share = slice.div_ceil(lanes) + 32 / element;
-                // A vec4, and a block of them, are loops of their own.
-                step.iterations(share) + share * element / 8 + 1
+                // A vec4, a block of them, and a row that a window holds are loops of their own.
+                step.iterations(share) + share * element / 8 + 2
             }
             // Beside the blocks two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
-        let taken = self.items_per_invocation(items * lanes, each);
+        let words = words(out, items);
+        let each = each * u64::from(out.per_word());
+        let taken = self.items_per_invocation(words * lanes, each);
         // Whole vec4 of an invocation that sums exactly, if they are few.
         let most = step
             .sum
@@ -429,11 +435,14 @@ impl Planner<'_> {
             .map_or(0, Sum::block);
         let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
         let few = vecs <= most.into();
+        let whole = self.aligned && [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
+        let rounded = step.sum.is_some_and(Sum::is_rounded) && !out.is_partial();
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,
             coarsened: taken > 1,
             vecs: if few { vecs as u32 } else { 0 },
+            near: few && whole && rounded && lanes * slices == 1,
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
@@ -445,7 +454,7 @@ impl Planner<'_> {
             ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        let invocations = items.div_ceil(taken) * lanes;
+        let invocations = words.div_ceil(taken) * lanes;
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 

@@ -50,6 +50,7 @@ const SUBJECTS: &[Subject] = &[
     ),
     ("sums_are_exact", sums::sums),
     ("sums_of_random_problems", sums::random),
+    ("sums_of_integers_take_every_walk", sums::integers),
     ("sums_of_strips", sums::strips),
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),

@@ -1,12 +1,15 @@
 //! Exact sums: every operator and type under every tuning, whatever the data.
 
 use super::pieces::{in_pieces, shard, streamed};
+use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
 use super::{check_data, same, some, tuned, turns};
 use libtest_mimic::Failed;
+use std::collections::BTreeSet;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
-use wgreduce::{AdapterClass, NanPolicy, Problem, Reducer, Tuning};
+use wgreduce::unstable::Family;
+use wgreduce::{AdapterClass, Class, NanPolicy, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
@@ -94,6 +97,60 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
         check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
     }
     Ok(())
+}
+
+/// Sums of integers are mapped as minima are: every walk under every tuning, and every one that can be forced.
+pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
+    use Family::{
+        Bands, Columns, Each, Finish, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
+    };
+    let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
+    let tuned = CLASSES.map(|class| of_class(reducer, class));
+    let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
+    // Workgroups that merge the slices they take.
+    all.push(reducer.with_caps(reducer.caps().tuned(Tuning {
+        invocations: 1 << 16,
+        ..Tuning::of(AdapterClass::Discrete)
+    })));
+    let mut families = BTreeSet::new();
+    for turn in turns() {
+        for (r, reducer) in all.iter().enumerate() {
+            let shapes = WALKED.iter().map(|&shape| (shape, false));
+            let shapes = shapes.chain(WIDE.map(|shape| (shape, true)));
+            // Forced walks take what the tunings leave.
+            let every = if r < 3 { 1 } else { 6 };
+            for (i, ([outer, len, inner], in_bytes)) in shapes.enumerate() {
+                let way = i + r + turn as usize;
+                if way % every > 0 {
+                    continue;
+                }
+                for dtype in some(reducer, i, [types[way % 8], types[(way + 3) % 8]]) {
+                    let inner = if in_bytes {
+                        inner / dtype.size()
+                    } else {
+                        inner
+                    };
+                    let problem = sum_problem(dtype, &[outer, len, inner], &[1], way as u64)?;
+                    let plan = Plan::new(&problem, reducer.caps())?;
+                    let passes = plan.passes().iter().map(|pass| &pass.kernel);
+                    let passes = passes.filter(|kernel| kernel.keys.are_terms());
+                    families.extend(passes.map(|kernel| kernel.family()));
+                    let offset = if i % 3 == 1 { dtype.size() } else { 0 };
+                    let data = summands(dtype, outer * len * inner, way as u64);
+                    check_data(reducer, &problem, offset, [data].into_iter())?;
+                }
+            }
+        }
+    }
+    let mut wanted = vec![Columns, Each, Finish, Rows, Shallow, ShortRows, SmallRows];
+    if reducer.caps().long_kernels {
+        wanted.extend([Strips, Bands, Panels]);
+    }
+    wanted.retain(|family| !families.contains(family));
+    match wanted.as_slice() {
+        [] => Ok(()),
+        missing => Err(format!("never dispatched: {missing:?}").into()),
+    }
 }
 
 /// Columns of which an invocation of the software tuning takes several vec4, every way to sum them.

@@ -9,7 +9,7 @@ use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements, of which the middle is reduced.
-const SHAPES: &[[u64; 3]] = &[
+pub const SHAPES: &[[u64; 3]] = &[
     // Rows: of a few elements, on both sides of a vec4, of several lanes, and long ones.
     [40, 1, 1],
     [1030, 2, 1],
@@ -66,7 +66,7 @@ const SHAPES: &[[u64; 3]] = &[
 
 /// The same with rows of so many bytes, which the software tuning takes by strips, by bands, and by
 /// panels that are parts of rows.
-const WIDE: [[u64; 3]; 5] = [
+pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],
     [1, 40, 3648],
@@ -108,7 +108,7 @@ pub fn discrete(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// The same device with the tuning of a class.
-fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
+pub fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
     reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
 }
 
@@ -266,7 +266,7 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
-fn every_way(reducer: &Reducer) -> Vec<Reducer> {
+pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
     let rows = |(lanes, blocked)| {

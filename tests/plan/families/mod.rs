@@ -36,7 +36,8 @@ impl Run<'_, '_> {
                 blocked,
                 coarsened,
                 vecs,
-            } => self.rows(lanes, blocked, coarsened, vecs),
+                near,
+            } => self.rows(lanes, [blocked, coarsened, near], vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
             Walk::ShortRows { vecs, coarsened } => self.short_rows(vecs, coarsened),
             Walk::SmallRows {
