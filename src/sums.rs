@@ -285,6 +285,10 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
+            (
+                "FEW",
+                flag(float && self.pieces() == 1 && self.limbs() < 16),
+            ),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),
             ("REACH", self.reach()),

@@ -177,40 +177,59 @@ fn size_of(r: Raw) -> u32 {
 //# end
 }
 
-// Takes an element, but for carries.
-fn acc_add(own: Acc, r: Raw) -> Acc {
-    var a = own;
 //# if FLOATS
+
+// What an element was, as a flag; a skipped NaN was nothing.
+fn flag_of(r: Raw) -> u32 {
     let size = size_of(r);
     let special = size >= INFINITE;
 //# if BITS == 64
     let negative = r.y >= 0x80000000u;
     let nan = size > INFINITE || (size == INFINITE && r.x != 0u);
     let minus_zero = r.x == 0u && r.y == 0x80000000u;
-    let n = number(select(r, vec2<u32>(), special));
 //# else
     let negative = r >= 0x80000000u;
     let nan = size > INFINITE;
     let minus_zero = r == 0x80000000u;
-    let n = number(select(r, 0u, special));
 //# end
 //# if MAGNITUDES
     let infinity = PLUS_INFINITY;
 //# else
     let infinity = select(PLUS_INFINITY, MINUS_INFINITY, negative);
 //# end
-    a.flags |= select(0u, infinity, special && !nan);
+    let finite = select(OTHER, MINUS_ZERO, minus_zero);
 //# if SKIPS
-    a.flags |= select(select(OTHER, MINUS_ZERO, minus_zero), 0u, nan);
+    return select(select(finite, OTHER | infinity, special), 0u, nan);
 //# else
-    a.flags |= select(select(OTHER, MINUS_ZERO, minus_zero), NAN, nan);
+    return select(select(finite, OTHER | infinity, special), NAN, nan);
 //# end
+}
+//# end
+
+// What an element adds to the limbs: of one that is no number nothing.
+fn number_of(r: Raw) -> Number {
+//# if FLOATS
+//# if BITS == 64
+    return number(select(r, vec2<u32>(), size_of(r) >= INFINITE));
+//# else
+    return number(select(r, 0u, size_of(r) >= INFINITE));
+//# end
+//# else
+    return number(r);
+//# end
+}
+
+// Takes an element, but for carries.
+fn acc_add(own: Acc, r: Raw) -> Acc {
+    var a = own;
+//# if FLOATS
+    let flag = flag_of(r);
+    a.flags |= flag;
 //# if COUNTS
-    limbs[{LIMBS}] += select(1, 0, nan);
+    limbs[{LIMBS}] += select(0, 1, flag != 0u);
 //# end
-//# else
-    let n = number(r);
 //# end
+    let n = number_of(r);
 //# for k in 0..PIECES
     add_piece(n.x{k}, n.place + {24 * k}u);
 //# end

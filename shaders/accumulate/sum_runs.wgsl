@@ -56,15 +56,86 @@ fn acc_keep(c: u32, a: Acc) {
 }
 //# end
 
+//# if FEW * (COLUMNS == 1)
+
+// All limbs in registers: a place in an array is looked for by each invocation by itself.
+struct Limbs {
+//# for k in 0..LIMBS
+    l{k}: i32,
+//# end
+}
+
+fn limbs_add(own: Limbs, x: i32, place: u32) -> Limbs {
+    let i = (place * 2731u) >> 16u; // place / 24
+    let off = place - 24u * i;
+    let low = (x << off) & LIMB;
+    let high = x >> (24u - off);
+    return Limbs(
+        own.l0 + select(0, low, i == 0u),
+//# for k in 1..LIMBS
+        own.l{k} + select(0, low, i == {k}u) + select(0, high, i == {k - 1}u),
+//# end
+    );
+}
+
+fn limbs_carry(own: Limbs) -> Limbs {
+    var l = own;
+//# for k in 0..LIMBS - 1
+    l.l{k + 1} += l.l{k} >> 24u;
+    l.l{k} &= LIMB;
+//# end
+    return l;
+}
+
+fn limbs_here() -> Limbs {
+    return Limbs(
+//# for k in 0..LIMBS
+        limbs[{k}],
+//# end
+    );
+}
+
+fn leave_limbs(l: Limbs) {
+    first_limb = 0u;
+    end_limb = {LIMBS}u;
+//# for k in 0..LIMBS
+    limbs[{k}] = l.l{k};
+//# end
+}
+//# end
+
 // Takes vec4 first..end, of a column or of all, one element after the other.
 fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc {
     var a = own;
     carry();
+//# if FEW * (COLUMNS == 1)
+    var l = limbs_here();
+    for (var i = first; i < end;) {
+        let next = min(i + {TAKES / IN_VEC}u, end);
+        for (; i < next; i++) {
+            let v = run_vec(run, i);
+//# for e in 0..IN_VEC
+            let r{e} = run_raw(v, {e}u);
+            let n{e} = number_of(r{e});
+            l = limbs_add(l, n{e}.x0, n{e}.place);
+            a.flags |= flag_of(r{e});
+//# if COUNTS
+            limbs[{LIMBS}] += select(0, 1, flag_of(r{e}) != 0u);
+//# end
+//# end
+        }
+        l = limbs_carry(l);
+    }
+    leave_limbs(l);
+    a.takes = 1u;
+    return a;
+}
+//# else
 //# if COLUMNS > 1
     for (var i = first + column / {IN_VEC}u; i < end;) {
         let next = min(i + {TAKES * RUNS}u, end);
         for (; i < next; i += {RUNS}u) {
-            a = acc_add(a, run_raw(run_vec(run, i), column % {IN_VEC}u));
+            a = acc_add(a, run_element(run, i, column % {IN_VEC}u));
         }
         carry();
     }
@@ -83,6 +154,7 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc 
     a.takes = 1u;
     return a;
 }
+//# end
 //# if FLOATS == 0
 //# if COLUMNS > 1
 

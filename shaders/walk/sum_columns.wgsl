@@ -12,9 +12,20 @@ struct Run {
     count: u32,
 }
 
+//# if COLUMNS > 1
+fn run_place(run: Run, i: u32) -> u32 {
+    return run.at + i / {RUNS}u * (P.inner / E) + i % {RUNS}u * {STRIDE}u;
+}
+
+// Element e of vec4 i, by itself.
+fn run_element(run: Run, i: u32, e: u32) -> Raw {
+    return raw(run_place(run, i) * E + e);
+}
+
+//# end
 fn run_vec(run: Run, i: u32) -> vec4<u32> {
 //# if COLUMNS > 1
-    return src[run.at + i / {RUNS}u * (P.inner / E) + i % {RUNS}u * {STRIDE}u];
+    return src[run_place(run, i)];
 //# else
     let at = run.at + {IN_VEC}u * i * P.inner;
 //# if BITS == 64
