@@ -198,6 +198,14 @@ fn seen(s: Seen, r: Raw) -> Seen {
 //# end
 }
 
+fn seen_vec(own: Seen, v: vec4<u32>) -> Seen {
+    var s = own;
+//# for e in 0..IN_VEC
+    s = seen(s, run_raw(v, {e}u));
+//# end
+    return s;
+}
+
 // A window holds sizes below `end`, and those above `least` and 0. It begins at exponent `begin`, less one.
 struct Frame {
     begin: u32,
@@ -305,9 +313,7 @@ fn near_sum(run: Run) -> vec2<u32> {
     var s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
     let v{r} = run_vec_or_none(run, {r}u);
-//# for e in 0..IN_VEC
-    s = seen(s, run_raw(v{r}, {e}u));
-//# end
+    s = seen_vec(s, v{r});
 //# end
     let f = frame_of(s);
     far |= !holds(f, s);
@@ -377,9 +383,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         var s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
         var v{r} = run_vec_or_none(run, i + {r}u);
-//# for e in 0..IN_VEC
-        s = seen(s, run_raw(v{r}, {e}u));
-//# end
+        s = seen_vec(s, v{r});
 //# end
         let f = frame_of(s);
 //# if COLUMNS > 1
@@ -411,9 +415,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
                 s = Seen(0u, 0xffffffffu);
 //# for r in 0..BLOCK
                 v{r} = run_vec(run, min(i + {r}u, run.count - 1u));
-//# for e in 0..IN_VEC
-                s = seen(s, run_raw(v{r}, {e}u));
-//# end
+                s = seen_vec(s, v{r});
 //# end
                 if i + {BLOCK}u > run.count || !holds(f, s) {
                     break;

@@ -310,11 +310,7 @@ impl Planner<'_> {
         }
         let filled = self.slices(b.outer * lanes, parts);
         let longest = match step.sum {
-            // An invocation alone takes all rows of a word of results.
-            Some(_) => {
-                let rows = u64::from(step.out.per_word());
-                lanes * element * step.most_elements(MAX_ITERATIONS / 2 / rows)
-            }
+            Some(_) => lanes * element * step.most_elements(MAX_ITERATIONS / 2),
             // A block an iteration, and a few for edges and trees.
             None => lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64),
         };

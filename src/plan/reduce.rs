@@ -38,7 +38,12 @@ impl Planner<'_> {
         let mapping = self.mapping(step, &first);
         let alone = match mapping {
             Mapping::Each | Mapping::Short | Mapping::Lines(_) => true,
-            Mapping::Rows { lanes, .. } => lanes == 1 && step.sum.is_some(),
+            // An invocation takes all rows of a word of results.
+            Mapping::Rows { lanes, slice, .. } => {
+                let rows = u64::from(step.out.per_word());
+                let fits = slice <= step.most_elements(MAX_ITERATIONS / 2 / rows);
+                lanes == 1 && step.sum.is_some() && fits
+            }
             Mapping::Columns(_) | Mapping::Thin => false,
         };
         let subword = step.out.per_word() > 1 && !alone;
