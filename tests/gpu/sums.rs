@@ -13,8 +13,11 @@ use wgreduce::{AdapterClass, Class, NanPolicy, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
-const SHAPES: [[u64; 3]; 14] = [
+const SHAPES: [[u64; 3]; 16] = [
     [5, 1, 1],
+    // Whole vec4, all of a row at once, of every type.
+    [33, 8, 1],
+    [70, 16, 1],
     [40, 3, 1],
     [9, 33, 1],
     [3, 130, 1],
@@ -124,7 +127,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
                 if way % every > 0 {
                     continue;
                 }
-                for dtype in some(reducer, i, [types[way % 8], types[(way + 3) % 8]]) {
+                for dtype in some(reducer, i, [0, 3, 5, 6].map(|k| types[(way + k) % 8])) {
                     let inner = if in_bytes {
                         inner / dtype.size()
                     } else {
