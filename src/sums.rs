@@ -1,7 +1,8 @@
 //! What a sum is kept in: the constants that make one arithmetic serve every element type and operator.
 //!
-//! Keeps the number format of partial sums, in Rust; the shaders' part is `shaders/accumulate/sum_*.wgsl`.
-//! Sums of integers are kept modulo 2^bits, in words. All others are exact: a fixed-point number in limbs
+//! Keeps the number format of partial sums, in Rust; the shaders' part is `shaders/accumulate/sum_*.wgsl` and
+//! `shaders/elements/terms*.wgsl`.
+//! Sums of integers are kept modulo 2^bits, in a key. All others are exact: a fixed-point number in limbs
 //! of [`LIMB_BITS`] bits, which begins with the least bit that an element (or its square) can have and
 //! has room for the sum of as many as a tensor can have.
 
