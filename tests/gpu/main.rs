@@ -52,6 +52,8 @@ const SUBJECTS: &[Subject] = &[
     ("sums_of_random_problems", sums::random),
     ("sums_of_integers_take_every_walk", sums::integers),
     ("sums_of_strips", sums::strips),
+    ("sums_of_short_rows", sums::short),
+    ("sums_of_elements_far_apart", sums::far),
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),
     ("sums_of_nothing_and_over_no_axes", sums::degenerate),

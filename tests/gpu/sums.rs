@@ -9,7 +9,7 @@ use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
 use wgreduce::unstable::Family;
-use wgreduce::{AdapterClass, Class, NanPolicy, Plan, Problem, Reducer, Tuning};
+use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
 /// a vec4 and end there, in slices; columns of whole vec4 and others.
@@ -169,6 +169,53 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
         for columns in [2048, 64] {
             let problem = Problem::reduce_sum(dtype, &[13, columns], &[0])?;
             check_data(&strips, &problem, 0, data(&problem).take(3))?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows of a few whole vec4, whose sums are rounded without limbs where exponents are near; in regions that begin
+/// inside a word of results, too.
+pub fn short(reducer: &Reducer) -> Result<(), Failed> {
+    let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
+    let ops = [
+        Problem::reduce_sum,
+        Problem::reduce_l1,
+        Problem::reduce_sum_square,
+    ];
+    for (t, dtype) in summed().filter(|t| t.class() == Class::Float).enumerate() {
+        for (i, vecs) in [2, 4, 1, 8].into_iter().enumerate() {
+            for op in some(reducer, t + i, [ops[0], ops[0], ops[1], ops[2]]) {
+                let problem = op(dtype, &[151, vecs * 16 / dtype.size()], &[1])?;
+                for reducer in [reducer, &small] {
+                    check_data(reducer, &problem, 0, data(&problem))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Many of the largest mantissas, and now and then an element far below them: no window holds a block, and limbs must
+/// carry in time.
+pub fn far(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in summed().filter(|t| t.class() == Class::Float) {
+        let element = |i: u64| match (dtype, i % 8) {
+            (DType::F16, 5) => 0x7c00,
+            (DType::F16, _) => 0x63ff,
+            (DType::BF16, 5) => 0x0d80,
+            (DType::BF16, _) => 0x4fff,
+            (DType::F32, 5) => 0x0d80_0000,
+            (DType::F32, _) => 0x4fff_ffff,
+            (_, 5) => 0x1010_0000_0000_0000,
+            _ => 0x43ff_ffff_ffff_ffff_u64,
+        };
+        let size = dtype.size() as usize;
+        let bytes = |n: u64| (0..n).flat_map(|i| element(i).to_le_bytes()[..size].to_vec());
+        for shape in [[3, 9000, 1], [1, 700, 16]] {
+            let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
+            let data: Vec<u8> = bytes(shape.iter().product()).collect();
+            check_data(reducer, &problem, 0, [data].into_iter())?;
         }
     }
     Ok(())

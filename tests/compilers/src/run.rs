@@ -112,8 +112,8 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
 const FAULTS: [(&str, &str, &str); 8] = [
     (
         "a reversed comparison",
-        "return (a < b_2);",
-        "return (b_2 < a);",
+        "return (a < b);",
+        "return (b < a);",
     ),
     ("deltas swapped", "P.src_delta", "P.dst_delta"),
     ("a register for another", "register(t1)", "register(t0)"),
