@@ -124,7 +124,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
             let every = if r < 3 { 1 } else { 6 };
             for (i, ([outer, len, inner], in_bytes)) in shapes.enumerate() {
                 let way = i + r + turn as usize;
-                if way % every > 0 {
+                if !way.is_multiple_of(every) {
                     continue;
                 }
                 for dtype in some(reducer, i, [0, 3, 5, 6].map(|k| types[(way + k) % 8])) {
