@@ -286,10 +286,7 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
-            (
-                "FEW",
-                flag(float && self.pieces() == 1 && self.limbs() < 16),
-            ),
+            ("FEW", flag(self.dtype == DType::F32 && self.pieces() == 1)),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),
             ("REACH", self.reach()),

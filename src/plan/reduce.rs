@@ -36,16 +36,7 @@ impl Planner<'_> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);
-        let alone = match mapping {
-            Mapping::Each | Mapping::Short | Mapping::Lines(_) => true,
-            // An invocation takes all rows of a word of results.
-            Mapping::Rows { lanes, slice, .. } => {
-                let rows = u64::from(step.out.per_word());
-                let fits = slice <= step.most_elements(MAX_ITERATIONS / 2 / rows);
-                lanes == 1 && step.sum.is_some() && fits
-            }
-            Mapping::Columns(_) | Mapping::Thin => false,
-        };
+        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
         let subword = step.out.per_word() > 1 && !alone;
         if whole && mapping.parts() == 1 && !subword {
             self.pass(step, &first, mapping, step.dst, step.out, false)?;
