@@ -358,7 +358,7 @@ impl Sum {
         }
         let last = |i: usize| i + 1 == self.limbs() as usize || i + 1 == limbs;
         let whole = |(i, &limb): (usize, &u32)| last(i) || limb >> LIMB_BITS == 0;
-        let carried = self.limbs() == 0 || total.limbs.iter().enumerate().all(whole);
+        let carried = !self.is_exact() || total.limbs.iter().enumerate().all(whole);
         let flags = if self.is_float() { 2 * OTHER } else { 1 };
         (carried && total.flags < flags && rest.iter().all(|&w| w == 0)).then_some(total)
     }
@@ -381,7 +381,7 @@ impl Sum {
             Class::Signed => ((element << (64 - bits)) as i64) >> (64 - bits),
             _ => element as i64,
         };
-        if self.limbs() == 0 {
+        if !self.is_exact() {
             let term = match self.op {
                 Op::ReduceL1 if self.takes_magnitudes() => extended.unsigned_abs(),
                 Op::ReduceSumSquare => extended.wrapping_mul(extended) as u64,
@@ -478,7 +478,7 @@ impl Sum {
     /// Takes another part in.
     pub(crate) fn join(self, total: &mut Total, other: &Total) {
         total.meet(other.flags);
-        if self.limbs() == 0 {
+        if !self.is_exact() {
             let sum = total.low().wrapping_add(other.low());
             total.set_low(self.cut(sum));
             return;
@@ -495,7 +495,7 @@ impl Sum {
 
     /// The result's bits, where so many elements were taken.
     pub(crate) fn element(self, total: &Total, count: u64) -> u64 {
-        if self.limbs() == 0 {
+        if !self.is_exact() {
             let sum = total.low();
             let mean = match (self.op, self.dtype.class()) {
                 (Op::ReduceMean, Class::Signed) => {

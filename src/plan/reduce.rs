@@ -421,9 +421,7 @@ impl Planner<'_> {
             // Beside the blocks two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
-        let words = words(out, items);
-        let each = each * u64::from(out.per_word());
-        let taken = self.items_per_invocation(words * lanes, each);
+        let taken = self.items_per_invocation(items * lanes, each);
         // Whole vec4 of an invocation that sums exactly, if they are few.
         let most = step
             .sum
@@ -450,7 +448,7 @@ impl Planner<'_> {
             ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        let invocations = words.div_ceil(taken) * lanes;
+        let invocations = items.div_ceil(taken) * lanes;
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
