@@ -25,6 +25,8 @@ pub struct Keys {
     step: u64,
     rot: u64,
     keep: u64,
+    /// The bits that count, of keys without noise; else all.
+    taken: u64,
     floor: u64,
     ceil: u64,
     zero: u64,
@@ -37,8 +39,19 @@ pub struct Keys {
 
 impl Keys {
     /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
-    /// (for an index) -0 and +0 share a key.
+    /// (for an index) -0 and +0 share a key, and below an element of 8 or 16 bits nothing is left.
     pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
+        let keys = Keys::of_sides(dtype, order, nan, zeros_tie);
+        // Of wider ones a block is reduced first, and zeros are told apart once.
+        if zeros_tie && keys.bits < 32 {
+            keys.clean()
+        } else {
+            keys
+        }
+    }
+
+    /// The same for a search for both extremes, which also wants values: zeros tie in settled keys alone.
+    pub fn of_sides(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let largest = order != Order::Least;
         let magnitude = order == Order::GreatestMagnitude;
         let bits = 8 * dtype.size() as u32;
@@ -55,6 +68,7 @@ impl Keys {
             step: 0,
             rot: 0,
             keep,
+            taken: u64::MAX,
             floor: 0,
             ceil: u64::MAX,
             zero: 0,
@@ -133,6 +147,48 @@ impl Keys {
         }
     }
 
+    /// The same without noise. A signed float's key is then its signed magnitude from where the NaNs end, so that zeros
+    /// have one.
+    fn clean(self) -> Keys {
+        let keys = Keys {
+            taken: self.keep,
+            ..self
+        };
+        let (nan_key, nan_bits, infinity) = match self.nan {
+            Some(nan) if self.unsign != 0 => nan,
+            _ => return keys,
+        };
+        // In 32 bits: the one between complement and negative lies below the element.
+        let (all, one) = (u64::MAX << 32, 1 << 32);
+        let unit = 1u64 << (64 - self.bits);
+        let skips = nan_key == self.ceil;
+        // From the first NaN above infinity on, or from -infinity.
+        let rot = if skips {
+            infinity.wrapping_neg()
+        } else {
+            infinity + unit
+        };
+        let (floor, ceil) = match skips {
+            true => (0, infinity + unit + infinity),
+            false => ((infinity + unit).wrapping_add(rot).wrapping_neg(), u64::MAX),
+        };
+        let largest = self.flip != 0;
+        Keys {
+            taken: self.keep >> 1 & self.keep,
+            sign: all,
+            unsign: all,
+            flip: if largest { all } else { 0 },
+            step: if largest { one } else { all },
+            rot: if largest { rot.wrapping_sub(one) } else { rot },
+            floor,
+            ceil,
+            zero: 0,
+            zero_to: 0,
+            nan: Some((if skips { ceil } else { floor }, nan_bits, infinity)),
+            ..keys
+        }
+    }
+
     /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
     /// numbers', has the NaNs below; zero has the greatest key.
     fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
@@ -198,6 +254,8 @@ impl Keys {
     pub(crate) fn names(&self) -> Vec<(&'static str, u32)> {
         let mut names = vec![
             ("TERMS", self.are_terms().into()),
+            ("NANS", self.nan.is_some().into()),
+            ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
         ];
         names.extend(self.terms.iter().flat_map(|sum| sum.term_names()));
@@ -221,7 +279,8 @@ impl Keys {
             1 => (self.sign, self.step),
             _ => (0, 0),
         };
-        let k = (b ^ sign ^ self.flip).wrapping_sub(self.rot + step) & self.keep;
+        let turned = b & self.taken ^ sign ^ self.flip;
+        let k = turned.wrapping_sub(self.rot.wrapping_add(step)) & self.keep;
         let c = k.max(self.floor).min(self.ceil);
         if c == self.zero { self.zero_to } else { c }
     }
@@ -229,10 +288,13 @@ impl Keys {
     /// The element of a settled key.
     pub fn element(&self, key: u64) -> u64 {
         let b = key.wrapping_add(self.rot) ^ self.flip;
-        let sign = if b >> 63 == 1 { self.unsign } else { 0 };
+        let top = 1 << 63;
         let bits = match self.nan {
             Some((nan_key, bits, _)) if key == nan_key => bits,
-            _ => (b ^ sign) & self.keep,
+            _ if b & top == 0 => b & self.keep,
+            // A signed magnitude.
+            _ if self.taken & top == 0 => top | b.wrapping_neg(),
+            _ => (b ^ self.unsign) & self.keep,
         };
         bits >> (64 - self.bits)
     }
@@ -275,6 +337,14 @@ impl Keys {
                 // Skipped NaNs have the highest key, others the lowest.
                 let skips = self.nan.is_some() && nan_key == self.ceil;
                 all.push(("STEP", (self.step >> 32) as u32));
+                all.push(("TAKEN", (self.taken >> 32) as u32));
+                // What is left to take away of a key.
+                let kept = if self.taken == u64::MAX {
+                    self.keep
+                } else {
+                    u64::MAX
+                };
+                all.push(("KEPT", (kept >> 32) as u32));
                 all.push(("INFINITY", (infinity >> 32) as u32));
                 all.push(("ENDS", (!skips).into()));
             }

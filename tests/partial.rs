@@ -293,7 +293,7 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
         error.to_string()
     };
     assert!(changed(0, b"X").contains("begin with"));
-    assert!(changed(4, &[2]).contains("layout 2"));
+    assert!(changed(4, &[3]).contains("layout 3"));
     for (at, what) in [
         (5, "operator"),
         (6, "element type"),

@@ -37,19 +37,32 @@ fn slice_of(part: u32) -> Slice {
     return Slice(start / E, skew, begin, end, low, blocks, part, wide / P.inner);
 }
 
-// No row yet of column vec4 v. Should all there is be what never wins, the first row counts; in an
-// empty slice, a place beyond every row, so that none is found below.
+// A place of a slice that is beyond every row.
+fn beyond(s: Slice) -> u32 {
+    return P.slices * P.slice - s.begin;
+}
+
+// No row yet of column vec4 v; a place counts from the slice's first row. Should all there is be what never wins, the
+// first row counts; in an empty slice, a place beyond every row, so that none is found below.
 fn column_none(s: Slice, v: u32) -> Acc {
-    let t = select(s.begin, P.slices * P.slice, s.begin == s.end);
+//# if PACKED
+    return Acc(
+//# for j in 0..PLANES
+        Bests(Plane(PAD)),
+//# end
+    );
+//# else
+    let place = select(0u, beyond(s), s.begin == s.end);
     return Acc(
 //# for j in 0..PLANES
 //# if RAGGED
-        Bests(Plane(PAD), select(Places(t + 1u), Places(t), column_has(s, v, t, PLACES_{j}))),
+        Bests(Plane(PAD), select(Places(place + 1u), Places(place), column_has(s, v, s.begin, PLACES_{j}))),
 //# else
-        Bests(Plane(PAD), Places(t)),
+        Bests(Plane(PAD), Places(place)),
 //# end
 //# end
     );
+//# end
 }
 
 // A block of whole rows; `at` is the column's vec4 in the first.
@@ -69,20 +82,41 @@ fn column_take(s: Slice, v: u32, at: u32, acc: Acc, t: u32) -> Acc {
     let k = keys_of(edge(at));
     return Acc(
 //# for j in 0..PLANES
-        column_taken(acc.p{j}, k.p{j}, t, column_has(s, v, t, PLACES_{j})),
+        column_taken(acc.p{j}, k.p{j}, t - s.begin, column_has(s, v, t, PLACES_{j})),
 //# end
     );
 }
 
-fn column_taken(b: Bests, k: Plane, t: u32, has: Mask) -> Bests {
-    let all = bests_taken(b, k, t);
+fn column_taken(b: Bests, k: Plane, place: u32, has: Mask) -> Bests {
+    let all = bests_taken(b, k, place);
+//# if PACKED
+    return Bests(select(b.key, all.key, has));
+//# else
     return Bests(select(b.key, all.key, has), select(b.at, all.at, has));
+//# end
 }
 //# end
 
+// The best keys of a plane of columns, with the rows in which they were met.
+struct Met {
+    key: Plane,
+    row: Places,
+}
+
+fn met(s: Slice, b: Bests) -> Met {
+    let row = bests_places(b, beyond(s)) + Places(s.begin);
+//# if PACKED
+    // The place goes from the key.
+    if INDEX != 0u {
+        return Met(b.key & Plane(KEEP), row);
+    }
+//# end
+    return Met(b.key, row);
+}
 //# if SHARED
+
 var<workgroup> wg_key: array<Plane, WG>;
-var<workgroup> wg_at: array<Places, WG>;
+var<workgroup> wg_row: array<Places, WG>;
 
 // The slice for an invocation that has no column.
 fn nothing_of(s: Slice) -> Slice {
@@ -92,16 +126,16 @@ fn nothing_of(s: Slice) -> Slice {
 
 // The best of a workgroup's slices, for the invocations of the first of them.
 // `at`: the columns' places in the first wide row.
-fn shared_best(lid: u32, own: Bests, at: Places) -> Bests {
+fn shared_best(lid: u32, own: Met, at: Places) -> Met {
     var best = own;
     wg_key[lid] = best.key;
-    wg_at[lid] = best.at;
+    wg_row[lid] = best.row;
     for (var step = P.lanes; step < WG; step *= 2u) {
         workgroupBarrier();
         if lid / P.lanes * P.lanes % (2u * step) == 0u {
-            best = shared_joined(best, Bests(wg_key[lid + step], wg_at[lid + step]), at);
+            best = shared_joined(best, Met(wg_key[lid + step], wg_row[lid + step]), at);
             wg_key[lid] = best.key;
-            wg_at[lid] = best.at;
+            wg_row[lid] = best.row;
         }
     }
     workgroupBarrier();
@@ -109,20 +143,20 @@ fn shared_best(lid: u32, own: Bests, at: Places) -> Bests {
 }
 
 // The last slices may have nothing of a column: they claim a place outside of the matrix, and win no tie.
-fn shared_joined(earlier: Bests, later: Bests, at: Places) -> Bests {
+fn shared_joined(earlier: Met, later: Met, at: Places) -> Met {
     if INDEX == 0u {
-        return bests_joined(earlier, later);
+        return Met(plane_combined(earlier.key, later.key), earlier.row);
     }
     let wide = Places(P.width * E);
-    let took = later.at * wide + at < Places(P.total);
+    let took = later.row * wide + at < Places(P.total);
     let wins = took & plane_replaces(later.key, earlier.key);
-    return Bests(
+    return Met(
         select(earlier.key, later.key, wins),
-        select(earlier.at, later.at, wins),
+        select(earlier.row, later.row, wins),
     );
 }
-
 //# end
+
 // The wide row that has `want` in its element e, of which perhaps only the block is known.
 fn column_row(own: Slice, e: u32, want: Key, block: u32) -> u32 {
 //# if SHARED
@@ -165,11 +199,11 @@ fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
     for (var j = 0u; j < {PLANES}u; j++) {
 //# if SHARED
-        let best = shared_best(lid, acc_bests(acc, j), Places(v * E - s.skew + j) + PLACES_0);
+        let best = shared_best(lid, met(s, acc_bests(acc, j)), Places(v * E - s.skew + j) + PLACES_0);
         let record = s.part / (WG / P.lanes);
         let writes = lid < P.lanes && v < P.width;
 //# else
-        let best = acc_bests(acc, j);
+        let best = met(s, acc_bests(acc, j));
         let record = s.part;
         let writes = v < P.width;
 //# end
@@ -181,7 +215,7 @@ fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
             let at = e + select(0u, wide, before) - s.skew;
             var found = Best(canonical(plane_key(best.key, i >> {LOG}u)), nowhere());
             if INDEX != 0u {
-                let block = plane_place(best.at, i >> {LOG}u);
+                let block = plane_place(best.row, i >> {LOG}u);
                 let row = column_row(s, e, found.key, block) - select(0u, 1u, before);
                 if row * wide + at < P.total {
                     found.index = placed(row * s.folds + beside(at));

@@ -1,8 +1,10 @@
 // The best of each column in a vec4: of each plane of elements the best keys, and where they were met.
 // An index goes by canonical keys, in which zeros tie; a value by keys as they come.
 struct Bests {
-    key: Plane,
+    key: Plane, // packed: of an index with its place below
+//# if PACKED == 0
     at: Places,
+//# end
 //# if BOTH
     least: Plane, // of the keys as they come
 //# end
@@ -18,10 +20,17 @@ fn bests(k: Plane, at: Places) -> Bests {
 //# if BOTH
     return Bests(plane_canonical(k), at, k);
 //# else
+//# if PACKED
+    if INDEX == 0u {
+        return Bests(k);
+    }
+    return Bests(packed4(k, at));
+//# else
     if INDEX == 0u {
         return Bests(k, at);
     }
     return Bests(plane_canonical(k), at);
+//# end
 //# end
 }
 
@@ -31,6 +40,9 @@ fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
 }
 
 fn bests_joined(earlier: Bests, later: Bests) -> Bests {
+//# if PACKED
+    return Bests(plane_combined(earlier.key, later.key));
+//# else
 //# if BOTH == 0
     if INDEX == 0u {
         return Bests(plane_combined(earlier.key, later.key), earlier.at);
@@ -43,6 +55,16 @@ fn bests_joined(earlier: Bests, later: Bests) -> Bests {
     return Bests(key, at, plane_combined(earlier.least, later.least));
 //# else
     return Bests(key, at);
+//# end
+//# end
+}
+
+// Where they were met; of packed keys of which none was met, `none`.
+fn bests_places(b: Bests, none: u32) -> Places {
+//# if PACKED
+    return select(places_of(b.key), Places(none), b.key == Plane(PAD));
+//# else
+    return b.at;
 //# end
 }
 
@@ -105,11 +127,16 @@ fn acc_bests(a: Acc, i: u32) -> Bests {
 }
 
 fn acc_key(a: Acc, i: u32) -> Key {
-    return plane_key(acc_bests(a, i).key, i >> {LOG}u);
+    let k = plane_key(acc_bests(a, i).key, i >> {LOG}u);
+//# if PACKED
+    return select(k, k & KEEP, INDEX != 0u);
+//# else
+    return k;
+//# end
 }
 
 fn acc_at(a: Acc, i: u32) -> u32 {
-    return plane_place(acc_bests(a, i).at, i >> {LOG}u);
+    return plane_place(bests_places(acc_bests(a, i), 0u), i >> {LOG}u);
 }
 //# if BOTH
 

@@ -111,6 +111,45 @@ fn plane_replaces(later: Plane, best: Plane) -> Mask {
     return (later < best) | ((later == best) & vec4<bool>(LAST != 0u));
 }
 
+//# if PACKED
+// A place fits into the bits below an element: the least of such words is the best key, and of equals the preferred one.
+// PAD comes after them all.
+const LAST_PLACE: u32 = ~KEEP - 1u;
+
+fn packed4(k: Plane, place: Places) -> Plane {
+    let below = select(place, Places(LAST_PLACE) - place, LAST != 0u);
+//# if NANS
+    // Clamped as `canonical4` does, with a place that is a part of the constants.
+    return clamp(k + below, Places(FLOOR) | below, Places(CEIL) | below);
+//# else
+    return canonical4(k) | below;
+//# end
+}
+
+fn places_of(packed: Plane) -> Places {
+    let place = packed & Places(~KEEP);
+    return select(place, Places(LAST_PLACE) - place, LAST != 0u);
+}
+
+fn packed(k: Key, place: u32) -> u32 {
+    return packed4(Plane(k), Places(place)).x;
+}
+
+fn place_of(packed: u32) -> u32 {
+    return places_of(Plane(packed)).x;
+}
+
+// What the elements of a vec4 come to, per word: keys packed with their places in four vec4, of which it has that number.
+fn vec_packed(v: vec4<u32>, number: u32) -> vec4<u32> {
+    let k = keys_of(v);
+    var m = packed4(k.p0, PLACES_0 + Places(number * E));
+//# for j in 1..PLANES
+    m = min(m, packed4(k.p{j}, PLACES_{j} + Places(number * E)));
+//# end
+    return m;
+}
+//# end
+
 // Key n of a plane, and its place.
 fn plane_key(k: Plane, n: u32) -> Key {
     return k[n];

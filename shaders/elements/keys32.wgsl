@@ -3,11 +3,13 @@
 //
 // key() may carry noise below the element and keep apart what must tie. canonical() removes both;
 // it never reorders two keys, so that it can follow a minimum instead of preceding it.
+override TAKEN: u32; // bits that count: of keys without noise the element's, or a float's magnitude; else all
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
 override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
 override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
+override KEPT: u32; // the bits of an element; of keys without noise all
 override FLOOR: u32; // NaNs, and any true bool, are one key
 override CEIL: u32;
 override ZERO: u32; // the lower of the keys of -0 and +0 where they tie
@@ -22,23 +24,31 @@ const PAD: Key = 0xffffffffu;
 
 fn key4(b: vec4<u32>) -> vec4<u32> {
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
-    let step = vec4<u32>(ROT) + (sign & vec4<u32>(STEP));
-    return (b ^ (sign & vec4<u32>(SIGN)) ^ vec4<u32>(FLIP)) - step;
+    let turned = (b & vec4<u32>(TAKEN)) ^ (sign & vec4<u32>(SIGN)) ^ vec4<u32>(FLIP);
+    return turned - vec4<u32>(ROT) - (sign & vec4<u32>(STEP));
 }
 
 fn key(b: u32) -> Key {
     let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    return (b ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
+    return ((b & TAKEN) ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
 }
 
 fn canonical4(k: vec4<u32>) -> vec4<u32> {
-    let c = clamp(k & vec4<u32>(KEEP), vec4<u32>(FLOOR), vec4<u32>(CEIL));
+    let c = clamp(k & vec4<u32>(KEPT), vec4<u32>(FLOOR), vec4<u32>(CEIL));
+//# if ZEROS
     return select(c, vec4<u32>(ZERO_TO), c == vec4<u32>(ZERO));
+//# else
+    return c;
+//# end
 }
 
 fn canonical(k: Key) -> Key {
-    let c = clamp(k & KEEP, FLOOR, CEIL);
+    let c = clamp(k & KEPT, FLOOR, CEIL);
+//# if ZEROS
     return select(c, ZERO_TO, c == ZERO);
+//# else
+    return c;
+//# end
 }
 
 // The last key that canonicalizes to a canonical one. Of keys none of which comes before it in the order,

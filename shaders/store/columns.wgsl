@@ -23,7 +23,7 @@ fn write_column(v: u32, end: u32, a: Acc) {
 
 fn column_results(b: Bests) -> Plane {
     if INDEX != 0u {
-        return places_plane(b.at);
+        return places_plane(bests_places(b, 0u));
     }
     return b.key;
 }

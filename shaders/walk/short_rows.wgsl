@@ -10,11 +10,27 @@ struct Winner {
 
 // The best of four vec4, of which those behind vec4 `last` do not count.
 fn winner(r: Rows, last: u32) -> Winner {
+//# if PACKED
+    if INDEX == 0u {
+        return Winner(canonical(four_key(r)), 0u);
+    }
+    var best = vec_packed(r.a, 0u);
+//# if ABREAST > 1
+    best = min(best, vec_packed(r.b, 1u));
+//# end
+//# if ABREAST > 2
+    best = min(best, min(vec_packed(r.c, 2u), vec_packed(r.d, 3u)));
+//# end
+    let both = least(best);
+    let key = both & KEEP;
+    let place = place_of(both);
+//# else
     let key = canonical(four_key(r));
     if INDEX == 0u {
         return Winner(key, 0u);
     }
     let place = four_find(r, last_equal(key));
+//# end
     return Winner(key, min(place / E, last) * E + place % E);
 }
 
@@ -33,6 +49,11 @@ fn four_at(first: u32, t: u32, last: u32) -> Rows {
 }
 
 fn row_best(first: u32, last: u32) -> Winner {
+//# if VECS == 1
+    let a = src[first];
+    let again = once(a, false);
+    return winner(Rows(a, again, again, again), 0u);
+//# else
 //# if VECS == 2
     let a = src[first];
     let b = once(src[first + last], last > 0u);
@@ -52,6 +73,7 @@ fn row_best(first: u32, last: u32) -> Winner {
     }
 //# end
     return best;
+//# end
 //# end
 }
 

@@ -2,6 +2,36 @@
 // takes them one after the other, unrolled for {UNROLLED} elements or, if that is 0, in a loop.
 override WG: u32;
 
+//# if PACKED
+// The best of a row; of an index with its place below.
+alias Cell = Key;
+
+fn cell_first(k: Key) -> Cell {
+    return cell_of(k, 0u);
+}
+
+fn cell_of(k: Key, place: u32) -> Cell {
+    if INDEX == 0u {
+        return k;
+    }
+    return packed(k, place);
+}
+
+fn cell_result(c: Cell) -> Key {
+    if INDEX != 0u {
+        return place_key(place_of(c));
+    }
+    return c;
+}
+
+fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
+    return combined(c, cell_of(k, place));
+}
+
+fn cell_select(no: Cell, yes: Cell, which: bool) -> Cell {
+    return select(no, yes, which);
+}
+//# else
 // The best of a row, and its place.
 struct Cell {
     key: Key,
@@ -37,6 +67,11 @@ fn cell_next(c: Cell, k: Key, place: u32) -> Cell {
     let wins = replaces(key, c.key);
     return Cell(select(c.key, key, wins), select(c.at, place, wins));
 }
+
+fn cell_select(no: Cell, yes: Cell, which: bool) -> Cell {
+    return Cell(select(no.key, yes.key, which), select(no.at, yes.at, which));
+}
+//# end
 //# if UNROLLED == 0
 
 // A walk through a tile in a loop.
@@ -51,7 +86,7 @@ fn tile_one(t: Tile, k: Key) -> Tile {
     let other = cell_next(t.cell, k, t.next);
     let first = cell_first(k);
     let begins = t.next == 0u;
-    let cell = Cell(select(other.key, first.key, begins), select(other.at, first.at, begins));
+    let cell = cell_select(other, first, begins);
     let next = t.next + 1u;
     let done = next == P.len;
     let line = line_select(t.line, line_pushed(t.line, cell_result(cell)), done);

@@ -136,7 +136,7 @@ pub enum Walk {
         vecs: u32,
         near: bool,
     },
-    /// Rows of up to `vecs` vec4, 2 or 4, or of any number if that is 0.
+    /// Rows of up to `vecs` vec4, 1, 2 or 4, or of any number if that is 0.
     ShortRows {
         vecs: u32,
         coarsened: bool,
@@ -412,6 +412,10 @@ impl Kernel {
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("BOTH", self.is_extremes().into()),
+            (
+                "PACKED",
+                (bits < 32 && !self.is_extremes() && !self.keys.are_terms()).into(),
+            ),
         ]);
         names.extend(self.keys.names());
         names.extend(self.sum.iter().flat_map(|sum| sum.names()));
@@ -506,7 +510,11 @@ impl Kernel {
                 fragments: fragments!("store/emit" "walk/short_rows"),
                 bindings: &[0, 1, 2],
                 source_vecs: 1,
-                names: vec![("VECS", vecs), ("COARSENED", coarsened.into())],
+                names: vec![
+                    ("VECS", vecs),
+                    ("ABREAST", if vecs == 0 { 4 } else { vecs }),
+                    ("COARSENED", coarsened.into()),
+                ],
                 ..base
             },
             Walk::SmallRows {

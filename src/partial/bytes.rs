@@ -20,7 +20,7 @@ const OPS: [Op; 11] = [
     Op::ReduceL2,
     Op::ReduceSumSquare,
 ];
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
 /// Bytes before the shape.
 const HEADER: usize = 16;
 

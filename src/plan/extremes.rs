@@ -104,7 +104,7 @@ impl Planner<'_> {
         .map(|(i, order, index)| Step {
             dst: Slot::Output(i),
             out: if index { out } else { value.out },
-            keys: Keys::new(ordered(problem.dtype()), order, problem.nan_policy(), index),
+            keys: Keys::of_sides(ordered(problem.dtype()), order, problem.nan_policy(), index),
             index,
             ..value
         })

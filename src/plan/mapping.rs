@@ -39,6 +39,8 @@ const MOST_UNROLLED: u64 = 16;
 const BAND: u64 = 2 * RUNS * TEAM;
 /// Most vec4 of rows that are whole vec4 of which lanes take a column each, whatever else is possible.
 const NARROW: u64 = TEAM + 2;
+/// Rows of a slice of columns: below an element of 16 bits there is room for so many places.
+const MOST_PLACES: u64 = (1 << 16) - 1;
 /// Rows are laid side by side until their records are this part of what is read.
 const RECORDS_PART: u64 = 32;
 
@@ -408,6 +410,7 @@ impl Planner<'_> {
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
+        let longest = longest.min(MOST_PLACES);
         let slices = filled.max(rows.div_ceil(longest * shared));
         let slice = rows.div_ceil(slices * shared);
         let slices = rows.div_ceil(slice * shared);

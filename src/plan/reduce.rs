@@ -239,7 +239,8 @@ impl Planner<'_> {
         let rows = spare.min(most).max(1).next_multiple_of(per_word);
         let walk = Walk::ShortRows {
             vecs: match b.len * element / 16 {
-                ..=2 => 2,
+                ..=1 => 1,
+                2 => 2,
                 3..=4 => 4,
                 _ => 0,
             },

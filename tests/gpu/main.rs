@@ -36,6 +36,7 @@ const SUBJECTS: &[Subject] = &[
     ("walks_of_the_discrete_tuning", walks::discrete),
     ("winners_anywhere_in_long_segments", walks::spots),
     ("columns_of_the_worst_element", walks::nothing_wins_no_tie),
+    ("columns_of_very_many_rows", walks::many_rows),
     ("forced_walks_and_tunings_agree", walks::forced),
     ("unrolled_bands_of_every_width", walks::bands),
     ("every_type_and_way", reductions::every_type),

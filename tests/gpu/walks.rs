@@ -246,7 +246,7 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
 /// the last have none of some or none at all: what took nothing must not win a tie.
 pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
     let reducer = of_class(reducer, AdapterClass::Discrete);
-    for dtype in [DType::U8, DType::U32, DType::I64] {
+    for dtype in [DType::U8, DType::U16, DType::U32, DType::I64] {
         let worst = match dtype {
             DType::I64 => i64::MAX.to_le_bytes().to_vec(),
             _ => vec![0xff; dtype.size() as usize],
@@ -261,6 +261,28 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
                 check_data(&reducer, &problem, offset, std::iter::once(data.clone()))?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Columns in as few slices as may be, of more rows than fit into the bits below an element of 16 bits: each has its winner
+/// twice, 2^16 rows apart.
+pub fn many_rows(reducer: &Reducer) -> Result<(), Failed> {
+    let reducer = tuned(reducer, |t| {
+        (t.slices, t.force) = (1, Some(Family::Columns));
+    });
+    let (len, inner) = (200_000, 8);
+    let mut data = vec![7u16; len * inner];
+    for column in 0..inner {
+        for row in [10_000 * column + 1234, 10_000 * column + 1234 + (1 << 16)] {
+            data[row * inner + column] = 3;
+        }
+    }
+    let bytes: Vec<u8> = data.iter().flat_map(|x| x.to_le_bytes()).collect();
+    for last in [false, true] {
+        let problem = Problem::arg_min(DType::U16, &[len as u64, inner as u64], 0)?;
+        let problem = problem.select_last_index(last)?;
+        check_data(&reducer, &problem, 0, std::iter::once(bytes.clone()))?;
     }
     Ok(())
 }

@@ -363,11 +363,12 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         DType::Bool => DType::U8,
         other => other,
     };
+    let apart = !machine.reads_once;
+    let keys = if apart { Keys::new } else { Keys::of_sides };
     let result = |dtype, i: usize| {
         let side = [Order::Least, Order::Greatest][i % 2];
-        Keys::new(dtype, side, nan, i >= 2)
+        keys(dtype, side, nan, i >= 2)
     };
-    let apart = !machine.reads_once;
     match (pass.kernel.family(), pass.dst.slot) {
         // The results one by one: the records in between are of one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
@@ -377,9 +378,9 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
             own.unwrap_or(result(dtype, 0))
         }
         (Family::Finish, Slot::Output(i)) => result(ordered, i),
-        _ if pass.kernel.is_extremes() => Keys::new(ordered, Order::Least, nan, true),
+        _ if pass.kernel.is_extremes() => Keys::of_sides(ordered, Order::Least, nan, true),
         (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
-        _ => Keys::new(dtype, Order::Least, nan, true),
+        _ => Keys::of_sides(dtype, Order::Least, nan, true),
     }
 }
 

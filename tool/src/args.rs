@@ -263,7 +263,7 @@ pub struct Bench {
     /// Only cases with this in `CASE COMMAND TYPE`, as in `A argmin float32`
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Fewer cases and repeats: at most 5 minutes on a software adapter
+    /// Fewer cases and repeats: some minutes on a software adapter
     #[arg(long)]
     pub quick: bool,
     /// Leave out how cost grows with size, and the steps at the edges of plans
