@@ -161,11 +161,10 @@ impl Sum {
 
     /// Vec4 that an invocation takes at once: fewer the longer compilers take for their elements.
     pub fn block(self) -> u32 {
-        match (self.has_windows(), self.pieces(), self.dtype) {
-            (false, ..) => 8,
-            (_, 4.., _) => 2,
-            (_, 2.., _) | (_, _, DType::F16 | DType::BF16) => 4,
-            _ => 8,
+        match (self.has_windows(), self.pieces()) {
+            (false, _) => 8,
+            (_, 4..) => 2,
+            _ => 4,
         }
     }
 
@@ -196,14 +195,6 @@ impl Sum {
     /// Bits of the lowest word of a window, and places from where the second one begins.
     fn grain(self) -> u32 {
         if self.is_whole() { 15 } else { LIMB_BITS }
-    }
-
-    /// Bins in registers for elements that are not near, if there are few and compilers take them: 32 places each.
-    fn bins(self) -> u32 {
-        match self.is_single() && !self.is_narrow() {
-            true => (1 << self.format().exponent) / 32,
-            false => 0,
-        }
     }
 
     /// Words of a window: the pieces of an element anywhere in it, and what they carry.
@@ -310,7 +301,7 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
-            ("BINS", self.bins()),
+            ("FEW", flag(self.is_single() && !self.is_narrow())),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),
             ("WHOLE", flag(self.is_whole())),

@@ -56,49 +56,50 @@ fn acc_keep(c: u32, a: Acc) {
 }
 //# end
 
-//# if BINS * (COLUMNS == 1)
+//# if FEW * (COLUMNS == 1)
 
-// Elements by their place: a bin for every 32 places, in registers. A place in an array is looked for by each invocation
-// by itself, which takes longer than to offer an element to all bins.
-struct Bins {
-//# for k in 0..BINS
-    // The sum is high times 2^32 and low. What middle has is left of each element 28 bits further down.
-    low{k}: u32,
-    middle{k}: i32,
-    high{k}: i32,
+// All limbs in registers: a place in an array is looked for by each invocation by itself.
+struct Limbs {
+//# for k in 0..LIMBS
+    l{k}: i32,
 //# end
 }
 
-fn bins_add(own: Bins, n: Number) -> Bins {
-    let off = n.place & 31u;
-    let low = bitcast<u32>(n.x0 << off);
-    let middle = (n.x0 << 3u) >> (31u - off);
-    let bin = n.place >> 5u;
-    return Bins(
-//# for k in 0..BINS
-        own.low{k} + select(0u, low, bin == {k}u),
-        own.middle{k} + select(0, middle, bin == {k}u),
-        own.high{k},
+fn limbs_add(own: Limbs, x: i32, place: u32) -> Limbs {
+    let i = (place * 2731u) >> 16u; // place / 24
+    let off = place - 24u * i;
+    let low = (x << off) & LIMB;
+    let high = x >> (24u - off);
+    return Limbs(
+        own.l0 + select(0, low, i == 0u),
+//# for k in 1..LIMBS
+        own.l{k} + select(0, low, i == {k}u) + select(0, high, i == {k - 1}u),
 //# end
     );
 }
 
-// After 16 elements at most: together middle is too little by less than 2^28 an element, which low tells.
-fn bins_carry(own: Bins) -> Bins {
-    var b = own;
-//# for k in 0..BINS
-    b.middle{k} += bitcast<i32>((b.low{k} - (bitcast<u32>(b.middle{k}) << 28u)) >> 28u);
-    b.high{k} += b.middle{k} >> 4u;
-    b.middle{k} = bitcast<i32>(b.low{k} >> 28u);
+fn limbs_carry(own: Limbs) -> Limbs {
+    var l = own;
+//# for k in 0..LIMBS - 1
+    l.l{k + 1} += l.l{k} >> 24u;
+    l.l{k} &= LIMB;
 //# end
-    return b;
+    return l;
 }
 
-fn add_bins(b: Bins) {
-//# for k in 0..BINS
-    add_piece(bitcast<i32>(b.low{k}) & LIMB, {32 * k}u);
-    add_piece(bitcast<i32>(b.low{k} >> 24u) | ((b.high{k} << 8u) & LIMB), {32 * k + 24}u);
-    add_piece(b.high{k} >> 16u, {32 * k + 48}u);
+fn limbs_here() -> Limbs {
+    return Limbs(
+//# for k in 0..LIMBS
+        limbs[{k}],
+//# end
+    );
+}
+
+fn leave_limbs(l: Limbs) {
+    first_limb = 0u;
+    end_limb = {LIMBS}u;
+//# for k in 0..LIMBS
+    limbs[{k}] = l.l{k};
 //# end
 }
 //# end
@@ -107,47 +108,25 @@ fn add_bins(b: Bins) {
 fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc {
     var a = own;
     carry();
-//# if BINS * (COLUMNS == 1)
-    var most = 0u;
-    var minus = bitcast<i32>(0x80000000u);
+//# if FEW * (COLUMNS == 1)
+    var l = limbs_here();
     for (var i = first; i < end;) {
-        var bins = Bins();
-        // So many do not overflow.
-        let some = min(i + {256 / IN_VEC}u, end);
-        while i < some {
-            let next = min(i + {16 / IN_VEC}u, some);
-            for (; i < next; i++) {
-                let v = run_vec(run, i);
-//# for e in 0..IN_VEC
-                let r{e} = run_raw(v, {e}u);
-                bins = bins_add(bins, number_of(r{e}));
-                most = max(most, size_of(r{e}));
-                minus = max(minus, bitcast<i32>(r{e}));
-//# end
-            }
-            bins = bins_carry(bins);
-        }
-        add_bins(bins);
-        carry();
-    }
-    if most < INFINITE {
-        a.flags |= select(OTHER, MINUS_ZERO, minus == bitcast<i32>(0x80000000u));
-//# if COUNTS
-        limbs[{LIMBS}] += i32((end - first) * {IN_VEC}u);
-//# end
-    } else {
-        for (var i = first; i < end; i++) {
+        let next = min(i + {TAKES / IN_VEC}u, end);
+        for (; i < next; i++) {
             let v = run_vec(run, i);
 //# for e in 0..IN_VEC
-            let flag{e} = flag_of(run_raw(v, {e}u));
-            a.flags |= flag{e};
+            let r{e} = run_raw(v, {e}u);
+            let n{e} = number_of(r{e});
+            l = limbs_add(l, n{e}.x0, n{e}.place);
+            a.flags |= flag_of(r{e});
 //# if COUNTS
-            limbs[{LIMBS}] += select(0, 1, flag{e} != 0u);
+            limbs[{LIMBS}] += select(0, 1, flag_of(r{e}) != 0u);
 //# end
 //# end
         }
+        l = limbs_carry(l);
     }
-    carry();
+    leave_limbs(l);
     a.takes = 1u;
     return a;
 }
