@@ -537,7 +537,15 @@ impl Kernel {
                     ("STRIDE", if runs > 1 { TEAM } else { 1 }),
                     ("SHARED", 0),
                     ("NEAR", 0),
-                    ("BLOCK", block),
+                    // Of several columns more is kept.
+                    (
+                        "BLOCK",
+                        if runs == 0 {
+                            block
+                        } else {
+                            runs.max(block / 2)
+                        },
+                    ),
                     ("ONCE", 0),
                     // Of one column four rows, or two of 64 bits.
                     ("IN_VEC", if runs == 0 { in_vec.min(4) } else { in_vec }),
