@@ -181,25 +181,27 @@ impl Case {
         }
     }
 
-    /// The bits of its noise that are kept: floats are finite, of either sign. Those to be summed have eight
-    /// exponents, as most data is close together, unless the case is named otherwise.
-    pub fn kept_bits(&self) -> u64 {
-        if self.op.is_sum() && !WIDE_NAMES.contains(&&*self.name) {
-            match self.dtype {
-                DType::F16 => return !0x6000_6000_6000_6000,
-                DType::BF16 => return !0x7c00_7c00_7c00_7c00,
-                DType::F32 => return !0x7c00_0000_7c00_0000,
-                DType::F64 => return !(0x7f8 << 52),
-                _ => {}
-            }
-        }
-        // Without the exponent's highest bit there is no NaN and no infinity.
-        match (self.dtype.class(), self.dtype.size()) {
-            (Class::Float, 2) => !0x4000_4000_4000_4000,
-            (Class::Float, 4) => !0x4000_0000_4000_0000,
-            (Class::Float, _) => !(1 << 62),
-            (Class::Bool, _) => 0x0101_0101_0101_0101,
-            _ => u64::MAX,
+    /// The bits of its noise: floats are finite, of either sign. Those to be summed have eight exponents, the highest of
+    /// which is that of 1, as most data is close together, unless the case is named otherwise.
+    pub fn bits(&self) -> Bits {
+        let near = self.op.is_sum() && !WIDE_NAMES.contains(&&*self.name);
+        let (exponent, set) = match (near, self.dtype) {
+            (true, DType::F16) => (0x6000_6000_6000_6000, 0x2000_2000_2000_2000),
+            (true, DType::BF16) => (0x7c00_7c00_7c00_7c00, 0x3c00_3c00_3c00_3c00),
+            (true, DType::F32) => (0x7c00_0000_7c00_0000, 0x3c00_0000_3c00_0000),
+            (true, DType::F64) => (0x7f8 << 52, 0x3f8 << 52),
+            // Without the exponent's highest bit there is no NaN and no infinity.
+            _ => match (self.dtype.class(), self.dtype.size()) {
+                (Class::Float, 2) => (0x4000_4000_4000_4000, 0),
+                (Class::Float, 4) => (0x4000_0000_4000_0000, 0),
+                (Class::Float, _) => (1 << 62, 0),
+                (Class::Bool, _) => (!0x0101_0101_0101_0101, 0),
+                _ => (0, 0),
+            },
+        };
+        Bits {
+            keep: !exponent,
+            set,
         }
     }
 
@@ -208,7 +210,7 @@ impl Case {
         let bytes = |shape: &Vec<u64>| shape.iter().product::<u64>() * self.dtype.size();
         let inputs = self.shapes.iter().map(bytes).zip(1..);
         inputs
-            .map(|(bytes, seed)| noise(bytes as usize, seed, self.kept_bits()))
+            .map(|(bytes, seed)| noise(bytes as usize, seed, self.bits()))
             .collect()
     }
 }
@@ -220,8 +222,15 @@ impl fmt::Display for Case {
     }
 }
 
-/// Noise of a seed, of which some bits are kept; of fewer bytes it is the beginning.
-pub fn noise(bytes: usize, seed: u64, keep: u64) -> Vec<u8> {
+/// Which bits of noise are kept, and which are set, in each word of 64.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bits {
+    keep: u64,
+    set: u64,
+}
+
+/// Noise of a seed; of fewer bytes it is the beginning.
+pub fn noise(bytes: usize, seed: u64, bits: Bits) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
     while data.len() < bytes {
@@ -229,7 +238,7 @@ pub fn noise(bytes: usize, seed: u64, keep: u64) -> Vec<u8> {
         state ^= state >> 7;
         state ^= state << 17;
         let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        data.extend_from_slice(&(word & keep).to_le_bytes());
+        data.extend_from_slice(&(word & bits.keep | bits.set).to_le_bytes());
     }
     data.truncate(bytes);
     data

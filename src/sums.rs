@@ -14,7 +14,8 @@ pub(crate) const LIMB_BITS: u32 = 24;
 const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes before its carry must go on: each adds less than 2^25.
 const TAKES: u64 = 60;
-/// Vec4 that are taken one element after the other once exponents are too far apart for a window.
+/// Vec4 that are taken one element after the other once exponents are too far apart for a window; twice as many
+/// where they still are, and so on, up to 16 times.
 const AFTER: u32 = 64;
 /// Times that an invocation of several columns begins a window, or goes without one: it fetches the limbs of each column
 /// then. The rest of its elements are taken one after the other.
@@ -160,22 +161,40 @@ impl Sum {
 
     /// Vec4 that an invocation takes at once: fewer the longer compilers take for their elements.
     pub fn block(self) -> u32 {
-        match (self.has_windows(), self.pieces(), self.dtype) {
-            (false, ..) => 8,
-            (_, 4.., _) => 2,
-            (_, 2.., _) | (_, _, DType::F16 | DType::BF16) => 4,
-            _ => 8,
+        match (self.has_windows(), self.pieces()) {
+            (false, _) => 8,
+            (_, 4..) => 2,
+            _ => 4,
         }
+    }
+
+    /// Whether a window holds all numbers that there are.
+    fn is_whole(self) -> bool {
+        !self.squares() && self.dtype == DType::F16
+    }
+
+    /// Whether an element is added to a window as a whole: a number of 24 bits at most, which is not squared.
+    fn is_single(self) -> bool {
+        !self.squares() && matches!(self.dtype, DType::BF16 | DType::F32)
+    }
+
+    /// Whether one word of a window has room for the elements of a block.
+    fn is_narrow(self) -> bool {
+        self.is_single() && self.dtype == DType::BF16
     }
 
     /// Exponents above its lowest that a window of a few words holds.
     fn reach(self) -> u32 {
-        match (self.squares(), self.dtype) {
-            // All that there are.
-            (false, DType::F16) => 30,
-            (false, _) => 24,
-            (true, _) => 23,
+        match (self.is_narrow(), self.squares()) {
+            (true, _) => 16,
+            (_, true) => 23,
+            _ => 24,
         }
+    }
+
+    /// Bits of the lowest word of a window, and places from where the second one begins.
+    fn grain(self) -> u32 {
+        if self.is_whole() { 15 } else { LIMB_BITS }
     }
 
     /// Words of a window: the pieces of an element anywhere in it, and what they carry.
@@ -230,11 +249,7 @@ impl Sum {
     /// Vec4 of columns that an invocation takes where it may take several, a power of two: fewer the longer compilers
     /// take.
     pub(crate) fn runs(self) -> u64 {
-        match (self.squares(), self.dtype) {
-            (true, _) => 1,
-            (_, DType::F16 | DType::BF16) => 2,
-            _ => 4,
-        }
+        if self.squares() { 1 } else { 2 }
     }
 
     /// Whether an invocation may take a vec4 of columns: it keeps the limbs of them all.
@@ -286,10 +301,17 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
-            ("FEW", flag(self.dtype == DType::F32 && self.pieces() == 1)),
+            ("FEW", flag(self.is_single() && !self.is_narrow())),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),
+            ("WHOLE", flag(self.is_whole())),
+            ("SINGLE", flag(self.is_single())),
+            ("GRAIN", self.grain()),
+            ("BELOW_GRAIN", (1 << self.grain()) - 1),
+            ("NARROW", flag(self.is_narrow())),
             ("REACH", self.reach()),
+            // Of an element at the top of a word.
+            ("FRACTION", (1u32 << (31 - exponent.max(1))) - 1),
             ("WORDS", self.window_words()),
             ("AFTER", AFTER),
             ("TURNS", TURNS),
@@ -748,13 +770,23 @@ mod tests {
             let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
             let largest = (1 << sum.format().exponent) - 2;
             let places = if sum.squares() { 2 } else { 1 };
-            let begin = places * (largest - sum.reach().min(largest));
+            let lowest = if sum.is_whole() {
+                largest
+            } else {
+                sum.reach() - 2
+            };
+            let begin = places * (largest - lowest.min(largest));
             let last = begin / LIMB_BITS + sum.window_words();
             assert!(last < sum.limbs(), "{op} {dtype}: limb {last}");
-            // Eight vec4 before a carry, on top of what the last carry left.
-            let elements = 8 * 128 / u64::from(sum.bits());
-            let each: u64 = if sum.pieces() > 1 { 1 << 25 } else { 1 << 24 };
+            // Some vec4 before a carry, on top of what the last carry left.
+            let elements = u64::from(sum.block() * 128 / sum.bits());
+            let each: u64 = match sum.pieces() {
+                1 if sum.is_single() => 1 << 24,
+                _ => 1 << 25,
+            };
             assert!(elements * each + (1 << 24) < 1 << 31, "{op} {dtype}");
+            // What the first word tells of the second one.
+            assert!((elements + 1) << sum.grain() < 1 << 32, "{op} {dtype}");
         }
     }
 

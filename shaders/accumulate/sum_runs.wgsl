@@ -177,16 +177,105 @@ struct Window {
 //# for k in 0..WORDS
     w{k}: i32,
 //# end
+//# if WHOLE
+    minus: u32, // all bits of which every element has one; of two elements, where a word has two
+//# else
     most: i32, // of what elements, or their upper words, are as integers: -0 is the least
+//# end
 //# if BITS == 64
     lower: u32, // all bits of the lower words
 //# end
 }
 
+struct Windows {
+//# for c in 0..COLUMNS
+    c{c}: Window,
+//# end
+}
+
+fn windows_none() -> Windows {
+    var w = Window();
+//# if WHOLE
+    w.minus = 0xffffffffu;
+//# else
+    w.most = bitcast<i32>(0x80000000u);
+//# end
+    return Windows(
+//# for c in 0..COLUMNS
+        w,
+//# end
+    );
+}
+//# if WHOLE
+
+// A window holds all numbers that there are. So what is seen is whether an element is none.
+struct Seen {
+    special: u32,
+}
+
+struct Frame {
+    begin: u32,
+}
+
+fn seen_none() -> Seen {
+    return Seen(0u);
+}
+
+fn seen_vec(s: Seen, v: vec4<u32>) -> Seen {
+    let above = (v & vec4<u32>(0x7c007c00u)) + vec4<u32>(0x04000400u);
+    return Seen(s.special | above.x | above.y | above.z | above.w);
+}
+
+fn holds(f: Frame, s: Seen) -> bool {
+    return (s.special & 0x80008000u) == 0u;
+}
+
+fn frame_of(s: Seen) -> Frame {
+    return Frame(0u);
+}
+
+// The two elements of a word: numbers times 2^16, and their places.
+struct Pair {
+    low: i32,
+    high: i32,
+    low_place: u32,
+    high_place: u32,
+}
+
+fn pair_of(r: u32) -> Pair {
+    let exponents = r & 0x7c007c00u;
+    let hidden = ((exponents + 0x7c007c00u) >> 5u) & 0x04000400u;
+    // Both without the hidden bit, which is one of the exponent's.
+    let places = exponents - hidden;
+    let magnitudes = (r & 0x7fff7fffu) - places;
+//# if MAGNITUDES
+    let x = magnitudes;
+//# else
+    let signs = (r >> 15u) & 0x00010001u;
+    let negative = (signs << 16u) - signs;
+    // What the lower one borrows of the upper one is given back below.
+    let x = (magnitudes ^ negative) - negative;
+//# end
+    let low = bitcast<i32>(x << 16u);
+    return Pair(low, bitcast<i32>(x) - (low >> 16u), (places >> 10u) & 31u, places >> 26u);
+}
+
+fn window_add(own: Window, x: i32, place: u32) -> Window {
+    var w = own;
+    w.w0 += (x >> 16u) << place;
+    w.w1 += x >> (31u ^ place);
+    return w;
+}
+//# else
+
 // What is seen of elements: the sizes decide where a window may be.
 struct Seen {
     most: u32, // of the sizes
     least: u32, // of those that are not 0, less one
+}
+
+fn seen_none() -> Seen {
+    return Seen(0u, 0xffffffffu);
 }
 
 fn seen(s: Seen, r: Raw) -> Seen {
@@ -220,16 +309,40 @@ fn holds(f: Frame, s: Seen) -> bool {
 // One whose reach ends a little above the greatest.
 fn frame_of(s: Seen) -> Frame {
     let top = max(s.most >> {31 - EXPONENT}u, 1u);
-    let begin = max(top, {REACH}u) - {REACH}u;
+    let begin = max(top, {REACH - 2}u) - {REACH - 2}u;
+//# if SINGLE
+    // Subnormals, which lack the hidden bit, are too far from anything.
+    let least = ((begin + 1u) << {31 - EXPONENT}u) - 1u;
+//# else
     let least = select(0u, ((begin + 1u) << {31 - EXPONENT}u) - 1u, begin > 0u);
+//# end
     return Frame(begin, least, min((begin + {REACH + 2}u) << {31 - EXPONENT}u, INFINITE));
 }
+//# if SINGLE
 
-fn window_none() -> Window {
-    var w = Window();
-    w.most = bitcast<i32>(0x80000000u);
+fn window_add(own: Window, r: Raw, begin: u32) -> Window {
+    var w = own;
+    w.most = max(w.most, bitcast<i32>(r));
+    // A number with its hidden bit, or 0, for which any place does.
+    let size = size_of(r);
+    let magnitude = bitcast<i32>((r & {FRACTION}u) | min(size, {FRACTION + 1}u));
+//# if MAGNITUDES
+    let x = magnitude;
+//# else
+    let sign = bitcast<i32>(r) >> 31u;
+    let x = (magnitude ^ sign) - sign;
+//# end
+    let exponent = size >> {31 - EXPONENT}u;
+//# if NARROW
+    // The lower half of the word was empty.
+    w.w0 += x >> ((begin + 17u - exponent) & 31u);
+//# else
+    w.w0 += x << ((exponent - (begin + 1u)) & 31u);
+    w.w1 += x >> ((begin + 25u - exponent) & 31u);
+//# end
     return w;
 }
+//# else
 
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
@@ -248,17 +361,12 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# else
     let off = (n.place - begin) & 31u;
 //# end
-//# if REACH > 24
-    let s0 = (n.x0 << off) & LIMB;
-    let s1 = (n.x0 << 7u) >> (31u - off);
-//# else
     let down = (24u - off) & 31u;
     let s0 = (n.x0 << off) & LIMB;
 //# for k in 1..PIECES
     let s{k} = (n.x{k - 1} >> down) + ((n.x{k} << off) & LIMB);
 //# end
     let s{PIECES} = n.x{PIECES - 1} >> down;
-//# end
 //# if SQUARES
     w.w0 += select(s0, 0, up);
 //# for k in 1..PIECES + 1
@@ -272,31 +380,102 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# end
     return w;
 }
+//# end
+//# end
+//# for r in 0..RUNS
 
-// Brings all words but the last into 0..2^24.
+// Adds a vec4 of columns, or of one.
+fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
+    var w = own;
+//# if WHOLE
+//# if IN_VEC == 8
+//# for k in 0..4
+    let p{k} = pair_of(v[{k}]);
+//# if COLUMNS > 1
+    w.c{8 * r + 2 * k} = window_add(w.c{8 * r + 2 * k}, p{k}.low, p{k}.low_place);
+    w.c{8 * r + 2 * k}.minus &= v[{k}] << 16u;
+    w.c{8 * r + 2 * k + 1} = window_add(w.c{8 * r + 2 * k + 1}, p{k}.high, p{k}.high_place);
+    w.c{8 * r + 2 * k + 1}.minus &= v[{k}];
+//# else
+    w.c0 = window_add(w.c0, p{k}.low, p{k}.low_place);
+    w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
+    w.c0.minus &= v[{k}];
+//# end
+//# end
+//# else
+    // One at the top of a word.
+//# for k in 0..4
+    let p{k} = pair_of(v[{k}]);
+    w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
+    w.c0.minus &= v[{k}] | 0x8000u;
+//# end
+//# end
+//# else
+//# for e in 0..IN_VEC
+//# if COLUMNS > 1
+    w.c{r * IN_VEC + e} = window_add(w.c{r * IN_VEC + e}, run_raw(v, {e}u), f.begin);
+//# else
+    w.c0 = window_add(w.c0, run_raw(v, {e}u), f.begin);
+//# end
+//# end
+//# end
+    return w;
+}
+//# end
+
+// Brings all words but the last into 0..2^24, before a word can overflow.
 fn window_carry(own: Window) -> Window {
     var w = own;
+//# if WHOLE + SINGLE > NARROW
+    // The first word has the sum modulo 2^32, the second one what is left of each element {GRAIN} bits further down: together
+    // too little by less than 2^{GRAIN} an element, which the first one tells. It is not cut.
+    w.w1 += bitcast<i32>((bitcast<u32>(w.w0) - (bitcast<u32>(w.w1) << {GRAIN}u)) >> {GRAIN}u);
+    w.w2 += w.w1 >> 24u;
+    w.w1 &= LIMB;
+//# else
 //# for k in 0..WORDS - 1
     w.w{k + 1} += w.w{k} >> 24u;
     w.w{k} &= LIMB;
 //# end
+//# end
     return w;
+}
+
+fn windows_carry(w: Windows) -> Windows {
+    return Windows(
+//# for c in 0..COLUMNS
+        window_carry(w.c{c}),
+//# end
+    );
 }
 
 // Whether all it was given is -0.
 fn window_minus_zeros(w: Window) -> bool {
+//# if WHOLE
+//# if COLUMNS > 1
+    return w.minus >= 0x80000000u && w.w0 == 0 && (w.w1 | w.w2) == 0;
+//# else
+    return (w.minus & 0x80008000u) == 0x80008000u && w.w0 == 0 && (w.w1 | w.w2) == 0;
+//# end
+//# else
 //# if BITS == 64
     return w.most == bitcast<i32>(0x80000000u) && w.lower == 0u;
 //# else
     return w.most == bitcast<i32>(0x80000000u);
 //# end
+//# end
+}
+
+fn place_of_frame(f: Frame) -> u32 {
+    return f.begin * {PLACES}u;
 }
 
 // What a window has, added to a segment of which it holds so many elements.
 fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
     var a = own;
-//# for k in 0..WORDS
-    add_piece(w.w{k}, place + {24 * k}u);
+    add_piece(w.w0 & {BELOW_GRAIN}, place);
+//# for k in 1..WORDS
+    add_piece(w.w{k}, place + {GRAIN + 24 * (k - 1)}u);
 //# end
     a.flags |= select(0u, select(OTHER, MINUS_ZERO, window_minus_zeros(w)), count > 0u);
 //# if COUNTS
@@ -304,26 +483,46 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# end
     return took(a);
 }
-//# if NEAR
+//# if ONCE
 
-// The sum of {BLOCK} vec4 at most, rounded, if a window holds them; else `far` is set.
-var<private> far: bool;
+// A run of {BLOCK} vec4 at most: its window, and whether that holds it.
+struct Once {
+    frame: Frame,
+    held: bool,
+    w: Window,
+}
 
-fn near_sum(run: Run) -> vec2<u32> {
-    var s = Seen(0u, 0xffffffffu);
+fn once_of(run: Run) -> Once {
+    var s = seen_none();
 //# for r in 0..BLOCK
     let v{r} = run_vec_or_none(run, {r}u);
     s = seen_vec(s, v{r});
 //# end
     let f = frame_of(s);
-    far |= !holds(f, s);
-    var w = window_none();
+    var w = windows_none();
 //# for r in 0..BLOCK
-//# for e in 0..IN_VEC
-    w = window_add(w, run_raw(v{r}, {e}u), f.begin);
+    w = windows_add_0(w, v{r}, f);
 //# end
+    return Once(f, holds(f, s), window_carry(w.c0));
+}
+
+fn acc_run(own: Acc, run: Run) -> Acc {
+    let once = once_of(run);
+    if once.held {
+        return acc_window(own, once.w, place_of_frame(once.frame), run.count * {IN_VEC}u);
+    }
+    return acc_one_by_one(own, run, 0u, run.count, 0u);
+}
 //# end
-    return window_sum(window_carry(w), f.begin * {PLACES}u);
+//# if NEAR
+
+// The sum of a run, rounded, if a window holds it; else `far` is set.
+var<private> far: bool;
+
+fn near_sum(run: Run) -> vec2<u32> {
+    let once = once_of(run);
+    far |= !once.held;
+    return window_sum(once.w, place_of_frame(once.frame));
 }
 
 // What a window has, rounded.
@@ -331,8 +530,8 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
     let negative = w.w{WORDS - 1} < 0;
     let turn = select(0, -1, negative);
     // Its magnitude in limbs, and what the last word has above: limb k is number k + 3.
-    let m2 = 0;
-//# for k in 0..WORDS
+    let m3 = ((w.w0 & LIMB) ^ turn) - turn;
+//# for k in 1..WORDS
     let m{k + 3} = (w.w{k} ^ turn) - turn + (m{k + 2} >> 24u);
 //# end
     let m{WORDS + 3} = m{WORDS + 2} >> 24u;
@@ -362,6 +561,16 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
 //# end
 }
 //# end
+//# if ONCE == 0
+
+// What is seen of the next {BLOCK} vec4.
+fn seen_from(run: Run, i: u32) -> Seen {
+    var s = seen_none();
+//# for r in 0..BLOCK
+    s = seen_vec(s, run_vec(run, min(i + {r}u, run.count - 1u)));
+//# end
+    return s;
+}
 //# if COLUMNS > 1
 
 var<private> windows: array<Window, {COLUMNS}>;
@@ -374,73 +583,81 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
 //# end
     var i = 0u;
-//# if ONCE
-    {
-//# else
+    var after = {AFTER}u;
     while i < run.count {
-//# end
         let first = i;
-        var s = Seen(0u, 0xffffffffu);
-//# for r in 0..BLOCK
-        var v{r} = run_vec_or_none(run, i + {r}u);
-        s = seen_vec(s, v{r});
-//# end
-        let f = frame_of(s);
+        let f = frame_of(seen_from(run, i));
+        var w = windows_none();
 //# if COLUMNS > 1
         turns += 1u;
-        if turns < {TURNS}u && holds(f, s) {
+        let end = select(run.count, i, turns >= {TURNS}u);
 //# else
-        if holds(f, s) {
+        let end = run.count;
 //# end
-//# for c in 0..COLUMNS
-            var w{c} = window_none();
+        var near = true;
+//# if SINGLE + WHOLE
+        while near && i + {BLOCK}u <= end {
+//# else
+        // The last block is filled with zeros: compilers take long for the text of an element, and have it once.
+        while near && i < end {
 //# end
-            loop {
+            var s = seen_none();
+            var next = w;
 //# for r in 0..BLOCK
-//# for e in 0..IN_VEC
-//# if COLUMNS > 1
-                w{r % RUNS * IN_VEC + e} = window_add(w{r % RUNS * IN_VEC + e}, run_raw(v{r}, {e}u), f.begin);
+//# if SINGLE + WHOLE
+            let v{r} = run_vec(run, i + {r}u);
 //# else
-                w0 = window_add(w0, run_raw(v{r}, {e}u), f.begin);
+            let v{r} = run_vec_or_none(run, i + {r}u);
 //# end
+            s = seen_vec(s, v{r});
+            next = windows_add_{r % RUNS}(next, v{r}, f);
 //# end
-//# end
-//# for c in 0..COLUMNS
-                w{c} = window_carry(w{c});
-//# end
+            near = holds(f, s);
+            if near {
+                w = windows_carry(next);
                 i += {BLOCK}u;
-//# if ONCE
-                break;
-//# else
-                s = Seen(0u, 0xffffffffu);
-//# for r in 0..BLOCK
-                v{r} = run_vec(run, min(i + {r}u, run.count - 1u));
-                s = seen_vec(s, v{r});
-//# end
-                if i + {BLOCK}u > run.count || !holds(f, s) {
-                    break;
-                }
-//# end
             }
-            let count = min(i, run.count) - first;
+        }
+//# if SINGLE + WHOLE
+        // What is left of a block.
+        while near && i < end {
+            var s = seen_none();
+            var next = w;
+//# for r in 0..RUNS
+            let v{r} = run_vec(run, i + {r}u);
+            s = seen_vec(s, v{r});
+            next = windows_add_{r}(next, v{r}, f);
+//# end
+            near = holds(f, s);
+            if near {
+                w = windows_carry(next);
+                i += {RUNS}u;
+            }
+        }
+//# else
+        i = min(i, run.count);
+//# end
+        if i > first {
+            after = {AFTER}u;
 //# if COLUMNS > 1
 //# for c in 0..COLUMNS
-            windows[{c}] = w{c};
+            windows[{c}] = w.c{c};
 //# end
             for (var c = 0u; c < {COLUMNS}u; c++) {
-                acc_keep(c, acc_window(acc_column(c), windows[c], f.begin * {PLACES}u, count / {RUNS}u));
+                acc_keep(c, acc_window(acc_column(c), windows[c], place_of_frame(f), (i - first) / {RUNS}u));
             }
 //# else
-            a = acc_window(a, w0, f.begin * {PLACES}u, count * {IN_VEC}u);
+            a = acc_window(a, w.c0, place_of_frame(f), (i - first) * {IN_VEC}u);
 //# end
         } else {
+            after = min(2u * after, {16 * AFTER}u);
 //# if COLUMNS > 1
-            i = select(min(i + {AFTER}u, run.count), run.count, turns >= {TURNS}u);
+            i = select(min(i + after, run.count), run.count, turns >= {TURNS}u);
             for (var c = 0u; c < {COLUMNS}u; c++) {
                 acc_keep(c, acc_one_by_one(acc_column(c), run, first, i, c));
             }
 //# else
-            i = min(i + {AFTER}u, run.count);
+            i = min(i + after, run.count);
             a = acc_one_by_one(a, run, first, i, 0u);
 //# end
         }
@@ -449,4 +666,5 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     return a;
 //# end
 }
+//# end
 //# end

@@ -543,7 +543,7 @@ impl Kernel {
                         if runs == 0 {
                             block
                         } else {
-                            runs.max(block / 2)
+                            runs * block.div_ceil(2)
                         },
                     ),
                     ("ONCE", 0),

@@ -10,6 +10,7 @@ use std::ffi::{CStr, CString};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use support::cards::{CARDS, Card};
 use support::grid::class;
 use support::kernels::Source;
@@ -189,7 +190,9 @@ impl Device {
             let assembly = assembly.map(|(_, data)| String::from_utf8_lossy(data).into_owned());
             let assembly = assembly.unwrap_or_default();
             if let Some(folder) = std::env::var_os("ISA") {
-                let name = format!("{}.s", ash::vk::Handle::as_raw(pipeline));
+                // Named by the line of what is printed.
+                static LINE: AtomicUsize = AtomicUsize::new(1);
+                let name = format!("{:03}.s", LINE.fetch_add(1, Ordering::Relaxed));
                 let _ = std::fs::write(Path::new(&folder).join(name), &assembly);
             }
             Ok(Compiled {

@@ -1,6 +1,6 @@
 //! The loop of a disassembly that reads most, or all of it.
 
-/// A loop: its instructions, and the bytes that an invocation reads in a turn of it.
+/// A loop: its instructions of the vector units, and the bytes that an invocation reads in a turn of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loop {
     pub instructions: usize,
@@ -13,8 +13,8 @@ impl Loop {
     }
 }
 
-/// Of the loops that read memory, and hold no other that does, the one that reads most; the whole kernel where
-/// none does.
+/// Of the loops that read memory, and hold no other that does, the one that reads most, first of those that read vec4
+/// alone; the whole kernel where none does.
 pub fn hot_loop(assembly: &str) -> Option<Loop> {
     let mut lines: Vec<&str> = Vec::new();
     let mut labels: Vec<(&str, usize)> = Vec::new();
@@ -49,11 +49,25 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
         let within = |b: &(usize, usize, u64)| a.0 <= b.0 && b.1 <= a.1 && (a.0, a.1) != (b.0, b.1);
         !loops.iter().any(within)
     };
-    let hot = loops.iter().filter(inner).max_by_key(|l| l.2)?;
+    // The source is read by whole vec4, partials are not.
+    let vecs = |l: &&(usize, usize, u64)| {
+        let lines = lines.get(l.0..=l.1).unwrap_or_default();
+        let mut reads = lines.iter().map(|l| read(l)).filter(|&bytes| bytes > 0);
+        reads.all(|bytes| bytes == 16)
+    };
+    let hot = loops.iter().filter(inner).max_by_key(|l| (vecs(l), l.2))?;
+    let instructions = lines.get(hot.0..=hot.1)?.iter().map(|l| vector(l)).sum();
     Some(Loop {
-        instructions: hot.1 - hot.0 + 1,
+        instructions,
         bytes: hot.2,
     })
+}
+
+/// Instructions of a line that every invocation of a wave takes: scalar ones, branches and loads go to other units. RDNA 3
+/// writes two on a line where it starts them together.
+fn vector(line: &str) -> usize {
+    let parts = line.split("::");
+    parts.filter(|p| p.trim_start().starts_with("v_")).count()
 }
 
 /// Bytes that an instruction reads of a storage buffer.
@@ -82,19 +96,22 @@ mod tests {
     fn the_innermost_loop_that_reads_is_found() {
         let text = "BB0:\n\ts_mov_b32 s0, 0 ; be800080\nBB1:\n\tv_add_u32 v1, v1, v2\nBB2:\n\
                     \tbuffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen ; e05c1000\n\
-                    \tv_min_u32_e32 v5, v0, v5\n\ts_cbranch_scc1 BB2\nBB3:\n\
-                    \ts_cbranch_scc0 BB1\n\ts_endpgm\n";
+                    \tv_min_u32_e32 v5, v0, v5\n\tv_dual_mov_b32 v6, v7 :: v_dual_add_nc_u32 v8, v9, v10\n\
+                    \ts_cbranch_scc1 BB2\nBB3:\n\ts_cbranch_scc0 BB1\n\ts_endpgm\n";
         let found = Loop {
             instructions: 3,
             bytes: 16,
         };
         assert_eq!(hot_loop(text), Some(found));
         assert_eq!(hot_loop("BB0:\n\ts_endpgm\n"), None);
+        let partials = "BB4:\n\tbuffer_load_b128 v[0:3], v4, s[0:3], 0 offen\n\
+                        \tbuffer_load_b96 v[0:2], v4, s[0:3], 0 offen\n\ts_cbranch_scc0 BB4\n";
+        assert_eq!(hot_loop(&format!("{text}{partials}")), Some(found));
         let straight = text
             .replace("s_cbranch_scc1 BB2", "s_nop")
             .replace("s_cbranch_scc0 BB1", "s_nop");
         let whole = Loop {
-            instructions: 7,
+            instructions: 4,
             bytes: 16,
         };
         assert_eq!(hot_loop(&straight), Some(whole));
