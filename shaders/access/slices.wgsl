@@ -37,13 +37,22 @@ fn slice_of(part: u32) -> Slice {
     return Slice(start / E, skew, begin, end, low, blocks, part, wide / P.inner);
 }
 
-// A place of a slice that is beyond every row.
-fn beyond(s: Slice) -> u32 {
-    return P.slices * P.slice - s.begin;
+// The row from which places count: packed ones are small.
+fn origin(s: Slice) -> u32 {
+//# if PACKED
+    return s.begin;
+//# else
+    return 0u;
+//# end
 }
 
-// No row yet of column vec4 v; a place counts from the slice's first row. Should all there is be what never wins, the
-// first row counts; in an empty slice, a place beyond every row, so that none is found below.
+// A place that is beyond every row.
+fn beyond(s: Slice) -> u32 {
+    return P.slices * P.slice - origin(s);
+}
+
+// No row yet of column vec4 v. Should all there is be what never wins, the first row counts; in an empty slice, a place
+// beyond every row, so that none is found below.
 fn column_none(s: Slice, v: u32) -> Acc {
 //# if PACKED
     return Acc(
@@ -52,7 +61,7 @@ fn column_none(s: Slice, v: u32) -> Acc {
 //# end
     );
 //# else
-    let place = select(0u, beyond(s), s.begin == s.end);
+    let place = select(s.begin - origin(s), beyond(s), s.begin == s.end);
     return Acc(
 //# for j in 0..PLANES
 //# if RAGGED
@@ -82,7 +91,7 @@ fn column_take(s: Slice, v: u32, at: u32, acc: Acc, t: u32) -> Acc {
     let k = keys_of(edge(at));
     return Acc(
 //# for j in 0..PLANES
-        column_taken(acc.p{j}, k.p{j}, t - s.begin, column_has(s, v, t, PLACES_{j})),
+        column_taken(acc.p{j}, k.p{j}, t - origin(s), column_has(s, v, t, PLACES_{j})),
 //# end
     );
 }
@@ -104,7 +113,7 @@ struct Met {
 }
 
 fn met(s: Slice, b: Bests) -> Met {
-    let row = bests_places(b, beyond(s)) + Places(s.begin);
+    let row = bests_places(b, beyond(s)) + Places(origin(s));
 //# if PACKED
     // The place goes from the key.
     if INDEX != 0u {

@@ -46,7 +46,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
 //# for r in 0..RUNS
-        a{r} = acc_block(a{r}, block_at(at + {r * STRIDE}u), t - s.begin);
+        a{r} = acc_block(a{r}, block_at(at + {r * STRIDE}u), t - origin(s));
 //# end
         at += BLOCK * P.width;
     }
@@ -56,7 +56,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# if RAGGED
         a{r} = column_take(s, first + {r * STRIDE}u, at + {r * STRIDE}u, a{r}, t);
 //# else
-        a{r} = acc_take(a{r}, keys_of(src[at + {r * STRIDE}u]), t - s.begin);
+        a{r} = acc_take(a{r}, keys_of(src[at + {r * STRIDE}u]), t - origin(s));
 //# end
 //# end
         at += P.width;
