@@ -530,7 +530,8 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
     let negative = w.w{WORDS - 1} < 0;
     let turn = select(0, -1, negative);
     // Its magnitude in limbs, and what the last word has above: limb k is number k + 3.
-    let m3 = ((w.w0 & LIMB) ^ turn) - turn;
+    // The lowest word has fewer bits, at the top of a limb.
+    let m3 = (((w.w0 & {BELOW_GRAIN}) << {24 - GRAIN}u) ^ turn) - turn;
 //# for k in 1..WORDS
     let m{k + 3} = (w.w{k} ^ turn) - turn + (m{k + 2} >> 24u);
 //# end
@@ -548,7 +549,7 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
 //# for k in 0..WORDS + 1
     let top{k} = l{k + 3} != 0u;
     four = select(four, vec4<u32>(l{k + 3}, l{k + 2}, l{k + 1}, l{k}), vec4<bool>(top{k}));
-    place = select(place, i32(begin) + {24 * k}, top{k});
+    place = select(place, i32(begin) + {24 * k - 24 + GRAIN}, top{k});
     below = select(below, under != 0u, top{k});
     under |= l{k};
 //# end

@@ -15,6 +15,17 @@ fn reduced(item: u32, lid: u32) -> Acc {
     }
     return a;
 }
+//# if SUBWORDS
+
+// Of results that share words an invocation takes all of a word.
+fn value(item: u32) -> u32 {
+    return pack(acc_element(reduced(item, 0u))).x;
+}
+
+fn take(item: u32, lid: u32) {
+    write_values(item);
+}
+//# else
 
 // Lanes without an item repeat the last one, so that all arrive at the barriers.
 fn take(item: u32, lid: u32) {
@@ -26,13 +37,31 @@ fn take(item: u32, lid: u32) {
         acc_emit(item, a);
     }
 }
+//# end
 //# if NEAR
+
+fn near_element(item: u32) -> Raw {
+    return element_of(near_sum(run_of(item_span(item), 0u, 0u)));
+}
 
 // The same from windows alone, of whole vec4.
 fn take_near(item: u32) {
-    if item < P.items {
-        write_bits(item, pack(element_of(near_sum(run_of(item_span(item), 0u, 0u)))));
+//# if SUBWORDS
+    var bits = 0u;
+    var mask = 0u;
+    for (var j = 0u; j < per_word(); j++) {
+        let o = output_at(item, j);
+        if o < P.items {
+            bits |= lane_bits(pack(near_element(o)).x, j);
+            mask |= lane_mask(j);
+        }
     }
+    write_word(item, bits, mask);
+//# else
+    if item < P.items {
+        write_bits(item, pack(near_element(item)));
+    }
+//# end
 }
 //# end
 

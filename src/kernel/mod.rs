@@ -445,6 +445,7 @@ impl Kernel {
     fn recipe(&self) -> Recipe {
         let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
         let partial = self.out == StoreFormat::Partial;
+        let subwords = self.out.per_word() > 1;
         let sums = self.sum.is_some();
         let in_vec = 128 / self.keys.bits();
         let block = self.sum.map_or(0, Sum::block);
@@ -474,9 +475,12 @@ impl Kernel {
                 vecs,
                 near,
             } => Recipe {
-                fragments: match sums {
-                    true => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
-                    false => fragments!(
+                fragments: match (sums, subwords) {
+                    (true, true) => fragments!(
+                        "access/span" "accumulate/sum_runs" "store/values" "walk/rows"
+                    ),
+                    (true, false) => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
+                    (false, _) => fragments!(
                         "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
                     ),
                 },
@@ -484,6 +488,7 @@ impl Kernel {
                 writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
+                    ("SUBWORDS", subwords.into()),
                     ("NEAR", near.into()),
                     ("BLOCK", if vecs > 0 { vecs } else { block }),
                     ("IN_VEC", in_vec),

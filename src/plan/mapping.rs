@@ -238,7 +238,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (_, 1) if b.len * element > tuning.each_row_bytes => self.rows(step, b),
+            (_, 1) if b.len * element >= tuning.each_row_bytes => self.rows(step, b),
             (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
             _ => None,
         }

@@ -36,7 +36,12 @@ impl Planner<'_> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);
-        let alone = matches!(mapping, Mapping::Each | Mapping::Short | Mapping::Lines(_));
+        let alone = match mapping {
+            Mapping::Each | Mapping::Short | Mapping::Lines(_) => true,
+            // An invocation takes all rows of a word of results, each at once.
+            Mapping::Rows { lanes, slice, .. } => lanes == 1 && vecs_at_once(step, slice, 1) > 0,
+            Mapping::Columns(_) | Mapping::Thin => false,
+        };
         let subword = step.out.per_word() > 1 && !alone;
         if whole && mapping.parts() == 1 && !subword {
             self.pass(step, &first, mapping, step.dst, step.out, false)?;
@@ -422,22 +427,18 @@ impl Planner<'_> {
             // Beside the blocks two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
-        let taken = self.items_per_invocation(items * lanes, each);
-        // Whole vec4 of an invocation that sums exactly, if they are few.
-        let most = step
-            .sum
-            .filter(|sum| sum.has_windows())
-            .map_or(0, Sum::block);
-        let vecs = (slice * element / 16).div_ceil(lanes).next_power_of_two();
-        let few = vecs <= most.into();
+        let words = words(out, items);
+        let each = each * u64::from(out.per_word());
+        let taken = self.items_per_invocation(words * lanes, each);
+        let vecs = vecs_at_once(step, slice, lanes);
         let whole = self.aligned && [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
         let rounded = step.sum.is_some_and(Sum::is_rounded) && !out.is_partial();
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,
             coarsened: taken > 1,
-            vecs: if few { vecs as u32 } else { 0 },
-            near: few && whole && rounded && lanes * slices == 1,
+            vecs,
+            near: vecs > 0 && whole && rounded && lanes * slices == 1,
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
@@ -449,7 +450,7 @@ impl Planner<'_> {
             ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
-        let invocations = items.div_ceil(taken) * lanes;
+        let invocations = words.div_ceil(taken) * lanes;
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
@@ -621,6 +622,17 @@ impl Planner<'_> {
             bytes: b.outer * b.len * b.inner * element,
             element,
         }
+    }
+}
+
+/// The whole vec4 that each of some invocations takes of a slice, rounded up to a power of two, if an exact sum takes so
+/// many at once; else 0.
+fn vecs_at_once(step: &Step, slice: u64, lanes: u64) -> u32 {
+    let vecs = (slice * u64::from(step.keys.bits()) / 128).div_ceil(lanes);
+    let vecs = vecs.next_power_of_two() as u32;
+    match step.sum {
+        Some(sum) if sum.has_windows() && vecs <= sum.block() => vecs,
+        _ => 0,
     }
 }
 

@@ -90,6 +90,7 @@ fn problems(dtype: DType) -> Vec<Problem> {
 fn all_sums(dtype: DType) -> Vec<Problem> {
     let shapes = [
         [4096, 3, 1],
+        [1 << 20, 16, 1],
         [64, 400, 1],
         [1, 1 << 22, 1],
         [1, 4096, 4096],

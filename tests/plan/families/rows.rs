@@ -55,7 +55,7 @@ impl Run<'_, '_> {
         [blocked, several, near]: [bool; 3],
         at_once: u32,
     ) -> Check {
-        let (p, e) = (self.p, self.e);
+        let p = self.p;
         ensure!(
             lanes.is_power_of_two() && lanes <= self.wg && lanes <= 256,
             "{lanes} lanes of {}",
@@ -63,46 +63,34 @@ impl Run<'_, '_> {
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
+        ensure!(
+            lanes * self.per_word() == lanes || lanes * p.slices == 1,
+            "words in parts"
+        );
         self.coarsened(several, p.width)?;
         let teams = self.wg / lanes;
         let all = self.groups();
         for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
             let mut most = vec![0; lanes as usize];
             for item in team * p.width..(team + 1) * p.width {
-                let i = item.min(p.items - 1);
-                let row = i / p.slices;
-                let skip = (i - row * p.slices) * p.slice;
-                ensure!(skip < p.len, "slice {i} begins at {skip} of {}", p.len);
-                let start = p.src_delta + row * p.len;
-                let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), e);
-                let mut found = Found::new();
-                for (lane, most) in (0..lanes).zip(&mut most) {
-                    // What reads the last item again leaves nothing.
-                    let works = item < p.items;
-                    self.now
-                        .set(if works { team * lanes + lane } else { u32::MAX });
-                    let vecs = lane_vecs(&s, lane, lanes, blocked);
-                    let few = at_once == 0 || vecs.len() <= at_once as usize;
-                    ensure!(few, "{} vec4, not {at_once}", vecs.len());
-                    let count = vecs.len() as u64;
-                    for v in vecs {
-                        let positions = self.vec4(v)?;
-                        found.extend(positions.into_iter().map(|at| (at, at - start)));
+                if self.per_word() > 1 {
+                    self.now.set(team);
+                    let mut results = Vec::new();
+                    for (j, o) in self.outputs(item) {
+                        let found = self.row(o, [1, team], [blocked, near], at_once, &mut most)?;
+                        results.push((j, self.cell(&found)?));
                     }
-                    let head = (s.first * e).min(s.end) - s.begin;
-                    let tail = (s.last * e).max(s.end) - s.last * e;
-                    ensure!(!near || head + tail == 0, "a row that is no whole vec4");
-                    let edges: Vec<u32> = (lane..head + tail).step_by(lanes as usize).collect();
-                    for &i in &edges {
-                        let at = match i < head {
-                            true => s.begin + i,
-                            false => s.last * e + i - head,
-                        };
-                        found.push((at, at - start));
-                    }
-                    let loops = self.row_loops(lanes, count, edges.len() as u64);
-                    *most += loops + u64::from(near);
+                    most[0] += 2 + u64::from(self.per_word());
+                    self.write(item, results)?;
+                    continue;
                 }
+                // What reads the last item again leaves nothing.
+                let first = match item < p.items {
+                    true => team * lanes,
+                    false => u32::MAX,
+                };
+                let i = item.min(p.items - 1);
+                let found = self.row(i, [lanes, first], [blocked, near], at_once, &mut most)?;
                 if item < p.items {
                     let cell = self.cell(&found)?;
                     self.emit(item, cell)?;
@@ -111,6 +99,49 @@ impl Run<'_, '_> {
             self.iterated(most.into_iter().max().unwrap_or(0))?;
         }
         Ok(())
+    }
+
+    /// What lanes find in an item: so many of them, from invocation number `first` on, which is none if it is the last there
+    /// can be.
+    fn row(
+        &self,
+        item: u32,
+        [lanes, first]: [u32; 2],
+        [blocked, near]: [bool; 2],
+        at_once: u32,
+        most: &mut [u64],
+    ) -> Check<Found> {
+        let (p, e) = (self.p, self.e);
+        let row = item / p.slices;
+        let skip = (item - row * p.slices) * p.slice;
+        ensure!(skip < p.len, "slice {item} begins at {skip} of {}", p.len);
+        let start = p.src_delta + row * p.len;
+        let s = Span::of_whole(start + skip, p.slice.min(p.len - skip), e);
+        let mut found = Found::new();
+        for (lane, most) in (0..lanes).zip(most) {
+            self.now.set(first.saturating_add(lane));
+            let vecs = lane_vecs(&s, lane, lanes, blocked);
+            let few = at_once == 0 || vecs.len() <= at_once as usize;
+            ensure!(few, "{} vec4, not {at_once}", vecs.len());
+            let count = vecs.len() as u64;
+            for v in vecs {
+                let positions = self.vec4(v)?;
+                found.extend(positions.into_iter().map(|at| (at, at - start)));
+            }
+            let head = (s.first * e).min(s.end) - s.begin;
+            let tail = (s.last * e).max(s.end) - s.last * e;
+            ensure!(!near || head + tail == 0, "a row that is no whole vec4");
+            let edges: Vec<u32> = (lane..head + tail).step_by(lanes as usize).collect();
+            for &i in &edges {
+                let at = match i < head {
+                    true => s.begin + i,
+                    false => s.last * e + i - head,
+                };
+                found.push((at, at - start));
+            }
+            *most += self.row_loops(lanes, count, edges.len() as u64) + u64::from(near);
+        }
+        Ok(found)
     }
 
     /// Loops of an invocation that takes so many vec4 of an item, and elements beside them.
