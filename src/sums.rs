@@ -15,8 +15,8 @@ const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes before its carry must go on: each adds less than 2^25.
 const TAKES: u64 = 60;
 /// Vec4 that are taken one element after the other once exponents are too far apart for a window; twice as many
-/// where they still are, and so on, up to 16 times.
-const AFTER: u32 = 64;
+/// where they still are, and so on, up to 8 times.
+const AFTER: u32 = 128;
 /// Times that an invocation of several columns begins a window, or goes without one: it fetches the limbs of each column
 /// then. The rest of its elements are taken one after the other.
 const TURNS: u32 = 8;
@@ -193,7 +193,7 @@ impl Sum {
         }
     }
 
-    /// Bits of the lowest word of a window, and places from where the second one begins.
+    /// Bits of a window below its second word.
     fn grain(self) -> u32 {
         if self.is_whole() { 15 } else { LIMB_BITS }
     }
@@ -302,7 +302,7 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("RECORD", self.partial_words()),
-            ("FEW", flag(self.is_single() && !self.is_narrow())),
+            ("FEW", flag(self.dtype == DType::F32 && self.pieces() == 1)),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),
             ("WHOLE", flag(self.is_whole())),

@@ -50,7 +50,7 @@ pub struct Tuning {
     pub slice_bytes: u64,
     /// Most slices of a segment, unless the limit on iterations asks for more.
     pub slices: u64,
-    /// Bytes up to which a row is taken by one lane, element by element.
+    /// Bytes up to which a row is taken by one lane, element by element; of sums of floats, below which.
     pub each_row_bytes: u64,
     /// Elements along the reduced axis below which columns are taken element by element.
     pub each_column_len: u64,

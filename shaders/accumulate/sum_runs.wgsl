@@ -178,12 +178,12 @@ struct Window {
     w{k}: i32,
 //# end
 //# if WHOLE
-    minus: u32, // all bits of which every element has one; of two elements, where a word has two
+    minus: u32, // AND of all elements, of both halves of a word
 //# else
     most: i32, // of what elements, or their upper words, are as integers: -0 is the least
 //# end
 //# if BITS == 64
-    lower: u32, // all bits of the lower words
+    lower: u32, // OR of the lower words
 //# end
 }
 
@@ -208,7 +208,7 @@ fn windows_none() -> Windows {
 }
 //# if WHOLE
 
-// A window holds all numbers that there are. So what is seen is whether an element is none.
+// A window holds every number. So what is seen is whether an element is NaN or an infinity.
 struct Seen {
     special: u32,
 }
@@ -311,7 +311,7 @@ fn frame_of(s: Seen) -> Frame {
     let top = max(s.most >> {31 - EXPONENT}u, 1u);
     let begin = max(top, {REACH - 2}u) - {REACH - 2}u;
 //# if SINGLE
-    // Subnormals, which lack the hidden bit, are too far from anything.
+    // No window takes subnormals: window_add sets the hidden bit of all but 0.
     let least = ((begin + 1u) << {31 - EXPONENT}u) - 1u;
 //# else
     let least = select(0u, ((begin + 1u) << {31 - EXPONENT}u) - 1u, begin > 0u);
@@ -334,7 +334,7 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# end
     let exponent = size >> {31 - EXPONENT}u;
 //# if NARROW
-    // The lower half of the word was empty.
+    // Exact: the lower 16 bits of x are 0, and it goes down by 16 at most.
     w.w0 += x >> ((begin + 17u - exponent) & 31u);
 //# else
     w.w0 += x << ((exponent - (begin + 1u)) & 31u);
@@ -384,7 +384,7 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# end
 //# for r in 0..RUNS
 
-// Adds a vec4 of columns, or of one.
+// Adds vec4 {r} of a row of columns, or a vec4 of one segment.
 fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
     var w = own;
 //# if WHOLE
@@ -423,12 +423,12 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 }
 //# end
 
-// Brings all words but the last into 0..2^24, before a word can overflow.
+// Carries, before a word can overflow.
 fn window_carry(own: Window) -> Window {
     var w = own;
 //# if WHOLE + SINGLE > NARROW
-    // The first word has the sum modulo 2^32, the second one what is left of each element {GRAIN} bits further down: together
-    // too little by less than 2^{GRAIN} an element, which the first one tells. It is not cut.
+    // w0 is the sum modulo 2^32 and stays so. w1 adds, for each element, what is left {GRAIN} bits further down, rounded
+    // down. So it falls short by less than one an element, and w0 tells by how much.
     w.w1 += bitcast<i32>((bitcast<u32>(w.w0) - (bitcast<u32>(w.w1) << {GRAIN}u)) >> {GRAIN}u);
     w.w2 += w.w1 >> 24u;
     w.w1 &= LIMB;
@@ -599,7 +599,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# if SINGLE + WHOLE
         while near && i + {BLOCK}u <= end {
 //# else
-        // The last block is filled with zeros: compilers take long for the text of an element, and have it once.
+        // -0 fills the last block: a second loop would repeat the text of an element, for which compilers take long.
         while near && i < end {
 //# end
             var s = seen_none();
@@ -651,7 +651,6 @@ fn acc_run(own: Acc, run: Run) -> Acc {
             a = acc_window(a, w.c0, place_of_frame(f), (i - first) * {IN_VEC}u);
 //# end
         } else {
-            after = min(2u * after, {16 * AFTER}u);
 //# if COLUMNS > 1
             i = select(min(i + after, run.count), run.count, turns >= {TURNS}u);
             for (var c = 0u; c < {COLUMNS}u; c++) {
@@ -661,6 +660,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
             i = min(i + after, run.count);
             a = acc_one_by_one(a, run, first, i, 0u);
 //# end
+            after = min(2u * after, {8 * AFTER}u);
         }
     }
 //# if COLUMNS == 1

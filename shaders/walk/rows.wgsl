@@ -17,7 +17,7 @@ fn reduced(item: u32, lid: u32) -> Acc {
 }
 //# if SUBWORDS
 
-// Of results that share words an invocation takes all of a word.
+// Of results that share words an item is a word, and an invocation takes all of it.
 fn value(item: u32) -> u32 {
     return pack(acc_element(reduced(item, 0u))).x;
 }
@@ -44,7 +44,7 @@ fn near_element(item: u32) -> Raw {
     return element_of(near_sum(run_of(item_span(item), 0u, 0u)));
 }
 
-// The same from windows alone, of whole vec4.
+// The same from windows alone, of whole vec4; the loop is that of write_values, with another result.
 fn take_near(item: u32) {
 //# if SUBWORDS
     var bits = 0u;

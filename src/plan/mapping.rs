@@ -236,9 +236,11 @@ impl Planner<'_> {
     fn sum_mapping(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
+        // A window takes even a short row faster.
+        let least = tuning.each_row_bytes + u64::from(!sum.has_windows());
         match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (_, 1) if b.len * element >= tuning.each_row_bytes => self.rows(step, b),
+            (_, 1) if b.len * element >= least => self.rows(step, b),
             (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
             _ => None,
         }

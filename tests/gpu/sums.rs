@@ -201,8 +201,9 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
 pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in summed().filter(|t| t.class() == Class::Float) {
         let element = |i: u64| match (dtype, i % 8) {
-            (DType::F16, 5) => 0x7c00,
-            (DType::F16, _) => 0x63ff,
+            // A window has all exponents: a NaN, which does not count.
+            (DType::F16, 5) => 0x7e00,
+            (DType::F16, _) => 0x3bff,
             (DType::BF16, 5) => 0x0d80,
             (DType::BF16, _) => 0x4fff,
             (DType::F32, 5) => 0x0d80_0000,
@@ -213,7 +214,7 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
         let size = dtype.size() as usize;
         let bytes = |n: u64| (0..n).flat_map(|i| element(i).to_le_bytes()[..size].to_vec());
         for shape in [[3, 9000, 1], [1, 700, 16]] {
-            let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
+            let problem = Problem::reduce_sum(dtype, &shape, &[1])?.nan(NanPolicy::Ignore);
             let data: Vec<u8> = bytes(shape.iter().product()).collect();
             check_data(reducer, &problem, 0, [data].into_iter())?;
         }

@@ -64,8 +64,8 @@ impl Run<'_, '_> {
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
         ensure!(
-            lanes * self.per_word() == lanes || lanes * p.slices == 1,
-            "words in parts"
+            self.per_word() == 1 || lanes == 1 && p.slices == 1,
+            "results that share a word, in parts"
         );
         self.coarsened(several, p.width)?;
         let teams = self.wg / lanes;
@@ -101,8 +101,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What lanes find in an item: so many of them, from invocation number `first` on, which is none if it is the last there
-    /// can be.
+    /// What lanes find in an item. `first`: the first lane's invocation; `u32::MAX` if its item is a repeated one.
     fn row(
         &self,
         item: u32,
