@@ -304,7 +304,7 @@ impl Keys {
         if self.are_terms() {
             return Vec::new();
         }
-        let (nan_key, nan_bits, infinity) = self.nan.unwrap_or((0, 0, 0));
+        let (nan_key, nan_bits, _) = self.nan.unwrap_or((0, 0, 0));
         let high = [
             ("SIGN", self.sign),
             ("UNSIGN", self.unsign),
@@ -334,8 +334,6 @@ impl Keys {
         match self.bits {
             64 => all.extend(low.map(|(name, x)| (name, x as u32))),
             _ => {
-                // Skipped NaNs have the highest key, others the lowest.
-                let skips = self.nan.is_some() && nan_key == self.ceil;
                 all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("TAKEN", (self.taken >> 32) as u32));
                 // What is left to take away of a key.
@@ -345,8 +343,6 @@ impl Keys {
                     u64::MAX
                 };
                 all.push(("KEPT", (kept >> 32) as u32));
-                all.push(("INFINITY", (infinity >> 32) as u32));
-                all.push(("ENDS", (!skips).into()));
             }
         }
         all

@@ -23,6 +23,14 @@ fn run_vec(run: Run, i: u32) -> vec4<u32> {
     return src[run.at + i * run.step];
 }
 
+//# if WHOLE_ROWS
+// A row of whole vec4.
+fn row_run(row: u32) -> Run {
+    let vecs = P.len / E;
+    return Run(P.src_delta / E + row * vecs, 1u, vecs, P.src_delta + row * P.len);
+}
+//# else
+
 fn span(begin: u32, len: u32) -> Span {
     let first = (begin + E - 1u) / E;
     return Span(begin, begin + len, first, max(first, (begin + len) / E));
@@ -44,3 +52,4 @@ fn item_span(item: u32) -> Span {
     let skip = (item - row * P.slices) * P.slice;
     return span(P.src_delta + row * P.len + skip, min(P.slice, P.len - skip));
 }
+//# end

@@ -1,7 +1,5 @@
 // The best of a segment by runs of vec4 (run_vec). A block of eight is reduced first and only its place
 // remembered; its element is found at the end.
-const BLOCK: u32 = 8u; // vec4
-
 // A canonical key, and where it was met: its place in the segment, or that of its block's first element.
 struct Acc {
     key: Key,
@@ -18,22 +16,76 @@ fn run_place(run: Run, i: u32) -> u32 {
     return (run.at + i * run.step) * E - run.origin;
 }
 
+//# if ONCE
+
+// All that there is of a row: {BLOCK} vec4 at most. What lies behind the last reads it again.
+fn acc_run(own: Acc, run: Run) -> Acc {
+    let last = run.count - 1u;
+    let v0 = run_vec(run, 0u);
+//# for r in 1..4
+//# if r < BLOCK
+    let v{r} = once(run_vec(run, min({r}u, last)), {r}u <= last);
+//# else
+    let v{r} = once(v{BLOCK - 1}, false);
+//# end
+//# end
+    let four = Rows(v0, v1, v2, v3);
+//# if PACKED
+    if INDEX != 0u {
+        var best = vec_packed(v0, 0u);
+//# for r in 1..BLOCK
+        best = min(best, vec_packed(v{r}, {r}u));
+//# end
+        let packed = least(best);
+        let place = place_of(packed);
+        return Acc(packed & KEEP, min(place / E, last) * E + place % E, run);
+    }
+//# end
+    let key = canonical(four_key(four));
+    if INDEX == 0u {
+        return Acc(key, 0u, run);
+    }
+    let place = four_find(four, last_equal(key));
+    return Acc(key, min(place / E, last) * E + place % E, run);
+}
+
+fn acc_place(a: Acc) -> u32 {
+    return a.at;
+}
+//# else
+
+// Takes the least key of the block that begins with vec4 i.
+fn acc_block(own: Acc, run: Run, i: u32, k: Key) -> Acc {
+    var a = own;
+    if INDEX == 0u {
+        a.key = combined(a.key, k);
+    } else {
+        let wins = replaces(k, a.key);
+        a.key = select(a.key, k, wins);
+        a.at = select(a.at, run_place(run, i), wins);
+    }
+    return a;
+}
+
 fn acc_run(own: Acc, run: Run) -> Acc {
     // Should nothing ever win, the first that is met counts.
     var a = Acc(own.key, select(own.at, run_place(run, 0u), run.count > 0u), run);
-    for (var i = 0u; i < run.count; i += BLOCK) {
-        var f = fold_of(run_vec(run, i));
+    var i = 0u;
+    for (; i + 8u <= run.count; i += 8u) {
+        var k = vec_keys(run_vec(run, i));
 //# for r in 1..8
-        f = fold(f, once(run_vec(run, min(i + {r}u, run.count - 1u)), i + {r}u < run.count));
+        k = plane_combined(k, vec_keys(run_vec(run, i + {r}u)));
 //# end
-        let k = canonical(fold_key(f));
-        if INDEX == 0u {
-            a.key = combined(a.key, k);
-        } else {
-            let wins = replaces(k, a.key);
-            a.key = select(a.key, k, wins);
-            a.at = select(a.at, run_place(run, i), wins);
-        }
+        a = acc_block(a, run, i, canonical(vec_combined(k)));
+    }
+    // What is left, once: software rasterisers skip a loop, but not a branch.
+    for (; i < run.count; i += 8u) {
+        var k = vec_keys(run_vec(run, i));
+//# for r in 1..8
+        let v{r} = run_vec(run, min(i + {r}u, run.count - 1u));
+        k = plane_combined(k, vec_keys(once(v{r}, i + {r}u < run.count)));
+//# end
+        a = acc_block(a, run, i, canonical(vec_combined(k)));
     }
     return a;
 }
@@ -71,6 +123,7 @@ fn acc_place(a: Acc) -> u32 {
     let place = eight_find(four_from(run, i), four_from(run, i + 4u), last_equal(a.key));
     return run_place(run, min(i + place / E, run.count - 1u)) + place % E;
 }
+//# end
 //# if SHARED
 
 var<workgroup> wg_key: array<Key, WG>;
@@ -121,6 +174,10 @@ fn acc_across(lid: u32, own: Acc) -> Acc {
     return Acc(key, place, own.run);
 }
 //# end
+
+fn acc_element(a: Acc) -> Raw {
+    return element(a.key);
+}
 
 fn acc_emit(slot: u32, a: Acc) {
     var place = a.at;

@@ -42,20 +42,6 @@ fn whole4(v: vec4<u32>) -> vec4<u32> {
 fn turned4(v: vec4<u32>) -> vec4<u32> {
     return v ^ vec4<u32>(TURN);
 }
-
-// As `ends_key` for the order turned round: the greatest of floats is the greatest signed number,
-// or, where all are negative, the least unsigned one.
-fn turned_key(e: Ends) -> Key {
-    let high = high_of(e);
-    let most = most_of(e);
-    if IS_FLOAT == 0u {
-        return key(turned(select(most, high, FLIP == 0u)));
-    }
-    let below = (high & KEEP) > (INFINITY | TOP);
-    let above = most < TOP && (most & KEEP) > INFINITY;
-    let b = select(most, low_of(e), most >= TOP);
-    return select(key(turned(b)), NAN_KEY, below || above);
-}
 //# end
 
 // The least keys of four vec4 in both orders.
@@ -69,12 +55,5 @@ fn turned_rows(r: Rows) -> Rows {
 }
 
 fn both_keys(r: Rows) -> Both {
-//# if BITS < 64
-    if ENDS != 0u {
-        let ab = join(vec_ends(r.a), vec_ends(r.b));
-        let e = join(ab, join(vec_ends(r.c), vec_ends(r.d)));
-        return Both(ends_key(e), turned_key(e));
-    }
-//# end
     return Both(four_key(r), four_key(turned_rows(r)));
 }

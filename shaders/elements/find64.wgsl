@@ -1,25 +1,15 @@
 // Blocks of elements of 64 bits. As find32.wgsl otherwise.
 
-alias Fold = Key;
-
-fn fold_of(v: vec4<u32>) -> Fold {
-    return vec_key(v);
-}
-
-fn fold(f: Fold, v: vec4<u32>) -> Fold {
-    return combined(f, vec_key(v));
-}
-
-fn fold_key(f: Fold) -> Key {
-    return f;
-}
-
-fn vec_key(v: vec4<u32>) -> Key {
+fn vec_keys(v: vec4<u32>) -> Plane {
     return combined(key(v.xy), key(v.zw));
 }
 
+fn vec_combined(k: Plane) -> Key {
+    return k;
+}
+
 fn four_key(r: Rows) -> Key {
-    return combined(combined(vec_key(r.a), vec_key(r.b)), combined(vec_key(r.c), vec_key(r.d)));
+    return combined(combined(vec_keys(r.a), vec_keys(r.b)), combined(vec_keys(r.c), vec_keys(r.d)));
 }
 
 fn inside(place: Places, low: u32, high: u32) -> Mask {

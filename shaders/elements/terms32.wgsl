@@ -45,20 +45,6 @@ fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
     return select(vec4<u32>(), v, vec4<bool>(first));
 }
 
-alias Fold = vec4<u32>;
-
-fn fold_of(v: vec4<u32>) -> Fold {
-    return vec_keys(v);
-}
-
-fn fold(f: Fold, v: vec4<u32>) -> Fold {
-    return f + vec_keys(v);
-}
-
-fn fold_key(f: Fold) -> Key {
-    return vec_combined(f);
-}
-
 // The result, at the top of a word.
 fn element(k: Key) -> u32 {
 //# if MEAN

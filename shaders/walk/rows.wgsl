@@ -1,7 +1,12 @@
-// Rows: a segment is contiguous. LANES neighbouring invocations take a slice of it together: of the whole
-// vec4 a run each, and of the elements before and behind them one each.
+// Rows: a segment is contiguous. LANES neighbouring invocations share a slice of it: each takes a run of the whole
+// vec4, and some of the elements before and behind them. WHOLE_ROWS: one invocation takes a whole row, which is whole vec4.
 override WG: u32;
-override COARSENED: u32; // 1: lanes take items one after the other; 0: one
+//# if WHOLE_ROWS
+
+fn reduced(row: u32, lid: u32) -> Acc {
+    return acc_run(acc_none(0u), row_run(row));
+}
+//# else
 
 fn reduced(item: u32, lid: u32) -> Acc {
     let origin = P.src_delta + item / P.slices * P.len;
@@ -15,77 +20,87 @@ fn reduced(item: u32, lid: u32) -> Acc {
     }
     return a;
 }
+//# end
+
+// The result of a row that one invocation takes. `near`: by its window alone, which may not hold it.
+fn result(row: u32, near: bool) -> vec2<u32> {
+//# if NEAR
+    if near {
+        return pack(element_of(near_sum(row_run(row))));
+    }
+//# end
+    return pack(acc_element(reduced(row, 0u)));
+}
 //# if SUBWORDS
 
-// Of results that share words an item is a word, and an invocation takes all of it.
-fn value(item: u32) -> u32 {
-    return pack(acc_element(reduced(item, 0u))).x;
-}
-
-fn take(item: u32, lid: u32) {
-    write_values(item);
+// The results of {SUBWORDS} rows share a word. An invocation takes the rows of P.width words.
+fn take_all(first: u32, lid: u32, near: bool) {
+    var bits = 0u;
+    var mask = 0u;
+    for (var i = 0u; i < {SUBWORDS}u * P.width; i++) {
+        let j = i % {SUBWORDS}u;
+        let row = output_at(first * P.width, i);
+        if row < P.items {
+            bits |= lane_bits(result(row, near).x, j);
+            mask |= lane_mask(j);
+        }
+        if j == {SUBWORDS - 1}u {
+            write_word(first * P.width + i / {SUBWORDS}u, bits, mask);
+            bits = 0u;
+            mask = 0u;
+        }
+    }
 }
 //# else
 
-// Lanes without an item repeat the last one, so that all arrive at the barriers.
-fn take(item: u32, lid: u32) {
-    var a = reduced(min(item, P.items - 1u), lid);
-//# if SHARED
-    a = acc_across(lid, a);
+fn take(item: u32, lid: u32, near: bool) {
+//# if NEAR
+    if near {
+        write_bits(item, result(item, true));
+        return;
+    }
 //# end
+//# if SHARED
+    // Invocations without an item repeat the last one, so that all arrive at the barriers.
+    let a = acc_across(lid, reduced(min(item, P.items - 1u), lid));
     if lid % LANES == 0u && item < P.items {
         acc_emit(item, a);
     }
-}
-//# end
-//# if NEAR
-
-fn near_element(item: u32) -> Raw {
-    return element_of(near_sum(run_of(item_span(item), 0u, 0u)));
-}
-
-// The same from windows alone, of whole vec4; the loop is that of write_values, with another result.
-fn take_near(item: u32) {
-//# if SUBWORDS
-    var bits = 0u;
-    var mask = 0u;
-    for (var j = 0u; j < per_word(); j++) {
-        let o = output_at(item, j);
-        if o < P.items {
-            bits |= lane_bits(pack(near_element(o)).x, j);
-            mask |= lane_mask(j);
-        }
-    }
-    write_word(item, bits, mask);
 //# else
-    if item < P.items {
-        write_bits(item, pack(near_element(item)));
+    acc_emit(item, reduced(item, lid));
+//# end
+}
+
+// P.width neighbouring items; without COARSENED that is one, and there is no loop: software rasterisers run a loop
+// in a loop slower.
+fn take_all(first: u32, lid: u32, near: bool) {
+    let begin = first * P.width;
+//# if SHARED
+    let count = P.width; // for all invocations, because of the barriers
+//# else
+    let count = min(P.width, max(begin, P.items) - begin);
+//# end
+//# if COARSENED
+    for (var i = 0u; i < count; i++) {
+        take(begin + i, lid, near);
+    }
+//# else
+    if count > 0u {
+        take(begin, lid, near);
     }
 //# end
 }
 //# end
 
-// Lanes take P.width neighbouring items, one after the other.
 @compute @workgroup_size(WG)
 fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = linear(group) * (WG / LANES) + lid / LANES;
+    take_all(first, lid, {NEAR} != 0);
 //# if NEAR
     // If a window does not hold a row, all are taken again: limbs in every turn would slow them all on software
-    // rasterisers, which run through both sides of a branch.
-    for (var i = 0u; i < P.width; i++) {
-        take_near(first * P.width + i);
-    }
-    for (var i = 0u; far && i < P.width; i++) {
-        take(first * P.width + i, lid);
-    }
-//# else
-    // Software rasterisers run a loop in a loop slower: none where none is needed.
-    if COARSENED == 0u {
-        take(first, lid);
-        return;
-    }
-    for (var i = 0u; i < P.width; i++) {
-        take(first * P.width + i, lid);
+    // rasterisers, which run both sides of a branch.
+    if far {
+        take_all(first, lid, false);
     }
 //# end
 }

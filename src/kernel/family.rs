@@ -8,8 +8,6 @@
 pub enum Family {
     /// Contiguous segments, by whole vec4, some lanes a segment.
     Rows,
-    /// Contiguous segments of a few whole vec4, a lane a segment.
-    ShortRows,
     /// Contiguous segments of a few elements: a lane takes as many as are whole vec4.
     SmallRows,
     /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
@@ -50,9 +48,8 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 20] = [
+    pub const ALL: [Family; 19] = [
         Family::Rows,
-        Family::ShortRows,
         Family::SmallRows,
         Family::Columns,
         Family::Shallow,
@@ -82,7 +79,6 @@ impl Family {
     pub const fn name(self) -> &'static str {
         match self {
             Family::Rows => "rows",
-            Family::ShortRows => "short_rows",
             Family::SmallRows => "small_rows",
             Family::Columns => "columns",
             Family::Shallow => "shallow",

@@ -126,20 +126,14 @@ pub struct Kernel {
 #[non_exhaustive]
 pub enum Walk {
     /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
-    /// abreast. `coarsened`, here and below: they take several items, one after the other.
-    /// Of sums an invocation takes at most `vecs` whole vec4, all at once; 0: any number. `near`: they are all there
-    /// is of a row, and where a window holds them its result needs no limbs.
+    /// abreast. `coarsened`, here and below: they take several items, one after the other. `whole`: one invocation
+    /// takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many vec4, all at once; 0: any number.
     Rows {
         lanes: u32,
         blocked: bool,
         coarsened: bool,
+        whole: bool,
         vecs: u32,
-        near: bool,
-    },
-    /// Rows of up to `vecs` vec4, 1, 2 or 4, or of any number if that is 0.
-    ShortRows {
-        vecs: u32,
-        coarsened: bool,
     },
     /// `unrolled` for rows of so many elements, or 0 for any.
     SmallRows {
@@ -299,7 +293,6 @@ impl Kernel {
     pub fn family(&self) -> Family {
         match self.walk {
             Walk::Rows { .. } => Family::Rows,
-            Walk::ShortRows { .. } => Family::ShortRows,
             Walk::SmallRows { .. } => Family::SmallRows,
             Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
@@ -324,12 +317,12 @@ impl Kernel {
         }
     }
 
-    /// What the text is unrolled for: elements of a small row, vec4 of a short one, or vec4 of columns
-    /// that an invocation takes at once; 0 where nothing is.
+    /// What the text is unrolled for: elements of a small row, or vec4 that an invocation takes at once of a row or
+    /// of columns; 0 where nothing is.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
             Walk::SmallRows { unrolled, .. } => unrolled,
-            Walk::ShortRows { vecs, .. } => vecs,
+            Walk::Rows { vecs, .. } => vecs,
             Walk::Columns { runs, .. } | Walk::Shallow { runs, .. } | Walk::Panels { runs } => runs,
             _ => 0,
         }
@@ -419,7 +412,9 @@ impl Kernel {
         ]);
         names.extend(self.keys.names());
         names.extend(self.sum.iter().flat_map(|sum| sum.names()));
-        let names = names.into_iter().map(|(name, x)| (name, x.into()));
+        let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);
+        debug_assert!((0..names.len()).all(told), "a name twice: {names:?}");
+        let names = names.iter().map(|&(name, x)| (name, x.into()));
         template::expand(&all.concat(), names.collect())
     }
 
@@ -472,55 +467,51 @@ impl Kernel {
                 lanes,
                 blocked,
                 coarsened,
+                whole,
                 vecs,
-                near,
             } => Recipe {
-                fragments: match (sums, subwords) {
-                    (true, true) => fragments!(
-                        "access/span" "accumulate/sum_runs" "store/values" "walk/rows"
-                    ),
-                    (true, false) => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
-                    (false, _) => fragments!(
+                fragments: match sums {
+                    true => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
+                    false => fragments!(
                         "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
                     ),
+                },
+                bindings: if whole && !sums {
+                    &[0, 1, 2]
+                } else {
+                    base.bindings
                 },
                 source_vecs: 1,
                 writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
-                    ("SUBWORDS", subwords.into()),
-                    ("NEAR", near.into()),
+                    ("SUBWORDS", if subwords { self.out.per_word() } else { 0 }),
+                    ("WHOLE_ROWS", whole.into()),
+                    ("COARSENED", coarsened.into()),
+                    // Of floats a window may hold a whole row: then its result needs no limbs.
+                    (
+                        "NEAR",
+                        (whole
+                            && vecs > 0
+                            && !self.out.is_partial()
+                            && self.sum.is_some_and(Sum::is_rounded))
+                        .into(),
+                    ),
                     ("BLOCK", if vecs > 0 { vecs } else { block }),
                     ("IN_VEC", in_vec),
                     ("COLUMNS", 1),
                     ("RUNS", 1),
                     ("ONCE", (vecs > 0).into()),
                 ],
-                constants: [
-                    ("LANES", lanes),
-                    ("BLOCKED", blocked.into()),
-                    ("COARSENED", coarsened.into()),
-                ]
-                .into_iter()
-                .chain(shared(lanes))
-                .collect(),
+                constants: [("LANES", lanes), ("BLOCKED", blocked.into())]
+                    .into_iter()
+                    .chain(shared(lanes))
+                    .collect(),
                 workgroup_bytes: match (lanes, sums) {
                     (1, _) => 0,
                     (_, true) => 4 * shared_words(lanes),
                     (_, false) => self.workgroup * (key_bytes + 4),
                 },
-                ..base
-            },
-            Walk::ShortRows { vecs, coarsened } => Recipe {
-                fragments: fragments!("store/emit" "walk/short_rows"),
-                bindings: &[0, 1, 2],
-                source_vecs: 1,
-                names: vec![
-                    ("VECS", vecs),
-                    ("ABREAST", if vecs == 0 { 4 } else { vecs }),
-                    ("COARSENED", coarsened.into()),
-                ],
-                ..base
             },
             Walk::SmallRows {
                 unrolled,

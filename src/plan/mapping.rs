@@ -48,7 +48,6 @@ const RECORDS_PART: u64 = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapping {
     Each,
-    Short,
     /// By small rows, shallow columns or panels.
     Lines(Family),
     /// By shallow columns, a record for each.
@@ -76,7 +75,7 @@ impl Mapping {
     /// Records an output takes.
     pub(crate) fn parts(self) -> u64 {
         match self {
-            Mapping::Each | Mapping::Short | Mapping::Lines(_) | Mapping::Thin => 1,
+            Mapping::Each | Mapping::Lines(_) | Mapping::Thin => 1,
             Mapping::Rows { slices, .. } => slices,
             Mapping::Columns(wide) => wide.slices * wide.fold,
         }
@@ -101,15 +100,10 @@ impl Planner<'_> {
         if b.len == 1 {
             return Mapping::Each;
         }
-        // Rows of whole vec4, also where bindings cut them.
-        let vecs = |len: u64| (len * element).is_multiple_of(16);
-        let whole = vecs(step.len) && vecs(b.len) && vecs(b.at) && self.aligned;
-        let short = whole && b.len * element / 16 < MAX_ITERATIONS / 64;
-        let short = short.then_some(Mapping::Short);
         if let Some(family) = self.line_family(step, b) {
             let out = step.out.bytes();
             let begins = (b.out * out).is_multiple_of(16);
-            let reads = family != Family::SmallRows || vecs(b.at);
+            let reads = family != Family::SmallRows || (b.at * element).is_multiple_of(16);
             // Limits may cut a step so that some regions begin inside a line.
             return match begins && reads {
                 true => Mapping::Lines(family),
@@ -120,11 +114,9 @@ impl Planner<'_> {
         let columns = self.columns(step, b);
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (Some(Family::ShortRows), 1) if short.is_some() => short,
             (Some(Family::Rows), 1) => rows,
             (Some(family), _) if family.is_columns() => columns,
-            (_, 1) if b.len * element <= tuning.short_row_bytes && short.is_some() => short,
-            (_, 1) if b.len * element > tuning.each_row_bytes => rows,
+            (_, 1) if b.len * element > tuning.each_row_bytes || self.is_short(step, b) => rows,
             (_, 2..) if b.len >= tuning.each_column_len => columns,
             _ => None,
         };
@@ -289,10 +281,33 @@ impl Planner<'_> {
         runs * 16 / element
     }
 
+    /// Whether rows are so short that an invocation takes each whole.
+    fn is_short(&self, step: &Step, b: &Region) -> bool {
+        let bytes = b.len * u64::from(step.keys.bits() / 8);
+        let short = bytes <= self.caps.tuning.short_row_bytes;
+        step.sum.is_none() && short && self.are_whole(step, b, 1)
+    }
+
+    /// Whether each row of a region is whole vec4 and taken by one invocation, of `invocations` a row: few enough vec4
+    /// that it may take all rows whose results share a word.
+    pub(crate) fn are_whole(&self, step: &Step, b: &Region, invocations: u64) -> bool {
+        let element = u64::from(step.keys.bits() / 8);
+        let vecs = [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
+        let few = b.len * element <= BLOCK_BYTES * MAX_ITERATIONS / 8;
+        self.aligned && vecs && few && invocations == 1
+    }
+
     fn rows(&self, step: &Step, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
         let bytes = b.len * element;
+        if self.is_short(step, b) {
+            return Some(Mapping::Rows {
+                lanes: 1,
+                slices: 1,
+                slice: b.len,
+            });
+        }
         let wg = u64::from(self.caps.workgroup());
         let most: u64 = 1 << wg.min(tuning.row_lanes.into()).max(1).ilog2();
         // A row of up to all lanes' bytes is in flight at once, and its lines are read once.
@@ -363,10 +378,17 @@ impl Planner<'_> {
         };
         let unrolled = match family {
             Family::Columns if self.caps.long_strips() => 1,
-            Family::Columns => (tuning.wide_bytes / 16)
-                .div_ceil(vecs)
-                .min(worth)
-                .clamp(1, most.max(1)),
+            Family::Columns => {
+                let wide = (tuning.wide_bytes / 16).div_ceil(vecs);
+                // In whole lines of memory, unless that makes it much wider.
+                let lines = TEAM / gcd(vecs, TEAM);
+                let wide = if lines <= wide {
+                    wide.next_multiple_of(lines)
+                } else {
+                    wide
+                };
+                wide.min(worth).clamp(1, most.max(1))
+            }
             Family::Bands => band,
             _ => 1,
         };
@@ -462,7 +484,7 @@ impl Planner<'_> {
     pub(crate) fn lanes(&self, step: &Step, b: &Region) -> u64 {
         let outputs = b.outer * b.inner;
         match self.mapping(step, b) {
-            Mapping::Each | Mapping::Short => outputs,
+            Mapping::Each => outputs,
             Mapping::Lines(Family::Panels) => {
                 let element = u64::from(step.keys.bits() / 8);
                 let (_, parts) = panels(b.inner * element / 16, element);
@@ -483,13 +505,11 @@ impl Planner<'_> {
     /// The same mapping for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(&self, step: &Step, mapping: Mapping, b: &Region) -> Mapping {
         let element = u64::from(step.keys.bits() / 8);
-        let whole = (b.at * element).is_multiple_of(16) && (b.len * element).is_multiple_of(16);
         match mapping {
             // Buffers may end anywhere; a vec4 may be more than there is.
             _ if b.len * b.inner * element < 16 => Mapping::Each,
             Mapping::Lines(_) => Mapping::Each,
-            Mapping::Short if !whole => Mapping::Each,
-            Mapping::Each | Mapping::Short | Mapping::Thin => mapping,
+            Mapping::Each | Mapping::Thin => mapping,
             Mapping::Rows { lanes, slice, .. } => Mapping::Rows {
                 lanes,
                 slices: b.len.div_ceil(slice),

@@ -16,6 +16,9 @@ use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
 use std::ops::Range;
 
+/// Most vec4 of a row that an invocation takes at once, without a loop.
+const ROW_VECS: u64 = 4;
+
 impl Planner<'_> {
     pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
         for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
@@ -37,9 +40,16 @@ impl Planner<'_> {
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);
         let alone = match mapping {
-            Mapping::Each | Mapping::Short | Mapping::Lines(_) => true,
-            // An invocation takes all rows of a word of results, each at once.
-            Mapping::Rows { lanes, slice, .. } => lanes == 1 && vecs_at_once(step, slice, 1) > 0,
+            Mapping::Each | Mapping::Lines(_) => true,
+            // An invocation takes all rows of a word of results.
+            Mapping::Rows {
+                lanes,
+                slices,
+                slice,
+            } => match step.sum {
+                Some(sum) => lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0,
+                None => self.are_whole(step, &first, lanes * slices),
+            },
             Mapping::Columns(_) | Mapping::Thin => false,
         };
         let subword = step.out.per_word() > 1 && !alone;
@@ -163,7 +173,6 @@ impl Planner<'_> {
         debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
         match mapping {
             Mapping::Each => self.each(step, b, dst, out, merge, false),
-            Mapping::Short => self.short_pass(step, b, dst, out, merge),
             Mapping::Lines(Family::Panels) => self.panels_pass(step, b, dst, out),
             Mapping::Lines(family) => self.lines_pass(step, b, family, dst, out, merge),
             Mapping::Thin => self.lines_pass(step, b, Family::Shallow, dst, out, merge),
@@ -225,43 +234,6 @@ impl Planner<'_> {
         let spare = items / tuning.invocations.max(1);
         let most = (MAX_ITERATIONS / iterations).min(tuning.short_rows);
         spare.min(most).max(1)
-    }
-
-    fn short_pass(
-        &mut self,
-        step: &Step,
-        b: &Region,
-        dst: Slot,
-        out: StoreFormat,
-        merge: bool,
-    ) -> Result<(), Error> {
-        let element = u64::from(step.keys.bits() / 8);
-        let each = (b.len * element).div_ceil(64) + 1;
-        // Several rows a lane, as long as the device is filled and no lane loops too long.
-        let spare = b.outer / self.caps.tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / each - 4).min(self.caps.tuning.short_rows);
-        let per_word = u64::from(out.per_word());
-        let rows = spare.min(most).max(1).next_multiple_of(per_word);
-        let walk = Walk::ShortRows {
-            vecs: match b.len * element / 16 {
-                ..=1 => 1,
-                2 => 2,
-                3..=4 => 4,
-                _ => 0,
-            },
-            coarsened: rows > 1,
-        };
-        let kernel = self.kernel_of(step, walk, out);
-        let params = Params {
-            items: b.outer as u32,
-            slice: rows as u32,
-            merge: merge.into(),
-            ..region_params(b)
-        };
-        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, 1));
-        // Small results may begin inside a word.
-        let lanes = (b.outer + per_word - 1).div_ceil(rows);
-        self.push(kernel, Some(src), dst, params, lanes, rows * each)
     }
 
     fn lines_pass(
@@ -418,27 +390,33 @@ impl Planner<'_> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
         let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
+        let whole = self.are_whole(step, b, lanes * slices);
         let each = match step.sum {
             Some(_) => {
                 let share = slice.div_ceil(lanes) + 32 / element;
                 // A vec4, a block of them, and a row that a window holds are loops of their own.
                 step.iterations(share) + share * element / 8 + 2
             }
+            None if whole => blocks + 1,
             // Beside the blocks two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
         let words = words(out, items);
         let each = each * u64::from(out.per_word());
         let taken = self.items_per_invocation(words * lanes, each);
-        let vecs = vecs_at_once(step, slice, lanes);
-        let whole = self.aligned && [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
-        let rounded = step.sum.is_some_and(Sum::is_rounded) && !out.is_partial();
+        let vecs = match step.sum {
+            Some(sum) => vecs_at_once(step, sum, slice, lanes),
+            None if whole && b.len * element <= ROW_VECS * 16 => {
+                (b.len * element / 16).next_power_of_two() as u32
+            }
+            None => 0,
+        };
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked,
             coarsened: taken > 1,
+            whole,
             vecs,
-            near: vecs > 0 && whole && rounded && lanes * slices == 1,
         };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
@@ -627,12 +605,12 @@ impl Planner<'_> {
 
 /// The whole vec4 that each of some invocations takes of a slice, rounded up to a power of two, if an exact sum takes so
 /// many at once; else 0.
-fn vecs_at_once(step: &Step, slice: u64, lanes: u64) -> u32 {
+fn vecs_at_once(step: &Step, sum: Sum, slice: u64, lanes: u64) -> u32 {
     let vecs = (slice * u64::from(step.keys.bits()) / 128).div_ceil(lanes);
     let vecs = vecs.next_power_of_two() as u32;
-    match step.sum {
-        Some(sum) if sum.has_windows() && vecs <= sum.block() => vecs,
-        _ => 0,
+    match sum.has_windows() && vecs <= sum.block() {
+        true => vecs,
+        false => 0,
     }
 }
 

@@ -104,9 +104,7 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Sums of integers are mapped as minima are: every walk under every tuning, and every one that can be forced.
 pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
-    use Family::{
-        Bands, Columns, Each, Finish, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
-    };
+    use Family::{Bands, Columns, Each, Finish, Panels, Rows, Shallow, SmallRows, Strips};
     let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
@@ -145,7 +143,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
             }
         }
     }
-    let mut wanted = vec![Columns, Each, Finish, Rows, Shallow, ShortRows, SmallRows];
+    let mut wanted = vec![Columns, Each, Finish, Rows, Shallow, SmallRows];
     if reducer.caps().long_kernels {
         wanted.extend([Strips, Bands, Panels]);
     }

@@ -75,9 +75,8 @@ pub const WIDE: [[u64; 3]; 5] = [
 ];
 
 /// What each tuning must have dispatched: its own walks, and what all of them share.
-const SHARED: [Family; 13] = [
+const SHARED: [Family; 12] = [
     Family::Rows,
-    Family::ShortRows,
     Family::SmallRows,
     Family::Columns,
     Family::Shallow,
@@ -289,12 +288,12 @@ pub fn many_rows(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Every family wherever it is possible, rows in every way, and two tunings far apart.
 pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
     let rows = |(lanes, blocked)| {
         tuned(reducer, move |t| {
             (t.workgroup, t.row_lanes, t.lane_bytes, t.slice_bytes) = (64, lanes, 16, 256);
-            (t.blocked, t.force) = (blocked, Some(Rows));
+            (t.blocked, t.force, t.short_row_bytes) = (blocked, Some(Rows), 0);
         })
     };
     let narrow = tuned(reducer, |t| {
@@ -307,12 +306,14 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     });
     let lanes = [1, 8, 64].into_iter();
     let rows = lanes.flat_map(|lanes| [true, false].map(|blocked| rows((lanes, blocked))));
-    let families = [
-        Each, Columns, Strips, Bands, ShortRows, SmallRows, Shallow, Panels,
-    ];
+    let families = [Each, Columns, Strips, Bands, SmallRows, Shallow, Panels];
     let families = families.map(force);
+    // Rows of whole vec4 by an invocation alone, whatever their length.
+    let whole = tuned(reducer, |t| {
+        (t.force, t.short_row_bytes) = (Some(Rows), u64::MAX)
+    });
     let all = families.into_iter().chain(rows);
-    all.chain([narrow, wide]).collect()
+    all.chain([whole, narrow, wide]).collect()
 }
 
 pub fn forced(reducer: &Reducer) -> Result<(), Failed> {

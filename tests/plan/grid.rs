@@ -49,10 +49,10 @@ fn tight_limits() -> Vec<(String, Caps)> {
 
 /// Every family wherever it is possible, and rows in every way.
 fn forced_families() -> Vec<(String, Caps)> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, ShortRows, SmallRows, Strips};
+    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let mut all = Vec::new();
     let families = [
-        Each, Columns, Strips, Bands, Rows, ShortRows, SmallRows, Shallow, Panels,
+        Each, Columns, Strips, Bands, Rows, SmallRows, Shallow, Panels,
     ];
     for family in families {
         let caps = class(AdapterClass::Integrated);
@@ -69,7 +69,7 @@ fn forced_families() -> Vec<(String, Caps)> {
     for (lanes, blocked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
         let caps = eager(|t| {
             (t.workgroup, t.row_lanes, t.blocked) = (64, lanes, blocked);
-            t.force = Some(Rows);
+            (t.force, t.short_row_bytes) = (Some(Rows), 0);
         });
         all.push((format!("rows by {lanes}, blocked {blocked}"), caps));
     }
@@ -94,7 +94,7 @@ fn small_submits() -> Vec<(String, Caps)> {
 fn odd_tunings() -> [(String, Caps); 4] {
     let short = eager(|t| {
         (t.workgroup, t.invocations) = (4, 1);
-        t.force = Some(Family::ShortRows);
+        t.short_row_bytes = u64::MAX;
     });
     let few = eager(|t| {
         (t.workgroup, t.row_lanes, t.invocations, t.short_rows) = (16, 4, 1, 3);
@@ -172,14 +172,15 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let rows = kernel.family() == Family::Rows;
         let family = kernel.family();
         let columns = family.is_columns();
-        let (mut lanes, mut blocked, mut raw) = (1, false, false);
+        let (mut lanes, mut blocked, mut raw, mut whole) = (1, false, false, false);
         let (mut loose, mut taken) = (None, None);
         match kernel.walk {
             Walk::Rows {
                 lanes: l,
                 blocked: b,
+                whole: w,
                 ..
-            } => (lanes, blocked) = (l, b),
+            } => (lanes, blocked, whole) = (l, b, w),
             Walk::Finish { lanes: l } => lanes = l,
             Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
             Walk::Shallow {
@@ -203,10 +204,10 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("rows in slices", rows && p.slices > 1),
             ("rows by lanes", rows && lanes > 1),
             ("rows abreast", rows && lanes > 1 && !blocked),
-            (
-                "short rows in turn",
-                family == Family::ShortRows && p.slice > 1,
-            ),
+            ("whole rows in turn", whole && p.width > 1),
+            ("whole rows at once", whole && kernel.unrolled() > 0),
+            ("whole rows in a loop", whole && kernel.unrolled() == 0),
+            ("words of whole rows", whole && kernel.out.per_word() > 1),
             ("rows in turn", rows && p.width > 1),
             ("finished in turn", family == Family::Finish && p.width > 1),
             (
@@ -257,7 +258,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 44;
+const FEATURES: usize = 46;
 
 /// Halves of the grid, which run beside each other.
 #[test]
@@ -387,7 +388,6 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Columns),
             Some(Family::Strips),
             Some(Family::Bands),
-            Some(Family::ShortRows),
             Some(Family::SmallRows),
             Some(Family::Shallow),
             Some(Family::Panels),

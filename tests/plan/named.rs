@@ -3,7 +3,7 @@
 use super::{fake, families};
 use support::grid::{CLASSES, class};
 use wgreduce::unstable::Family::{
-    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, ShortRows, SmallRows, Strips,
+    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, SmallRows, Strips,
 };
 use wgreduce::unstable::{Family, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
@@ -108,10 +108,20 @@ fn columns_are_cut_along_their_length() {
 #[test]
 fn short_rows_take_one_pass() {
     let caps = class(AdapterClass::Discrete);
+    let whole = |plan: &Plan| match plan.passes()[0].kernel.walk {
+        Walk::Rows { whole, vecs, .. } => Some((whole, vecs)),
+        _ => None,
+    };
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 16], 1), &caps);
-    assert_eq!(families(&plan), [ShortRows], "{plan}");
+    assert_eq!(families(&plan), [Rows], "{plan}");
+    assert_eq!(whole(&plan), Some((true, 4)));
+    // Results that share words as well.
+    let plan = planned(Problem::reduce_min(DType::U8, &[1 << 20, 32], &[1]), &caps);
+    assert_eq!(families(&plan), [Rows], "{plan}");
+    assert_eq!(whole(&plan), Some((true, 2)));
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 17], 1), &caps);
     assert_eq!(families(&plan), [Rows], "{plan}");
+    assert_eq!(whole(&plan), Some((false, 0)));
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 3], 1), &caps);
     assert_eq!(families(&plan), [SmallRows], "{plan}");
 }
@@ -218,20 +228,30 @@ fn panels_fit_as_many_workgroups_as_there_are() {
     }
 }
 
-/// Where bindings cut rows, or rows are no whole vec4, some parts would begin or end inside one.
+/// Where bindings cut rows, a part is whole if it begins and ends with a vec4.
 #[test]
-fn short_rows_that_are_cut_begin_and_end_with_a_vec4() {
-    let short = |binding, shape: [u64; 2]| {
-        let caps = fake(binding, 16, 3, 4);
+fn parts_of_short_rows_are_whole_where_they_begin_and_end_with_a_vec4() {
+    let whole = |shape: [u64; 2]| {
+        let caps = fake(40, 16, 3, 4);
         let caps = caps.tuned(Tuning {
-            force: Some(ShortRows),
+            short_row_bytes: u64::MAX,
+            each_row_bytes: 0,
+            small_row_len: 0,
             ..caps.tuning.clone()
         });
         let plan = planned(Problem::arg_min(DType::U64, &shape, 1), &caps);
-        families(&plan).contains(&ShortRows)
+        let rows = plan
+            .passes()
+            .iter()
+            .filter_map(|pass| match pass.kernel.walk {
+                Walk::Rows { whole, .. } => Some(whole),
+                _ => None,
+            });
+        rows.collect::<Vec<_>>()
     };
-    assert!(short(40, [2, 8]));
-    assert!(!short(40, [2, 7]));
+    assert_eq!(whole([2, 8]), [true; 4]);
+    // The first row ends inside a vec4, and the second begins there.
+    assert_eq!(whole([2, 7]), [true, false, false, false]);
 }
 
 #[test]
@@ -351,7 +371,7 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn forced_families_are_taken() {
-    for family in [Rows, ShortRows, SmallRows, Columns, Strips, Bands, Each] {
+    for family in [Rows, SmallRows, Columns, Strips, Bands, Each] {
         let caps = Caps::webgpu_default();
         let caps = caps.tuned(Tuning {
             force: Some(family),

@@ -165,6 +165,11 @@ fn shared(lanes: u32, blocked: bool) -> [String; 2] {
 fn told(kernel: &Kernel) -> String {
     let sums = kernel.sum.is_some();
     let words = match kernel.walk {
+        Walk::Rows {
+            vecs: 1..,
+            whole: true,
+            ..
+        } => "one lane takes a segment, which is a few whole vec4, at once, then the next one.",
         Walk::Rows { lanes: 1, .. } if sums => {
             "one lane sums a segment, or a slice of one, by whole vec4; what lies before and behind\n\
              them one by one."
@@ -201,7 +206,6 @@ fn told(kernel: &Kernel) -> String {
                  tree in workgroup memory finds the best of them."
             );
         }
-        Walk::ShortRows { .. } => "a lane takes whole segments of a few vec4, one after another.",
         Walk::SmallRows { .. } => {
             "a lane takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
@@ -277,10 +281,6 @@ fn told(kernel: &Kernel) -> String {
 
 fn drawn(family: Family) -> &'static [&'static str] {
     match family {
-        Family::ShortRows => &[
-            "memory |aaaa|bbbb|cccc|dddd|",
-            "lane    0000 0000 1111 1111",
-        ],
         Family::SmallRows => &[
             "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
             "lane    0000 0000 0000 1111 1111 1111",

@@ -132,11 +132,6 @@ impl<'a> Loads<'a> {
         let p = self.p;
         Some(match self.pass.kernel.walk {
             Walk::Rows { lanes, blocked, .. } => self.rows(lanes.into(), blocked, invocation),
-            Walk::ShortRows { .. } => {
-                let vecs = p.len / self.e;
-                let rows = (invocation * p.slice..p.items).take(p.slice as usize);
-                Box::new(rows.flat_map(move |row| self.vecs(row * vecs, 1, vecs)))
-            }
             Walk::SmallRows { .. } => {
                 let lines = self.lines(invocation);
                 Box::new(lines.flat_map(move |line| self.vecs(line * p.len, 1, p.len)))
@@ -191,7 +186,6 @@ impl<'a> Loads<'a> {
             // Rows of one column are gathered into vec4.
             Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
             Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
-            Walk::ShortRows { .. } => (self.p.len / self.e).min(4),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
@@ -322,7 +316,7 @@ impl<'a> Loads<'a> {
 
     fn rows(self, lanes: u64, blocked: bool, invocation: u64) -> All<'a, Load> {
         let (p, lane) = (self.p, invocation % lanes);
-        let items = (invocation / lanes * p.width..p.items).take(p.width as usize);
+        let items = self.outputs(invocation / lanes * p.width, p.width);
         Box::new(items.flat_map(move |item| {
             let skip = item % p.slices * p.slice;
             let begin = self.skipped() + item / p.slices * p.len + skip;

@@ -138,11 +138,11 @@ mod tests {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
-        let set = ["row_lanes=64", "force=short_rows", "blocked=true"].map(String::from);
+        let set = ["row_lanes=64", "force=rows", "blocked=true"].map(String::from);
         let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
         let right = Tuning {
             row_lanes: 64,
-            force: Some(wgreduce::unstable::Family::ShortRows),
+            force: Some(wgreduce::unstable::Family::Rows),
             blocked: true,
             ..caps.tuning.clone()
         };

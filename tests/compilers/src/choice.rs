@@ -6,7 +6,7 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is. Others are numbers in it.
-const SHAPING: [&str; 12] = [
+const SHAPING: [&str; 11] = [
     "OUT",
     "INDEX",
     "LAST",
@@ -15,7 +15,6 @@ const SHAPING: [&str; 12] = [
     "RAW",
     "CHAINED",
     "TRUTH",
-    "ENDS",
     "INDEX_WORDS",
     "IS_FLOAT",
     "WG",

@@ -35,11 +35,10 @@ impl Run<'_, '_> {
                 lanes,
                 blocked,
                 coarsened,
+                whole,
                 vecs,
-                near,
-            } => self.rows(lanes, [blocked, coarsened, near], vecs),
+            } => self.rows(lanes, [blocked, coarsened, whole], vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
-            Walk::ShortRows { vecs, coarsened } => self.short_rows(vecs, coarsened),
             Walk::SmallRows {
                 unrolled,
                 coarsened,

@@ -1,4 +1,4 @@
-//! `each.wgsl`, `rows.wgsl`, `short_rows.wgsl`: segments that lie one after another, or anywhere.
+//! `each.wgsl`, `rows.wgsl`: segments that lie one after another, or anywhere.
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::{ROW_BLOCK, Span};
@@ -47,12 +47,11 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Sums take at most `at_once` vec4 an invocation, or any number if that is 0; with `near` they are all of a row, which
-    /// is taken again if no window holds it.
+    /// An invocation takes at most `at_once` vec4, or any number if that is 0; with `whole` all there is of a row.
     pub(super) fn rows(
         &mut self,
         lanes: u32,
-        [blocked, several, near]: [bool; 3],
+        [blocked, several, whole]: [bool; 3],
         at_once: u32,
     ) -> Check {
         let p = self.p;
@@ -64,8 +63,8 @@ impl Run<'_, '_> {
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
         ensure!(p.width > 0, "no item a lane");
         ensure!(
-            self.per_word() == 1 || lanes == 1 && p.slices == 1,
-            "results that share a word, in parts"
+            self.per_word() == 1 && !whole || lanes == 1 && p.slices == 1,
+            "whole rows, or results that share a word, in parts"
         );
         self.coarsened(several, p.width)?;
         let teams = self.wg / lanes;
@@ -77,10 +76,9 @@ impl Run<'_, '_> {
                     self.now.set(team);
                     let mut results = Vec::new();
                     for (j, o) in self.outputs(item) {
-                        let found = self.row(o, [1, team], [blocked, near], at_once, &mut most)?;
+                        let found = self.row(o, [1, team], [blocked, whole], at_once, &mut most)?;
                         results.push((j, self.cell(&found)?));
                     }
-                    most[0] += 2 + u64::from(self.per_word());
                     self.write(item, results)?;
                     continue;
                 }
@@ -90,7 +88,7 @@ impl Run<'_, '_> {
                     false => u32::MAX,
                 };
                 let i = item.min(p.items - 1);
-                let found = self.row(i, [lanes, first], [blocked, near], at_once, &mut most)?;
+                let found = self.row(i, [lanes, first], [blocked, whole], at_once, &mut most)?;
                 if item < p.items {
                     let cell = self.cell(&found)?;
                     self.emit(item, cell)?;
@@ -106,7 +104,7 @@ impl Run<'_, '_> {
         &self,
         item: u32,
         [lanes, first]: [u32; 2],
-        [blocked, near]: [bool; 2],
+        [blocked, whole]: [bool; 2],
         at_once: u32,
         most: &mut [u64],
     ) -> Check<Found> {
@@ -129,7 +127,7 @@ impl Run<'_, '_> {
             }
             let head = (s.first * e).min(s.end) - s.begin;
             let tail = (s.last * e).max(s.end) - s.last * e;
-            ensure!(!near || head + tail == 0, "a row that is no whole vec4");
+            ensure!(!whole || head + tail == 0, "a row that is no whole vec4");
             let edges: Vec<u32> = (lane..head + tail).step_by(lanes as usize).collect();
             for &i in &edges {
                 let at = match i < head {
@@ -138,7 +136,9 @@ impl Run<'_, '_> {
                 };
                 found.push((at, at - start));
             }
-            *most += self.row_loops(lanes, count, edges.len() as u64) + u64::from(near);
+            // A sum is taken again if no window holds it.
+            let again = u64::from(whole && at_once > 0 && self.pass.kernel.sum.is_some());
+            *most += self.row_loops(lanes, count, edges.len() as u64) + again;
         }
         Ok(found)
     }
@@ -152,60 +152,6 @@ impl Run<'_, '_> {
         }
         let taken = vecs * u64::from(self.e) + edges;
         1 + 2 * vecs + taken + self.take_loops(taken) + self.end_loops()
-    }
-
-    pub(super) fn short_rows(&mut self, most: u32, coarsened: bool) -> Check {
-        let (p, e) = (self.p, self.e);
-        self.coarsened(coarsened, p.slice)?;
-        let vecs = p.len / e;
-        ensure!(vecs > 0 && p.slice > 0, "{vecs} vec4, {} rows", p.slice);
-        ensure!(most == 0 || vecs <= most, "{vecs} of {most} vec4");
-        let last = vecs - 1;
-        for invocation in self.invocations() {
-            let per_word = self.per_word();
-            ensure!(p.slice.is_multiple_of(per_word), "{} rows", p.slice);
-            let skip = p.dst_delta % per_word;
-            let place = invocation * p.slice;
-            let begin = place.max(skip) - skip;
-            let end = (place + p.slice).min(p.items + skip) - skip;
-            let mut loops = 0;
-            let mut word = Vec::new();
-            for row in begin..end {
-                loops += 1;
-                let first = p.src_delta / e + row * vecs;
-                let mut order = Vec::new();
-                if most != 2 {
-                    for t in (0..vecs).step_by(4) {
-                        loops += 1;
-                        order.extend([t, t + 1, t + 2, t + 3].map(|t| t.min(last)));
-                    }
-                } else {
-                    order.extend([0, last]);
-                }
-                ensure!(order.is_sorted(), "vec4 in the order {order:?}");
-                let mut found = Vec::new();
-                // A sum counts what is read again once.
-                if self.pass.kernel.keys.are_terms() {
-                    order.dedup();
-                }
-                for t in order {
-                    let positions = self.vec4(first + t)?;
-                    found.extend(positions.into_iter().zip(t * e..));
-                }
-                let cell = self.cell(&found)?;
-                if per_word == 1 {
-                    self.emit(row, cell)?;
-                    continue;
-                }
-                let j = (row + skip) % per_word;
-                word.push((j, cell));
-                if j + 1 == per_word || row + 1 == p.items {
-                    self.write_word((row + skip) / per_word, std::mem::take(&mut word))?;
-                }
-            }
-            self.iterated(loops)?;
-        }
-        Ok(())
     }
 }
 
