@@ -301,7 +301,7 @@ impl Sum {
             ("SKIPS", flag(self.skips)),
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
-            ("RECORD", self.partial_words()),
+            ("PARTIAL_WORDS", self.partial_words()),
             ("FEW", flag(self.dtype == DType::F32 && self.pieces() == 1)),
             ("TAKES", TAKES as u32),
             ("PIECES", self.pieces()),

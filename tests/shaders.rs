@@ -241,6 +241,6 @@ fn the_parameters_take_as_many_bytes_in_wgsl_as_in_rust() {
         layouter.update(module.to_ctx()).expect("a layout");
         let mut types = module.types.iter();
         let params = types.find(|(_, t)| t.name.as_deref() == Some("Params"));
-        assert_eq!(params.map(|(handle, _)| layouter[handle].size), Some(64));
+        assert_eq!(params.map(|(handle, _)| layouter[handle].size), Some(84));
     }
 }

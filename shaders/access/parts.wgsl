@@ -1,5 +1,5 @@
-// Parts of the segments of a view: P.slice elements, P.width apart. Items are numbered as `finish`
-// takes records: those of a part of P.inner neighbouring outputs side by side.
+// Parts of the segments of a view: P.slice elements, P.step apart. Items are numbered as `finish`
+// takes partials: those of a part of P.inner neighbouring outputs side by side.
 struct Part {
     output: u32,
     part: u32,
@@ -13,9 +13,9 @@ fn part_of(item: u32) -> Part {
 }
 
 fn part_begin(part: u32) -> u32 {
-    return select(part, part * P.slice, P.width == 1u);
+    return select(part, part * P.slice, P.step == 1u);
 }
 
 fn part_end(part: u32) -> u32 {
-    return min(part_begin(part) + P.slice * P.width, P.len);
+    return min(part_begin(part) + P.slice * P.step, P.len);
 }

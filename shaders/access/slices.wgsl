@@ -1,7 +1,7 @@
 // Columns: neighbouring elements belong to neighbouring segments. A matrix of len x inner is
 // walked as wide rows of P.width vec4: as many rows side by side as make whole vec4, so that an
 // invocation meets the same columns in every wide row. Where several rows lie side by side,
-// or a matrix is cut into slices, records are left for a second pass.
+// or a matrix is cut into slices, partials are left for a second pass.
 // Of many rows a block is reduced first and only its first remembered; the row is found at the
 // end. Of few rows each is remembered.
 const BLOCK: u32 = 4u;
@@ -139,9 +139,9 @@ fn shared_best(lid: u32, own: Met, at: Places) -> Met {
     var best = own;
     wg_key[lid] = best.key;
     wg_row[lid] = best.row;
-    for (var step = P.lanes; step < WG; step *= 2u) {
+    for (var step = P.team; step < WG; step *= 2u) {
         workgroupBarrier();
-        if lid / P.lanes * P.lanes % (2u * step) == 0u {
+        if lid / P.team * P.team % (2u * step) == 0u {
             best = shared_joined(best, Met(wg_key[lid + step], wg_row[lid + step]), at);
             wg_key[lid] = best.key;
             wg_row[lid] = best.row;
@@ -209,11 +209,11 @@ fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
     for (var j = 0u; j < {PLANES}u; j++) {
 //# if SHARED
         let best = shared_best(lid, met(s, acc_bests(acc, j)), Places(v * E - s.skew + j) + PLACES_0);
-        let record = s.part / (WG / P.lanes);
-        let writes = lid < P.lanes && v < P.width;
+        let partial = s.part / (WG / P.team);
+        let writes = lid < P.team && v < P.width;
 //# else
         let best = met(s, acc_bests(acc, j));
-        let record = s.part;
+        let partial = s.part;
         let writes = v < P.width;
 //# end
         for (var i = select(E, j, writes); i < E; i += {PLANES}u) {
@@ -230,7 +230,7 @@ fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
                     found.index = placed(row * s.folds + beside(at));
                 }
             }
-            emit(record * wide + at, found);
+            emit(partial * wide + at, found);
         }
     }
 }

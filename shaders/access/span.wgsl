@@ -1,6 +1,6 @@
 // The slice of a row that an item is, and the part of it that each of LANES invocations takes.
 override LANES: u32; // a power of two that divides WG
-override BLOCKED: u32; // 1: a lane walks a run of its own; 0: the lanes walk abreast
+override BLOCKED: u32; // 1: an invocation walks a run of its own; 0: the invocations walk abreast
 
 // The elements begin..end of the binding; the vec4 first..last lie wholly among them.
 struct Span {
@@ -10,7 +10,7 @@ struct Span {
     last: u32,
 }
 
-// The whole vec4 that a lane takes: `count` from vec4 `at` on, `step` apart, of a segment that begins with element
+// The whole vec4 that an invocation takes: `count` from vec4 `at` on, `step` apart, of a segment that begins with element
 // `origin`.
 struct Run {
     at: u32,

@@ -25,11 +25,11 @@ fn high_product(x: u32, y: u32) -> u32 {
     return xh * yh + (lh >> 16u) + (hl >> 16u) + (middle >> 16u);
 }
 
-// P.len dimensions; the first needs no division.
+// P.dims dimensions; the first needs no division.
 fn offsets(place: u32) -> Offsets {
     var at = Offsets(Z.starts[0], Z.starts[1]);
     var rest = place;
-    for (var d = P.len; d > 1u; d--) {
+    for (var d = P.dims; d > 1u; d--) {
         let dim = Z.shape[d - 1u];
         let quotient = high_product(rest, dim.y) >> dim.z;
         let i = rest - quotient * dim.x;

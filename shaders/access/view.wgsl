@@ -1,4 +1,4 @@
-// A strided view: where its elements lie in the source. Of the dimensions in Z the first P.lanes
+// A strided view: where its elements lie in the source. Of the dimensions in Z the first P.kept_dims
 // are kept, the others reduced. Strides wrap: one that leads back is a large one.
 
 // How far place `place` of the dimensions first..end lies from the first element. The first
@@ -18,5 +18,5 @@ fn along(first: u32, end: u32, place: u32) -> u32 {
 
 // Where the segment of output o begins.
 fn segment(o: u32) -> u32 {
-    return Z.starts[0].x + along(0u, P.lanes, o);
+    return Z.starts[0].x + along(0u, P.kept_dims, o);
 }

@@ -253,7 +253,7 @@ fn took(own: Acc) -> Acc {
 // Partial result r of the source, taken in.
 fn acc_join(a: Acc, r: u32) -> Acc {
     carry_all();
-    let at = {RECORD}u * r;
+    let at = {PARTIAL_WORDS}u * r;
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] += i32(words[at + 1u + i]);
     }
@@ -261,7 +261,7 @@ fn acc_join(a: Acc, r: u32) -> Acc {
 }
 
 fn acc_write(at: u32, a: Acc) {
-    let to = {RECORD}u * at;
+    let to = {PARTIAL_WORDS}u * at;
     var flags = a.flags;
     carry_all();
     if P.merge != 0u {

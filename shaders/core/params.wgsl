@@ -1,23 +1,28 @@
-// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs.
+// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs; what a walk does not name is 0.
 //
 // A dispatch sees one region: `outer` x `len` x `inner` elements, contiguous in memory, of which
 // `len` is reduced. Element positions are u32 and count from the start of the binding.
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
-    items: u32, // work items: outputs, slices of them, lines, or panels
-    lanes: u32, // strips: invocations a wide row, shared columns: of a part of one; lines: invocations a team; strided: kept dimensions
-    len: u32,
-    inner: u32,
-    slices: u32, // parts a segment is cut into; panels: of a matrix
-    slice: u32, // rows, strided: elements in a part; columns: its wide rows; short rows, lines or runs of them, panels: so many a lane
-    width: u32, // columns: vec4 in a wide row, or a row; rows, each, finish: items a lane; strided: from one element of a part to the next
-    total: u32, // columns: elements in a matrix, len * inner; strided: all dimensions
+    items: u32, // what invocations take: outputs, words of them, slices, lines or panels
+    team: u32, // invocations that take an item, or neighbouring ones, together
+    coarsening: u32, // items that an invocation takes, one after the other
+    len: u32, // elementwise strips: rows in a matrix
+    inner: u32, // elementwise strips: parts of a matrix
+    slices: u32, // parts that a segment is cut into; panels in a matrix
+    slice: u32, // elements in such a part; of columns its wide rows, of elementwise strips its rows
+    width: u32, // vec4 in a row, of columns in a wide one
+    step: u32, // views: from one element of a part to the next
+    total: u32, // columns: elements in a matrix, len * inner
+    kept_dims: u32, // views: dimensions that are kept
+    dims: u32, // all dimensions in the stride table
     src_delta: u32, // elements before the region in the source binding
     dst_delta: u32, // outputs before the region in the destination binding
-    merge: u32, // 1: combine with the records that are there
+    indices_delta: u32, // gather: indices before the region in their binding
+    merge: u32, // 1: combine with the partial results that are there
     base_lo: u32, // added to every index: the region's place in the segment
     base_hi: u32,
-    fill_lo: u32, // the element that fills, low and high word
+    fill_lo: u32, // the element that fills, or what a mean is divided by; low and high word
     fill_hi: u32,
 }
 

@@ -94,7 +94,7 @@ fn same(a: Key, b: Key) -> bool {
     return a == b;
 }
 
-// A key as two words of a record.
+// A key as two words of a partial result.
 fn pack(k: Key) -> vec2<u32> {
     return vec2<u32>(k, 0u);
 }

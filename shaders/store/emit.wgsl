@@ -1,6 +1,6 @@
 //# if DST_VECS
 // A partial result: a vec4.
-fn record(r: u32) -> Best {
+fn partial_at(r: u32) -> Best {
     let w = dst[r];
     return Best(unpack(w.xy), w.zw);
 }
@@ -9,13 +9,13 @@ fn emit(slot: u32, best: Best) {
     let at = P.dst_delta + slot;
     var all = best;
     if P.merge != 0u {
-        all = joined(best, record(at));
+        all = joined(best, partial_at(at));
     }
     dst[at] = vec4<u32>(pack(all.key), all.index);
 }
 //# else
 // A result that has words of its own: a partial result, an index, a value of 32 or 64 bits.
-fn record(r: u32) -> Best {
+fn partial_at(r: u32) -> Best {
     let w = 4u * r;
     return Best(unpack(vec2<u32>(dst[w], dst[w + 1u])), vec2<u32>(dst[w + 2u], dst[w + 3u]));
 }
@@ -26,7 +26,7 @@ fn emit(slot: u32, best: Best) {
         case 0u: {
             var all = best;
             if P.merge != 0u {
-                all = joined(best, record(at));
+                all = joined(best, partial_at(at));
             }
             let k = pack(all.key);
             dst[4u * at] = k.x;

@@ -1,13 +1,13 @@
-// Lines: what E neighbouring segments give, whole vec4 of values or of indices. P.lanes neighbouring
-// invocations, a team, take as many neighbouring lines, or runs of them, P.slice times.
+// Lines: what E neighbouring segments give, whole vec4 of values or of indices. P.team neighbouring
+// invocations, a team, take as many neighbouring lines, or runs of them, P.coarsening times.
 
 fn first_line(invocation: u32) -> u32 {
-    let team = invocation / P.lanes;
-    return team * P.lanes * P.slice + invocation - team * P.lanes;
+    let team = invocation / P.team;
+    return team * P.team * P.coarsening + invocation - team * P.team;
 }
 
 fn end_line(first: u32, lines: u32) -> u32 {
-    return min(first + P.lanes * P.slice, lines);
+    return min(first + P.team * P.coarsening, lines);
 }
 
 fn write_line(v: u32, l: Line) {

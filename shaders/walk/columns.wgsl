@@ -1,6 +1,6 @@
 // Columns: {STRIDE} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {RUNS} each, {STRIDE} apart, and
-// so for all rows of a slice. P.lanes invocations take a row. Past the end of a row the next one is
-// read, and not written. Shared: P.lanes invocations take a part of a row, WG / P.lanes slices of it
+// so for all rows of a slice. P.team invocations take a row. Past the end of a row the next one is
+// read, and not written. Shared: P.team invocations take a part of a row, WG / P.team slices of it
 // are taken by a workgroup, which merges them, and a row by as many workgroups side by side as it has such parts.
 // Invocations past the end of a row then read nothing.
 override WG: u32;
@@ -12,17 +12,17 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     if team >= P.items {
         return;
     }
-    let slice = lid / P.lanes;
-    let abreast = (P.width + P.lanes - 1u) / P.lanes;
-    var s = slice_of(team / abreast * (WG / P.lanes) + slice);
-    let lane = team % abreast * P.lanes + lid % P.lanes;
+    let slice = lid / P.team;
+    let abreast = (P.width + P.team - 1u) / P.team;
+    var s = slice_of(team / abreast * (WG / P.team) + slice);
+    let lane = team % abreast * P.team + lid % P.team;
 //# else
     let item = linear(group) * WG + lid;
     if item >= P.items {
         return;
     }
-    let s = slice_of(item / P.lanes);
-    let lane = item % P.lanes;
+    let s = slice_of(item / P.team);
+    let lane = item % P.team;
 //# end
     let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
 //# if SHARED

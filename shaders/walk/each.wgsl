@@ -2,7 +2,7 @@
 // whatever their stride: for segments too short to share.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
-override COARSENED: u32; // 1: P.width words, one after the other; 0: one
+override COARSENED: u32; // 1: P.coarsening words, one after the other; 0: one
 
 fn position(o: u32) -> u32 {
     var outer = o;
@@ -51,7 +51,7 @@ fn each(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         take(item);
         return;
     }
-    for (var i = 0u; i < P.width; i++) {
-        take(item * P.width + i);
+    for (var i = 0u; i < P.coarsening; i++) {
+        take(item * P.coarsening + i);
     }
 }

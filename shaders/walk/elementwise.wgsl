@@ -67,7 +67,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 
 // By whole vec4 as well, for adapters that like long stretches: a team of {STRIDE} invocations takes {RUNS}
 // runs of a row, and so many rows one after the other. What an input repeats in every row is read once.
-// P.lanes: invocations a row; P.width: vec4 in a row; P.total: rows in a matrix, P.inner: parts
+// P.team: invocations a row; P.width: vec4 in a row; P.len: rows in a matrix, P.inner: parts
 // they are taken in, of P.slice rows.
 
 // Further by n strides of entry d.
@@ -107,15 +107,15 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     if item >= P.items {
         return;
     }
-    let part = item / P.lanes;
-    let lane = item % P.lanes;
+    let part = item / P.team;
+    let lane = item % P.team;
     let first = lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u;
     let outer = part / P.inner;
     let skip = (part - outer * P.inner) * P.slice;
-    let rows = min(P.slice, P.total - skip);
+    let rows = min(P.slice, P.len - skip);
     // The entries behind the dimensions: along a row, and from row to row.
-    var at = along(offsets(part), P.len, first);
-    var row = P.dst_delta + (outer * P.total + skip) * P.width;
+    var at = along(offsets(part), P.dims, first);
+    var row = P.dst_delta + (outer * P.len + skip) * P.width;
 //# for r in 0..RUNS
     let k{r} = invariant(at, {r * STRIDE}u);
 //# end
@@ -126,7 +126,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
             put(row + first + {r * STRIDE}u, all{r});
         }
 //# end
-        at = along(at, P.len + 1u, 1u);
+        at = along(at, P.dims + 1u, 1u);
         row += P.width;
     }
 }

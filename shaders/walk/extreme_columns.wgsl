@@ -37,9 +37,9 @@ fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
     return Side(s.least, s.key, min(row, w.end - 1u));
 }
 
-// Leaves the records of the columns of a vec4, of which the first goes to `slot`. One loop for both
+// Leaves the partials of the columns of a vec4, of which the first goes to `slot`. One loop for both
 // sides: FXC compiles a second one as long as the first.
-fn leave_columns(slot: u32, w: Walk, low: Acc, high: Acc, records: u32) {
+fn leave_columns(slot: u32, w: Walk, low: Acc, high: Acc, partials: u32) {
     for (var n = 0u; n < 2u * E; n++) {
         let turn = n >= E;
         let i = n % E;
@@ -47,12 +47,12 @@ fn leave_columns(slot: u32, w: Walk, low: Acc, high: Acc, records: u32) {
         if turn {
             s = acc_side(high, i);
         }
-        leave(slot + i + select(0u, records, turn), exact(s, w, i, turn));
+        leave(slot + i + select(0u, partials, turn), exact(s, w, i, turn));
     }
 }
 
-// Walks one vec4 of columns and leaves its records. The first row is met twice.
-fn take_columns(w: Walk, slot: u32, records: u32) {
+// Walks one vec4 of columns and leaves its partials. The first row is met twice.
+fn take_columns(w: Walk, slot: u32, partials: u32) {
     let x = row_at(w, w.begin);
     var low = acc_first(keys_of(x), w.begin);
     var high = acc_first(keys_of(turned4(x)), w.begin);
@@ -61,7 +61,7 @@ fn take_columns(w: Walk, slot: u32, records: u32) {
         low = acc_block(low, r, t);
         high = acc_block(high, turned_rows(r), t);
     }
-    leave_columns(slot, w, low, high, records);
+    leave_columns(slot, w, low, high, partials);
 }
 
 @compute @workgroup_size(WG)
@@ -81,12 +81,12 @@ fn extreme_columns(
     }
     let lane = item - part * P.inner;
     // The last kept dimension has neighbouring elements.
-    let size = Z.shape[P.lanes - 1u].x;
+    let size = Z.shape[P.kept_dims - 1u].x;
     let width = size / E;
     let outer = lane / width;
     let v = lane - outer * width;
     let first = segment(outer * size) / E + v;
-    let pitch = Z.strides[2u * P.lanes].x / E;
+    let pitch = Z.strides[2u * P.kept_dims].x / E;
     let end = min(begin + P.slice, P.len);
     let outputs = P.inner * E;
     let slot = part * outputs + lane * E;

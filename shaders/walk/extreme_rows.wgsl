@@ -1,5 +1,5 @@
-// Extreme rows: as extremes, where segments are contiguous, in blocks of four vec4. P.width lanes
-// walk a slice of P.slice elements abreast, and each leaves its records; the first and the last
+// Extreme rows: as extremes, where segments are contiguous, in blocks of four vec4. P.step invocations
+// walk a slice of P.slice elements abreast, and each leaves its partials; the first and the last
 // vec4, which may hold elements of others, all of them read.
 override WG: u32;
 
@@ -21,9 +21,9 @@ fn high_in(s: Span, v: u32) -> u32 {
 
 fn rows_at(at: u32) -> Rows {
     let a = whole4(src[at]);
-    let b = whole4(src[at + P.width]);
-    let c = whole4(src[at + 2u * P.width]);
-    return Rows(a, b, c, whole4(src[at + 3u * P.width]));
+    let b = whole4(src[at + P.step]);
+    let c = whole4(src[at + 2u * P.step]);
+    return Rows(a, b, c, whole4(src[at + 3u * P.step]));
 }
 
 // The place in the binding of the preferred element of a side's key, in its block.
@@ -31,7 +31,7 @@ fn find(s: Span, found: Side, turn: bool) -> u32 {
     let alone = found.at == s.first || found.at == s.last;
     var place = nowhere().x;
     for (var j = 0u; j < 4u; j++) {
-        let v = select(min(found.at + j * P.width, s.last - 1u), found.at, alone);
+        let v = select(min(found.at + j * P.step, s.last - 1u), found.at, alone);
         let x = whole4(edge(v));
         let at = part_find(select(x, turned4(x), turn), found.key, low_in(s, v), high_in(s, v));
         let here = select(v * E + at, nowhere().x, at == E);
@@ -47,7 +47,7 @@ fn extreme_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
         return;
     }
     let p = part_of(item);
-    let slice = p.part / P.width;
+    let slice = p.part / P.step;
     let skip = slice * P.slice;
     // A shorter window has fewer parts.
     if skip >= P.len {
@@ -62,13 +62,13 @@ fn extreme_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocati
     let h = high_in(s, s.first);
     var low = side(part_key(first, l, h), s.first);
     var high = side(part_key(turned4(first), l, h), s.first);
-    var at = s.first + 1u + p.part - slice * P.width;
-    for (; at + 3u * P.width < s.last; at += 4u * P.width) {
+    var at = s.first + 1u + p.part - slice * P.step;
+    for (; at + 3u * P.step < s.last; at += 4u * P.step) {
         let k = both_keys(rows_at(at));
         low = taken(low, k.low, at);
         high = taken(high, k.high, at);
     }
-    for (; at < s.last; at += P.width) {
+    for (; at < s.last; at += P.step) {
         let v = whole4(src[at]);
         low = taken(low, part_key(v, 0u, E), at);
         high = taken(high, part_key(turned4(v), 0u, E), at);

@@ -1,5 +1,5 @@
 // Extremes: an invocation takes a part of a segment of a view, element by element, and leaves two
-// records: of the least among the first P.items, of the greatest among the others.
+// partials: of the least among the first P.items, of the greatest among the others.
 override WG: u32;
 
 @compute @workgroup_size(WG)
@@ -16,11 +16,11 @@ fn extremes(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_i
         return;
     }
     let start = segment(p.output);
-    let first = whole(raw(start + along(P.lanes, P.total, begin)));
+    let first = whole(raw(start + along(P.kept_dims, P.dims, begin)));
     var low = side(key(first), begin);
     var high = side(key(turned(first)), begin);
-    for (var i = begin + P.width; i < end; i += P.width) {
-        let r = whole(raw(start + along(P.lanes, P.total, i)));
+    for (var i = begin + P.step; i < end; i += P.step) {
+        let r = whole(raw(start + along(P.kept_dims, P.dims, i)));
         low = taken(low, key(r), i);
         high = taken(high, key(turned(r)), i);
     }

@@ -1,5 +1,5 @@
 // Finish: partial results become results. LANES neighbouring invocations take those of an output; where
-// that is one, it takes P.width words of outputs, WG apart.
+// that is one, it takes P.coarsening words of outputs, WG apart.
 override WG: u32;
 override LANES: u32; // a power of two; WG / LANES is a multiple of 4
 
@@ -61,8 +61,8 @@ fn value(o: u32) -> u32 {
 
 @compute @workgroup_size(WG)
 fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let first = linear(group) * WG * P.width + lid;
-    for (var i = 0u; i < P.width; i++) {
+    let first = linear(group) * WG * P.coarsening + lid;
+    for (var i = 0u; i < P.coarsening; i++) {
         let w = first + i * WG;
         if OUT >= 5u {
             write_values(w);

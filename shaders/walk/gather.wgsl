@@ -27,9 +27,9 @@ fn index_at(n: u32) -> There {
 fn there(o: u32) -> There {
 //# if STRIDED
     let t = index_at(Z.starts[0].y + o);
-    return There(segment(o) + t.e * P.slice, t.yes); // P.slice: from one element of a segment to the next
+    return There(segment(o) + t.e * P.step, t.yes);
 //# else
-    let t = index_at(P.slice + o); // P.slice: indices before the region in the binding
+    let t = index_at(P.indices_delta + o);
     let outer = o / P.inner;
     return There(P.src_delta + (outer * P.len + t.e) * P.inner + o - outer * P.inner, t.yes);
 //# end

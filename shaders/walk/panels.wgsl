@@ -1,5 +1,5 @@
 // Panels: as many neighbouring columns as a team of invocations takes at once, all their rows in the
-// order of memory; P.slices panels make a matrix, and a team takes P.slice of them, one after the
+// order of memory; P.slices panels make a matrix, and a team takes P.coarsening of them, one after the
 // other. Of a panel's row an invocation takes {RUNS} vec4, {STRIDE} apart. Past the end of a row the next one is
 // read, and nothing written.
 override WG: u32;
@@ -7,8 +7,8 @@ override WG: u32;
 @compute @workgroup_size(WG)
 fn panels(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let lane = linear(group) * WG + lid;
-    let begin = lane / {STRIDE}u * P.slice;
-    let end = min(begin + P.slice, P.items);
+    let begin = lane / {STRIDE}u * P.coarsening;
+    let end = min(begin + P.coarsening, P.items);
     for (var i = begin; i < end; i++) {
         let matrix = i / P.slices;
         let part = i - matrix * P.slices;

@@ -33,19 +33,19 @@ fn result(row: u32, near: bool) -> vec2<u32> {
 }
 //# if SUBWORDS
 
-// The results of {SUBWORDS} rows share a word. An invocation takes the rows of P.width words.
+// The results of {SUBWORDS} rows share a word. An invocation takes the rows of P.coarsening words.
 fn take_all(first: u32, lid: u32, near: bool) {
     var bits = 0u;
     var mask = 0u;
-    for (var i = 0u; i < {SUBWORDS}u * P.width; i++) {
+    for (var i = 0u; i < {SUBWORDS}u * P.coarsening; i++) {
         let j = i % {SUBWORDS}u;
-        let row = output_at(first * P.width, i);
+        let row = output_at(first * P.coarsening, i);
         if row < P.items {
             bits |= lane_bits(result(row, near).x, j);
             mask |= lane_mask(j);
         }
         if j == {SUBWORDS - 1}u {
-            write_word(first * P.width + i / {SUBWORDS}u, bits, mask);
+            write_word(first * P.coarsening + i / {SUBWORDS}u, bits, mask);
             bits = 0u;
             mask = 0u;
         }
@@ -71,14 +71,14 @@ fn take(item: u32, lid: u32, near: bool) {
 //# end
 }
 
-// P.width neighbouring items; without COARSENED that is one, and there is no loop: software rasterisers run a loop
+// P.coarsening neighbouring items; without COARSENED that is one, and there is no loop: software rasterisers run a loop
 // in a loop slower.
 fn take_all(first: u32, lid: u32, near: bool) {
-    let begin = first * P.width;
+    let begin = first * P.coarsening;
 //# if SHARED
-    let count = P.width; // for all invocations, because of the barriers
+    let count = P.coarsening; // for all invocations, because of the barriers
 //# else
-    let count = min(P.width, max(begin, P.items) - begin);
+    let count = min(P.coarsening, max(begin, P.items) - begin);
 //# end
 //# if COARSENED
     for (var i = 0u; i < count; i++) {

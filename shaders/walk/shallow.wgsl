@@ -29,10 +29,10 @@ fn shallow(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     var start = Start(matrix, at - matrix * matrix_width());
 //# if COARSENED
     let end = end_line(first, runs);
-    let step = P.lanes * abreast() * line_width();
+    let step = P.team * abreast() * line_width();
     let matrices = step / matrix_width();
     let columns = step - matrices * matrix_width();
-    for (var i = first; i < end; i += P.lanes) {
+    for (var i = first; i < end; i += P.team) {
         take(i * abreast(), start);
         start = further(start, matrices, columns);
     }

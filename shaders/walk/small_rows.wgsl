@@ -130,7 +130,7 @@ fn small_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let first = first_line(linear(group) * WG + lid);
 //# if COARSENED
     let end = end_line(first, P.items);
-    for (var v = first; v < end; v += P.lanes) {
+    for (var v = first; v < end; v += P.team) {
         write_line(v, small_rows_at(P.src_delta / E + v * P.len));
     }
 //# else

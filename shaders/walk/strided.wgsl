@@ -8,8 +8,8 @@ fn reduced(o: u32, part: u32) -> Acc {
     let end = part_end(part);
     let begin = part_begin(part);
     var a = acc_none(begin);
-    for (var i = begin; i < end; i += P.width) {
-        a = acc_take(a, raw(start + along(P.lanes, P.total, i)), i);
+    for (var i = begin; i < end; i += P.step) {
+        a = acc_take(a, raw(start + along(P.kept_dims, P.dims, i)), i);
     }
     return a;
 }

@@ -1,5 +1,5 @@
 // Columns, summed, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
-// P.lanes invocations take a row.
+// P.team invocations take a row.
 override WG: u32;
 
 //# if COLUMNS > 1
@@ -42,8 +42,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     if item >= P.items {
         return;
     }
-    let part = item / P.lanes;
-    let lane = item - part * P.lanes;
+    let part = item / P.team;
+    let lane = item - part * P.team;
 //# if COLUMNS > 1
     let column = (lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u) * E;
 //# else

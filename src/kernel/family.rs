@@ -6,33 +6,33 @@
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Family {
-    /// Contiguous segments, by whole vec4, some lanes a segment.
+    /// Contiguous segments, by whole vec4, some invocations a segment.
     Rows,
-    /// Contiguous segments of a few elements: a lane takes as many as are whole vec4.
+    /// Contiguous segments of a few elements: an invocation takes as many as are whole vec4.
     SmallRows,
-    /// Neighbouring elements belong to neighbouring segments: a lane a vec4 of columns.
+    /// Neighbouring elements belong to neighbouring segments: an invocation a vec4 of columns.
     Columns,
-    /// Columns of a few elements: a lane takes some neighbouring vec4 of them, and so on.
+    /// Columns of a few elements: an invocation takes some neighbouring vec4 of them, and so on.
     Shallow,
-    /// Columns, a lane some vec4 of all rows, or parts of them, that some lanes take together.
+    /// Columns, an invocation some vec4 of all rows, or parts of them, that some invocations take together.
     Panels,
-    /// Columns, a lane eight vec4 of a row that is longer than some lanes take at once.
+    /// Columns, an invocation eight vec4 of a row that is longer than some invocations take at once.
     Strips,
-    /// Columns, a lane as many vec4 as it takes for some lanes to take rows whole.
+    /// Columns, an invocation as many vec4 as it takes for some invocations to take rows whole.
     Bands,
-    /// A lane an output word, element by element.
+    /// An invocation an output word, element by element.
     Each,
-    /// Records of partial results become results.
+    /// Partial results become results.
     Finish,
     /// The elements that indices point to.
     Gather,
     /// The same element everywhere.
     Fill,
-    /// Elementwise, a lane an output word.
+    /// Elementwise, an invocation an output word.
     ElementwiseWords,
-    /// Elementwise, a lane a vec4 of outputs.
+    /// Elementwise, an invocation a vec4 of outputs.
     ElementwiseVecs,
-    /// Elementwise, a lane eight vec4 of a row of outputs, and of the rows that follow.
+    /// Elementwise, an invocation eight vec4 of a row of outputs, and of the rows that follow.
     ElementwiseStrips,
     /// A strided view, element by element.
     Strided,
@@ -70,7 +70,7 @@ impl Family {
         Family::ExtremeColumns,
     ];
 
-    /// Whether columns are walked as wide rows, which leave records where they are folded or cut.
+    /// Whether columns are walked as wide rows, which leave partials where they are folded or cut.
     pub const fn is_columns(self) -> bool {
         matches!(self, Family::Columns | Family::Strips | Family::Bands)
     }

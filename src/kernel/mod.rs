@@ -251,7 +251,7 @@ struct Recipe {
 }
 
 impl Kernel {
-    /// `reduce/rows/32bit/partial/wg256x32`: family, element bits, output, workgroup and lanes.
+    /// `reduce/rows/32bit/partial/wg256x32`: family, element bits, output, workgroup and invocations.
     pub fn label(&self) -> String {
         let (family, out) = (self.family().name(), format!("{:?}", self.out));
         let (bits, wg) = (self.keys.bits(), self.workgroup);

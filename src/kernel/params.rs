@@ -3,7 +3,7 @@
 //! Keeps its layout, word by word, and not what any kernel makes of it.
 
 /// Words of the block.
-pub(crate) const WORDS: usize = 16;
+pub(crate) const WORDS: usize = 21;
 /// Bytes of the block.
 pub(crate) const BYTES: u64 = 4 * WORDS as u64;
 
@@ -16,15 +16,20 @@ pub(crate) const BYTES: u64 = 4 * WORDS as u64;
 pub struct Params {
     pub grid: u32,
     pub items: u32,
-    pub lanes: u32,
+    pub team: u32,
+    pub coarsening: u32,
     pub len: u32,
     pub inner: u32,
     pub slices: u32,
     pub slice: u32,
     pub width: u32,
+    pub step: u32,
     pub total: u32,
+    pub kept_dims: u32,
+    pub dims: u32,
     pub src_delta: u32,
     pub dst_delta: u32,
+    pub indices_delta: u32,
     pub merge: u32,
     pub base: u64,
     pub fill: u64,
@@ -38,15 +43,20 @@ impl Params {
         [
             self.grid,
             self.items,
-            self.lanes,
+            self.team,
+            self.coarsening,
             self.len,
             self.inner,
             self.slices,
             self.slice,
             self.width,
+            self.step,
             self.total,
+            self.kept_dims,
+            self.dims,
             self.src_delta,
             self.dst_delta,
+            self.indices_delta,
             self.merge,
             low(self.base),
             high(self.base),

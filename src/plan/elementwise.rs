@@ -1,7 +1,7 @@
 //! Planning Min and Max: from broadcast shapes to elementwise dispatches.
 //!
 //! Shapes are merged to as few dimensions as possible. Where everything lies in whole vec4, a
-//! lane takes a vec4 of outputs, or eight of a row and of the rows that follow; else, and for what
+//! invocation takes a vec4 of outputs, or eight of a row and of the rows that follow; else, and for what
 //! is left at the end, an output word. More
 //! inputs than a dispatch can bind are chained: the output so far takes part in the next
 //! dispatch, in place.
@@ -42,7 +42,7 @@ struct Part<'a> {
     unit: &'a Unit,
 }
 
-/// What a lane writes and what it reads of each input: elements an output unit, and which
+/// What an invocation writes and what it reads of each input: elements an output unit, and which
 /// inputs are read by element though the output is by vec4.
 struct Unit {
     vecs: bool,
@@ -69,13 +69,13 @@ impl Part<'_> {
     }
 }
 
-/// Vec4 that a team of lanes takes of a row at once.
+/// Vec4 that a team of invocations takes of a row at once.
 const STRIP: u64 = TEAM * RUNS;
 /// Most rows it takes one after the other.
 const STRIP_ROWS: u64 = 256;
 
-/// How strips take a part: rows a lane, the parts that the rows of a matrix are cut into, and
-/// lanes a row.
+/// How strips take a part: rows an invocation, the parts that the rows of a matrix are cut into, and
+/// invocations a row.
 struct Strips {
     rows: u64,
     parts: u64,
@@ -83,13 +83,13 @@ struct Strips {
 }
 
 impl Strips {
-    /// Takes out of the dimensions what lanes walk themselves: a row's elements, and the rows of a
+    /// Takes out of the dimensions what invocations walk themselves: a row's elements, and the rows of a
     /// part, in whose place the parts stay.
     fn laid(&self, dims: &mut Vec<Dim>, params: &mut Params) -> Vec<Dim> {
         let mut behind: Vec<Dim> = dims.pop().into_iter().collect();
         if let Some(rows) = dims.last_mut() {
             behind.push(rows.clone());
-            params.total = rows.size as u32;
+            params.len = rows.size as u32;
             rows.size = self.parts;
             let strides = rows.strides.iter_mut();
             strides.for_each(|s| *s *= self.rows as i64);
@@ -97,7 +97,7 @@ impl Strips {
         let matrices: u64 = dims.iter().map(|d| d.size).product();
         params.items = (matrices * self.lanes) as u32;
         params.width = behind[0].size as u32;
-        params.lanes = self.lanes as u32;
+        params.team = self.lanes as u32;
         params.inner = self.parts as u32;
         params.slice = self.rows as u32;
         behind
@@ -190,7 +190,7 @@ impl Planner<'_> {
         let size = self.problem.dtype().size();
         let element = size * unit.elements;
         let written = match unit.vecs {
-            // A lane writes a whole vec4 there.
+            // An invocation writes a whole vec4 there.
             true => self.outputs_per_dispatch(StoreFormat::Value32),
             false => self.outputs_per_dispatch(StoreFormat::value(self.problem.dtype())),
         };
@@ -311,7 +311,7 @@ impl Planner<'_> {
         let iterations = 4 * (STRIDE_DIMS as u64 + 1) + strips.map_or(0, |strips| strips.rows);
         // There is no reciprocal that divides by 1.
         dims.retain(|d| d.size > 1);
-        params.len = dims.len() as u32;
+        params.dims = dims.len() as u32;
         let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
         let starts = inputs.clone().map(|i| back(&part.dims, i) as u32);
         let table = StrideTable {

@@ -1,9 +1,9 @@
 //! Planning both extremes and their indices from one read.
 //!
-//! A first pass leaves two records a part of a segment, of the least and of the greatest; each of
+//! A first pass leaves two partials a part of a segment, of the least and of the greatest; each of
 //! the four results is finished from one of them, so that four storage buffers do. Views are cut
 //! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
-//! Of many short segments the records would cost more than they save: there four steps read the
+//! Of many short segments the partials would cost more than they save: there four steps read the
 //! input one by one.
 
 use crate::kernel::{Family, StoreFormat, Walk};
@@ -17,9 +17,9 @@ use crate::{DType, Error, Order};
 
 /// Least bytes of a contiguous segment that is taken so.
 const LEAST_ROW: u64 = 32;
-/// Bytes of a contiguous segment that are worth two records.
+/// Bytes of a contiguous segment that are worth two partials.
 const LEAST_FUSED: u64 = 1024;
-/// Bytes of a contiguous segment that are worth a lane with records of its own.
+/// Bytes of a contiguous segment that are worth an invocation with partials of its own.
 const ROW_LANE: u64 = 2048;
 
 impl Planner<'_> {
@@ -55,7 +55,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether segments are contiguous, and too short to be worth records of their own.
+    /// Whether segments are contiguous, and too short to be worth partials of their own.
     pub(crate) fn short_segments(&self) -> bool {
         let [_, len, inner] = self.one_axis(1);
         let bytes = len * self.problem.dtype().size();
@@ -110,7 +110,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Plans windows whose outputs are the same: records of the least and of the greatest, and
+    /// Plans windows whose outputs are the same: partials of the least and of the greatest, and
     /// what both become.
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
@@ -126,14 +126,14 @@ impl Planner<'_> {
             let share = self.share(first.layout, &partial(steps), outputs, len, true);
             (Walk::Extremes { truth }, share)
         };
-        let records = outputs * share.parts;
+        let partials = outputs * share.parts;
         let kernel = self.kernel_of(&steps[2], walk, StoreFormat::Partial);
-        let dst = out_view(Slot::Records, StoreFormat::Partial, 0, 2 * records);
+        let dst = out_view(Slot::Partials, StoreFormat::Partial, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
         for (i, step) in (0..).zip(steps) {
-            let from = i % 2 * records;
+            let from = i % 2 * partials;
             let results = first.results(share);
             self.finish(step, &results, share.parts, from, &(0..outputs))?;
         }
@@ -155,7 +155,7 @@ impl Planner<'_> {
         contiguous && vecs && !forced && len * element >= LEAST_ROW
     }
 
-    /// Shares contiguous segments: slices, and lanes abreast in each.
+    /// Shares contiguous segments: slices, and invocations abreast in each.
     fn share_rows(&self, outputs: u64, len: u64) -> Share {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
@@ -205,7 +205,7 @@ impl Planner<'_> {
     fn share_columns(&self, window: &Window<'_>) -> Share {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
-        // Records must be worth their bytes.
+        // Partials must be worth their bytes.
         let worth = len * self.problem.dtype().size() / 256;
         let vecs = outputs * self.problem.dtype().size() / 16;
         let wanted = self.slices(vecs, worth.min(room));

@@ -371,7 +371,7 @@ impl<'a> Groups<'a> {
         while let Some(kept) = self.kept.pop() {
             match self.uncut(&kept)? {
                 Ok(mut reduced) => {
-                    // It gives every record that the others are merged with.
+                    // It gives every partial that the others are merged with.
                     reduced.sort_by_key(|part| std::cmp::Reverse(part.elements()));
                     return Ok(Some((kept, reduced)));
                 }

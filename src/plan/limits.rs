@@ -89,7 +89,7 @@ impl Caps {
     }
 
     /// Partial results of that format that a dispatch may read or write.
-    pub(crate) fn records(&self, partial: StoreFormat) -> u64 {
+    pub(crate) fn partials(&self, partial: StoreFormat) -> u64 {
         self.binding_bytes.min(self.budget(false)) / partial.bytes()
     }
 

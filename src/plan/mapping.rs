@@ -18,7 +18,7 @@ pub(crate) const BLOCK_BYTES: u64 = 128;
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
 /// Invocations of columns that keep any memory busy: each has asked for four vec4, all of them for as much as 3.4 TB/s
-/// bring in 600 ns. More would only leave more records.
+/// bring in 600 ns. More would only leave more partials.
 const BUSY_COLUMNS: u64 = 1 << 15;
 /// Bytes of workgroup memory an invocation of them: keys and places of a plane.
 const SHARED_BYTES: u64 = 32;
@@ -37,12 +37,12 @@ const FEW_PANEL_ROWS: u64 = 64;
 const MOST_UNROLLED: u64 = 16;
 /// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
 const BAND: u64 = 2 * RUNS * TEAM;
-/// Most vec4 of rows that are whole vec4 of which lanes take a column each, whatever else is possible.
+/// Most vec4 of rows that are whole vec4 of which invocations take a column each, whatever else is possible.
 const NARROW: u64 = TEAM + 2;
 /// Rows of a slice of columns: below an element of 16 bits there is room for so many places.
 const MOST_PLACES: u64 = (1 << 16) - 1;
-/// Rows are laid side by side until their records are this part of what is read.
-const RECORDS_PART: u64 = 32;
+/// Rows are laid side by side until their partials are this part of what is read.
+const PARTIALS_SHARE: u64 = 32;
 
 /// How a region is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) enum Mapping {
     Each,
     /// By small rows, shallow columns or panels.
     Lines(Family),
-    /// By shallow columns, a record for each.
+    /// By shallow columns, a partial for each.
     Thin,
     Rows {
         lanes: u64,
@@ -72,7 +72,7 @@ pub(crate) struct ColumnMapping {
 }
 
 impl Mapping {
-    /// Records an output takes.
+    /// Partials an output takes.
     pub(crate) fn parts(self) -> u64 {
         match self {
             Mapping::Each | Mapping::Lines(_) | Mapping::Thin => 1,
@@ -162,7 +162,7 @@ impl Planner<'_> {
         worth && step.len <= self.caps.tuning.small_row_len && many_lines(step, element)
     }
 
-    /// Whether a region is a part of a matrix, of so few and so long rows that what its records cost
+    /// Whether a region is a part of a matrix, of so few and so long rows that what its partials cost
     /// decides.
     fn is_thin(&self, step: &Step, b: &Region) -> bool {
         let tuning = &self.caps.tuning;
@@ -181,7 +181,7 @@ impl Planner<'_> {
         self.caps.long_kernels && len <= MOST_UNROLLED
     }
 
-    /// Whether columns are so short, or matrices so small, that a lane takes some lines whole.
+    /// Whether columns are so short, or matrices so small, that an invocation takes some lines whole.
     fn prefers_shallow(&self, step: &Step, element: u64) -> bool {
         let tuning = &self.caps.tuning;
         let bytes = step.len * step.inner * element;
@@ -211,7 +211,7 @@ impl Planner<'_> {
         let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
         let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
-        // Lanes without a column cost as much as the others.
+        // Invocations without a column cost as much as the others.
         let teams = width.div_ceil(TEAM);
         let busy = 4 * width > 3 * TEAM * teams || teams > 2;
         self.caps.long_strips() && many && !banded && worth && busy
@@ -242,9 +242,9 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
-        let room = (self.caps.records(step.partial()) / b.inner).min(step.most_parts());
+        let room = (self.caps.partials(step.partial()) / b.inner).min(step.most_parts());
         // Partial sums must be a small part of what is read.
-        let worth = b.len * element / (RECORDS_PART * step.partial().bytes());
+        let worth = b.len * element / (PARTIALS_SHARE * step.partial().bytes());
         let filled = self.slices(b.outer * lanes, worth.min(room / b.outer));
         let longest = sum.most_rows(MAX_ITERATIONS / 2, columns);
         let slices = filled.max(b.len.div_ceil(longest));
@@ -310,7 +310,7 @@ impl Planner<'_> {
         }
         let wg = u64::from(self.caps.workgroup());
         let most: u64 = 1 << wg.min(tuning.row_lanes.into()).max(1).ilog2();
-        // A row of up to all lanes' bytes is in flight at once, and its lines are read once.
+        // A row of up to all invocations' bytes is in flight at once, and its lines are read once.
         let lanes = bytes.div_ceil(tuning.lane_bytes.max(1)).clamp(1, most);
         let mut lanes = lanes.next_power_of_two();
         if let Some(sum) = step.sum {
@@ -321,11 +321,11 @@ impl Planner<'_> {
                 lanes = 1;
             }
         }
-        let records = self.caps.records(step.partial());
+        let partials = self.caps.partials(step.partial());
         let mut parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
         if step.sum.is_some() {
             // Partial sums may be larger than what is read.
-            parts = parts.min(records / b.outer);
+            parts = parts.min(partials / b.outer);
         }
         let filled = self.slices(b.outer * lanes, parts);
         let longest = match step.sum {
@@ -343,9 +343,9 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let records = records.min(step.most_parts());
+        let partials = partials.min(step.most_parts());
         let groups = self.caps.groups();
-        let fits = slices <= records && (slices * lanes).div_ceil(wg) <= groups;
+        let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Mapping::Rows {
             lanes,
             slices,
@@ -360,8 +360,9 @@ impl Planner<'_> {
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
         let most = ((len / 2).min(MAX_PARTS) / least).max(u64::from(least == 1));
-        // Records of rows side by side must not be more than a part of what is read.
-        let worth = (len * element / (RECORDS_PART * StoreFormat::Partial.bytes()) / least).max(1);
+        // Partials of rows side by side must not be more than a part of what is read.
+        let worth =
+            (len * element / (PARTIALS_SHARE * StoreFormat::Partial.bytes()) / least).max(1);
         let widest = if element < 4 { BAND } else { 2 * BAND };
         let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
@@ -404,9 +405,9 @@ impl Planner<'_> {
         let rows = b.len.div_ceil(fold) + 1;
         let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
-        let records = self.caps.records(step.partial());
-        let room = records / (fold * b.inner).max(1);
-        // Records of a slice cost their bytes; a slice must be worth them.
+        let partials = self.caps.partials(step.partial());
+        let room = partials / (fold * b.inner).max(1);
+        // Partials of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
         let lanes = column_lanes(family, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
@@ -416,7 +417,7 @@ impl Planner<'_> {
             _ => 1,
         };
         let near = near.min(most).min(self.caps.tuning.slices);
-        // A lane that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
+        // An invocation that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
         let vecs = lane_vecs(family, width).min(2 * RUNS);
         let busy = (b.outer * lanes * vecs).max(1);
         let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
@@ -438,7 +439,7 @@ impl Planner<'_> {
         let slices = filled.max(rows.div_ceil(longest * shared));
         let slice = rows.div_ceil(slices * shared);
         let slices = rows.div_ceil(slice * shared);
-        // Results that share words come from records, too.
+        // Results that share words come from partials, too.
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
         let mapped = ColumnMapping {
             family,
@@ -470,7 +471,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Invocations that a matrix, or one of the slices that leave records, takes.
+    /// Invocations that a matrix, or one of the slices that leave partials, takes.
     pub(crate) fn column_invocations(&self, wide: &ColumnMapping, width: u64) -> u64 {
         let lanes = column_lanes(wide.family, width);
         let wg = u64::from(self.caps.workgroup());
@@ -527,7 +528,7 @@ impl Planner<'_> {
     }
 }
 
-/// Vec4 of a row of a panel that a lane takes, and panels of a matrix whose rows are that wide.
+/// Vec4 of a row of a panel that an invocation takes, and panels of a matrix whose rows are that wide.
 pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
     let most = if element == 1 { RUNS } else { 2 * RUNS };
     let teams = width.div_ceil(TEAM);
@@ -547,13 +548,13 @@ pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
     vecs(b.at) && vecs(b.inner)
 }
 
-/// Vec4 of a wide row of bands that a lane takes. Every number is a kernel, and so not all are taken.
+/// Vec4 of a wide row of bands that an invocation takes. Every number is a kernel, and so not all are taken.
 fn band_runs(width: u64) -> u64 {
     let runs = width.div_ceil(TEAM);
     runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
 }
 
-/// Vec4 of a wide row that a lane takes.
+/// Vec4 of a wide row that an invocation takes.
 pub(crate) fn lane_vecs(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => RUNS,
@@ -562,7 +563,7 @@ pub(crate) fn lane_vecs(family: Family, width: u64) -> u64 {
     }
 }
 
-/// Lanes that share a wide row of that many vec4.
+/// Invocations that share a wide row of that many vec4.
 pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
@@ -579,7 +580,7 @@ pub(crate) fn column_rows(family: Family) -> u64 {
     }
 }
 
-/// Iterations that a lane of columns needs beside: for few rows, and to write its results, each
+/// Iterations that an invocation of columns needs beside: for few rows, and to write its results, each
 /// of which is looked for in its block of rows.
 pub(crate) fn column_ends(family: Family, width: u64, element: u64) -> u64 {
     lane_vecs(family, width) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS

@@ -82,7 +82,7 @@ impl Plan {
         Plan::of(problem, caps, aligned, false, &splits)
     }
 
-    /// Plans for records instead of a result: 16 bytes an output, of a key and an index.
+    /// Plans for partial results instead of results: 16 bytes an output, of a key and an index.
     pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, true, true, &BufferSplits::default())
     }

@@ -27,7 +27,7 @@ impl Planner<'_> {
             partitions,
             &input,
             &outputs,
-            self.caps.records(step.partial()),
+            self.caps.partials(step.partial()),
         );
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
@@ -38,7 +38,7 @@ impl Planner<'_> {
         match slot {
             Slot::Input(i) => Ok(self.splits.input(i).to_vec()),
             Slot::Output(_) => Ok(self.splits.outputs()),
-            Slot::Records => Ok(Vec::new()),
+            Slot::Partials => Ok(Vec::new()),
             Slot::Temp(_) => {
                 let most = self.caps.piece_bytes() / self.problem.dtype().size();
                 let buffers = elements.div_ceil(most);
@@ -83,7 +83,7 @@ impl Planner<'_> {
         }
         let columns = seen
             .min(written)
-            .min(self.caps.records(step.partial()))
+            .min(self.caps.partials(step.partial()))
             .min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if too_long { alone } else { reach }),
@@ -114,7 +114,7 @@ impl Planner<'_> {
     /// How many matrices at most a dispatch may take, of `most` that bindings allow.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
         let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
-        let records = self.caps.records(step.partial());
+        let partials = self.caps.partials(step.partial());
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.
@@ -122,13 +122,13 @@ impl Planner<'_> {
             let outputs = most * one.inner;
             let parts = parts_of(most);
             let direct = parts == 1 && step.out.per_word() == 1;
-            let fits_records = direct || outputs * parts <= records;
+            let fits_partials = direct || outputs * parts <= partials;
             let matrices = Region {
                 outer: most,
                 ..*one
             };
             let lanes = self.lanes(step, &matrices);
-            if fits_records && lanes.div_ceil(u64::from(self.caps.workgroup())) <= groups {
+            if fits_partials && lanes.div_ceil(u64::from(self.caps.workgroup())) <= groups {
                 break;
             }
             most /= 2;
@@ -142,7 +142,7 @@ impl Planner<'_> {
     }
 }
 
-/// Regions of parts of segments, which meet in records: of as many rows and columns at most.
+/// Regions of parts of segments, which meet in partials: of as many rows and columns at most.
 fn parts(step: &Step, rows: u64, columns: u64) -> Result<Vec<Partition>, Error> {
     let &Step {
         outer, len, inner, ..

@@ -18,15 +18,15 @@ pub enum Slot {
     Input(usize),
     /// An output of the problem.
     Output(usize),
-    /// Scratch that holds records of partial results.
-    Records,
+    /// Scratch that holds partial results.
+    Partials,
     /// Scratch that holds a tensor between two steps.
     Temp(usize),
 }
 
 impl Slot {
     /// All scratch a plan may need.
-    pub(crate) const SCRATCH: [Slot; 3] = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+    pub(crate) const SCRATCH: [Slot; 3] = [Slot::Partials, Slot::Temp(0), Slot::Temp(1)];
 }
 
 /// A buffer of scratch.
@@ -39,7 +39,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// The buffers of a slot. Records fit one binding; a tensor between two steps may be several.
+    /// The buffers of a slot. Partials fit one binding; a tensor between two steps may be several.
     pub(crate) fn of(slot: Slot, bytes: u64, caps: &Caps) -> impl Iterator<Item = Scratch> {
         let most = match slot {
             Slot::Temp(_) => caps.piece_bytes(),

@@ -65,8 +65,8 @@ impl Planner<'_> {
                 true => Mapping::Each,
                 false => self.shortened(step, mapping, b),
             };
-            self.pass(step, b, own, Slot::Records, step.partial(), i > 0)?;
-            // A part of a row, which is taken by one pass, has the records of its own columns.
+            self.pass(step, b, own, Slot::Partials, step.partial(), i > 0)?;
+            // A part of a row, which is taken by one pass, has the partials of its own columns.
             if let Some(pass) = self.passes.last_mut() {
                 pass.dst.offset += (b.out - first.out) * step.partial().bytes();
             }
@@ -169,7 +169,7 @@ impl Planner<'_> {
             !lines || !merge && out != StoreFormat::Partial,
             "lines are results"
         );
-        // Leftover columns of a later matrix would begin with the first one's records.
+        // Leftover columns of a later matrix would begin with the first one's partials.
         debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
         match mapping {
             Mapping::Each => self.each(step, b, dst, out, merge, false),
@@ -200,7 +200,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..region_params(b)
         };
-        let dst = record_view(dst, out, b, 1);
+        let dst = dst_view(dst, out, b, 1);
         self.each_of(step, out, raw, src, dst, params)
     }
 
@@ -220,15 +220,15 @@ impl Planner<'_> {
         let coarsened = taken > 1;
         let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, out);
         let params = Params {
-            width: taken as u32,
+            coarsening: taken as u32,
             ..params
         };
         let lanes = words.div_ceil(taken);
         self.push(kernel, Some(src), dst, params, lanes, taken * each)
     }
 
-    /// How many of so many items a lane takes one after the other, of so many iterations each: as
-    /// long as the device is filled and no lane loops too long.
+    /// How many of so many items an invocation takes one after the other, of so many iterations each: as
+    /// long as the device is filled and no invocation loops too long.
     fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let spare = items / tuning.invocations.max(1);
@@ -266,12 +266,12 @@ impl Planner<'_> {
             true => abreast * (b.len + segments + 1),
             false => b.len,
         };
-        let records = if out == StoreFormat::Partial {
+        let partials = if out == StoreFormat::Partial {
             segments
         } else {
             0
         };
-        let each = each + abreast * records;
+        let each = each + abreast * partials;
         let taken = self.items_per_invocation(lines.div_ceil(abreast), each);
         let walk = match family {
             Family::SmallRows => Walk::SmallRows {
@@ -287,9 +287,9 @@ impl Planner<'_> {
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: lines as u32,
-            slice: taken as u32,
+            coarsening: taken as u32,
             width: (b.inner / segments) as u32,
-            lanes: team as u32,
+            team: team as u32,
             merge: merge.into(),
             ..region_params(b)
         };
@@ -300,7 +300,7 @@ impl Planner<'_> {
         self.rest(step, b, written, dst, out, merge)
     }
 
-    /// Lines of shallow columns that a lane takes at once; 0: one, element by element.
+    /// Lines of shallow columns that an invocation takes at once; 0: one, element by element.
     fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
         let width = b.inner * element / 16;
         let several = self.caps.long_strips();
@@ -331,11 +331,11 @@ impl Planner<'_> {
         let params = Params {
             items: (b.outer * parts) as u32,
             slices: parts as u32,
-            slice: taken as u32,
+            coarsening: taken as u32,
             width: width as u32,
             ..region_params(b)
         };
-        let (src, to) = (self.src_view(step, b), record_view(dst, out, b, 1));
+        let (src, to) = (self.src_view(step, b), dst_view(dst, out, b, 1));
         let invocations = (b.outer * parts).div_ceil(taken) * TEAM;
         self.push(kernel, Some(src), to, params, invocations, taken * each)
     }
@@ -423,11 +423,11 @@ impl Planner<'_> {
             items: items as u32,
             slices: slices as u32,
             slice: slice as u32,
-            width: taken as u32,
+            coarsening: taken as u32,
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (self.src_view(step, b), record_view(dst, out, b, slices));
+        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices));
         let invocations = words.div_ceil(taken) * lanes;
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
@@ -476,7 +476,7 @@ impl Planner<'_> {
             slices: (slices * shared) as u32,
             slice: slice as u32,
             width: width as u32,
-            lanes: lanes as u32,
+            team: lanes as u32,
             total: (b.len * b.inner) as u32,
             merge: merge.into(),
             ..region_params(b)
@@ -485,10 +485,7 @@ impl Planner<'_> {
         let merges = 4 * u64::from(shared.ilog2());
         let ends = column_ends(family, width, element) + merges;
         let iterations = slice.div_ceil(column_rows(family)) + ends;
-        let (src, dst) = (
-            self.src_view(step, b),
-            record_view(dst, out, b, slices * fold),
-        );
+        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices * fold));
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
@@ -519,22 +516,19 @@ impl Planner<'_> {
         let invocations = b.outer * wide.slices * lanes;
         let params = Params {
             items: invocations as u32,
-            lanes: lanes as u32,
+            team: lanes as u32,
             slices: wide.slices as u32,
             slice: wide.slice as u32,
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (
-            self.src_view(step, b),
-            record_view(dst, out, b, wide.slices),
-        );
+        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, wide.slices));
         // A vec4 and a block of rows are loops of their own.
         let iterations = sum.column_iterations(wide.slice, columns) + wide.slice / 8 + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
-    /// The second pass: `parts` records an output, from record `from` on, become results. `run`:
+    /// The second pass: `parts` partials an output, from partial `from` on, become results. `run`:
     /// the outputs of the region that it takes.
     pub(crate) fn finish(
         &mut self,
@@ -547,8 +541,8 @@ impl Planner<'_> {
         let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
         let groups = self.caps.groups();
-        // Lanes share an output's records as long as there are workgroups for it: 1, 8 or 64, so that
-        // another number of records seldom compiles anything.
+        // Invocations share an output's partials as long as there are workgroups for it: 1, 8 or 64, so that
+        // another number of partials seldom compiles anything.
         let mut lanes = 1;
         // One alone takes all of a word's outputs.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
@@ -562,7 +556,7 @@ impl Planner<'_> {
             lanes = 1;
         }
         let words = words(step.out, count);
-        // More than one only of so many outputs that none has several lanes.
+        // More than one only of so many outputs that none has several invocations.
         let taken = match lanes {
             1 => self.items_per_invocation(words, each),
             _ => 1,
@@ -575,11 +569,11 @@ impl Planner<'_> {
             items: count as u32,
             len: parts as u32,
             inner: b.inner as u32,
-            width: taken as u32,
+            coarsening: taken as u32,
             ..Params::default()
         };
-        let records = b.outer * b.inner * parts - run.start;
-        let src = out_view(Slot::Records, step.partial(), from + run.start, records);
+        let partials = b.outer * b.inner * parts - run.start;
+        let src = out_view(Slot::Partials, step.partial(), from + run.start, partials);
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
         if lanes == 1 {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);
@@ -632,8 +626,8 @@ pub(crate) fn out_view(slot: Slot, out: StoreFormat, at: u64, count: u64) -> Vie
     }
 }
 
-/// Where a region's results go: its place in a result, or the start of the records.
-fn record_view(slot: Slot, out: StoreFormat, b: &Region, parts: u64) -> View {
+/// Where a region's results go: its place in a result, or the start of the partials.
+fn dst_view(slot: Slot, out: StoreFormat, b: &Region, parts: u64) -> View {
     part_view(slot, out, b, 0..b.outer * b.inner * parts)
 }
 
@@ -641,7 +635,7 @@ fn record_view(slot: Slot, out: StoreFormat, b: &Region, parts: u64) -> View {
 fn part_view(slot: Slot, out: StoreFormat, b: &Region, part: Range<u64>) -> View {
     let count = part.end - part.start;
     match slot {
-        Slot::Records => out_view(slot, out, part.start, count),
+        Slot::Partials => out_view(slot, out, part.start, count),
         _ => out_view(slot, out, b.out + part.start, count),
     }
 }

@@ -1,8 +1,8 @@
 //! Planning reductions: from a problem to passes.
 //!
 //! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions
-//! (what one binding can see), a region becomes one or two passes: partial results as records,
-//! and records to results. Keeps the steps and their order; how a step is cut, `partition.rs` decides, and
+//! (what one binding can see), a region becomes one or two passes: one that leaves
+//! partial results, and one that makes results of them. Keeps the steps and their order; how a step is cut, `partition.rs` decides, and
 //! how a region is mapped, `mapping.rs`.
 
 use crate::kernel::StoreFormat;

@@ -85,7 +85,7 @@ pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
 
 /// Cuts partitions so that no region reaches across a cut of its input, counted from the step's first
 /// element, and no run of outputs across one of the outputs. A group that is cut has `most`
-/// outputs at most: they go through records.
+/// outputs at most: they go through partials.
 pub(crate) fn cut(
     partitions: Vec<Partition>,
     input: &[u64],
@@ -154,7 +154,7 @@ impl Ends<'_> {
         let results = first.out..first.out + first.inner;
         let direct = whole.len() + parts.len() == 1 && runs(self.outputs, results).len() == 1;
         if !whole.is_empty() && (direct || first.inner <= self.most) {
-            // The longest first: it gives every record that the others are merged with.
+            // The longest first: it gives every partial that the others are merged with.
             whole.sort_by_key(|b| std::cmp::Reverse(b.len));
             whole.extend(parts);
             all.push(Partition::of(whole, self.outputs));

@@ -80,7 +80,7 @@ pub(crate) struct Planner<'a> {
     pub dims: Vec<Dim>,
     /// Its first element, from the input's start.
     pub first: u64,
-    /// Whether the result is records, for [`crate::Partial`].
+    /// Whether partial results are wanted, for [`crate::Partial`].
     pub partial: bool,
     /// Where buffers end.
     pub splits: &'a BufferSplits,
@@ -136,7 +136,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The step that gives the result: records where those are wanted.
+    /// The step that gives the results, or partial results where those are wanted.
     pub(crate) fn last(&self, step: Step) -> Step {
         match self.partial {
             true => Step {

@@ -36,7 +36,7 @@ pub(crate) struct Share {
 }
 
 impl Window<'_> {
-    /// The region of its results, as records are finished.
+    /// The region of its results, as partials are finished.
     pub(crate) fn results(&self, share: Share) -> Region {
         Region {
             at: 0,
@@ -90,23 +90,23 @@ impl Planner<'_> {
         self.search(&index, layout, false, picked)
     }
 
-    /// Parts of all outputs that a window may have: as many as there are invocations, and records
+    /// Parts of all outputs that a window may have: as many as there are invocations, and partials
     /// in a binding, twice as many for both extremes.
     pub(crate) fn room(&self, partial: StoreFormat, both: bool) -> u64 {
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
-        let records = match both {
+        let partials = match both {
             true => {
                 // Those of one extreme are also bound apart, from anywhere.
                 let apart = self.caps.elements(partial.bytes());
-                apart.min(self.caps.records(partial) / 2)
+                apart.min(self.caps.partials(partial) / 2)
             }
-            false => self.caps.records(partial),
+            false => self.caps.partials(partial),
         };
-        records.min(lanes)
+        partials.min(lanes)
     }
 
-    /// The sizes of windows that bindings, dispatches and records can take: of the kept and of the
-    /// reduced dimensions. For `both` extremes all results are records first.
+    /// The sizes of windows that bindings, dispatches and partials can take: of the kept and of the
+    /// reduced dimensions. For `both` extremes all results are partials first.
     pub(crate) fn windows(
         &self,
         layout: &StridedLayout,
@@ -125,10 +125,10 @@ impl Planner<'_> {
             let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
             let least = self.least_parts(layout, step, len);
             let several = count(&layout.reduced, &reduced) > 1 || !self.splits.input(0).is_empty();
-            let recorded = both || least > 1 || several;
+            let leaves_partials = both || least > 1 || several;
             // Of a view that repeats elements more are read than it spans.
             let long = outputs.saturating_mul(len) > budget;
-            let crowded = long || recorded && outputs * least > room;
+            let crowded = long || leaves_partials && outputs * least > room;
             if spans[0] + spans[1] + 1 > seen {
                 let kept_more = spans[0] >= spans[1];
                 halve(if kept_more { &mut kept } else { &mut reduced });
@@ -230,7 +230,7 @@ impl Planner<'_> {
         let direct = windows.len() == 1 && share.parts == 1;
         let dst = match direct {
             true => out_view(step.dst, step.out, first.kept.place, outputs),
-            false => out_view(Slot::Records, step.partial(), 0, outputs * share.parts),
+            false => out_view(Slot::Partials, step.partial(), 0, outputs * share.parts),
         };
         let out = match direct {
             true => step.out,
@@ -268,13 +268,13 @@ impl Planner<'_> {
         let dims = table.shape.len() as u64;
         let params = Params {
             items: items as u32,
-            lanes: kept as u32,
-            total: dims as u32,
+            kept_dims: kept as u32,
+            dims: dims as u32,
             len: len as u32,
             inner: inner as u32,
             slices: share.parts as u32,
             slice: share.slice as u32,
-            width: share.step as u32,
+            step: share.step as u32,
             merge: merge.into(),
             base: window.reduced.place,
             ..Params::default()
@@ -297,9 +297,9 @@ impl Planner<'_> {
         let kernel = self.kernel(Walk::StridedGather { index_words }, step.out);
         let params = Params {
             items: outputs as u32,
-            lanes: kept as u32,
+            kept_dims: kept as u32,
             len: window.reduced.elements() as u32,
-            slice: window.layout.reduced[0].stride as u32,
+            step: window.layout.reduced[0].stride as u32,
             base: window.reduced.place,
             ..Params::default()
         };

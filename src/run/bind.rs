@@ -156,7 +156,7 @@ pub(crate) fn bind_passes(
 ) -> Result<BoundReduction, Error> {
     let alignment = offset_alignment(context);
     let limits = context.device.limits();
-    let stride = u64::from(limits.min_uniform_buffer_offset_alignment).max(params::BYTES);
+    let stride = params::BYTES.next_multiple_of(limits.min_uniform_buffer_offset_alignment.into());
     if passes.is_empty() {
         return Ok(BoundReduction {
             dispatches: Vec::new(),
@@ -293,7 +293,7 @@ impl<'a> PassBindings<'a> {
         block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
         block.dst_delta = self.dst.delta;
         if let Some(indices) = &self.indices {
-            block.slice = indices.delta;
+            block.indices_delta = indices.delta;
         }
         let at = at as usize / 4;
         words[at..at + params::WORDS].copy_from_slice(&block.words());

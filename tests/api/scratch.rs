@@ -34,7 +34,7 @@ fn scratch_is_as_large_as_the_plan_says() {
     let (reduction, _, scratch) = scattered(&reducer);
     assert_eq!(scratch.len(), 3);
     let plan = reduction.plan();
-    let slots = [Slot::Records, Slot::Temp(0), Slot::Temp(1)];
+    let slots = [Slot::Partials, Slot::Temp(0), Slot::Temp(1)];
     for (slot, bytes) in slots.into_iter().zip(reduction.scratch_sizes()) {
         // Tensors that begin anywhere may need more.
         assert!(bytes >= plan.slot_bytes(slot) && plan.slot_bytes(slot) > 0);

@@ -13,7 +13,7 @@ fn a_plan_draws_who_reads_what() {
         "on paper: 128-byte lines used 1.00 at once, 1.00 cached; by subgroups of 64 1.00, 1.00",
         "  128 bytes in flight by each of 32768 invocations; partials 0.00 %; dispatches 8, barriers 100",
         "[input 0]\n    |  pass 0: rows",
-        "[records: ",
+        "[partials: ",
         "finish",
         "    v\n  [output 0]\n",
         "how they walk",

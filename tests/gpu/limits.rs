@@ -7,7 +7,7 @@ use support::{Bits, extremes, index_problem, mixed, tensor, types, value_problem
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
 use wgreduce::{DType, Problem, Reducer, Tuning};
 
-/// Rows of which a binding holds a few: records of shallow columns, in whole vec4 and anywhere. Those
+/// Rows of which a binding holds a few: partials of shallow columns, in whole vec4 and anywhere. Those
 /// of many outputs, also several of each, become results in turn.
 pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));

@@ -197,21 +197,24 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let wide = p.width * 128 / kernel.keys.bits();
         let cases = [
             (family.name(), true),
-            ("merged records", p.merge == 1),
+            ("merged partials", p.merge == 1),
             ("a base", p.base > 0),
             ("a folded grid", pass.workgroups[1] > 1),
             ("temporary tensors", matches!(pass.dst.slot, Slot::Temp(_))),
             ("rows in slices", rows && p.slices > 1),
             ("rows by lanes", rows && lanes > 1),
             ("rows abreast", rows && lanes > 1 && !blocked),
-            ("whole rows in turn", whole && p.width > 1),
+            ("whole rows in turn", whole && p.coarsening > 1),
             ("whole rows at once", whole && kernel.unrolled() > 0),
             ("whole rows in a loop", whole && kernel.unrolled() == 0),
             ("words of whole rows", whole && kernel.out.per_word() > 1),
-            ("rows in turn", rows && p.width > 1),
-            ("finished in turn", family == Family::Finish && p.width > 1),
+            ("rows in turn", rows && p.coarsening > 1),
             (
-                "thin records",
+                "finished in turn",
+                family == Family::Finish && p.coarsening > 1,
+            ),
+            (
+                "thin partials",
                 family == Family::Shallow && kernel.out == StoreFormat::Partial,
             ),
             (
@@ -224,18 +227,21 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ),
             (
                 "lines in turn",
-                matches!(family, Family::SmallRows | Family::Shallow) && p.slice > 1,
+                matches!(family, Family::SmallRows | Family::Shallow) && p.coarsening > 1,
             ),
             ("loose columns", loose == Some(0)),
             ("loose columns by vec4", loose > Some(0)),
-            ("panels in turn", family == Family::Panels && p.slice > 1),
+            (
+                "panels in turn",
+                family == Family::Panels && p.coarsening > 1,
+            ),
             (
                 "panels of parts of rows",
                 family == Family::Panels && p.slices > 1,
             ),
             (
                 "strips of several teams",
-                family == Family::Strips && p.lanes > 8,
+                family == Family::Strips && p.team > 8,
             ),
             (
                 "inputs that stand still",
@@ -338,7 +344,7 @@ fn every_element_is_summed_once_over_the_grid() {
         "strided",
         "finish",
         "fill",
-        "merged records",
+        "merged partials",
         "rows in slices",
         "rows abreast",
         "rows in turn",
@@ -605,7 +611,7 @@ fn broken_elementwise_plans_are_refused() {
             taken(&mut passes[0]).chained = true
         }),
         ("an item less", |passes| passes[0].params.items -= 1),
-        ("a dimension less", |passes| passes[0].params.len -= 1),
+        ("a dimension less", |passes| passes[0].params.dims -= 1),
         ("repeated elements", |passes| {
             taken(&mut passes[0]).scalars ^= 1
         }),

@@ -97,7 +97,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
                 // Lines of the last invocations, by elements, and a row behind the last.
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
-                let runs = lanes * u64::from(p.slice) + u64::from(p.lanes * p.slice);
+                let runs = lanes * u64::from(p.coarsening) + u64::from(p.team * p.coarsening);
                 let abreast = match pass.kernel.family() {
                     Family::Shallow => pass.kernel.unrolled().max(1),
                     _ => 1,
@@ -117,7 +117,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
-                lanes * u64::from(p.width) * u64::from(pass.kernel.out.per_word())
+                lanes * u64::from(p.coarsening) * u64::from(pass.kernel.out.per_word())
             }
             _ => 0,
         };

@@ -1,10 +1,10 @@
 //! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
 //! `families`.
 //!
-//! It computes no values. A cell of a tensor, and a record, is the list of the input elements
+//! It computes no values. A cell of a tensor, and a partial, is the list of the input elements
 //! that compete for it, so that a run that ends well proves the schedule for all data: every
 //! element competes for its own output and for no other, with its true index; every output is
-//! written once; no access leaves its view; no record is read that this step has not written.
+//! written once; no access leaves its view; no partial is read that this step has not written.
 
 use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
@@ -86,7 +86,7 @@ pub struct Machine<'a> {
     temps: [Vec<Option<Cell>>; 2],
     /// A temporary tensor was read: the next write begins a new one.
     stale: [bool; 2],
-    pub records: Vec<Option<Vec<u32>>>,
+    pub partials: Vec<Option<Vec<u32>>>,
     /// Which of them were finished, and are left for what comes next.
     pub finished: Vec<bool>,
 }
@@ -131,7 +131,7 @@ pub fn run_in_pieces(
         .map(|p| p.kernel.out)
         .find(|out| out.is_partial());
     let partial = partial.map_or(16, StoreFormat::bytes);
-    let records = (plan.slot_bytes(Slot::Records) / partial) as usize;
+    let partials = (plan.slot_bytes(Slot::Partials) / partial) as usize;
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {
         results: vec![vec![None; truth.outputs]; if fused(problem) { 4 } else { 1 }],
@@ -139,8 +139,8 @@ pub fn run_in_pieces(
         competes: vec![false; truth.found.len()],
         temps: [temp(0), temp(1)],
         stale: [false; 2],
-        records: vec![None; records],
-        finished: vec![false; records],
+        partials: vec![None; partials],
+        finished: vec![false; partials],
         problem,
         truth,
         caps,
@@ -163,10 +163,10 @@ pub fn run_in_pieces(
 impl Machine<'_> {
     /// Whether all outputs are what they should be.
     fn end(mut self) -> Check {
-        let mut records = self.records.iter().zip(&self.finished);
+        let mut partials = self.partials.iter().zip(&self.finished);
         ensure!(
-            records.all(|(record, finished)| record.is_none() || *finished),
-            "records are left over"
+            partials.all(|(partial, finished)| partial.is_none() || *finished),
+            "partials are left over"
         );
         let zips = self.truth.zips;
         let copied = self.problem.is_copy();
@@ -241,7 +241,7 @@ impl Machine<'_> {
                 let end = whole.min(start + most);
                 (0, start, end, end - start)
             }
-            Slot::Records => {
+            Slot::Partials => {
                 let whole = self.plan.slot_bytes(slot);
                 (0, 0, whole, whole.next_multiple_of(16).max(16))
             }
@@ -370,9 +370,9 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         keys(dtype, side, nan, i >= 2)
     };
     match (pass.kernel.family(), pass.dst.slot) {
-        // The results one by one: the records in between are of one of them.
+        // The results one by one: the partials in between are of one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
-        (_, Slot::Records) if apart => {
+        (_, Slot::Partials) if apart => {
             let mut all = (0..4).map(|i| result(dtype, i));
             let own = all.find(|keys| *keys == pass.kernel.keys);
             own.unwrap_or(result(dtype, 0))
@@ -456,7 +456,7 @@ impl<'m, 'a> Run<'m, 'a> {
         p.src_delta = src.as_ref().map_or(0, |b| b.delta);
         p.dst_delta = dst.delta;
         if let Some(b) = indices.as_ref().filter(|_| !strided) {
-            p.slice = b.delta;
+            p.indices_delta = b.delta;
         }
         Ok(Run {
             e: 128 / kernel.keys.bits(),
@@ -557,15 +557,15 @@ impl<'m, 'a> Run<'m, 'a> {
             return self.put(element, cell);
         }
         let Cell::Of(from) = cell else {
-            return Err("a record of a constant".into());
+            return Err("a partial of a constant".into());
         };
-        let record = &mut self.machine.records[element];
+        let partial = &mut self.machine.partials[element];
         let finished = std::mem::take(&mut self.machine.finished[element]);
-        match (record, self.p.merge) {
-            (Some(record), 1) => record.extend(from),
-            (record, 0) if record.is_none() || finished => *record = Some(from),
-            (Some(_), _) => return Err(format!("record {element} is overwritten")),
-            (None, _) => return Err(format!("record {element} is merged with nothing")),
+        match (partial, self.p.merge) {
+            (Some(partial), 1) => partial.extend(from),
+            (partial, 0) if partial.is_none() || finished => *partial = Some(from),
+            (Some(_), _) => return Err(format!("partial {element} is overwritten")),
+            (None, _) => return Err(format!("partial {element} is merged with nothing")),
         }
         Ok(())
     }
@@ -667,16 +667,16 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// Takes a record for the finishing pass; it counts as read until the pass ends.
-    pub fn record(&self, r: u32) -> Check<&[u32]> {
+    /// Takes a partial for the finishing pass; it counts as read until the pass ends.
+    pub fn partial(&self, r: u32) -> Check<&[u32]> {
         let element = self.source()?.at(self.p.src_delta + r)? as usize;
-        // Beside values a later region may merge with some of an output's records only.
+        // Beside values a later region may merge with some of an output's partials only.
         let left = self.machine.finished[element] && !self.machine.problem.gives_values();
-        let record = self.machine.records[element].as_ref();
-        record
+        let partial = self.machine.partials[element].as_ref();
+        partial
             .filter(|_| !left)
             .map(Vec::as_slice)
-            .ok_or_else(|| format!("record {element} was not written in this step"))
+            .ok_or_else(|| format!("partial {element} was not written in this step"))
     }
 
     /// Notes that output `o` takes its element if its index is the one at `position`.
@@ -759,7 +759,7 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         );
         ensure!(table.strides.len() <= 8, "{} dimensions", table.shape.len());
         let strips = kernel.family() == Family::ElementwiseStrips;
-        let each = if strips { pass.params.lanes } else { 1 };
+        let each = if strips { pass.params.team } else { 1 };
         let sizes = table.shape.iter().map(|&s| u64::from(s));
         let outputs = sizes.product::<u64>() * u64::from(each);
         ensure!(

@@ -61,7 +61,7 @@ fn work_above_the_budget_is_cut_into_submits() {
             let plan = planned(Problem::arg_max(DType::F32, &shape, axis), &caps);
             plan.parts().len() as u64
         };
-        // Rows, and columns at a quarter of it; records and ends fit beside them or not.
+        // Rows, and columns at a quarter of it; partials and ends fit beside them or not.
         assert_eq!(parts([1, budget / 8], 1), 1);
         assert!((4..=5).contains(&parts([1, budget], 1)));
         assert!((16..=20).contains(&parts([budget / 4096, 4096], 0)));
@@ -197,9 +197,9 @@ fn wide_bands_are_cut_into_as_many_slices_as_narrower_ones() {
     }
 }
 
-/// Regions of few rows: each column has a record, so that these decide.
+/// Regions of few rows: each column has a partial, so that these decide.
 #[test]
-fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_records() {
+fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_partials() {
     for kind in CLASSES {
         let few = planned(
             Problem::arg_min(DType::F32, &[10, 1 << 22], 0),
@@ -297,7 +297,7 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
         ([256, 1820, 36], Columns, 1),
         ([8192, 1024, 2], Columns, 1),
         ([1024, 2000, 40], Columns, 1),
-        // And up to fifteen while records of rows side by side would cost much.
+        // And up to fifteen while partials of rows side by side would cost much.
         ([512, 1500, 22], Columns, 1),
         ([64, 12_000, 22], Bands, 16),
         // Where no lane of a team is without a column, of many matrices.

@@ -260,12 +260,12 @@ fn extremes_are_read_once_and_finished_four_times() {
             assert_eq!(reads[0], by_vec, "{plan}");
             assert_eq!(reads[1..], [Finish; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
-            // A record of each extreme, which both of its results are made of.
+            // A partial of each extreme, which both of its results are made of.
             let of: Vec<_> = plan.passes()[1..].iter().map(|p| p.src).collect();
             assert_eq!((of[0], of[1]), (of[2], of[3]), "{plan}");
         }
     }
-    // Records of short segments would cost more than reading them four times.
+    // Partials of short segments would cost more than reading them four times.
     let short = Problem::extremes(DType::U8, &[4096, 300], 1).expect("a problem");
     assert_eq!(plain(&short).iter().filter(|f| **f == Finish).count(), 2);
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
@@ -299,9 +299,9 @@ fn broken_plans_of_extremes_are_refused() {
                 other => panic!("{other:?}"),
             }
         }),
-        ("records of the other", |passes| {
+        ("partials of the other", |passes| {
             let last = passes.len() - 1;
-            passes[last].src.as_mut().expect("records").offset = 0;
+            passes[last].src.as_mut().expect("partials").offset = 0;
         }),
     ];
     let caps = Caps {
@@ -333,7 +333,7 @@ fn broken_plans_of_views_are_refused() {
         ("an item less", |passes| passes[0].params.items -= 1),
         ("a shorter segment", |passes| passes[0].params.len -= 1),
         ("shorter parts", |passes| passes[0].params.slice -= 1),
-        ("another step", |passes| passes[0].params.width += 1),
+        ("another step", |passes| passes[0].params.step += 1),
         ("a base", |passes| passes[0].params.base += 1),
         ("a base less", |passes| passes[3].params.base = 0),
         ("no merge", |passes| passes[3].params.merge = 0),
@@ -349,7 +349,7 @@ fn broken_plans_of_views_are_refused() {
             passes[0].stride_table.as_mut().expect("a view").0.shape[0] += 1;
         }),
         ("a kept dimension less", |passes| {
-            passes[0].params.lanes -= 1
+            passes[0].params.kept_dims -= 1
         }),
         ("a shorter view", |passes| {
             let (_, views) = passes[0].stride_table.as_mut().expect("a view");
@@ -379,6 +379,6 @@ fn broken_plans_of_views_are_refused() {
     let problem = problem.strided(0, &[-2, 9], 20).expect("a view");
     let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
     assert!(plan.passes().iter().any(|p| p.params.merge == 1), "{plan}");
-    assert!(plan.passes().iter().any(|p| p.dst.slot == Slot::Records));
+    assert!(plan.passes().iter().any(|p| p.dst.slot == Slot::Partials));
     refused(&problem, &caps, &plan, breaks);
 }

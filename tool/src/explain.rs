@@ -101,7 +101,7 @@ fn names(slots: &[Slot]) -> String {
     let name = |slot: &Slot| match slot {
         Slot::Input(i) => format!("[input {i}]"),
         Slot::Output(i) => format!("[output {i}]"),
-        Slot::Records => "[records: a partial result for each part of a segment]".into(),
+        Slot::Partials => "[partials: a partial result for each part of a segment]".into(),
         Slot::Temp(i) => format!("[scratch {i}]"),
     };
     slots.iter().map(name).collect::<Vec<_>>().join(" ")
@@ -147,7 +147,7 @@ fn walk(kernel: &Kernel) -> String {
     text
 }
 
-/// Two segments of twelve elements and the lanes that share each; of many lanes, four.
+/// Two segments of twelve elements and the invocations that share each; of many invocations, four.
 fn shared(lanes: u32, blocked: bool) -> [String; 2] {
     let lanes = lanes.min(4);
     let lane = |i: u32| match blocked {
@@ -158,7 +158,7 @@ fn shared(lanes: u32, blocked: bool) -> [String; 2] {
     let segment = |first: u32| -> String { (0..12).map(|i| digit(first + lane(i))).collect() };
     [
         format!("memory |{}|{}|", "a".repeat(12), "b".repeat(12)),
-        format!("lane    {} {}", segment(0), segment(lanes)),
+        format!("by      {} {}", segment(0), segment(lanes)),
     ]
 }
 
@@ -169,9 +169,11 @@ fn told(kernel: &Kernel) -> String {
             vecs: 1..,
             whole: true,
             ..
-        } => "one lane takes a segment, which is a few whole vec4, at once, then the next one.",
+        } => {
+            "one invocation takes a segment, which is a few whole vec4, at once, then the next one."
+        }
         Walk::Rows { lanes: 1, .. } if sums => {
-            "one lane sums a segment, or a slice of one, by whole vec4; what lies before and behind\n\
+            "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind\n\
              them one by one."
         }
         Walk::Rows { lanes, blocked, .. } if sums => {
@@ -181,18 +183,18 @@ fn told(kernel: &Kernel) -> String {
             };
             let some = if lanes > 4 { " (four are drawn)" } else { "" };
             return format!(
-                "{lanes} lanes{some} share a segment, or a slice of one,\n        {walk}; their sums \
+                "{lanes} invocations{some} share a segment, or a slice of one,\n        {walk}; their sums \
                  meet in workgroup memory."
             );
         }
         Walk::Columns { .. } if sums => {
-            "a lane sums a column of a slice, or those of some vec4, row by row."
+            "an invocation sums a column of a slice, or those of some vec4, row by row."
         }
         Walk::Finish { lanes } if sums => {
-            return format!("partial sums become results, lanes an output: {lanes}.");
+            return format!("partial sums become results, invocations an output: {lanes}.");
         }
         Walk::Rows { lanes: 1, .. } => {
-            "one lane takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
+            "one invocation takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
              only the least key is kept, and where the block was; the element is found at the end."
         }
         Walk::Rows { lanes, blocked, .. } => {
@@ -202,12 +204,12 @@ fn told(kernel: &Kernel) -> String {
             };
             let some = if lanes > 4 { " (four are drawn)" } else { "" };
             return format!(
-                "{lanes} lanes{some} share a segment, or a slice of one,\n        {walk}; then a \
+                "{lanes} invocations{some} share a segment, or a slice of one,\n        {walk}; then a \
                  tree in workgroup memory finds the best of them."
             );
         }
         Walk::SmallRows { .. } => {
-            "a lane takes as many segments as are whole vec4, whatever their length,\n\
+            "an invocation takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
         }
         Walk::Shallow { runs, .. } => {
@@ -216,12 +218,12 @@ fn told(kernel: &Kernel) -> String {
                 n => format!("{n} neighbouring vec4 of columns, then of others"),
             };
             return format!(
-                "a lane takes all rows of {vecs},\n        and writes what they give by whole vec4."
+                "an invocation takes all rows of {vecs},\n        and writes what they give by whole vec4."
             );
         }
         Walk::Panels { runs } => {
             return format!(
-                "eight lanes take all rows of {} vec4 of columns, in the order of memory,\n        \
+                "eight invocations take all rows of {} vec4 of columns, in the order of memory,\n        \
                  and write what they give by whole vec4.",
                 8 * runs
             );
@@ -236,41 +238,43 @@ fn told(kernel: &Kernel) -> String {
                 _ => format!("{runs} vec4 of columns, every eighth one"),
             };
             return format!(
-                "a lane takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
+                "an invocation takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
                  are laid side by side;\n        tall ones are cut into slices{merged}."
             );
         }
-        Walk::Each { .. } => "a lane takes the segments of one output word, element by element.",
+        Walk::Each { .. } => {
+            "an invocation takes the segments of one output word, element by element."
+        }
         Walk::Finish { lanes } => {
             return format!(
-                "the records of a segment, lanes: {lanes}; the least key wins, of equal ones the \
+                "the partials of a segment, invocations: {lanes}; the least key wins, of equal ones the \
                  index\n        that the tie rule wants."
             );
         }
         Walk::Strided { .. } => {
-            "a lane takes the segments of one output word, each element where the view\n\
+            "an invocation takes the segments of one output word, each element where the view\n\
              has it: by its coordinates times the strides."
         }
         Walk::StridedGather { .. } => "the elements of the view that the indices point to.",
         Walk::Extremes { .. } => {
-            "a lane takes a part of a segment, element by element, and leaves two\n\
-             records: of the least and of the greatest."
+            "an invocation takes a part of a segment, element by element, and leaves two\n\
+             partials: of the least and of the greatest."
         }
         Walk::ExtremeRows { .. } => {
-            "lanes walk a slice of a segment abreast, by blocks of four vec4, and each\n\
-             leaves two records: of the least and of the greatest."
+            "invocations walk a slice of a segment abreast, by blocks of four vec4, and each\n\
+             leaves two partials: of the least and of the greatest."
         }
         Walk::ExtremeColumns { .. } => {
-            "a lane takes a vec4 of columns, four rows at a time, and leaves two\n\
-             records a column: of the least and of the greatest."
+            "an invocation takes a vec4 of columns, four rows at a time, and leaves two\n\
+             partials a column: of the least and of the greatest."
         }
         Walk::Gather { .. } => "the elements that the indices point to.",
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
-            Unit::Word => "a lane takes the elements of one output word.",
-            Unit::Vec => "a lane takes a vec4 of each input and writes one.",
+            Unit::Word => "an invocation takes the elements of one output word.",
+            Unit::Vec => "an invocation takes a vec4 of each input and writes one.",
             _ => {
-                "a lane takes eight vec4 of a row, and of the rows that follow; what an\n\
+                "an invocation takes eight vec4 of a row, and of the rows that follow; what an\n\
                  input repeats in every row is read once."
             }
         },
@@ -283,31 +287,31 @@ fn drawn(family: Family) -> &'static [&'static str] {
     match family {
         Family::SmallRows => &[
             "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
-            "lane    0000 0000 0000 1111 1111 1111",
+            "by      0000 0000 0000 1111 1111 1111",
         ],
         Family::Strips | Family::Bands | Family::Panels => &[
             "row 0  |abcdefgh|ijklmnop|   a letter is a vec4",
             "row 1  |abcdefgh|ijklmnop|",
-            "lane    01234567 01234567",
+            "by      01234567 01234567",
         ],
         Family::Columns | Family::Shallow | Family::ExtremeColumns => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
-            "lane    0 0 0 0 1 1 1 1",
+            "by      0 0 0 0 1 1 1 1",
         ],
-        Family::Each => &["memory |aa|bb|cc|dd|", "lane    00 11 22 33"],
+        Family::Each => &["memory |aa|bb|cc|dd|", "by      00 11 22 33"],
         Family::Finish => &[
-            "records |a0 a1 a2 a3|b0 b1 b2 b3|",
+            "partials |a0 a1 a2 a3|b0 b1 b2 b3|",
             "output  |     a     |     b     |",
         ],
         Family::Strided | Family::Extremes => &[
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
-            "lane     0  1  0  1  0  1",
+            "by       0  1  0  1  0  1",
         ],
         Family::ElementwiseVecs => &[
             "a      |aaaa|aaaa|aaaa|",
             "b      |bbbb|bbbb|bbbb|",
-            "lane    0000 1111 2222",
+            "by      0000 1111 2222",
         ],
         _ => &[],
     }

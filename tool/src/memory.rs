@@ -40,7 +40,7 @@ impl Costs {
     pub fn of(problem: &Problem, plan: &Plan) -> Option<Costs> {
         let passes = plan.passes();
         let pass = Loads::of(passes.iter().max_by_key(|pass| pass.src_bytes())?);
-        let partial = passes.iter().filter(|pass| pass.dst.slot == Slot::Records);
+        let partial = passes.iter().filter(|pass| pass.dst.slot == Slot::Partials);
         let partial: u64 = partial.map(Pass::dst_bytes).sum();
         let input: u64 = (0..problem.inputs().len())
             .map(|i| problem.input_bytes(i))
@@ -93,13 +93,17 @@ pub struct Loads<'a> {
 #[derive(Clone, Copy)]
 struct Params {
     items: u64,
-    lanes: u64,
+    team: u64,
+    coarsening: u64,
     len: u64,
     inner: u64,
     slices: u64,
     slice: u64,
     width: u64,
+    step: u64,
     total: u64,
+    kept_dims: u64,
+    dims: u64,
 }
 
 impl<'a> Loads<'a> {
@@ -115,13 +119,17 @@ impl<'a> Loads<'a> {
             e: 128 / u64::from(pass.kernel.keys.bits()),
             p: Params {
                 items: p.items.into(),
-                lanes: p.lanes.into(),
+                team: p.team.into(),
+                coarsening: p.coarsening.into(),
                 len: p.len.into(),
                 inner: p.inner.into(),
                 slices: p.slices.into(),
                 slice: p.slice.into(),
                 width: p.width.into(),
+                step: p.step.into(),
                 total: p.total.into(),
+                kept_dims: p.kept_dims.into(),
+                dims: p.dims.into(),
             },
         }
     }
@@ -154,7 +162,7 @@ impl<'a> Loads<'a> {
                 self.columns(part, v)
             }
             Walk::Each { .. } => {
-                let outputs = self.outputs(invocation * p.width, p.width);
+                let outputs = self.outputs(invocation * p.coarsening, p.coarsening);
                 Box::new(outputs.flat_map(move |o| (0..p.len).map(move |t| self.cell(o, t))))
             }
             Walk::Strided { raw } => {
@@ -211,15 +219,15 @@ impl<'a> Loads<'a> {
     fn barriers(self) -> u64 {
         let kernel = &self.pass.kernel;
         match kernel.walk {
-            Walk::Rows { lanes, .. } if lanes > 1 && kernel.sum.is_some() => 3 * self.p.width,
+            Walk::Rows { lanes, .. } if lanes > 1 && kernel.sum.is_some() => 3 * self.p.coarsening,
             Walk::Rows { lanes, .. } if lanes > 1 => {
                 let halvings = u64::from(lanes.ilog2());
-                self.p.width * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
+                self.p.coarsening * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
             }
             Walk::Columns { shared: true, .. } => {
                 let bits = u64::from(kernel.keys.bits());
                 let planes = if bits == 64 { 2 } else { 32 / bits };
-                let slices = u64::from(kernel.workgroup) / self.p.lanes;
+                let slices = u64::from(kernel.workgroup) / self.p.team;
                 planes * u64::from(slices.ilog2() + 1)
             }
             Walk::Finish { lanes } if lanes > 1 => {
@@ -309,14 +317,14 @@ impl<'a> Loads<'a> {
     /// The lines of an invocation.
     fn lines(self, invocation: u64) -> impl Iterator<Item = u64> {
         let p = self.p;
-        let first = invocation / p.lanes * p.lanes * p.slice + invocation % p.lanes;
-        let end = (first + p.lanes * p.slice).min(p.items);
-        (first..end).step_by(p.lanes as usize)
+        let first = invocation / p.team * p.team * p.coarsening + invocation % p.team;
+        let end = (first + p.team * p.coarsening).min(p.items);
+        (first..end).step_by(p.team as usize)
     }
 
     fn rows(self, lanes: u64, blocked: bool, invocation: u64) -> All<'a, Load> {
         let (p, lane) = (self.p, invocation % lanes);
-        let items = self.outputs(invocation / lanes * p.width, p.width);
+        let items = self.outputs(invocation / lanes * p.coarsening, p.coarsening);
         Box::new(items.flat_map(move |item| {
             let skip = item % p.slices * p.slice;
             let begin = self.skipped() + item / p.slices * p.len + skip;
@@ -354,7 +362,7 @@ impl<'a> Loads<'a> {
 
     /// The slice of an invocation of columns, and its vec4 of a wide row.
     fn column(self, shared: bool, invocation: u64) -> (u64, u64) {
-        let (lanes, workgroup) = (self.p.lanes, u64::from(self.pass.kernel.workgroup));
+        let (lanes, workgroup) = (self.p.team, u64::from(self.pass.kernel.workgroup));
         if !shared {
             return (invocation / lanes, invocation % lanes);
         }
@@ -365,7 +373,7 @@ impl<'a> Loads<'a> {
 
     fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
         let p = self.p;
-        let (part, lane) = (item / p.lanes, item % p.lanes);
+        let (part, lane) = (item / p.team, item % p.team);
         let first = part % p.slices * p.slice;
         let rows = first..(first + p.slice).min(p.len);
         let rows = if item < p.items { rows } else { 0..0 };
@@ -395,14 +403,14 @@ impl<'a> Loads<'a> {
     fn extreme_rows(self, item: u64) -> All<'a, Load> {
         let p = self.p;
         let (output, part) = self.part(item);
-        let skip = part / p.width * p.slice;
+        let skip = part / p.step * p.slice;
         if skip >= p.len {
             return Box::new(std::iter::empty());
         }
         let begin = self.skipped() + self.segment(output) + skip;
         let last = (begin + p.slice.min(p.len - skip) - 1) / self.e;
-        let first = begin / self.e + 1 + part % p.width;
-        Box::new((first..last).step_by(p.width as usize).map(vec4))
+        let first = begin / self.e + 1 + part % p.step;
+        Box::new((first..last).step_by(p.step as usize).map(vec4))
     }
 
     fn extreme_columns(self, item: u64) -> All<'a, Load> {
@@ -410,8 +418,8 @@ impl<'a> Loads<'a> {
         let (begin, lane) = (item / p.inner * p.slice, item % p.inner);
         let size = self
             .table()
-            .map_or(1, |t| u64::from(t.shape[p.lanes as usize - 1]));
-        let pitch = self.along(p.lanes..p.lanes + 1, 1, 0);
+            .map_or(1, |t| u64::from(t.shape[p.kept_dims as usize - 1]));
+        let pitch = self.along(p.kept_dims..p.kept_dims + 1, 1, 0);
         let first = self.skipped() + self.segment(lane / (size / self.e) * size);
         let rows = begin..(begin + p.slice).min(p.len);
         Box::new(rows.map(move |t| vec4((first + t * pitch) / self.e + lane % (size / self.e))))
@@ -424,9 +432,9 @@ impl<'a> Loads<'a> {
             return Box::new(once(word(0, &self.source, self.segment(item))));
         }
         let (output, part) = self.part(item);
-        let begin = if p.width == 1 { part * p.slice } else { part };
-        let places = (begin..p.len.min(begin + p.slice * p.width)).step_by(p.width as usize);
-        let at = move |t| wrapped(self.segment(output) + self.along(p.lanes..p.total, t, 0));
+        let begin = if p.step == 1 { part * p.slice } else { part };
+        let places = (begin..p.len.min(begin + p.slice * p.step)).step_by(p.step as usize);
+        let at = move |t| wrapped(self.segment(output) + self.along(p.kept_dims..p.dims, t, 0));
         Box::new(places.map(move |t| word(0, &self.source, at(t))))
     }
 
@@ -443,7 +451,7 @@ impl<'a> Loads<'a> {
     /// Where an output's segment begins in a view.
     fn segment(self, output: u64) -> u64 {
         let start = self.table().map_or(0, |table| table.starts[0].into());
-        wrapped(start + self.along(0..self.p.lanes, output, 0))
+        wrapped(start + self.along(0..self.p.kept_dims, output, 0))
     }
 
     fn table(self) -> Option<&'a StrideTable> {
@@ -480,7 +488,7 @@ impl<'a> Loads<'a> {
             _ => return None,
         };
         let load = move |place: u64, view: usize| {
-            let along = self.along(0..self.p.len, place, view);
+            let along = self.along(0..self.p.dims, place, view);
             word(
                 view,
                 &views[view],

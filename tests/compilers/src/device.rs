@@ -180,7 +180,7 @@ impl Device {
             let size = (begin + output.bytes() + 16) as usize;
             slots.insert(Slot::Output(i), (self.filled(vec![POISON; size]), begin));
         }
-        for slot in [Slot::Records, Slot::Temp(0), Slot::Temp(1)] {
+        for slot in [Slot::Partials, Slot::Temp(0), Slot::Temp(1)] {
             let size = plan.slot_bytes(slot) as usize;
             slots.insert(slot, (self.filled(vec![POISON; size]), 0));
         }
@@ -441,15 +441,20 @@ fn words(p: &Params) -> Vec<u32> {
     let first = [
         p.grid,
         p.items,
-        p.lanes,
+        p.team,
+        p.coarsening,
         p.len,
         p.inner,
         p.slices,
         p.slice,
         p.width,
+        p.step,
         p.total,
+        p.kept_dims,
+        p.dims,
         p.src_delta,
         p.dst_delta,
+        p.indices_delta,
         p.merge,
     ];
     [&first[..], &wide(p.base), &wide(p.fill)].concat()

@@ -22,16 +22,16 @@ impl Run<'_, '_> {
         let p = self.p;
         self.matrix()?;
         let stride = if runs == 1 { 1 } else { TEAM };
-        let covered = p.lanes * runs;
+        let covered = p.team * runs;
         ensure!(p.width <= covered, "{covered} of {} vec4", p.width);
         for item in self.items() {
-            let mut s = self.slice_of(item / p.lanes);
+            let mut s = self.slice_of(item / p.team);
             let whole = s.low == s.begin && s.high == s.end;
             ensure!(ragged || whole, "a slice that is ragged");
             if !blocks {
                 s.blocks = s.low;
             }
-            let lane = item % p.lanes;
+            let lane = item % p.team;
             let first = lane / stride * (stride * runs) + lane % stride;
             // Runs share the loops over whole rows.
             let shared = self.whole_loops(s);
@@ -57,7 +57,7 @@ impl Run<'_, '_> {
     pub(super) fn shared_columns(&mut self, ragged: bool) -> Check {
         let p = self.p;
         self.matrix()?;
-        let lanes = p.lanes;
+        let lanes = p.team;
         let (shared, abreast) = (self.wg / lanes, p.width.div_ceil(lanes));
         ensure!(
             shared.is_power_of_two() && shared > 1 && p.slices.is_multiple_of(shared),

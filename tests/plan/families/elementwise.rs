@@ -12,9 +12,9 @@ impl Run<'_, '_> {
         };
         let inputs = self.listed.len();
         ensure!(
-            table.shape.len() == self.p.len as usize && table.shape.len() <= table.strides.len(),
+            table.shape.len() == self.p.dims as usize && table.shape.len() <= table.strides.len(),
             "{} dimensions",
-            self.p.len
+            self.p.dims
         );
         ensure!(place < 1 << 31, "no reciprocal divides {place}");
         let starts = self.listed.iter().zip(&table.starts);
@@ -88,14 +88,14 @@ impl Run<'_, '_> {
     pub(super) fn elementwise_strips(&mut self, taken: &Elementwise) -> Check {
         let p = self.p;
         for item in self.items() {
-            let (part, lane) = (item / p.lanes, item % p.lanes);
+            let (part, lane) = (item / p.team, item % p.team);
             let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
             let outer = part / p.inner;
             let skip = (part - outer * p.inner) * p.slice;
-            ensure!(skip < p.total, "rows from {skip} on of {}", p.total);
-            let rows = p.slice.min(p.total - skip);
+            ensure!(skip < p.len, "rows from {skip} on of {}", p.len);
+            let rows = p.slice.min(p.len - skip);
             let at = self.combined(part)?;
-            let row = p.dst_delta + (outer * p.total + skip) * p.width;
+            let row = p.dst_delta + (outer * p.len + skip) * p.width;
             for i in 0..rows {
                 for run in 0..RUNS {
                     let column = first + run * TEAM;
@@ -105,7 +105,7 @@ impl Run<'_, '_> {
                     }
                 }
             }
-            self.iterated(u64::from(rows + p.len))?;
+            self.iterated(u64::from(rows + p.dims))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two records a part of a segment.
+//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials a part of a segment.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::Span;
@@ -15,7 +15,7 @@ impl Run<'_, '_> {
     pub(super) fn extremes(&mut self, truth: bool) -> Check {
         self.counts_truth(truth)?;
         let p = self.p;
-        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        self.dimensions(p.items / p.slices, p.dims, p.len)?;
         for item in self.items() {
             let (output, part) = self.part_of(item);
             if self.part_begin(part) >= p.len {
@@ -34,13 +34,13 @@ impl Run<'_, '_> {
     pub(super) fn extreme_rows(&mut self, truth: bool) -> Check {
         self.counts_truth(truth)?;
         let (p, e) = (self.p, self.e);
-        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        self.dimensions(p.items / p.slices, p.dims, p.len)?;
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
-        let contiguous = self.along(p.lanes, p.total, 1, &mut 0)?;
+        let contiguous = self.along(p.kept_dims, p.dims, 1, &mut 0)?;
         ensure!(contiguous == 1, "segments of stride {contiguous}");
         for item in self.items() {
             let (output, part) = self.part_of(item);
-            let slice = part / p.width;
+            let slice = part / p.step;
             let skip = slice * p.slice;
             if skip >= p.len {
                 continue;
@@ -50,14 +50,14 @@ impl Run<'_, '_> {
             let start = self.segment(output, &mut loops)?;
             let s = Span::of_ends(start + skip, p.slice.min(p.len - skip), e);
             let mut found = self.edge(s.first, s.low(s.first, e), s.high(s.first, e))?;
-            let mut at = s.first + 1 + part - slice * p.width;
+            let mut at = s.first + 1 + part - slice * p.step;
             while at < s.last {
                 loops += 1;
-                let block = if at + 3 * p.width < s.last { 4 } else { 1 };
+                let block = if at + 3 * p.step < s.last { 4 } else { 1 };
                 for j in 0..block {
-                    found.extend(self.vec4(at + j * p.width)?);
+                    found.extend(self.vec4(at + j * p.step)?);
                 }
-                at += block * p.width;
+                at += block * p.step;
             }
             if s.last > s.first {
                 found.extend(self.edge(s.last, 0, s.high(s.last, e))?);
@@ -79,11 +79,11 @@ impl Run<'_, '_> {
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());
         };
-        ensure!(p.lanes > 0, "no column");
-        let size = table.shape[p.lanes as usize - 1];
-        let pitch = table.strides.get(p.lanes as usize).map_or(0, |s| s[0]);
+        ensure!(p.kept_dims > 0, "no column");
+        let size = table.shape[p.kept_dims as usize - 1];
+        let pitch = table.strides.get(p.kept_dims as usize).map_or(0, |s| s[0]);
         let (width, outputs) = (size / e, p.inner * e);
-        self.dimensions(outputs, p.total, p.len)?;
+        self.dimensions(outputs, p.dims, p.len)?;
         let whole = size.is_multiple_of(e) && pitch.is_multiple_of(e);
         ensure!(
             whole && p.inner.is_multiple_of(width),

@@ -1,4 +1,4 @@
-//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from records, from nothing,
+//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from partials, from nothing,
 //! and by indices.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
@@ -12,11 +12,11 @@ impl Run<'_, '_> {
             1 => self.finish_alone()?,
             _ => self.finish_by_teams(lanes)?,
         };
-        // Some of the outputs leave records that lie between theirs.
+        // Some of the outputs leave partials that lie between theirs.
         let all = self.source()?.count == u64::from(p.items * p.len);
         ensure!(
             !all || read.len() as u64 == self.source()?.count,
-            "records are left out"
+            "partials are left out"
         );
         // The next step begins without them; of the extremes the indices are read after the values.
         let fused = self.machine.reads_once;
@@ -28,15 +28,15 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Words of outputs, some for each invocation: the records that are read.
+    /// Words of outputs, some for each invocation: the partials that are read.
     fn finish_alone(&mut self) -> Check<BTreeSet<u32>> {
         let (p, wg) = (self.p, self.wg);
-        ensure!(p.width >= 1, "{} a lane", p.width);
+        ensure!(p.coarsening >= 1, "{} a lane", p.coarsening);
         let mut read = BTreeSet::new();
         for invocation in self.invocations() {
-            let first = invocation / wg * wg * p.width + invocation % wg;
+            let first = invocation / wg * wg * p.coarsening + invocation % wg;
             let mut loops = 0;
-            for w in (0..p.width).map(|i| first + i * wg) {
+            for w in (0..p.coarsening).map(|i| first + i * wg) {
                 loops += 1 + u64::from(self.per_word()) * self.join_loops(p.len);
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
@@ -49,7 +49,7 @@ impl Run<'_, '_> {
         Ok(read)
     }
 
-    /// Outputs whose records some invocations share: the records that are read.
+    /// Outputs whose partials some invocations share: the partials that are read.
     fn finish_by_teams(&mut self, lanes: u32) -> Check<BTreeSet<u32>> {
         let p = self.p;
         let teams = self.wg / lanes;
@@ -88,7 +88,7 @@ impl Run<'_, '_> {
         Ok(read)
     }
 
-    /// What becomes of the records of output `o`, which its lanes share.
+    /// What becomes of the partials of output `o`, which its lanes share.
     fn team_best(&self, lanes: u32, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
         let p = self.p;
         let outer = o / p.inner;
@@ -100,7 +100,7 @@ impl Run<'_, '_> {
             self.iterated(loops + self.join_loops(own.len() as u32))?;
             for i in own {
                 let r = start + i * p.inner;
-                from.extend_from_slice(self.record(r)?);
+                from.extend_from_slice(self.partial(r)?);
                 let first = read.insert(self.source()?.at(p.src_delta + r)?);
                 ensure!(first, "partial result {r} again");
             }
@@ -164,7 +164,7 @@ impl Run<'_, '_> {
             indices.slot
         );
         ensure!(
-            indices.at(p.slice + o)? == output,
+            indices.at(p.indices_delta + o)? == output,
             "output {output} reads another's index"
         );
         for index in 0..self.machine.truth.len {

@@ -27,10 +27,10 @@ impl Run<'_, '_> {
     /// The lines of an invocation.
     fn lines(&self, invocation: u32, lines: u32) -> impl Iterator<Item = u32> + use<> {
         let p = self.p;
-        let team = invocation / p.lanes;
-        let first = team * p.lanes * p.slice + invocation - team * p.lanes;
-        let end = (first + p.lanes * p.slice).min(lines);
-        (first..end).step_by(p.lanes as usize)
+        let team = invocation / p.team;
+        let first = team * p.team * p.coarsening + invocation - team * p.team;
+        let end = (first + p.team * p.coarsening).min(lines);
+        (first..end).step_by(p.team as usize)
     }
 
     /// What the segments of a line give.
@@ -47,8 +47,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What the columns of vec4 number `v` give, as records.
-    fn leave_records(&mut self, v: u32, found: &[Found]) -> Check {
+    /// What the columns of vec4 number `v` give, as partials.
+    fn leave_partials(&mut self, v: u32, found: &[Found]) -> Check {
         for (j, column) in (0..self.e).zip(found) {
             let cell = self.cell(column)?;
             self.emit(v * self.e + j, cell)?;
@@ -64,7 +64,7 @@ impl Run<'_, '_> {
 
     pub(super) fn small_rows(&mut self, times: u32, coarsened: bool) -> Check {
         let (p, e) = (self.p, self.e);
-        self.coarsened(coarsened, p.slice)?;
+        self.coarsened(coarsened, p.coarsening)?;
         ensure!(times == 0 || times == p.len, "written out for {times}");
         for invocation in self.invocations() {
             let mut loops = 0;
@@ -85,7 +85,7 @@ impl Run<'_, '_> {
 
     pub(super) fn shallow(&mut self, runs: u32, loose: bool, coarsened: bool) -> Check {
         let (p, e) = (self.p, self.e);
-        self.coarsened(coarsened, p.slice)?;
+        self.coarsened(coarsened, p.coarsening)?;
         let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
         let abreast = runs.max(1);
         if !loose {
@@ -100,7 +100,7 @@ impl Run<'_, '_> {
             let at = first * abreast * size;
             let (matrix, column) = (at / width, at % width);
             let mut start = Start { matrix, column };
-            let step = p.lanes * abreast * size;
+            let step = p.team * abreast * size;
             let mut loops = 0;
             for i in items {
                 let by_vec = !loose || self.fits(runs, start)?;
@@ -117,7 +117,7 @@ impl Run<'_, '_> {
                     loops += u64::from(if by_vec { 0 } else { p.len + e });
                     if self.out() == StoreFormat::Partial {
                         loops += u64::from(e);
-                        self.leave_records(v, &found)?;
+                        self.leave_partials(v, &found)?;
                     } else {
                         self.write_line(v, &found)?;
                     }
@@ -194,9 +194,9 @@ impl Run<'_, '_> {
         let p = self.p;
         ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
         for lane in self.invocations() {
-            let first = lane / TEAM * p.slice;
+            let first = lane / TEAM * p.coarsening;
             let mut loops = 0;
-            for i in first..(first + p.slice).min(p.items) {
+            for i in first..(first + p.coarsening).min(p.items) {
                 loops += u64::from(p.len);
                 let matrix = i / p.slices;
                 let begin = (i - matrix * p.slices) * TEAM * runs + lane % TEAM;

@@ -6,10 +6,10 @@ use super::{ROW_BLOCK, Span};
 impl Run<'_, '_> {
     pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
         ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
-        self.coarsened(several, self.p.width)?;
+        self.coarsened(several, self.p.coarsening)?;
         for item in self.invocations() {
             let mut loops = 0;
-            for w in item * self.p.width..(item + 1) * self.p.width {
+            for w in item * self.p.coarsening..(item + 1) * self.p.coarsening {
                 // A word, and its results.
                 loops += 1 + u64::from(self.per_word());
                 let mut results = Vec::new();
@@ -61,17 +61,17 @@ impl Run<'_, '_> {
             self.wg
         );
         ensure!(self.source()?.bytes >= 16, "no vec4 in the binding");
-        ensure!(p.width > 0, "no item a lane");
+        ensure!(p.coarsening > 0, "no item a lane");
         ensure!(
             self.per_word() == 1 && !whole || lanes == 1 && p.slices == 1,
             "whole rows, or results that share a word, in parts"
         );
-        self.coarsened(several, p.width)?;
+        self.coarsened(several, p.coarsening)?;
         let teams = self.wg / lanes;
         let all = self.groups();
         for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
             let mut most = vec![0; lanes as usize];
-            for item in team * p.width..(team + 1) * p.width {
+            for item in team * p.coarsening..(team + 1) * p.coarsening {
                 if self.per_word() > 1 {
                     self.now.set(team);
                     let mut results = Vec::new();

@@ -51,11 +51,11 @@ impl Run<'_, '_> {
         let (by_vec, step) = (runs > 0, if runs > 1 { TEAM } else { 1 });
         let columns = (runs * e).max(1);
         let limbs = self.limbs();
-        ensure!(p.lanes * columns == p.inner, "{} of {}", p.lanes, p.inner);
-        ensure!(p.lanes.is_multiple_of(step), "{} lanes", p.lanes);
+        ensure!(p.team * columns == p.inner, "{} of {}", p.team, p.inner);
+        ensure!(p.team.is_multiple_of(step), "{} lanes", p.team);
         for item in self.items() {
-            let part = item / p.lanes;
-            let lane = item - part * p.lanes;
+            let part = item / p.team;
+            let lane = item - part * p.team;
             let outer = part / p.slices;
             let first = (part - outer * p.slices) * p.slice;
             let end = (first + p.slice).min(p.len);

@@ -35,7 +35,7 @@ impl Run<'_, '_> {
             .stride_table
             .as_ref()
             .map_or(&[][..], |(table, _)| &table.shape);
-        let (kept, total) = (self.p.lanes as usize, total as usize);
+        let (kept, total) = (self.p.kept_dims as usize, total as usize);
         ensure!(kept <= total && total <= shape.len(), "{shape:?} by {kept}");
         let sizes = [&shape[..kept], &shape[kept..total]].map(|dims| dims.iter().product::<u32>());
         ensure!(sizes == [outputs, len], "{shape:?} by {kept}");
@@ -49,7 +49,7 @@ impl Run<'_, '_> {
             .stride_table
             .as_ref()
             .map_or(0, |(table, _)| table.starts[0]);
-        let along = self.along(0, self.p.lanes, o, loops)?;
+        let along = self.along(0, self.p.kept_dims, o, loops)?;
         Ok((self.source()?.delta + start).wrapping_add(along))
     }
 
@@ -63,7 +63,7 @@ impl Run<'_, '_> {
     }
 
     pub(super) fn part_begin(&self, part: u32) -> u32 {
-        match self.p.width {
+        match self.p.step {
             1 => part * self.p.slice,
             _ => part,
         }
@@ -73,11 +73,11 @@ impl Run<'_, '_> {
         let p = &self.p;
         let start = self.segment(o, loops)?;
         let begin = self.part_begin(part);
-        let end = (begin + p.slice * p.width).min(p.len);
+        let end = (begin + p.slice * p.step).min(p.len);
         let mut found = Vec::new();
-        for i in (begin..end).step_by(p.width as usize) {
+        for i in (begin..end).step_by(p.step as usize) {
             *loops += 1;
-            let along = self.along(p.lanes, p.total, i, loops)?;
+            let along = self.along(p.kept_dims, p.dims, i, loops)?;
             found.push((start.wrapping_add(along), i));
         }
         *loops += self.take_loops(found.len() as u64) + self.end_loops();
@@ -88,7 +88,7 @@ impl Run<'_, '_> {
 
     pub(super) fn strided(&mut self, raw: bool) -> Check {
         let p = self.p;
-        self.dimensions(p.items / p.slices, p.total, p.len)?;
+        self.dimensions(p.items / p.slices, p.dims, p.len)?;
         let problem = self.machine.problem;
         let beside = self.dst.slot == Slot::Output(1) && !fused(problem);
         let copies = problem.is_copy() || beside;
@@ -121,7 +121,7 @@ impl Run<'_, '_> {
 
     pub(super) fn strided_gather(&mut self, words: u32) -> Check {
         let p = self.p;
-        self.dimensions(p.items, p.lanes, 1)?;
+        self.dimensions(p.items, p.kept_dims, 1)?;
         for w in self.invocations() {
             let mut loops = u64::from(self.per_word());
             for (_, o) in self.outputs(w) {
@@ -135,7 +135,7 @@ impl Run<'_, '_> {
                 );
                 let start = self.segment(o, &mut loops)?;
                 for i in 0..p.len {
-                    let e = start.wrapping_add(i.wrapping_mul(p.slice));
+                    let e = start.wrapping_add(i.wrapping_mul(p.step));
                     self.gather(o, e, p.base + u64::from(i))?;
                 }
             }
