@@ -243,7 +243,7 @@ impl Device {
         let mut block = pass.params;
         block.src_delta = src.map_or(0, |r| r.delta);
         block.dst_delta = dst.delta;
-        block.slice = indices.map_or(block.slice, |r| r.delta);
+        block.indices_delta = indices.map_or(0, |r| r.delta);
         let deltas = strided.iter().map(|r| r.delta);
         let table = pass
             .stride_table
