@@ -8,9 +8,9 @@ use crate::tuning::{AdapterClass, Tuning};
 pub struct Caps {
     /// Bytes of one storage binding.
     pub binding_bytes: u64,
-    /// Bytes of one buffer; a run's tensors above it are several.
+    /// Bytes of one buffer; a run splits larger tensors into several.
     pub buffer_bytes: u64,
-    /// What a binding's offset is a multiple of.
+    /// The alignment of a binding's offset.
     pub offset_alignment: u64,
     /// Workgroups in one dimension of a dispatch.
     pub workgroups: u32,
@@ -20,9 +20,9 @@ pub struct Caps {
     pub workgroup_bytes: u32,
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
-    /// Whether the driver compiles kernels of some thousand instructions: `strips`, `bands`,
-    /// `panels`, `elementwise_strips`, small rows that are unrolled and several shallow columns at once are
-    /// planned for no other.
+    /// Whether the driver compiles kernels of some thousand instructions. Only then are these planned:
+    /// `strips`, `bands`, `panels`, `elementwise_strips`, unrolled small rows, and several shallow columns at
+    /// once.
     pub long_kernels: bool,
     /// Kind of machine.
     pub class: AdapterClass,
@@ -51,9 +51,9 @@ impl Caps {
 
     /// The caps of an adapter's devices. The one place that knows drivers by their names.
     pub fn of(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Caps {
-        // SwiftShader takes minutes and gigabytes to compile one, and FXC, to which wgpu falls back on
-        // DirectX 12, half a minute. A browser's software adapter is one of these, without its name. For
-        // GPUs none are planned.
+        // SwiftShader takes minutes and gigabytes to compile one. FXC, to which wgpu falls back on DirectX
+        // 12, takes half a minute. A browser's software adapter is one of these, without its name. GPUs get
+        // no such kernels.
         let slow = [wgpu::Backend::Dx12, wgpu::Backend::BrowserWebGpu].contains(&info.backend);
         let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
         let caps = Caps {
@@ -61,7 +61,7 @@ impl Caps {
             ..Caps::new(limits, AdapterClass::of(info.device_type))
         };
         match info.name.contains("llvmpipe") {
-            // Mesa's software drivers, also lavapipe. To SwiftShader longer ones are a loss.
+            // Mesa's software drivers, including lavapipe. Longer rows make SwiftShader slower.
             true => Caps {
                 tuning: Tuning {
                     short_row_bytes: 4096,
@@ -90,12 +90,12 @@ impl Caps {
         }
     }
 
-    /// Bytes of each of several buffers of a tensor, in whole vec4.
+    /// Bytes of each buffer of a tensor that needs several, in whole vec4.
     pub(crate) fn piece_bytes(&self) -> u64 {
         (self.buffer_bytes / 16 * 16).max(16)
     }
 
-    /// Whether a lane takes long stretches: what tuning asks for, where the driver compiles it.
+    /// Whether an invocation takes long stretches: if tuning asks for it and the driver compiles it.
     pub(crate) fn long_strips(&self) -> bool {
         self.tuning.strips && self.long_kernels
     }

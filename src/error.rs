@@ -1,12 +1,10 @@
-//! What can go wrong between a valid problem and its result.
-//!
-//! Keeps the words; what is wrong with a problem itself is [`ProblemError`]'s to say.
+//! Errors of opening devices and running reductions. [`ProblemError`] says what is wrong with a problem itself.
 
 use crate::reference::VerifyError;
 use crate::{PartialError, ProblemError};
 use std::sync::Arc;
 
-/// Why a device could not be opened or a reduction not be run.
+/// Why a device could not be opened or a reduction could not run.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,7 +16,7 @@ pub enum Error {
         "no GPU backend is compiled in: enable a feature of wgreduce (vulkan, metal, dx12, gles)"
     )]
     NoBackend,
-    /// No adapter, or none that fits the request.
+    /// There is no adapter, or none matches the request.
     #[error("no adapter {wanted}; there are: {}", list(.available))]
     NoAdapter {
         /// The request in words: `at all`, `number 7`, `named "radeon"`.
@@ -26,19 +24,19 @@ pub enum Error {
         /// The adapters that exist, in order.
         available: Vec<String>,
     },
-    /// The device, or the adapter that was to be opened, lacks what every reduction needs.
+    /// A limit of the device or adapter is below what every reduction needs.
     #[error("{device} cannot be used: its {what} is {actual}, at least {needed} is needed")]
     Unsupported {
         /// `the device of ADAPTER`, or `adapter ADAPTER`.
         device: String,
         /// The field of [`wgpu::Limits`].
         what: &'static str,
-        /// What it has.
+        /// Its value.
         actual: u64,
         /// The least that works.
         needed: u64,
     },
-    /// The adapter gave no device.
+    /// The adapter refused to open a device.
     #[error("adapter {adapter} gave no device: {message}")]
     NoDevice {
         /// The adapter's name.
@@ -46,14 +44,13 @@ pub enum Error {
         /// What the driver said.
         message: String,
     },
-    /// The queue given with a device is another device's.
+    /// The given queue belongs to another device.
     #[error("the queue is not that of the device, which is of adapter {adapter}")]
     ForeignQueue {
         /// The name of the device's adapter.
         adapter: String,
     },
-    /// What is needed exceeds a limit: of the device, of plans (65,536 dispatches), or the memory that a
-    /// stream may take.
+    /// A limit is exceeded: the device's, the planner's (65,536 dispatches), or the memory given to a stream.
     #[error("{what} of {needed} exceeds the limit of {limit}")]
     Limit {
         /// The limit.
@@ -63,7 +60,7 @@ pub enum Error {
         /// What is allowed.
         limit: u64,
     },
-    /// Caps with an offset alignment that no device has.
+    /// The offset alignment of the caps is not a power of two up to 65536.
     #[error("an offset alignment of {alignment}, which is no power of two up to 65536")]
     OffsetAlignment {
         /// The alignment, in bytes.
@@ -83,8 +80,8 @@ pub enum Error {
         /// What the driver said.
         message: String,
     },
-    /// The device refused a call: a buffer was destroyed or is another device's, or it said what this
-    /// library did not foresee.
+    /// The device refused a call: a buffer was destroyed or belongs to another device, or wgpu reported another
+    /// error.
     #[error("the device refused {what}: {message}")]
     Device {
         /// The call.
@@ -98,17 +95,17 @@ pub enum Error {
         /// The time that was allowed.
         seconds: f64,
     },
-    /// Another number of buffers than the problem has inputs or outputs, or its reduction needs.
+    /// The number of buffers is not the number of inputs, outputs or scratch buffers.
     #[error("{actual} {what} buffers were bound where the problem has {expected}")]
     BufferCount {
         /// `input`, `output` or `scratch`.
         what: &'static str,
-        /// The problem's.
+        /// Buffers that the reduction has.
         expected: usize,
-        /// The call's.
+        /// Buffers that were given.
         actual: usize,
     },
-    /// A slice that does not hold its tensor, in whole words of its buffer.
+    /// The slices are smaller than the tensor, or the buffer ends before the tensor's last 4-byte word does.
     #[error("{what} {index} is bound to {actual} bytes where {needed} are needed")]
     BufferTooSmall {
         /// `input`, `output` or `scratch`.
@@ -120,7 +117,7 @@ pub enum Error {
         /// Bytes there.
         actual: u64,
     },
-    /// A slice that begins inside an element.
+    /// A slice begins inside an element; a scratch slice at an offset that the device cannot bind.
     #[error("{what} {index} begins at byte {offset}, no multiple of {element} bytes")]
     BufferMisaligned {
         /// `input`, `output` or `scratch`.
@@ -129,10 +126,10 @@ pub enum Error {
         index: usize,
         /// Where it begins in the buffer.
         offset: u64,
-        /// Bytes of an element; of scratch the device's alignment of bindings.
+        /// Bytes of an element; for scratch, the device's alignment of bindings.
         element: u64,
     },
-    /// A slice of several that ends inside an element.
+    /// One of several slices ends inside an element.
     #[error(
         "{what} {index} goes on in another buffer at byte {at}, inside an element of {element} bytes"
     )]
@@ -146,7 +143,7 @@ pub enum Error {
         /// Bytes of an element.
         element: u64,
     },
-    /// A buffer that shaders may not use.
+    /// A buffer lacks the usage `STORAGE`.
     #[error("{what} {index} is bound to a buffer without the usage STORAGE")]
     BufferUsage {
         /// `input`, `output` or `scratch`.
@@ -154,7 +151,7 @@ pub enum Error {
         /// Its position.
         index: usize,
     },
-    /// An output or scratch with bytes that something else has, too, or that one of its own slices has.
+    /// An output or scratch buffer overlaps another tensor, or two slices of it overlap each other.
     #[error("{what} {index} overlaps {other} {other_index}")]
     Aliased {
         /// `output` or `scratch`.
@@ -163,10 +160,10 @@ pub enum Error {
         index: usize,
         /// `input`, `output` or `scratch`.
         other: &'static str,
-        /// The position of that.
+        /// Its position.
         other_index: usize,
     },
-    /// Data of a stream that could not be read.
+    /// The caller's function could not read a stream's input.
     #[error("input {input} cannot be read at byte {offset}, {bytes} bytes: {}", line(.error))]
     Source {
         /// Position of the input.
@@ -179,7 +176,7 @@ pub enum Error {
         #[source]
         error: Arc<std::io::Error>,
     },
-    /// A result of a stream that could not be handed over.
+    /// The caller's function could not write a stream's result.
     #[error("output {output} cannot be written at byte {offset}, {bytes} bytes: {}", line(.error))]
     Sink {
         /// Position of the output.
@@ -192,22 +189,22 @@ pub enum Error {
         #[source]
         error: Arc<std::io::Error>,
     },
-    /// Partial results that do not belong together, or are none.
+    /// Partial results could not be made, merged, finished or read.
     #[error(transparent)]
     Partial(#[from] PartialError),
-    /// The device computes wrongly.
+    /// The device computes wrong results.
     #[error("the self-test failed on {adapter}: {case}: {difference}")]
     SelfTest {
         /// The adapter's name.
         adapter: String,
         /// What was computed.
         case: String,
-        /// In what the device's answer differs from the right one.
+        /// The first difference between the device's answer and the right one.
         difference: Box<VerifyError>,
     },
 }
 
-/// The words of an error on one line.
+/// The message of an error on one line.
 fn line(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,7 +1,7 @@
-//! What an element counts as: an order-preserving key, by constants that make one arithmetic serve every element type,
-//! order and rule for NaN; or a term of a sum of integers.
+//! What an element counts as: an order-preserving key, or a term of a sum of integers. Constants let one
+//! arithmetic serve every element type, order and rule for NaN.
 //!
-//! Keeps what a key is, in Rust; the shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`, of terms
+//! Defines keys in Rust. The shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`, for terms
 //! `terms32.wgsl` and `terms64.wgsl`.
 
 use crate::sums::Sum;
@@ -9,11 +9,10 @@ use crate::{Class, DType, NanPolicy, Order};
 
 /// The constants that turn an element type's bits into keys of which the least wins.
 ///
-/// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic
-/// modulo 2^64 here is the shaders' modulo 2^32 or 2^64. `shaders/elements/keys32.wgsl` tells what each
-/// is for. Complementing before NaNs get their place gives the largest element with the same
-/// kernels; both ends of the order are free for NaNs because they lie together across the
-/// wrap of the sign-flipped bits.
+/// Each is written at the top of 64 bits, whatever the element's size, so that arithmetic modulo 2^64 here is
+/// the shaders' modulo 2^32 or 2^64. `shaders/elements/keys32.wgsl` explains each. Complementing before the
+/// NaNs are placed finds the largest element with the same kernels. NaNs can go to either end of the order,
+/// because they lie together across the wrap of the sign-flipped bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Keys {
     bits: u32,
@@ -25,7 +24,7 @@ pub struct Keys {
     step: u64,
     rot: u64,
     keep: u64,
-    /// The bits that count, of keys without noise; else all.
+    /// Of keys without noise, the bits that count; else all.
     taken: u64,
     floor: u64,
     ceil: u64,
@@ -33,16 +32,16 @@ pub struct Keys {
     zero_to: u64,
     /// Of floats: the NaNs' key, the NaN that is written, and infinity.
     nan: Option<(u64, u64, u64)>,
-    /// The sum that elements are terms of, where none is preferred.
+    /// The sum, where elements are terms instead of keys.
     terms: Option<Sum>,
 }
 
 impl Keys {
-    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie
-    /// (for an index) -0 and +0 share a key, and below an element of 8 or 16 bits nothing is left.
+    /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie (for an
+    /// index), -0 and +0 share a key, and keys of 8 and 16 bits have no noise below the element.
     pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let keys = Keys::of_sides(dtype, order, nan, zeros_tie);
-        // Of wider ones a block is reduced first, and zeros are told apart once.
+        // Wider elements are reduced by blocks first; zeros are merged once a block.
         if zeros_tie && keys.bits < 32 {
             keys.clean()
         } else {
@@ -50,7 +49,7 @@ impl Keys {
         }
     }
 
-    /// The same for a search for both extremes, which also wants values: zeros tie in settled keys alone.
+    /// The same for both extremes at once, which also need values: zeros tie only in canonical keys.
     pub fn of_sides(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let largest = order != Order::Least;
         let magnitude = order == Order::GreatestMagnitude;
@@ -78,7 +77,7 @@ impl Keys {
         };
         match dtype.class() {
             Class::Unsigned => plain,
-            // A negative number is its magnitude's complement, but for one.
+            // A negative number is its magnitude's complement, plus one.
             Class::Signed if magnitude => Keys {
                 sign: keep,
                 step: unit,
@@ -147,8 +146,8 @@ impl Keys {
         }
     }
 
-    /// The same without noise. A signed float's key is then its signed magnitude from where the NaNs end, so that zeros
-    /// have one.
+    /// The same without noise. A signed float's key is then its signed magnitude, counted from an end of the
+    /// order, so that both zeros share a key.
     fn clean(self) -> Keys {
         let keys = Keys {
             taken: self.keep,
@@ -189,8 +188,8 @@ impl Keys {
         }
     }
 
-    /// The keys of a float's magnitudes, complemented: infinity, whose key is the least of the
-    /// numbers', has the NaNs below; zero has the greatest key.
+    /// The keys of a float's magnitudes, complemented. Infinity has the least key of the numbers, with the
+    /// NaNs below it; zero has the greatest.
     fn magnitudes(self, infinity: u64, nan_bits: u64, nan: NanPolicy) -> Keys {
         let unit = 1u64 << (64 - self.bits);
         let least = self.keep - infinity;
@@ -213,7 +212,7 @@ impl Keys {
         }
     }
 
-    /// Those of elements of so many bits that are only copied.
+    /// The keys of elements of so many bits that are only copied.
     pub(crate) fn of_bits(bits: u32) -> Keys {
         let dtype = match bits {
             8 => DType::U8,
@@ -232,7 +231,7 @@ impl Keys {
         }
     }
 
-    /// The same as far as partial results go.
+    /// The same for partial results.
     pub fn partial(self) -> Keys {
         Keys {
             terms: self.terms.map(|sum| sum.partial().of_terms()),
@@ -250,7 +249,7 @@ impl Keys {
         self.terms.is_some_and(Sum::is_mean)
     }
 
-    /// What the directives in the shaders may ask.
+    /// The names that the directives in the shaders use.
     pub(crate) fn names(&self) -> Vec<(&'static str, u32)> {
         let mut names = vec![
             ("TERMS", self.are_terms().into()),
@@ -271,8 +270,7 @@ impl Keys {
         self.nan.is_some()
     }
 
-    /// The settled key of an element, as the shaders compute it; of an element below 64 bits
-    /// it sits at the top.
+    /// The canonical key of an element, as the shaders compute it; below 64 bits it sits at the top.
     pub fn key(&self, element: u64) -> u64 {
         let b = element << (64 - self.bits);
         let (sign, step) = match b >> 63 {
@@ -285,7 +283,7 @@ impl Keys {
         if c == self.zero { self.zero_to } else { c }
     }
 
-    /// The element of a settled key.
+    /// The element of a canonical key.
     pub fn element(&self, key: u64) -> u64 {
         let b = key.wrapping_add(self.rot) ^ self.flip;
         let top = 1 << 63;
@@ -336,7 +334,7 @@ impl Keys {
             _ => {
                 all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("TAKEN", (self.taken >> 32) as u32));
-                // What is left to take away of a key.
+                // The bits of a key that `canonical` keeps.
                 let kept = if self.taken == u64::MAX {
                     self.keep
                 } else {

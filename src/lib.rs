@@ -1,10 +1,10 @@
 //! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max and sums (ReduceSum, ReduceMean, ReduceL1, ReduceL2,
-//! ReduceSumSquare) on any GPU that wgpu reaches, for all thirteen element types (sums: all but bool), with the same
-//! bits on every adapter. Sums of floats are exact and rounded once.
+//! ReduceSumSquare) on any GPU that wgpu supports, for all thirteen element types (sums: all but bool). Results are
+//! bit-identical on every adapter. Sums of floats are exact and rounded once.
 //!
-//! A [`Problem`] says what to compute, a [`Plan`] which dispatches do it under a device's [`Caps`],
-//! a [`Reduction`] is the plan compiled, a [`BoundReduction`] the reduction with its buffers. There are
-//! three ways in, by what the caller has.
+//! A [`Problem`] says what to compute. A [`Plan`] lists the dispatches that compute it under a device's [`Caps`].
+//! A [`Reduction`] is a compiled plan, and a [`BoundReduction`] is a reduction with its buffers. There are
+//! three ways to use the crate, depending on what the caller has.
 //!
 //! # One call: host data in, host data out
 //!
@@ -20,12 +20,11 @@
 //! # }
 //! ```
 //!
-//! # Planned once, run often
+//! # Plan once, run often
 //!
-//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Every run, `open` and
-//! `prepare` have twins that block and that do not; those futures complete under any executor. Other calls
-//! return at once but for `new` and `close`, which wait for the device, and `bind`, `stream` and `shard`, which may
-//! compile.
+//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Runs, `open` and `prepare`
+//! each exist as a blocking call and as a future that completes under any executor. Other calls return at once,
+//! except `new` and `close`, which wait for the device, and `bind`, `stream` and `shard`, which may compile.
 //!
 //! ```
 //! # use wgreduce::{AdapterChoice, DType, Error, Problem, Reducer};
@@ -41,9 +40,9 @@
 //!
 //! # Inside the caller's own frame
 //!
-//! [`Reducer::new`] takes a device and a queue, [`Reduction::bind`] slices of buffers that are
-//! there, at any offset; [`BoundReduction::encode`] records into an encoder that is open, and neither fails
-//! nor allocates nor touches the queue.
+//! [`Reducer::new`] takes the caller's device and queue. [`Reduction::bind`] takes slices of existing buffers, at
+//! any offset. [`BoundReduction::encode`] records into the caller's encoder; it never fails, allocates no GPU
+//! memory and does not touch the queue.
 //!
 //! ```
 //! # use wgreduce::{Buffers, DType, Error, Problem, Reducer, wgpu};
@@ -63,27 +62,27 @@
 //!
 //! # What else is here
 //!
-//! [`Problem::strided`] takes views of larger tensors without a copy, [`Problem::extremes`] gives
-//! minimum, maximum and the indices of both, from one read where that pays.
-//! [`mod@reference`] is the definition of every result, on the CPU; [`reference::verify`] compares
-//! a device's with it. [`Reducer::stream`] takes data larger than memory piece by piece, within a set
-//! bound; [`Reducer::shard`] makes a [`Partial`] of a part of a tensor, and partial results merge in
-//! any order, wherever they come from. A [`Tensor`] may lie in several buffers. [`adapters`] lists what is there. With the feature `onnx`, `wgreduce::onnx` takes operators by name and opset, and models.
+//! - [`Problem::strided`] reads views of larger tensors without a copy.
+//! - [`Problem::extremes`] gives minimum, maximum and the indices of both, from one read where that pays.
+//! - [`mod@reference`] defines every result, on the CPU; [`reference::verify`] compares a device's results with it.
+//! - [`Reducer::stream`] reduces data larger than memory piece by piece, within a given amount of memory.
+//! - [`Reducer::shard`] makes a [`Partial`] of a part of a tensor. Partial results from anywhere merge in any order.
+//! - A [`Tensor`] may lie in several buffers. [`adapters`] lists the adapters.
+//! - With the feature `onnx`, `wgreduce::onnx` reads models, and operators by name and opset.
 //!
-//! wgpu's rules apply to what is shared: results depend on no optional feature, the caller's error
-//! handlers stay untouched, and a lost device is [`Error::DeviceLost`]. Waiting for a future uses a
-//! thread of the library's own, started by the first that needs it; wgpu may run callbacks of other
-//! work there. [`Polling::Caller`] does without it.
+//! Results depend on no optional wgpu feature, the caller's error handlers stay untouched, and a lost device is
+//! reported as [`Error::DeviceLost`]. The library waits for futures on a thread of its own, which the first
+//! future that needs it starts; wgpu may run callbacks of other work there. [`Polling::Caller`] avoids the thread.
 //!
-//! With the feature `webgpu` all that does not block runs in a browser, on `wasm32-unknown-unknown`;
-//! there nothing is `Send`, and the browser drives the device (`docs/web.md`).
+//! With the feature `webgpu`, everything that does not block runs in a browser, on `wasm32-unknown-unknown`.
+//! There nothing is `Send`, and the browser drives the device (`docs/web.md`).
 //!
-//! The folder `examples` shows each of this at work: `one_call`, `planned`, `own_encoder`,
-//! `sampling` for a language model's logits, `batching` of a thousand small reductions,
-//! `cross_check` of somebody else's results, `exact_sum` beside two that depend on the order.
+//! The folder `examples` has a program for each of these: `one_call`, `planned`, `own_encoder`,
+//! `sampling` (a language model's logits), `batching` (a thousand small reductions),
+//! `cross_check` (checks another program's results), `exact_sum` (next to two sums that depend on the order).
 
 #![forbid(unsafe_code)]
-// A page has one thread; elsewhere all of it is Send and Sync.
+// A page has one thread; elsewhere these types are Send and Sync.
 #![cfg_attr(target_arch = "wasm32", allow(clippy::arc_with_non_send_sync))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_docs)]
@@ -130,8 +129,8 @@ pub use run::workspace::Times;
 pub use tuning::{AdapterClass, Tuning};
 pub use wgpu;
 
-/// What plans are made of: for tests, measurements and those who read a plan. Not part of what versions
-/// promise: any release may change it.
+/// The parts of a plan, for tests, measurements and inspection. Not covered by semantic versioning: any release
+/// may change it.
 pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
     pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, Unit, Walk};
@@ -140,7 +139,7 @@ pub mod unstable {
     pub use crate::sums::Sum;
 }
 
-/// The README's examples are tests.
+/// Runs the examples of the README and of `docs/tuning.md` as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../docs/tuning.md")]

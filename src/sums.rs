@@ -1,24 +1,24 @@
-//! What a sum is kept in: the constants that make one arithmetic serve every element type and operator.
+//! How a sum is kept: constants let one arithmetic serve every element type and operator.
 //!
-//! Keeps the number format of partial sums, in Rust; the shaders' part is `shaders/accumulate/sum_*.wgsl` and
-//! `shaders/elements/terms*.wgsl`.
-//! Sums of integers are kept modulo 2^bits, in a key. All others are exact: a fixed-point number in limbs
-//! of [`LIMB_BITS`] bits, which begins with the least bit that an element (or its square) can have and
-//! has room for the sum of as many as a tensor can have.
+//! Defines the number format of partial sums in Rust; the shaders' part is `shaders/accumulate/sum_*.wgsl`
+//! and `shaders/elements/terms*.wgsl`. Sums of integers are kept modulo 2^bits, in a key. All others (of
+//! floats, and L2) are exact: a fixed-point number in limbs of [`LIMB_BITS`] bits. It begins with the least
+//! bit that an element (or its square) can have, and has room for the sum of as many elements as a tensor can
+//! have.
 
 use crate::{Class, DType, NanPolicy, Op};
 
-/// Bits of a limb; the last one has a sign and the other bits of a word.
+/// Bits of a limb. The last one is a whole word, with a sign.
 pub(crate) const LIMB_BITS: u32 = 24;
 /// Limbs of a count of elements.
 const COUNT_LIMBS: u32 = 3;
-/// Elements that a limb takes before its carry must go on: each adds less than 2^25.
+/// Elements that a limb takes between carries: each adds less than 2^25.
 const TAKES: u64 = 60;
-/// Vec4 that are taken one element after the other once exponents are too far apart for a window; twice as many
-/// where they still are, and so on, up to 8 times.
+/// Vec4 that are taken element by element when exponents are too far apart for a window. The number doubles
+/// as long as they stay so, up to 8 times as many.
 const AFTER: u32 = 128;
-/// Times that an invocation of several columns begins a window, or goes without one: it fetches the limbs of each column
-/// then. The rest of its elements are taken one after the other.
+/// Most times that an invocation of several columns begins a window, or goes without one: each time it
+/// fetches the limbs of every column. After that it adds the rest of its elements one by one.
 const TURNS: u32 = 8;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
@@ -52,7 +52,7 @@ impl Sum {
         })
     }
 
-    /// The same as far as partial sums go: they know nothing of divisions and roots.
+    /// The same for partial sums, which know nothing of divisions and roots.
     pub(crate) fn partial(self) -> Sum {
         let op = match self.op {
             Op::ReduceMean if !self.counts() => Op::ReduceSum,
@@ -96,7 +96,7 @@ impl Sum {
         Format { exponent, mantissa }
     }
 
-    /// Limbs of an exact sum; 0 of one modulo 2^bits.
+    /// Limbs of an exact sum; 0 for a sum modulo 2^bits.
     pub fn limbs(self) -> u32 {
         if !self.is_float() && self.op != Op::ReduceL2 {
             return 0;
@@ -105,7 +105,7 @@ impl Sum {
         let factor = if self.squares() { 2 } else { 1 };
         // The highest exponent belongs to infinities; the two lowest share a place.
         let places = (1u32 << exponent).saturating_sub(3);
-        // 2^63 bytes at most are so many elements; and a sign.
+        // At most 2^63 bytes of elements; and a sign.
         let elements = 64 - self.dtype.size().ilog2();
         let bits = factor * (places + mantissa) + elements;
         (bits - 31).div_ceil(LIMB_BITS) + 1
@@ -116,8 +116,7 @@ impl Sum {
         self.limbs() > 0
     }
 
-    /// The same as far as the terms of a sum modulo 2^bits go: signs matter where magnitudes are taken or a sum is
-    /// divided.
+    /// The same for the terms of a sum modulo 2^bits: signs matter only for magnitudes and means.
     pub(crate) fn of_terms(self) -> Sum {
         let op = match self.op {
             Op::ReduceL1 if !self.takes_magnitudes() => Op::ReduceSum,
@@ -134,7 +133,7 @@ impl Sum {
         Sum { op, dtype, ..self }
     }
 
-    /// Words of workgroup memory in which invocations add what they have: limbs and flags.
+    /// Words of workgroup memory in which a team adds its sums: limbs and flags.
     pub(crate) fn shared_words(self) -> u32 {
         self.limbs() + self.count_limbs() + 1
     }
@@ -149,18 +148,18 @@ impl Sum {
         }
     }
 
-    /// Whether runs of elements go to a window of a few words as long as their exponents are near.
+    /// Whether runs of elements are added in a window of a few words, as long as their exponents are near.
     pub fn has_windows(self) -> bool {
         self.is_float()
     }
 
-    /// Whether the result of a short row is rounded from its window: it is neither divided nor a root. Of squares compilers
-    /// take too long for the text.
+    /// Whether the result of a short row is rounded from its window: it is neither divided nor a root.
+    /// Squares are left out, because their text takes too long to compile.
     pub(crate) fn is_rounded(self) -> bool {
         self.is_float() && matches!(self.op, Op::ReduceSum | Op::ReduceL1)
     }
 
-    /// Vec4 that an invocation takes at once: fewer the longer compilers take for their elements.
+    /// Vec4 that an invocation takes at once; fewer where the text of their elements takes long to compile.
     pub fn block(self) -> u32 {
         match (self.has_windows(), self.pieces()) {
             (false, _) => 8,
@@ -169,12 +168,12 @@ impl Sum {
         }
     }
 
-    /// Whether a window holds all numbers that there are.
+    /// Whether a window holds every number of the type.
     fn is_whole(self) -> bool {
         !self.squares() && self.dtype == DType::F16
     }
 
-    /// Whether an element is added to a window as a whole: a number of 24 bits at most, which is not squared.
+    /// Whether an element is added to a window in one piece: a number of at most 24 bits, not squared.
     fn is_single(self) -> bool {
         !self.squares() && matches!(self.dtype, DType::BF16 | DType::F32)
     }
@@ -198,7 +197,7 @@ impl Sum {
         if self.is_whole() { 15 } else { LIMB_BITS }
     }
 
-    /// Words of a window: the pieces of an element anywhere in it, and what they carry.
+    /// Words of a window: room for the pieces of an element anywhere in it, and for carries.
     fn window_words(self) -> u32 {
         self.pieces() + 2 + u32::from(self.squares())
     }
@@ -207,7 +206,7 @@ impl Sum {
         if self.counts() { COUNT_LIMBS } else { 0 }
     }
 
-    /// Words of a partial sum, a power of two: of an exact one flags, limbs, and the limbs of the count.
+    /// Words of a partial sum, a power of two. An exact one has flags, limbs, and the limbs of the count.
     pub fn partial_words(self) -> u32 {
         match self.limbs() {
             0 => 4,
@@ -240,15 +239,15 @@ impl Sum {
         self.most_elements(left / columns + self.end_iterations())
     }
 
-    /// Of several columns the limbs are fetched, carried and kept, TURNS times.
+    /// The limbs of several columns are fetched, carried and kept, TURNS times.
     fn columns_beside_rows(self, columns: u64) -> u64 {
         let limbs = u64::from(self.limbs() + self.count_limbs());
         let turns = if columns > 1 { u64::from(TURNS) } else { 0 };
         columns * (self.end_iterations() + turns * 3 * limbs)
     }
 
-    /// Vec4 of columns that an invocation takes where it may take several, a power of two: fewer the longer compilers
-    /// take.
+    /// Vec4 of columns that an invocation takes where it may take several, a power of two. Squares take too
+    /// long to compile for more than one.
     pub(crate) fn runs(self) -> u64 {
         if self.squares() { 1 } else { 2 }
     }
@@ -268,7 +267,7 @@ impl Sum {
         RESULT + 8 * u64::from(self.limbs() + self.count_limbs())
     }
 
-    /// What the directives in the shaders may ask of the terms of a sum modulo 2^bits.
+    /// The names that the directives in the shaders use for the terms of a sum modulo 2^bits.
     pub(crate) fn term_names(self) -> Vec<(&'static str, u32)> {
         vec![
             ("SIGNED", (self.dtype.class() == Class::Signed).into()),
@@ -278,7 +277,7 @@ impl Sum {
         ]
     }
 
-    /// What the directives in the shaders may ask of an exact sum.
+    /// The names that the directives in the shaders use for an exact sum.
     pub(crate) fn names(self) -> Vec<(&'static str, u32)> {
         let Format { exponent, mantissa } = self.format();
         let float = self.is_float();
@@ -334,12 +333,12 @@ impl Sum {
     }
 }
 
-/// What is known of a sum, as the shaders keep it: the words of a partial result.
+/// A sum of a part of the elements, as the shaders keep it: the words of a partial result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Total {
     /// Of an exact sum: which special elements were met.
     flags: u32,
-    /// Limbs, those of the count behind them; of a sum modulo 2^bits two words.
+    /// The limbs, then those of the count; of a sum modulo 2^bits two words.
     limbs: Vec<u32>,
 }
 
@@ -363,7 +362,7 @@ impl Sum {
         }
     }
 
-    /// From the words of a partial result, if a sum can have them.
+    /// From the words of a partial result; `None` if no sum can have them.
     pub(crate) fn total(self, words: &[u32]) -> Option<Total> {
         let mut total = self.nothing();
         let limbs = total.limbs.len();
@@ -397,7 +396,7 @@ impl Sum {
         words
     }
 
-    /// Takes an element in.
+    /// Adds an element.
     pub(crate) fn take(self, total: &mut Total, element: u64) {
         let bits = self.bits();
         let extended = match self.dtype.class() {
@@ -452,7 +451,7 @@ impl Sum {
         self.squares() || self.op == Op::ReduceL1 && signs
     }
 
-    /// Of a sum modulo 2^bits the bits that mean something, extended.
+    /// The bits of a sum modulo 2^bits that count, extended.
     fn cut(self, sum: u64) -> u64 {
         let unused = 64 - self.bits();
         match self.dtype.class() {
@@ -471,7 +470,7 @@ impl Sum {
         let mut at = (place / LIMB_BITS) as usize;
         let mut off = place % LIMB_BITS;
         while left > 0 {
-            // What of it falls into this limb.
+            // The part that falls into this limb.
             let piece = (left << off) as i64 & LIMB;
             self.carry(total, at, piece, negative);
             left >>= LIMB_BITS - off;
@@ -479,7 +478,7 @@ impl Sum {
         }
     }
 
-    /// Adds to a limb and carries on. The last of the limbs and of the count takes what comes.
+    /// Adds to a limb and carries on. The last limb of the sum, or of the count, takes every carry.
     fn carry(self, total: &mut Total, first: usize, piece: i64, negative: bool) {
         let limbs = self.limbs() as usize;
         let last = if first < limbs {
@@ -498,7 +497,7 @@ impl Sum {
         total.limbs[last] = total.limbs[last].wrapping_add(carry as u32);
     }
 
-    /// Takes another part in.
+    /// Adds another part.
     pub(crate) fn join(self, total: &mut Total, other: &Total) {
         total.meet(other.flags);
         if !self.is_exact() {
@@ -516,7 +515,7 @@ impl Sum {
         }
     }
 
-    /// The result's bits, where so many elements were taken.
+    /// The result's bits, if `count` elements were taken.
     pub(crate) fn element(self, total: &Total, count: u64) -> u64 {
         if !self.is_exact() {
             let sum = total.low();
@@ -590,8 +589,8 @@ impl Sum {
 }
 
 impl Total {
-    /// Notes what was met. A -0 counts only where nothing else is, and is noted only then: so a partial result is the
-    /// same however it came about.
+    /// Records what was met. -0 is recorded only as long as nothing else was met, so that a partial result
+    /// does not depend on how it was made.
     fn meet(&mut self, flags: u32) {
         self.flags |= flags;
         if self.flags & OTHER != 0 {

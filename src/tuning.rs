@@ -1,5 +1,5 @@
-//! How work is mapped to invocations where several ways are right: policies, as plain data. What they were
-//! measured by is in `docs/tuning.md`.
+//! How work is mapped to invocations where several ways are right: policies, as plain data. `docs/tuning.md`
+//! has the measurements behind them.
 
 /// What kind of machine an adapter is, as far as tuning goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,9 +7,9 @@
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum AdapterClass {
-    /// A CPU that plays GPU.
+    /// A CPU that emulates a GPU.
     Software,
-    /// A GPU that shares the CPU's memory; also what is not known.
+    /// A GPU that shares the CPU's memory; also any unknown adapter.
     Integrated,
     /// A GPU with memory of its own.
     Discrete,
@@ -29,20 +29,19 @@ impl AdapterClass {
 /// How work is mapped to invocations where several ways are right. Results never depend on it. Fields
 /// may be added: write `Tuning { row_lanes: 64, ..Tuning::of(class) }`, which then still compiles.
 ///
-/// With the feature `serde` it is read and written as its fields by name; one that is missing or unknown is
-/// an error.
+/// With the feature `serde`, fields are read and written by name; a missing or unknown one is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Tuning {
     /// Invocations in a workgroup, a power of two; lowered to what the device allows.
     pub workgroup: u32,
-    /// Most invocations that share a row, and most slices of columns that a workgroup merges, a power of two. 1: each walks a row or a slice of its
-    /// own, which is what a CPU likes.
+    /// Most invocations that share a row, and most slices of columns that a workgroup merges; a power of two.
+    /// 1: each takes a row or a slice of its own, which suits a CPU.
     pub row_lanes: u32,
-    /// Bytes of a row that a lane takes before another lane is added.
+    /// Bytes of a row that an invocation takes before another one is added.
     pub lane_bytes: u64,
-    /// Whether the lanes of a row walk a contiguous run each, instead of abreast.
+    /// Whether the invocations of a row take a contiguous run each, instead of every n-th vec4.
     pub blocked: bool,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,
@@ -50,31 +49,33 @@ pub struct Tuning {
     pub slice_bytes: u64,
     /// Most slices of a segment, unless the limit on iterations asks for more.
     pub slices: u64,
-    /// Bytes up to which a row is taken by one lane, element by element; of sums of floats, below which.
+    /// Bytes up to which one invocation takes a row element by element; for sums of floats, bytes below which
+    /// it does.
     pub each_row_bytes: u64,
     /// Elements along the reduced axis below which columns are taken element by element.
     pub each_column_len: u64,
-    /// Least bytes of the wide rows that columns are folded into where a lane takes one vec4.
+    /// Least bytes of a wide row of joined rows, where an invocation takes one vec4.
     pub wide_bytes: u64,
     /// Whether an invocation takes several vec4 of a row instead of one: 8 to 32 of columns, up to
     /// 16 where they are summed, 2 or 4 of shallow columns, 8 of an elementwise result.
     pub strips: bool,
-    /// Bytes up to which a row of whole vec4 is taken by one lane.
+    /// Bytes up to which one invocation takes a row of whole vec4.
     pub short_row_bytes: u64,
-    /// Most such rows, or longer ones, or words or vec4 of results that a lane takes one after another.
+    /// Coarsening: most rows, words or vec4 of results that an invocation takes one after another.
     pub short_rows: u64,
     /// Elements of a row up to which rows are small: an invocation takes as many at once as are whole vec4.
-    /// Of elements below 32 bits, rows of whole vec4 only where the walk is unrolled.
+    /// Rows of whole vec4 of elements below 32 bits are small only where the walk is unrolled.
     pub small_row_len: u64,
     /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
     /// with all rows of them. Where a binding holds only some of the rows, up to twice as many.
     pub shallow_len: u64,
-    /// Bytes of a matrix up to which they are, if there are lines enough to fill the device.
+    /// Bytes of a matrix up to which its columns are shallow as well, if there are enough lines to fill the
+    /// device.
     pub shallow_bytes: u64,
-    /// Panels of columns from which on they are taken whole, where lanes take strips.
+    /// Least panels for the family `panels`, where `strips` is set.
     pub panels: u64,
-    /// Bytes that a dispatch, and a submit of several, may read or write: no watchdog must fire.
-    /// A dispatch takes at least 1 KiB. Bytes that are read across rows count four times.
+    /// Bytes that a dispatch, and a submit of several, may read or write, so that no watchdog fires. At least
+    /// 1 KiB. Bytes that are read across rows count four times.
     pub submit_bytes: u64,
     /// Takes this family wherever it is possible (for tests and measurements).
     pub force: Option<crate::kernel::Family>,

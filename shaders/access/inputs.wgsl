@@ -1,5 +1,5 @@
-// The inputs of an elementwise kernel. One is read by whole vec4, as the output is written, or element
-// by element, whatever its place: then one element serves a whole vec4.
+// The inputs of an elementwise kernel. Each is read by whole vec4, as the output is written, or element by element, at
+// any place: then one element serves a whole vec4.
 //# for i in 0..INPUTS
 //# if VECS & ((SCALARS >> i & 1) == 0)
 @group(0) @binding({3 + i}) var<storage, read> in_{i}: array<vec4<u32>>;

@@ -1,5 +1,5 @@
-// Parts of the segments of a view: P.slice elements, P.step apart. Items are numbered as `finish`
-// takes partials: those of a part of P.inner neighbouring outputs side by side.
+// Parts of the segments of a view: P.slice elements, P.step apart. Items are numbered as `finish` takes partials:
+// P.inner neighbouring outputs of the same part lie side by side.
 struct Part {
     output: u32,
     part: u32,

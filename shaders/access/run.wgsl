@@ -1,5 +1,4 @@
-// The walk down {RUNS} vec4 of neighbouring columns, {STRIDE} apart, each by itself; anywhere, by the two vec4 that
-// each lies in.
+// Walks down {RUNS} vec4 of neighbouring columns, {STRIDE} apart. UNALIGNED: each lies in two vec4 of the source.
 fn run(first: u32, v: u32, end: u32) {
     var at = first;
 //# if UNALIGNED

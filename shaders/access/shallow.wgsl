@@ -1,5 +1,5 @@
 //# if UNALIGNED
-// Columns anywhere: they are counted by elements. Where a run is several lines, matrices are wider.
+// Unaligned columns, counted in elements. If a run is several lines, a matrix is wider than a run.
 fn line_width() -> u32 {
     return E;
 }
@@ -25,7 +25,7 @@ fn shifted(a: vec4<u32>, b: vec4<u32>, elements: u32) -> vec4<u32> {
 //# end
 }
 
-// Whether all lines of a run lie in one matrix, and what is read with them in the binding.
+// Whether all lines of a run lie in one matrix, and all vec4 that are read for them lie in the binding.
 fn fits(s: Start, at: u32) -> bool {
     let last = (at + (P.len - 1u) * P.inner) / E + {RUNS}u;
     return {RUNS}u != 0u && s.column + {RUNS}u * E <= P.inner && last < arrayLength(&src);
@@ -47,7 +47,7 @@ fn take(v: u32, s: Start) {
 
 // Element by element.
 fn best_columns(s: Start) -> Acc {
-    // The places in the first row of a line's elements.
+    // The places of a line's elements in the first row.
     var l: Line;
     var start = s;
     for (var j = 0u; j < E; j++) {
@@ -63,7 +63,7 @@ fn best_columns(s: Start) -> Acc {
     return best;
 }
 //# else
-// Columns in whole vec4: they are counted by these. A run of lines lies in one matrix.
+// Columns in whole vec4, counted in vec4. A run of lines lies in one matrix.
 fn line_width() -> u32 {
     return 1u;
 }

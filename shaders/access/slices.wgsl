@@ -1,9 +1,7 @@
-// Columns: neighbouring elements belong to neighbouring segments. A matrix of len x inner is
-// walked as wide rows of P.width vec4: as many rows side by side as make whole vec4, so that an
-// invocation meets the same columns in every wide row. Where several rows lie side by side,
-// or a matrix is cut into slices, partials are left for a second pass.
-// Of many rows a block is reduced first and only its first remembered; the row is found at the
-// end. Of few rows each is remembered.
+// Columns: neighbouring elements belong to neighbouring segments. A matrix of len x inner is walked as wide rows of
+// P.width vec4. Rows are joined until they make whole vec4, so that an invocation meets the same columns in every wide
+// row. Joined rows and slices leave partials for a second pass. Many rows are reduced in blocks, and only the first row
+// of a block is kept; the row of the element is found at the end. Of few rows each is taken by itself.
 const BLOCK: u32 = 4u;
 const FEW: u32 = 16u;
 
@@ -14,9 +12,9 @@ struct Slice {
     begin: u32, // wide rows of the slice
     end: u32,
     low: u32, // the first that begins in the matrix
-    blocks: u32, // from low on, the end of those that are taken in blocks
-    part: u32, // the slice among all
-    folds: u32, // rows side by side
+    blocks: u32, // end of the rows from low on that are taken in blocks
+    part: u32, // number of the slice among all
+    folds: u32, // joined rows
 }
 
 fn slice_of(part: u32) -> Slice {
@@ -37,7 +35,7 @@ fn slice_of(part: u32) -> Slice {
     return Slice(start / E, skew, begin, end, low, blocks, part, wide / P.inner);
 }
 
-// The row from which places count: packed ones are small.
+// The row from which places count: packed places must be small.
 fn origin(s: Slice) -> u32 {
 //# if PACKED
     return s.begin;
@@ -51,8 +49,8 @@ fn beyond(s: Slice) -> u32 {
     return P.slices * P.slice - origin(s);
 }
 
-// No row yet of column vec4 v. Should all there is be what never wins, the first row counts; in an empty slice, a place
-// beyond every row, so that none is found below.
+// No row yet of column vec4 v. If nothing ever wins, the first row counts. An empty slice has a place beyond every row,
+// so that no row is found for it.
 fn column_none(s: Slice, v: u32) -> Acc {
 //# if PACKED
     return Acc(
@@ -74,19 +72,19 @@ fn column_none(s: Slice, v: u32) -> Acc {
 //# end
 }
 
-// A block of whole rows; `at` is the column's vec4 in the first.
+// A block of whole rows; `at` is the column's vec4 in the first row.
 fn block_at(at: u32) -> Rows {
     let pitch = P.width;
     return Rows(src[at], src[at + pitch], src[at + 2u * pitch], src[at + 3u * pitch]);
 }
 
 //# if RAGGED
-// Whether row t of column vec4 v lies in the matrix, of which the first row may lack some and the last.
+// Which columns of vec4 v lie in the matrix in row t: its first and its last row may lack some.
 fn column_has(s: Slice, v: u32, t: u32, places: Places) -> Mask {
     return Places((t * P.width + v) * E - s.skew) + places < Places(P.total);
 }
 
-// Column vec4 v of row t, which is read at `at`.
+// Takes column vec4 v of row t, which is read at `at`.
 fn column_take(s: Slice, v: u32, at: u32, acc: Acc, t: u32) -> Acc {
     let k = keys_of(edge(at));
     return Acc(
@@ -115,7 +113,7 @@ struct Met {
 fn met(s: Slice, b: Bests) -> Met {
     let row = bests_places(b, beyond(s)) + Places(origin(s));
 //# if PACKED
-    // The place goes from the key.
+    // Removes the place from the key.
     if INDEX != 0u {
         return Met(b.key & Plane(KEEP), row);
     }
@@ -127,7 +125,7 @@ fn met(s: Slice, b: Bests) -> Met {
 var<workgroup> wg_key: array<Plane, WG>;
 var<workgroup> wg_row: array<Places, WG>;
 
-// The slice for an invocation that has no column.
+// An empty slice, for an invocation that has no column.
 fn nothing_of(s: Slice) -> Slice {
     let t = s.begin;
     return Slice(s.first, s.skew, t, t, t, t, s.part, s.folds);
@@ -151,7 +149,7 @@ fn shared_best(lid: u32, own: Met, at: Places) -> Met {
     return best;
 }
 
-// The last slices may have nothing of a column: they claim a place outside of the matrix, and win no tie.
+// The last slices may have no row of a column. Their place is then outside of the matrix, and they win no tie.
 fn shared_joined(earlier: Met, later: Met, at: Places) -> Met {
     if INDEX == 0u {
         return Met(plane_combined(earlier.key, later.key), earlier.row);
@@ -166,17 +164,17 @@ fn shared_joined(earlier: Met, later: Met, at: Places) -> Met {
 }
 //# end
 
-// The wide row that has `want` in its element e, of which perhaps only the block is known.
+// The wide row whose element e has the key `want`. It may be that only its block is known.
 fn column_row(own: Slice, e: u32, want: Key, block: u32) -> u32 {
 //# if SHARED
-    // The slice that it is of.
+    // The slice that holds the row.
     let first = own.part - own.part % P.slices;
     let s = slice_of(first + min(block / P.slice, P.slices - 1u));
 //# else
     let s = own;
 //# end
     var row = block;
-    // At most once: software rasterisers skip a loop, but not a branch.
+    // Runs at most once: software rasterisers skip a loop, but not a branch.
     for (var found = block < s.low || block >= s.blocks; !found; found = true) {
         let pitch = P.width * E;
         let at = s.first * E + e + block * pitch;
@@ -192,17 +190,17 @@ fn is_key(e: u32, want: Key) -> bool {
     return same(canonical(key(raw(e))), want);
 }
 
-// Which of the rows side by side a column is of.
+// Which of the joined rows a column belongs to.
 fn beside(at: u32) -> u32 {
     var row = 0u;
-    // At most once, as above; and they divide slowly.
+    // Runs at most once, as above. Software rasterisers divide slowly, too.
     for (; row == 0u && at >= P.inner;) {
         row = at / P.inner;
     }
     return row;
 }
 
-// Of one plane after another: compilers take long for a text a plane. Shared: every invocation calls
+// Writes one plane after the other, in a loop: a text for each plane compiles slowly. SHARED: every invocation calls
 // it, and those of the first slice write.
 fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
     let wide = P.width * E;
@@ -218,8 +216,8 @@ fn column_emit(lid: u32, s: Slice, v: u32, acc: Acc) {
 //# end
         for (var i = select(E, j, writes); i < E; i += {PLANES}u) {
             let e = v * E + i;
-            // Among the columns of a wide row, counted from the matrix' start. What lies before it is
-            // of the wide row before.
+            // The place in a wide row, counted from the matrix' start. What lies before that belongs to the previous
+            // wide row.
             let before = e < s.skew;
             let at = e + select(0u, wide, before) - s.skew;
             var found = Best(canonical(plane_key(best.key, i >> {LOG}u)), nowhere());

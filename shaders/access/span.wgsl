@@ -1,6 +1,6 @@
 // The slice of a row that an item is, and the part of it that each of LANES invocations takes.
 override LANES: u32; // a power of two that divides WG
-override BLOCKED: u32; // 1: an invocation walks a run of its own; 0: the invocations walk abreast
+override BLOCKED: u32; // 1: each invocation takes a run of its own; 0: every LANES-th vec4
 
 // The elements begin..end of the binding; the vec4 first..last lie wholly among them.
 struct Span {
@@ -46,7 +46,7 @@ fn run_of(s: Span, lane: u32, origin: u32) -> Run {
     return Run(at, 1u, min(share, s.last - at), origin);
 }
 
-// Of item number `item`: a row has P.slices of them.
+// The span of item number `item`: a row has P.slices items.
 fn item_span(item: u32) -> Span {
     let row = item / P.slices;
     let skip = (item - row * P.slices) * P.slice;

@@ -1,6 +1,6 @@
-// Elementwise operators: where in each input an output's elements lie. Mirrored by `StrideTable` in
-// src/kernel/params.rs. A place among the outputs of a region is taken apart by its dimensions, by
-// multiplication with precomputed reciprocals; a stride of 0 repeats an input.
+// Where an output's elements lie in each input, for elementwise operators and views. Mirrored by `StrideTable` in
+// src/kernel/params.rs. The number of an output in its region is split into coordinates, by multiplication with
+// precomputed reciprocals. A stride of 0 repeats an input.
 struct StrideTable {
     shape: array<vec4<u32>, 8>, // a dimension: size, reciprocal, shift, unused
     strides: array<vec4<u32>, 16>, // two a dimension: of inputs 0 to 3 and of 4 to 7

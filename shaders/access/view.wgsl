@@ -1,8 +1,8 @@
-// A strided view: where its elements lie in the source. Of the dimensions in Z the first P.kept_dims
-// are kept, the others reduced. Strides wrap: one that leads back is a large one.
+// A strided view: where its elements lie in the source. The first P.kept_dims dimensions in Z are kept, the others
+// reduced. Strides wrap: a negative one is a large number.
 
-// How far place `place` of the dimensions first..end lies from the first element. The first
-// dimension needs no division.
+// The distance of number `place` of the dimensions first..end from their first element. The first dimension needs no
+// division.
 fn along(first: u32, end: u32, place: u32) -> u32 {
     var at = 0u;
     var rest = place;

@@ -4,7 +4,7 @@ struct Acc {
     at: u32,
 }
 
-// Should nothing ever win, the first element counts.
+// If nothing ever wins, the first element counts.
 fn acc_none(first: u32) -> Acc {
     return Acc(PAD, first);
 }

@@ -1,6 +1,6 @@
-// The best of a segment by runs of vec4 (run_vec). A block of eight is reduced first and only its place
-// remembered; its element is found at the end.
-// A canonical key, and where it was met: its place in the segment, or that of its block's first element.
+// The best of a segment by runs of vec4 (run_vec). A block of eight vec4 is reduced first, and only its place is kept;
+// the place of the element is found at the end. Acc: a canonical key, and where it was met: its place in the segment,
+// or that of its block's first element.
 struct Acc {
     key: Key,
     at: u32,
@@ -18,7 +18,7 @@ fn run_place(run: Run, i: u32) -> u32 {
 
 //# if ONCE
 
-// All that there is of a row: {BLOCK} vec4 at most. What lies behind the last reads it again.
+// Takes a whole row, of at most {BLOCK} vec4. Past the end it reads the last vec4 again.
 fn acc_run(own: Acc, run: Run) -> Acc {
     let last = run.count - 1u;
     let v0 = run_vec(run, 0u);
@@ -68,7 +68,7 @@ fn acc_block(own: Acc, run: Run, i: u32, k: Key) -> Acc {
 }
 
 fn acc_run(own: Acc, run: Run) -> Acc {
-    // Should nothing ever win, the first that is met counts.
+    // If nothing ever wins, the first vec4 counts.
     var a = Acc(own.key, select(own.at, run_place(run, 0u), run.count > 0u), run);
     var i = 0u;
     for (; i + 8u <= run.count; i += 8u) {
@@ -78,7 +78,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# end
         a = acc_block(a, run, i, canonical(vec_combined(k)));
     }
-    // What is left, once: software rasterisers skip a loop, but not a branch.
+    // The rest. The loop runs at most once: software rasterisers skip a loop, but not a branch.
     for (; i < run.count; i += 8u) {
         var k = vec_keys(run_vec(run, i));
 //# for r in 1..8
@@ -112,7 +112,7 @@ fn four_from(run: Run, i: u32) -> Rows {
     return Rows(a, b, c, run_vec(run, min(i + 3u, last)));
 }
 
-// The place in the segment of what an invocation has.
+// The place in the segment of an invocation's best.
 fn acc_place(a: Acc) -> u32 {
     let run = a.run;
     let v = (a.at + run.origin) / E;
@@ -129,7 +129,7 @@ fn acc_place(a: Acc) -> u32 {
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_place: array<u32, WG>;
 
-// What the keys of LANES neighbouring invocations come to, for all of them.
+// The combined key of LANES neighbouring invocations, for all of them.
 fn key_across(lid: u32, own_key: Key) -> Key {
     wg_key[lid] = own_key;
     let lane = lid % LANES;
@@ -160,8 +160,8 @@ fn preferred_across(lid: u32, own: u32) -> u32 {
     return place;
 }
 
-// The best of what LANES neighbouring invocations have, for the first of them. Only those that have the
-// least key look for its place.
+// The best of LANES neighbouring invocations, for the first of them. Only those that have the least key look for its
+// place.
 fn acc_across(lid: u32, own: Acc) -> Acc {
     let key = key_across(lid, own.key);
     var place = nowhere().x;

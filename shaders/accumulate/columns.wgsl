@@ -1,12 +1,12 @@
-// The best of each column in a vec4: of each plane of elements the best keys, and where they were met.
-// An index goes by canonical keys, in which zeros tie; a value by keys as they come.
+// The best of each column in a vec4: for each plane the best keys, and where they were met. An index compares canonical
+// keys, in which zeros tie; a value compares keys as they come.
 struct Bests {
-    key: Plane, // packed: of an index with its place below
+    key: Plane, // PACKED: for an index with the place below
 //# if PACKED == 0
     at: Places,
 //# end
 //# if BOTH
-    least: Plane, // of the keys as they come
+    least: Plane, // the least of the keys as they come
 //# end
 }
 
@@ -34,7 +34,7 @@ fn bests(k: Plane, at: Places) -> Bests {
 //# end
 }
 
-// Of keys that were met at t, after all others.
+// Takes keys that were met at t, after all others.
 fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
     return bests_joined(b, bests(k, Places(t)));
 }
@@ -59,7 +59,7 @@ fn bests_joined(earlier: Bests, later: Bests) -> Bests {
 //# end
 }
 
-// Where they were met; of packed keys of which none was met, `none`.
+// Where the keys were met; `none` where packed keys met none.
 fn bests_places(b: Bests, none: u32) -> Places {
 //# if PACKED
     return select(places_of(b.key), Places(none), b.key == Plane(PAD));
@@ -68,7 +68,7 @@ fn bests_places(b: Bests, none: u32) -> Places {
 //# end
 }
 
-// Of the first keys of each column.
+// Begins with the first keys of each column.
 fn acc_first(k: Keys, t: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
@@ -85,7 +85,7 @@ fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
     );
 }
 
-// Of the least keys of a block of four rows. A plane at a time, so that few keys live at once.
+// Takes the combined keys of a block of four rows. A plane at a time, so that few keys live at once.
 fn acc_block(a: Acc, r: Rows, t: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
@@ -101,7 +101,7 @@ fn block_{j}(r: Rows) -> Plane {
 }
 //# end
 
-// The preferred of four rows of a block, of which these have what is sought; one of them has.
+// The preferred row of a block of four. a to d say which rows have what is sought; at least one has.
 fn preferred_row(a: bool, b: bool, c: bool, d: bool) -> u32 {
     let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
     let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);

@@ -8,7 +8,7 @@ fn acc_none(first: u32) -> Acc {
     return Acc(Best(PAD, nowhere()));
 }
 
-// Partial result r of the source, taken in: canonical, unless both ends of an order were searched at once.
+// Takes partial result r of the source. Its key is canonical, unless both extremes were searched at once.
 fn acc_join(a: Acc, r: u32) -> Acc {
     let w = src[r];
     return Acc(joined(Best(canonical(unpack(w.xy)), w.zw), a.best));
@@ -18,7 +18,7 @@ fn acc_join(a: Acc, r: u32) -> Acc {
 var<workgroup> wg_key: array<Key, WG>;
 var<workgroup> wg_index: array<vec2<u32>, WG>;
 
-// The best of what LANES neighbouring invocations have, for the first of them.
+// The best of LANES neighbouring invocations, for the first of them.
 fn acc_across(lid: u32, own: Acc) -> Acc {
     var best = own.best;
     wg_key[lid] = best.key;

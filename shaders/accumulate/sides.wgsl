@@ -1,5 +1,5 @@
-// The best of a segment, as a search for both extremes has it of each side. The index goes by canonical
-// keys, in which zeros tie; the value by keys as they come, in which they do not: `finish` canonicalizes.
+// The best of a segment, for one side of a search for both extremes. The index compares canonical keys, in which zeros
+// tie. The value compares keys as they come, in which they do not: `finish` canonicalizes it.
 struct Side {
     least: Key,
     key: Key,

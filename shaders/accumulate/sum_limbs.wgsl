@@ -1,8 +1,8 @@
-// An exact sum: a fixed-point number so wide that nothing is ever lost, in {LIMBS} limbs of 24 bits, of which the
-// last has a sign. Limb 0 begins with the least bit that an element or its square can have. Between carries a limb may
-// take {TAKES} elements: each adds less than 2^25.
+// An exact sum: a fixed-point number so wide that nothing is ever lost, in {LIMBS} limbs of 24 bits. The last one has a
+// sign. Limb 0 begins with the least bit that an element or its square can have. Between carries a limb may take
+// {TAKES} elements: each adds less than 2^25.
 var<private> limbs: array<i32, {LIMBS + COUNTS}>;
-// All limbs of the sum but these are 0. The last of them has the sign.
+// Limbs of the sum outside first_limb..end_limb are 0. The last one inside has the sign.
 var<private> first_limb: u32;
 var<private> end_limb: u32;
 
@@ -14,7 +14,7 @@ struct Acc {
 const LIMB: i32 = 0xffffff;
 
 //# if FLOATS
-// What an element or more were, beside numbers that add something.
+// Flags: which kinds of elements were met.
 const NAN: u32 = 1u;
 const PLUS_INFINITY: u32 = 2u;
 const MINUS_INFINITY: u32 = 4u;
@@ -93,7 +93,7 @@ fn digit(low: u32, high: u32, k: u32) -> u32 {
 
 fn number(r: Raw) -> Number {
 //# if FLOATS
-    // The hidden bit stays of the exponent.
+    // One of the exponent stays: it is the hidden bit.
     let size = size_of(r);
     let exponent = size >> {31 - EXPONENT}u;
     let above = exponent - min(exponent, 1u);
@@ -131,7 +131,7 @@ fn number(r: Raw) -> Number {
 //# for k in 0..DIGITS
     let d{k} = digit(low, high, {k}u);
 //# end
-    // Digits of the square, the carry of each in the next.
+    // Digits of the square. The carry of each goes to the next.
     var c = 0u;
 //# for k in 0..2 * DIGITS
 //# for i in 0..DIGITS
@@ -179,7 +179,7 @@ fn size_of(r: Raw) -> u32 {
 
 //# if FLOATS
 
-// What an element was, as a flag; a skipped NaN was nothing.
+// The flag of an element; none for a skipped NaN.
 fn flag_of(r: Raw) -> u32 {
     let size = size_of(r);
     let special = size >= INFINITE;
@@ -206,7 +206,7 @@ fn flag_of(r: Raw) -> u32 {
 }
 //# end
 
-// What an element adds to the limbs: of one that is no number nothing.
+// What an element adds to the limbs: NaN and infinities add nothing.
 fn number_of(r: Raw) -> Number {
 //# if FLOATS
 //# if BITS == 64
@@ -219,7 +219,7 @@ fn number_of(r: Raw) -> Number {
 //# end
 }
 
-// Takes an element, but for carries.
+// Adds an element, without carrying.
 fn acc_add(own: Acc, r: Raw) -> Acc {
     var a = own;
 //# if FLOATS
@@ -250,7 +250,7 @@ fn took(own: Acc) -> Acc {
     return a;
 }
 
-// Partial result r of the source, taken in.
+// Adds partial result r of the source.
 fn acc_join(a: Acc, r: u32) -> Acc {
     carry_all();
     let at = {PARTIAL_WORDS}u * r;
@@ -278,11 +278,11 @@ fn acc_write(at: u32, a: Acc) {
 }
 //# if SHARED
 
-// What LANES neighbouring invocations have. It is added by atomic operations, whose order does not matter.
-override SHARED_WORDS: u32; // of all groups
+// The sum of each team of LANES neighbouring invocations. Atomic operations add to it, and their order does not matter.
+override SHARED_WORDS: u32; // of all teams
 var<workgroup> shared_limbs: array<atomic<u32>, SHARED_WORDS>;
 
-// Limbs first..end of what was shared.
+// Takes limbs first..end of the team's sum.
 fn take_shared(at: u32, first: u32, end: u32) {
     var carry = 0u;
     for (var i = first; i + 1u < end; i++) {
@@ -293,7 +293,7 @@ fn take_shared(at: u32, first: u32, end: u32) {
     limbs[end - 1u] = bitcast<i32>(atomicLoad(&shared_limbs[at + end - 1u]) + carry);
 }
 
-// The sum of a group of at most 256 invocations, for its first.
+// The sum of a team of at most 256 invocations, for the first of them.
 fn acc_across(lid: u32, own: Acc) -> Acc {
     let at = lid / LANES * {LIMBS + COUNTS + 1}u;
     for (var i = lid % LANES; i < {LIMBS + COUNTS + 1}u; i += LANES) {

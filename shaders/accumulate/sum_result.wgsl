@@ -1,13 +1,13 @@
-// From the limbs of an exact sum to an element: the sum, divided or its root, and rounded once.
+// From the limbs of an exact sum to an element: the sum, its mean or its root, rounded once.
 
-// Its leading bits: `bits` times 2^place, and whether anything is left below.
+// The leading bits of a result: `bits` times 2^place, and whether anything is left below.
 struct Leading {
     bits: vec2<u32>,
     place: i32,
     rest: bool,
 }
 
-// Turns a negative sum round; whether it was one.
+// Negates a negative sum. Returns whether it was negative.
 fn take_sign() -> bool {
     carry();
     let negative = limbs[end_limb - 1u] < 0;
@@ -85,8 +85,8 @@ fn with_bit(x: vec2<u32>, bit: u32) -> vec2<u32> {
 }
 //# if ROOT
 
-// The root, bit by bit: pairs of bits are taken from the top.
-// Of `wanted` bits; of integers of all down to place 0, which are at most 64.
+// The root, bit by bit: pairs of bits are taken from the top. It has `wanted` bits, or, if that is 0 (integers), all
+// bits down to place 0, at most 64.
 fn root(top: i32, wanted: i32) -> Leading {
     var q = vec2<u32>();
     var rest = vec2<u32>();
@@ -154,7 +154,7 @@ fn rounded(l: Leading) -> vec2<u32> {
     if down > 64 {
         return vec2<u32>();
     }
-    // At least one bit goes.
+    // At least one bit is dropped.
     let off = u32(down - 1);
     let shifted = shifted_down(l.bits, off);
     let half = (shifted.x & 1u) != 0u;
@@ -233,7 +233,7 @@ fn acc_bits(a: Acc) -> vec2<u32> {
 //# end
 }
 
-// Bits of the word that has the sign.
+// The bits of an element from those of the word that has the sign.
 fn float_bits(top: u32) -> vec2<u32> {
 //# if BITS == 64
     return vec2<u32>(0u, top);

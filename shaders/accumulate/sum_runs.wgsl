@@ -1,5 +1,5 @@
-// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec). All elements of a run are of one segment,
-// or there are {COLUMNS} segments: a row of them is {RUNS} vec4.
+// Runs: many vec4 with {IN_VEC} elements each, which the walk finds (run_vec). All elements of a run belong to one
+// segment, or to {COLUMNS} columns with {RUNS} vec4 in a row.
 
 const NO_ELEMENTS: vec4<u32> = vec4<u32>(
 //# if FLOATS
@@ -15,12 +15,12 @@ const NO_ELEMENTS: vec4<u32> = vec4<u32>(
 //# end
 );
 
-// Vec4 i of a run. What stands for none adds nothing: of floats -0.
+// Vec4 i of a run; past the end one that adds nothing: of floats -0.
 fn run_vec_or_none(run: Run, i: u32) -> vec4<u32> {
     return select(NO_ELEMENTS, run_vec(run, min(i, run.count - 1u)), vec4<bool>(i < run.count));
 }
 
-// Element e of a vec4; of fewer than fit each has a word.
+// Element e of a vec4. If the vec4 holds fewer than fit, each has a word.
 fn run_raw(v: vec4<u32>, e: u32) -> Raw {
 //# if BITS == 64
     return select(v.xy, v.zw, e == 1u);
@@ -34,7 +34,7 @@ fn run_raw(v: vec4<u32>, e: u32) -> Raw {
 }
 //# if COLUMNS > 1
 
-// What the columns have that are not at work.
+// The sums of the columns that are not at work.
 var<private> kept: array<i32, {COLUMNS * (LIMBS + COUNTS)}>;
 var<private> kept_flags: array<u32, {COLUMNS}>;
 
@@ -58,7 +58,7 @@ fn acc_keep(c: u32, a: Acc) {
 
 //# if FEW * (COLUMNS == 1)
 
-// All limbs in registers: a place in an array is looked for by each invocation by itself.
+// All limbs in registers: each invocation would have to index an array by itself.
 struct Limbs {
 //# for k in 0..LIMBS
     l{k}: i32,
@@ -171,8 +171,8 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# end
 //# else
 
-// Elements whose exponents are near are added in a window, a few words that begin at a place. Elements go there without
-// looking for a limb, {BLOCK} vec4 at once, as long as the window holds what comes.
+// Elements whose exponents are near are added in a window: a few words that begin at a place. No limb has to be found
+// for an element, and {BLOCK} vec4 are added at once, as long as the window holds what comes.
 struct Window {
 //# for k in 0..WORDS
     w{k}: i32,
@@ -180,7 +180,7 @@ struct Window {
 //# if WHOLE
     minus: u32, // AND of all elements, of both halves of a word
 //# else
-    most: i32, // of what elements, or their upper words, are as integers: -0 is the least
+    most: i32, // greatest of the elements, or their upper words, as integers: -0 is the least
 //# end
 //# if BITS == 64
     lower: u32, // OR of the lower words
@@ -208,7 +208,7 @@ fn windows_none() -> Windows {
 }
 //# if WHOLE
 
-// A window holds every number. So what is seen is whether an element is NaN or an infinity.
+// A window holds every number, so only NaN and infinities are looked for.
 struct Seen {
     special: u32,
 }
@@ -245,7 +245,7 @@ struct Pair {
 fn pair_of(r: u32) -> Pair {
     let exponents = r & 0x7c007c00u;
     let hidden = ((exponents + 0x7c007c00u) >> 5u) & 0x04000400u;
-    // Both without the hidden bit, which is one of the exponent's.
+    // One of each exponent stays: it is the hidden bit.
     let places = exponents - hidden;
     let magnitudes = (r & 0x7fff7fffu) - places;
 //# if MAGNITUDES
@@ -253,7 +253,7 @@ fn pair_of(r: u32) -> Pair {
 //# else
     let signs = (r >> 15u) & 0x00010001u;
     let negative = (signs << 16u) - signs;
-    // What the lower one borrows of the upper one is given back below.
+    // What the lower number borrows from the upper one is given back below.
     let x = (magnitudes ^ negative) - negative;
 //# end
     let low = bitcast<i32>(x << 16u);
@@ -268,7 +268,7 @@ fn window_add(own: Window, x: i32, place: u32) -> Window {
 }
 //# else
 
-// What is seen of elements: the sizes decide where a window may be.
+// The sizes that were seen. They decide where a window may be.
 struct Seen {
     most: u32, // of the sizes
     least: u32, // of those that are not 0, less one
@@ -295,7 +295,7 @@ fn seen_vec(own: Seen, v: vec4<u32>) -> Seen {
     return s;
 }
 
-// A window holds sizes below `end`, and those above `least` and 0. It begins at exponent `begin`, less one.
+// A window holds 0, and the sizes above `least` and below `end`. `begin` is its lowest exponent, less one.
 struct Frame {
     begin: u32,
     least: u32,
@@ -306,7 +306,7 @@ fn holds(f: Frame, s: Seen) -> bool {
     return s.most < f.end && s.least >= f.least;
 }
 
-// One whose reach ends a little above the greatest.
+// A frame that ends a little above the greatest size.
 fn frame_of(s: Seen) -> Frame {
     let top = max(s.most >> {31 - EXPONENT}u, 1u);
     let begin = max(top, {REACH - 2}u) - {REACH - 2}u;
@@ -323,7 +323,7 @@ fn frame_of(s: Seen) -> Frame {
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
     w.most = max(w.most, bitcast<i32>(r));
-    // A number with its hidden bit, or 0, for which any place does.
+    // A number with its hidden bit, or 0. Any place does for 0.
     let size = size_of(r);
     let magnitude = bitcast<i32>((r & {FRACTION}u) | min(size, {FRACTION + 1}u));
 //# if MAGNITUDES
@@ -334,7 +334,7 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# end
     let exponent = size >> {31 - EXPONENT}u;
 //# if NARROW
-    // Exact: the lower 16 bits of x are 0, and it goes down by 16 at most.
+    // Exact: the lower 16 bits of x are 0, and x is shifted down by 16 at most.
     w.w0 += x >> ((begin + 17u - exponent) & 31u);
 //# else
     w.w0 += x << ((exponent - (begin + 1u)) & 31u);
@@ -403,7 +403,7 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 //# end
 //# end
 //# else
-    // One at the top of a word.
+    // One element at the top of each word.
 //# for k in 0..4
     let p{k} = pair_of(v[{k}]);
     w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
@@ -427,8 +427,8 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 fn window_carry(own: Window) -> Window {
     var w = own;
 //# if WHOLE + SINGLE > NARROW
-    // w0 is the sum modulo 2^32 and stays so. w1 adds, for each element, what is left {GRAIN} bits further down, rounded
-    // down. So it falls short by less than one an element, and w0 tells by how much.
+    // w0 is the sum modulo 2^32 and stays so. w1 is the sum of the elements shifted down by {GRAIN} bits, each rounded
+    // down. So it falls short by less than one per element, and w0 tells by how much.
     w.w1 += bitcast<i32>((bitcast<u32>(w.w0) - (bitcast<u32>(w.w1) << {GRAIN}u)) >> {GRAIN}u);
     w.w2 += w.w1 >> 24u;
     w.w1 &= LIMB;
@@ -449,7 +449,7 @@ fn windows_carry(w: Windows) -> Windows {
     );
 }
 
-// Whether all it was given is -0.
+// Whether all its elements were -0.
 fn window_minus_zeros(w: Window) -> bool {
 //# if WHOLE
 //# if COLUMNS > 1
@@ -470,7 +470,7 @@ fn place_of_frame(f: Frame) -> u32 {
     return f.begin * {PLACES}u;
 }
 
-// What a window has, added to a segment of which it holds so many elements.
+// Adds a window, which holds `count` elements, to the sum of a segment.
 fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
     var a = own;
     add_piece(w.w0 & {BELOW_GRAIN}, place);
@@ -525,7 +525,7 @@ fn near_sum(run: Run) -> vec2<u32> {
     return window_sum(once.w, place_of_frame(once.frame));
 }
 
-// What a window has, rounded.
+// The sum in a window, rounded.
 fn window_sum(w: Window, begin: u32) -> vec2<u32> {
     let negative = w.w{WORDS - 1} < 0;
     let turn = select(0, -1, negative);
@@ -599,7 +599,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# if SINGLE + WHOLE
         while near && i + {BLOCK}u <= end {
 //# else
-        // -0 fills the last block: a second loop would repeat the text of an element, for which compilers take long.
+        // -0 fills the last block. A second loop would repeat the text of an element, which takes long to compile.
         while near && i < end {
 //# end
             var s = seen_none();
@@ -620,7 +620,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
             }
         }
 //# if SINGLE + WHOLE
-        // What is left of a block.
+        // The rest, too short for a block.
         while near && i < end {
             var s = seen_none();
             var next = w;

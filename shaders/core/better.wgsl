@@ -17,7 +17,7 @@ fn better(a: Best, b: Best) -> bool {
     return less(a.key, b.key) || (same(a.key, b.key) && tie);
 }
 
-// What two candidates of a segment come to together.
+// The result of two candidates of a segment.
 fn joined(a: Best, b: Best) -> Best {
 //# if TERMS
     return Best(combined(a.key, b.key), a.index);

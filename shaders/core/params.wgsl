@@ -1,4 +1,4 @@
-// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs; what a walk does not name is 0.
+// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs; fields that a walk does not use are 0.
 //
 // A dispatch sees one region: `outer` x `len` x `inner` elements, contiguous in memory, of which
 // `len` is reduced. Element positions are u32 and count from the start of the binding.
@@ -10,8 +10,8 @@ struct Params {
     len: u32, // elementwise strips: rows in a matrix
     inner: u32, // elementwise strips: parts of a matrix
     slices: u32, // parts that a segment is cut into; panels in a matrix
-    slice: u32, // elements in such a part; of columns its wide rows, of elementwise strips its rows
-    width: u32, // vec4 in a row, of columns in a wide one
+    slice: u32, // elements in such a part; columns: its wide rows; elementwise strips: its rows
+    width: u32, // vec4 in a row; columns: in a wide row
     step: u32, // views: from one element of a part to the next
     total: u32, // columns: elements in a matrix, len * inner
     kept_dims: u32, // views: dimensions that are kept

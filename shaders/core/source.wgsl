@@ -12,8 +12,7 @@ fn raw(e: u32) -> Raw {
 }
 //# if SRC
 
-// The same as whole vec4. Both bind the same range: where its size is no multiple of 16 bytes, the
-// last words are out of reach of the vec4.
+// The same range as whole vec4. If its size is no multiple of 16 bytes, the vec4 do not reach the last words.
 @group(0) @binding({SRC}) var<storage, read> src: array<vec4<u32>>;
 
 // A vec4 that may lie partly outside the binding; the words outside mean nothing.

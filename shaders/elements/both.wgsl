@@ -1,4 +1,4 @@
-// Elements for both orders at once: flipping TURN turns the order of the keys round, and a NaN stays one.
+// Elements for both orders at once: flipping TURN reverses the order of the keys. A NaN stays a NaN.
 override TURN: u32;
 //# if BITS == 64
 override TURN_LO: u32;
@@ -44,7 +44,7 @@ fn turned4(v: vec4<u32>) -> vec4<u32> {
 }
 //# end
 
-// The least keys of four vec4 in both orders.
+// The least keys of four vec4, in both orders.
 struct Both {
     low: Key,
     high: Key,

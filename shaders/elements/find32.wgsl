@@ -1,6 +1,6 @@
-// Blocks of elements of 32 bits and less: what their keys come to, and the element of a key.
+// Blocks of elements of 32 bits and less: their combined key, and the element that has a key.
 
-// What the keys of four vec4 come to.
+// The combined key of four vec4.
 fn four_key(r: Rows) -> Key {
     let ab = combined4(vec_keys(r.a), vec_keys(r.b));
     return vec_combined(combined4(ab, combined4(vec_keys(r.c), vec_keys(r.d))));
@@ -20,7 +20,7 @@ fn inside(place: Places, low: u32, high: u32) -> Mask {
 const PLACES_{j}: Places = vec4<u32>({j}u, {PLANES + j}u, {2 * PLANES + j}u, {3 * PLANES + j}u);
 //# end
 
-// How far a place is from the end of `size` places that is preferred.
+// The distance of a place, of `size` places, from the preferred end.
 fn distance(place: vec4<u32>, size: u32) -> vec4<u32> {
     return select(place, vec4<u32>(size - 1u) - place, LAST != 0u);
 }
@@ -28,13 +28,13 @@ fn distance(place: vec4<u32>, size: u32) -> vec4<u32> {
 // Further than any place.
 const FAR: u32 = 0xffffu;
 
-// The distances of the keys that reach takes, which are of the vec4 with that number of four.
+// The distances of the keys up to `reach`, FAR for others. The keys belong to vec4 number `number` of four.
 fn reached(k: vec4<u32>, reach: Key, place: vec4<u32>, number: u32) -> vec4<u32> {
     let far = distance(place + vec4<u32>(number * E), 4u * E);
     return select(vec4<u32>(FAR), far, k <= vec4<u32>(reach));
 }
 
-// The same of all elements of that vec4; per word the least.
+// The same for all elements of that vec4: the least distance in each word.
 fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
     let k = keys_of(v);
     var m = reached(k.p0, reach, PLACES_0, number);
@@ -44,8 +44,7 @@ fn vec_reached(v: vec4<u32>, reach: Key, number: u32) -> vec4<u32> {
     return m;
 }
 
-// How far the preferred element that reach takes is from that end of four vec4; beyond them all
-// where there is none.
+// The distance of the preferred element whose key is up to `reach`, in four vec4; FAR where there is none.
 fn four_distance(r: Rows, reach: Key) -> u32 {
     let ab = min(vec_reached(r.a, reach, 0u), vec_reached(r.b, reach, 1u));
     let cd = min(vec_reached(r.c, reach, 2u), vec_reached(r.d, reach, 3u));
@@ -56,12 +55,12 @@ fn four_place(distance: u32) -> u32 {
     return select(distance, 4u * E - 1u - distance, LAST != 0u);
 }
 
-// The place among the elements of four vec4 of the preferred one that reach takes.
+// The place of the preferred element whose key is up to `reach`, in four vec4.
 fn four_find(r: Rows, reach: Key) -> u32 {
     return four_place(four_distance(r, reach));
 }
 
-// The same of eight vec4.
+// The same for eight vec4.
 fn eight_find(early: Rows, late: Rows, reach: Key) -> u32 {
     let a = four_distance(early, reach);
     let b = four_distance(late, reach);
@@ -81,7 +80,7 @@ fn part_key(v: vec4<u32>, low: u32, high: u32) -> Key {
     return least(m);
 }
 
-// The place in low..high of the first element of that canonical key, the last with LAST; else E.
+// The place in low..high of the first element with that canonical key, of the last with LAST; E where there is none.
 fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
     let k = keys_of(v);
     var m = vec4<u32>(FAR);
@@ -112,14 +111,14 @@ fn plane_replaces(later: Plane, best: Plane) -> Mask {
 }
 
 //# if PACKED
-// A place fits into the bits below an element: the least of such words is the best key, and of equals the preferred one.
-// PAD comes after them all.
+// A place fits into the bits below an element. The least of such words has the best key and, among equal keys, the
+// preferred place. PAD is greater than all of them.
 const LAST_PLACE: u32 = ~KEEP - 1u;
 
 fn packed4(k: Plane, place: Places) -> Plane {
     let below = select(place, Places(LAST_PLACE) - place, LAST != 0u);
 //# if NANS
-    // Clamped as `canonical4` does, with a place that is a part of the constants.
+    // Clamped as in `canonical4`, with the place added to the constants.
     return clamp(k + below, Places(FLOOR) | below, Places(CEIL) | below);
 //# else
     return canonical4(k) | below;
@@ -139,7 +138,7 @@ fn place_of(packed: u32) -> u32 {
     return places_of(Plane(packed)).x;
 }
 
-// What the elements of a vec4 come to, per word: keys packed with their places in four vec4, of which it has that number.
+// The least packed key in each word of a vec4, which is number `number` of four. Places count in the four.
 fn vec_packed(v: vec4<u32>, number: u32) -> vec4<u32> {
     let k = keys_of(v);
     var m = packed4(k.p0, PLACES_0 + Places(number * E));

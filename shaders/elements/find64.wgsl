@@ -19,8 +19,7 @@ fn inside(place: Places, low: u32, high: u32) -> Mask {
 const PLACES_0: Places = 0u;
 const PLACES_1: Places = 1u;
 
-// The place in the vec4 with that number of four of the preferred key that reach takes; else
-// the place of none before.
+// The place of the preferred key up to `reach` in the vec4 with that number; `none` where there is no such key.
 fn vec_reached(v: vec4<u32>, reach: Key, number: u32, none: u32) -> u32 {
     let first = !less(reach, key(v.xy));
     let second = !less(reach, key(v.zw));

@@ -49,8 +49,8 @@ fn canonical(k: Key) -> Key {
 //# end
 }
 
-// The last key that canonicalizes to a canonical one. Of keys none of which comes before it in the order,
-// those that do not exceed this are its equals.
+// The last key that canonicalizes to the canonical key k. If no key comes before k in the order, those up to this one
+// are its equals.
 fn last_equal(k: Key) -> Key {
     return select(k | ~KEEP, PAD, k == CEIL);
 }
@@ -75,7 +75,7 @@ fn lesser(a: Key, b: Key) -> Key {
     return min(a, b);
 }
 
-// What two keys come to together.
+// The key of two elements together.
 fn combined(a: Key, b: Key) -> Key {
     return min(a, b);
 }
@@ -84,7 +84,7 @@ fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return min(a, b);
 }
 
-// A vec4 that is met again, or for the first time: again it changes nothing.
+// A minimum does not change if a vec4 is read again.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
     return v;
 }

@@ -1,5 +1,5 @@
-// What integers of 32 bits and less add to a sum modulo 2^{BITS}, in place of keys: what two have together is their sum.
-// Bits above {BITS} mean nothing.
+// Terms, in place of keys: what integers of 32 bits and less add to a sum modulo 2^{BITS}. Two terms combine to their
+// sum. Bits above {BITS} mean nothing.
 const PAD: Key = 0u;
 
 fn key4(tops: vec4<u32>) -> vec4<u32> {
@@ -40,7 +40,7 @@ fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     return a + b;
 }
 
-// A vec4 counts where it is met for the first time.
+// A vec4 counts only the first time.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
     return select(vec4<u32>(), v, vec4<bool>(first));
 }

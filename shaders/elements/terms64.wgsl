@@ -60,13 +60,13 @@ fn element(k: Key) -> vec2<u32> {
 }
 //# if MEAN
 
-// Divided by the number of elements, bit by bit. No loop: the iterations of an invocation are counted by elements.
+// Divided by the number of elements, bit by bit. It has no loop: plans count an invocation's iterations by elements.
 fn quotient(size: vec2<u32>) -> vec2<u32> {
     let count = vec2<u32>(P.fill_lo, P.fill_hi);
     var rest = vec2<u32>();
     var q = vec2<u32>();
     var fits = false;
-    // The rest stays below 2^63: so does the number of elements.
+    // The rest stays below 2^63, because the number of elements does.
 //# for i in 0..64
     rest = vec2<u32>((rest.x << 1u) | ((size[{(63 - i) / 32}u] >> {(63 - i) % 32}u) & 1u), (rest.y << 1u) | (rest.x >> 31u));
     fits = !less(rest, count);

@@ -1,5 +1,5 @@
-// A vec4 of elements of 32 bits and less, of which {PLANES} share a word. Element i is in plane
-// i % {PLANES}, at i / {PLANES}: plane j holds the elements that are number j of their words.
+// A vec4 of elements of 32 bits and less; {PLANES} share a word. Plane j holds the elements that are number j of their
+// words: element i is in plane i % {PLANES}, at i / {PLANES}.
 const E: u32 = {E}u;
 alias Raw = u32; // an element, at the top of the word
 alias Key = u32; // what it counts as
@@ -64,7 +64,7 @@ fn keys_combined(a: Keys, b: Keys) -> Keys {
     );
 }
 
-// What the keys of each word come to.
+// The combined key of each word.
 fn vec_keys(v: vec4<u32>) -> vec4<u32> {
     let k = keys_of(v);
     var m = k.p0;

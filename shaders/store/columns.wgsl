@@ -1,4 +1,4 @@
-// Writes the columns of a vec4, number v of those in the region, if it is before `end`.
+// Writes the results of vec4 v of the region's columns, if it is before `end`.
 fn write_column(v: u32, end: u32, a: Acc) {
     if v >= end {
         return;

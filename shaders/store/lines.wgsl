@@ -1,5 +1,5 @@
-// Lines: what E neighbouring segments give, whole vec4 of values or of indices. P.team neighbouring
-// invocations, a team, take as many neighbouring lines, or runs of them, P.coarsening times.
+// Lines: the results of E neighbouring segments, as whole vec4 of values or of indices. A team of P.team neighbouring
+// invocations takes as many neighbouring lines, or runs of them, P.coarsening times.
 
 fn first_line(invocation: u32) -> u32 {
     let team = invocation / P.team;
@@ -63,7 +63,7 @@ struct Line {
 //# end
 }
 
-// With another one behind the last, and without the first.
+// Appends x, and drops the first.
 fn line_pushed(l: Line, x: u32) -> Line {
     return Line(
 //# for q in 0..PLANES - 1
@@ -106,7 +106,7 @@ fn line_keys(l: Line) -> Keys {
     );
 }
 
-// Writes four indices, number n of the binding's results in fours.
+// Writes four indices: group n of the binding's results.
 fn write_four(n: u32, places: vec4<u32>) {
     if OUT == 1u {
         let at = P.dst_delta / 2u + 2u * n;
@@ -138,7 +138,7 @@ fn key_at(places: Plane, off: u32) -> Plane {
 }
 //# end
 
-// The keys of the elements at these places and `off`.
+// The keys of the elements at these places plus `off`.
 fn keys_at(places: Keys, off: u32) -> Keys {
     return Keys(
 //# for j in 0..PLANES

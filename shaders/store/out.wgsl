@@ -1,6 +1,6 @@
 // What a kernel writes. OUT: 0 partial result (key, index), 1 index of 64 bits, 2 index of 32 bits,
 // 3 value of 32 bits, 4 value of 64 bits, 5 value of 16 bits, 6 value of 8 bits.
-// Of results smaller than a word one invocation owns the word, so that no two write it.
+// If results share a word, one invocation owns the word, so that no two write it.
 override OUT: u32;
 
 const WHOLE: u32 = 0xffffffffu;
@@ -35,7 +35,7 @@ fn output_at(w: u32, j: u32) -> u32 {
 // The destination, as words.
 @group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 
-// Writes what the mask names of word v, counted likewise; the other bytes are somebody else's.
+// Writes the bits of word v that are in the mask. Words count as in output_at; the other bytes belong to others.
 fn write_word(v: u32, bits: u32, mask: u32) {
     let w = P.dst_delta / per_word() + v;
     if mask == WHOLE {

@@ -1,4 +1,4 @@
-// Writes what an invocation has of a sum: a partial result, or the result.
+// Writes the sum of an invocation: a partial result, or the result.
 fn acc_emit(slot: u32, a: Acc) {
     if OUT == 0u {
         acc_write(P.dst_delta + slot, a);

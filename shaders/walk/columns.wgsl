@@ -1,8 +1,8 @@
-// Columns: {STRIDE} neighbouring invocations, a team, take neighbouring vec4 of a wide row, {RUNS} each, {STRIDE} apart, and
-// so for all rows of a slice. P.team invocations take a row. Past the end of a row the next one is
-// read, and not written. Shared: P.team invocations take a part of a row, WG / P.team slices of it
-// are taken by a workgroup, which merges them, and a row by as many workgroups side by side as it has such parts.
-// Invocations past the end of a row then read nothing.
+// Columns: a team of {STRIDE} neighbouring invocations takes neighbouring vec4 of a wide row, {RUNS} each, {STRIDE}
+// apart, in all rows of a slice. P.team invocations take a row. Past the end of a row they read the next one, and write
+// nothing. SHARED: P.team invocations take a part of a row. A workgroup takes WG / P.team slices of that part and
+// merges them; a row has as many workgroups side by side as it has parts. Invocations past the end of a row read
+// nothing.
 override WG: u32;
 
 @compute @workgroup_size(WG)
@@ -64,7 +64,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# if RUNS == 1
     column_emit(lid, s, first, a0);
 //# else
-    // Eight a loop: a loop over all would compare its number with each, and none compiles for long.
+    // Eight runs a loop. A loop over all would compare its number with each; without a loop the text compiles slowly.
 //# for g in 0..RUNS step 8
     for (var j = {g}u; j < {min(g + 8, RUNS)}u; j++) {
         var a = a{g};

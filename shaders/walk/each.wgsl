@@ -1,12 +1,12 @@
-// Each: an invocation walks the segments of an output word, or of several, element by element,
-// whatever their stride: for segments too short to share.
+// Each: an invocation takes the segments of one or several output words, element by element, whatever their stride. For
+// segments too short to share.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
 override COARSENED: u32; // 1: P.coarsening words, one after the other; 0: one
 
 fn position(o: u32) -> u32 {
     var outer = o;
-    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    // Runs at most once: software rasterisers skip a loop, but not a branch, and divide slowly.
     for (var known = P.inner == 1u; !known; known = true) {
         outer = o / P.inner;
     }

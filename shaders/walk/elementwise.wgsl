@@ -49,7 +49,7 @@ fn put(at: u32, k: Keys) {
 }
 //# if STRIP == 0
 
-// An invocation writes a vec4: everything aligned to 16 bytes, the last dimension in whole vec4.
+// An invocation writes a vec4: everything is aligned to 16 bytes, and the last dimension is whole vec4.
 @compute @workgroup_size(WG)
 fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let v = linear(group) * WG + lid;
@@ -65,12 +65,11 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 }
 //# else
 
-// By whole vec4 as well, for adapters that like long stretches: a team of {STRIDE} invocations takes {RUNS}
-// runs of a row, and so many rows one after the other. What an input repeats in every row is read once.
-// P.team: invocations a row; P.width: vec4 in a row; P.len: rows in a matrix, P.inner: parts
-// they are taken in, of P.slice rows.
+// By whole vec4 as well, for adapters that like long stretches: an invocation takes {RUNS} vec4 of a row, {STRIDE}
+// apart, in several rows one after the other. What an input repeats in every row is read once. P.team: invocations in a
+// row; P.width: vec4 in a row; P.len: rows in a matrix; P.inner: parts of a matrix, of P.slice rows each.
 
-// Further by n strides of entry d.
+// n strides of entry d further.
 fn along(at: Offsets, d: u32, n: u32) -> Offsets {
     return Offsets(at.a + n * Z.strides[2u * d], at.b + n * Z.strides[2u * d + 1u]);
 }
@@ -113,7 +112,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
     let outer = part / P.inner;
     let skip = (part - outer * P.inner) * P.slice;
     let rows = min(P.slice, P.len - skip);
-    // The entries behind the dimensions: along a row, and from row to row.
+    // Two entries follow the dimensions: along a row, and from row to row.
     var at = along(offsets(part), P.dims, first);
     var row = P.dst_delta + (outer * P.len + skip) * P.width;
 //# for r in 0..RUNS

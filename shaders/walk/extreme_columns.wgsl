@@ -1,11 +1,9 @@
-// Extreme columns: as extremes, where neighbouring elements belong to neighbouring segments: a vec4 of
-// columns an invocation, rows in blocks of four. Everything lies in whole vec4. Of a block only the
-// least and the greatest are remembered; their row is found at the end.
-// P.inner invocations take all columns of a part.
+// Extreme columns: like extremes, where neighbouring elements belong to neighbouring segments. An invocation takes a
+// vec4 of columns, in blocks of four rows. Everything is whole vec4. Only the least and the greatest of a block are
+// kept; their rows are found at the end. P.inner invocations take all columns of a part.
 override WG: u32;
 
-// Where the columns of an invocation are: the vec4 in the part's first row, from one row to the
-// next, and the rows.
+// Where an invocation's columns are: their vec4 in row 0, the distance from row to row, and the part's rows.
 struct Walk {
     at: u32,
     pitch: u32,
@@ -17,7 +15,7 @@ fn row_at(w: Walk, t: u32) -> vec4<u32> {
     return whole4(src[w.at + min(t, w.end - 1u) * w.pitch]);
 }
 
-// The block that begins with row t; past the end the last row again.
+// The block that begins with row t. Past the end the last row repeats.
 fn rows_at(w: Walk, t: u32) -> Rows {
     return Rows(row_at(w, t), row_at(w, t + 1u), row_at(w, t + 2u), row_at(w, t + 3u));
 }
@@ -28,7 +26,7 @@ fn has(s: Side, w: Walk, t: u32, i: u32, turn: bool) -> bool {
     return same(canonical(key(select(r, turned(r), turn))), s.key);
 }
 
-// A side whose block is known, with its row.
+// A side whose block is known, with its row found.
 fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
     let a = has(s, w, s.at, i, turn);
     let b = has(s, w, s.at + 1u, i, turn);
@@ -37,8 +35,8 @@ fn exact(s: Side, w: Walk, i: u32, turn: bool) -> Side {
     return Side(s.least, s.key, min(row, w.end - 1u));
 }
 
-// Leaves the partials of the columns of a vec4, of which the first goes to `slot`. One loop for both
-// sides: FXC compiles a second one as long as the first.
+// Writes the partials of a vec4 of columns, from `slot` on. One loop for both sides: FXC takes as long again for a
+// second.
 fn leave_columns(slot: u32, w: Walk, low: Acc, high: Acc, partials: u32) {
     for (var n = 0u; n < 2u * E; n++) {
         let turn = n >= E;

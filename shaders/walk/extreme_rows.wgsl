@@ -1,6 +1,6 @@
-// Extreme rows: as extremes, where segments are contiguous, in blocks of four vec4. P.step invocations
-// walk a slice of P.slice elements abreast, and each leaves its partials; the first and the last
-// vec4, which may hold elements of others, all of them read.
+// Extreme rows: like extremes, for contiguous segments, in blocks of four vec4. P.step invocations take a slice of
+// P.slice elements striped, and each leaves its partials. All of them read the first and the last vec4, which may hold
+// elements outside the slice.
 override WG: u32;
 
 // The elements begin..end of the binding and the vec4 they lie in.
@@ -26,7 +26,7 @@ fn rows_at(at: u32) -> Rows {
     return Rows(a, b, c, whole4(src[at + 3u * P.step]));
 }
 
-// The place in the binding of the preferred element of a side's key, in its block.
+// The place in the binding of the preferred element with a side's key, in its block.
 fn find(s: Span, found: Side, turn: bool) -> u32 {
     let alone = found.at == s.first || found.at == s.last;
     var place = nowhere().x;

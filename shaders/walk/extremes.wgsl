@@ -1,5 +1,5 @@
-// Extremes: an invocation takes a part of a segment of a view, element by element, and leaves two
-// partials: of the least among the first P.items, of the greatest among the others.
+// Extremes: an invocation takes a part of a segment of a view, element by element, and leaves two partials. The first
+// P.items partials are of the least, the others of the greatest.
 override WG: u32;
 
 @compute @workgroup_size(WG)

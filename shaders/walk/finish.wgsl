@@ -1,12 +1,12 @@
-// Finish: partial results become results. LANES neighbouring invocations take those of an output; where
-// that is one, it takes P.coarsening words of outputs, WG apart.
+// Finish: makes results of partial results. LANES neighbouring invocations share those of an output. If LANES is 1, an
+// invocation takes P.coarsening words of outputs, WG apart.
 override WG: u32;
 override LANES: u32; // a power of two; WG / LANES is a multiple of 4
 
-// Of an output's partial results every so many, from number `lane` on.
+// Joins every LANES-th partial result of an output, from number `lane` on.
 fn reduced(o: u32, lane: u32) -> Acc {
     var outer = 0u;
-    // At most once: software rasterisers skip a loop, but not a branch, and divide slowly.
+    // Runs at most once: software rasterisers skip a loop, but not a branch, and divide slowly.
     for (var column = o; column >= P.inner; column = o - outer * P.inner) {
         outer = o / P.inner;
     }

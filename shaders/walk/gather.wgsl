@@ -1,5 +1,5 @@
-// Gather: the elements that indices point to, as far as they lie in the window. INDEX_WORDS words an
-// index; indices count from the segment's start, the window begins at P.base.
+// Gather: writes the elements that indices point to, if they lie in the window. An index has INDEX_WORDS words and
+// counts from the segment's start; the window begins at P.base.
 override WG: u32;
 override INDEX_WORDS: u32;
 
@@ -35,7 +35,7 @@ fn there(o: u32) -> There {
 //# end
 }
 
-// Writes output word w, or what of it is there.
+// Writes the outputs of word w whose elements are in the window.
 @compute @workgroup_size(WG)
 fn gather(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let w = linear(group) * WG + lid;

@@ -1,7 +1,6 @@
-// Panels: as many neighbouring columns as a team of invocations takes at once, all their rows in the
-// order of memory; P.slices panels make a matrix, and a team takes P.coarsening of them, one after the
-// other. Of a panel's row an invocation takes {RUNS} vec4, {STRIDE} apart. Past the end of a row the next one is
-// read, and nothing written.
+// Panels: a panel is as many neighbouring columns as a team takes at once. The team takes all their rows in the order
+// of memory. P.slices panels make a matrix, and a team takes P.coarsening panels, one after the other. An invocation
+// takes {RUNS} vec4 of a panel's row, {STRIDE} apart. Past the end of a row it reads the next one, and writes nothing.
 override WG: u32;
 
 @compute @workgroup_size(WG)

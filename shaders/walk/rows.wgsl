@@ -22,7 +22,7 @@ fn reduced(item: u32, lid: u32) -> Acc {
 }
 //# end
 
-// The result of a row that one invocation takes. `near`: by its window alone, which may not hold it.
+// The result of a row that one invocation takes. `near`: from its window alone, which may not hold the row.
 fn result(row: u32, near: bool) -> vec2<u32> {
 //# if NEAR
     if near {
@@ -71,8 +71,8 @@ fn take(item: u32, lid: u32, near: bool) {
 //# end
 }
 
-// P.coarsening neighbouring items; without COARSENED that is one, and there is no loop: software rasterisers run a loop
-// in a loop slower.
+// Takes P.coarsening neighbouring items. Without COARSENED it is one, and there is no loop: nested loops are slower on
+// software rasterisers.
 fn take_all(first: u32, lid: u32, near: bool) {
     let begin = first * P.coarsening;
 //# if SHARED
@@ -97,8 +97,8 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let first = linear(group) * (WG / LANES) + lid / LANES;
     take_all(first, lid, {NEAR} != 0);
 //# if NEAR
-    // If a window does not hold a row, all are taken again: limbs in every turn would slow them all on software
-    // rasterisers, which run both sides of a branch.
+    // If a window does not hold a row, all rows are taken again. Limbs in every iteration would slow them all: software
+    // rasterisers run both sides of a branch.
     if far {
         take_all(first, lid, false);
     }

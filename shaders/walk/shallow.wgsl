@@ -1,5 +1,5 @@
-// Shallow: columns of few rows. An invocation takes the columns of {RUNS} neighbouring lines at once, or, if
-// that is 0, of a line element by element; whatever matrices they are of.
+// Shallow: columns of few rows. An invocation takes {RUNS} neighbouring lines of columns at once; 0: one line, element
+// by element. Lines are counted through all matrices.
 override WG: u32;
 
 // Where the first column of a run of lines is.
@@ -12,7 +12,7 @@ fn abreast() -> u32 {
     return max({RUNS}u, 1u);
 }
 
-// So many columns further; software rasterisers divide slowly.
+// So many matrices and columns further, without a division: software rasterisers divide slowly.
 fn further(s: Start, matrices: u32, columns: u32) -> Start {
     let column = s.column + columns;
     let wraps = column >= matrix_width();

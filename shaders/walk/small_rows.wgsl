@@ -1,9 +1,9 @@
-// Small rows, wherever they begin: E rows, a tile, are as many vec4 as a row has elements. An invocation
-// takes them one after the other, unrolled for {UNROLLED} elements or, if that is 0, in a loop.
+// Small rows, wherever they begin. A tile is E rows: as many vec4 as a row has elements. An invocation takes these one
+// after the other, unrolled for rows of {UNROLLED} elements; 0: in a loop.
 override WG: u32;
 
 //# if PACKED
-// The best of a row; of an index with its place below.
+// The best of a row: its key; for an index, packed with its place.
 alias Cell = Key;
 
 fn cell_first(k: Key) -> Cell {
@@ -38,7 +38,7 @@ struct Cell {
     at: u32,
 }
 
-// What is compared: an index goes by canonical keys.
+// The key to compare: for an index the canonical one.
 fn cell_key(k: Key) -> Key {
     if INDEX != 0u {
         return canonical(k);

@@ -1,9 +1,9 @@
-// Columns, summed, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
+// Sums of columns, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
 // P.team invocations take a row.
 override WG: u32;
 
 //# if COLUMNS > 1
-// Vec4 of rows, of which the first is vec4 `at`.
+// The vec4 of an invocation's columns, row by row; the first is vec4 `at`.
 //# else
 // The rows of a column from element `at` on, {IN_VEC} in a vec4.
 //# end

@@ -1,6 +1,6 @@
 //! Which adapters exist, in which order, and which one a request means.
 //!
-//! Opens no device; knows nothing of reductions but what they need of an adapter.
+//! Opens no device.
 
 use crate::device::platform::find;
 use crate::{AdapterClass, Error};
@@ -10,7 +10,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AdapterEntry {
-    /// Its place in the list.
+    /// Its position in the list of [`adapters`].
     pub index: usize,
     /// Name, backend, kind, driver.
     pub info: wgpu::AdapterInfo,
@@ -32,7 +32,7 @@ impl AdapterEntry {
         }
     }
 
-    /// Which tuning it gets.
+    /// The class of its tuning.
     pub fn class(&self) -> AdapterClass {
         AdapterClass::of(self.info.device_type)
     }
@@ -85,7 +85,7 @@ impl AdapterChoice {
     fn in_words(&self) -> String {
         match self {
             AdapterChoice::Auto => "at all".into(),
-            // What stands for a number too large to be held.
+            // Stands for a number that does not fit.
             AdapterChoice::Index(usize::MAX) => "of so large a number".into(),
             AdapterChoice::Index(i) => format!("number {i}"),
             AdapterChoice::Backend(b) => format!("of backend {b}"),
@@ -94,8 +94,8 @@ impl AdapterChoice {
     }
 }
 
-/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software. Those that the first
-/// call of a process finds; one that is plugged in later is found by the next process.
+/// All adapters: Vulkan, Metal and DX12 before OpenGL, GPUs before software adapters. A process looks for
+/// adapters once; one that is plugged in later is found by the next process.
 /// `WGPU_BACKEND` limits the backends, as everywhere in wgpu.
 ///
 /// # Errors
@@ -132,8 +132,8 @@ async fn list(backends: wgpu::Backends) -> Result<Vec<AdapterEntry>, Error> {
     Ok(numbered.map(|(i, a)| AdapterEntry::new(i, a)).collect())
 }
 
-/// The instance of some backends; `None` if the environment leaves none of them. wgpu panics
-/// where none is compiled in.
+/// The descriptor of an instance with these backends; `None` if the environment excludes all of them. wgpu
+/// panics if no backend is compiled in.
 fn instance(
     compiled_in: wgpu::Backends,
     backends: wgpu::Backends,
@@ -149,7 +149,7 @@ fn instance(
     if descriptor.backends == wgpu::Backends::NOOP {
         descriptor.backend_options.noop.enable = true;
     }
-    // An empty set stands for none, whatever the backend does with it.
+    // Do not rely on what wgpu does with an empty set.
     Ok((!descriptor.backends.is_empty()).then_some(descriptor))
 }
 
@@ -166,8 +166,8 @@ fn power(kind: wgpu::DeviceType) -> u8 {
 
 /// The adapter a choice means.
 pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error> {
-    // Opening OpenGL without a screen makes EGL complain on stderr: only if it is asked for or
-    // nothing else is there.
+    // Opening OpenGL without a screen makes EGL complain on stderr, so do it only if it is asked for or
+    // nothing else is found.
     let not_gl = wgpu::Backends::all() - wgpu::Backends::GL;
     let mut found = match choice {
         AdapterChoice::Auto => list(not_gl).await?,
@@ -184,7 +184,7 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error
         AdapterChoice::Backend(b) => a.info.backend == *b,
         AdapterChoice::Auto => true,
     };
-    // Also to name what there is.
+    // Also for the list of adapters in the error.
     if !found.iter().any(fits) {
         found = adapters().await?;
     }

@@ -1,7 +1,7 @@
-//! A device and what it takes to use it safely: error scopes round every call that can fail, and one place
-//! that notices a lost device. What differs between a native program and a page is the platform's.
+//! A device and its safe use: error scopes around every call that can fail, and one place that detects a lost
+//! device. The differences between a native program and a page are in `platform`.
 //!
-//! Knows wgpu's rules of life and nothing of reductions.
+//! Knows nothing of reductions.
 
 use crate::Error;
 use crate::device::platform::{self, Platform, PollMode};
@@ -9,20 +9,20 @@ use futures::channel::oneshot;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that a future copies before it lets its executor go on with others.
+/// Bytes that a future copies before it yields to its executor.
 pub(crate) const COPY_BYTES: usize = 1 << 20;
 
 /// A mapping that was asked for.
 pub(crate) type BufferMapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
 
-/// A buffer of the library's own, freed when it is dropped, whoever still names it.
+/// A buffer of the library, freed when this is dropped, even if bind groups still refer to it.
 pub(crate) struct OwnBuffer {
     buffer: wgpu::Buffer,
     outlived: bool,
 }
 
 impl OwnBuffer {
-    /// Leaves the buffer to those who still name it.
+    /// Keeps the buffer as long as something refers to it.
     pub fn outlive(mut self) {
         self.outlived = true;
     }
@@ -44,7 +44,7 @@ impl Drop for OwnBuffer {
     }
 }
 
-/// A device, its queue, and its state of health.
+/// A device, its queue, and whether it is lost.
 pub(crate) struct Context {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -78,7 +78,7 @@ impl Context {
         }
     }
 
-    /// Runs calls that report errors to the device, and returns the first as ours.
+    /// Runs wgpu calls in error scopes, and returns their first error.
     pub fn scoped<T>(
         &self,
         what: &'static str,
@@ -92,7 +92,7 @@ impl Context {
         Ok(value)
     }
 
-    /// An error that the device reports as ours.
+    /// Converts an error that the device reported.
     pub(super) fn reported(&self, error: wgpu::Error, what: &'static str, bytes: u64) -> Error {
         match error {
             wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { what, bytes },
@@ -100,8 +100,7 @@ impl Context {
         }
     }
 
-    /// The error of a call that the device refused: it may be gone. wgpu's words take several lines, and
-    /// here one.
+    /// The error of a call that the device refused, perhaps because it is lost. Puts wgpu's message on one line.
     pub fn refused(&self, what: &'static str, message: String) -> Error {
         let words: Vec<&str> = message.split_whitespace().collect();
         match self.check() {
@@ -156,7 +155,7 @@ impl Context {
         self.scoped("a submission", 0, || self.queue.submit([encoder.finish()]))
     }
 
-    /// An encoder of the library's own.
+    /// A new encoder.
     pub fn encoder(&self) -> wgpu::CommandEncoder {
         let descriptor = wgpu::CommandEncoderDescriptor {
             label: Some("wgreduce"),
@@ -175,7 +174,7 @@ impl Context {
         self.wait_mapped(mapping, None, drive).await
     }
 
-    /// Waits for a mapping: until a submission is done, or else all that came before.
+    /// Waits for a mapping that is ready once submission `after` is done, or all earlier ones if it is `None`.
     pub async fn wait_mapped(
         &self,
         mut mapping: BufferMapping,
@@ -222,7 +221,7 @@ impl Context {
     }
 }
 
-/// A lock that a panic elsewhere does not take away: what it guards is always whole.
+/// Locks, ignoring poison: the guarded data is always consistent.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

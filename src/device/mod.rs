@@ -1,4 +1,4 @@
-//! The device: which adapters there are, and what it takes to use one safely. Knows nothing of reductions.
+//! Adapters, and the safe use of a device. Knows nothing of reductions.
 
 pub(crate) mod adapter;
 pub(crate) mod context;

@@ -1,7 +1,7 @@
-//! Host data's way to the device: chunks of mapped memory that are filled, copied from and mapped
-//! again, shared by all runs of a reducer.
+//! Uploads of host data: chunks of mapped memory that are filled, copied from and mapped again, shared by all
+//! runs of a reducer.
 //!
-//! Knows how buffers are mapped and copied; nothing of reductions.
+//! Knows nothing of reductions.
 
 use crate::Error;
 use crate::device::context::{BufferMapping, COPY_BYTES, Context, OwnBuffer, lock};
@@ -9,15 +9,15 @@ use crate::device::platform::PollMode;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Most bytes of a chunk, and the least.
+/// Maximum and minimum size of a chunk.
 const CHUNK_BYTES: u64 = 16 << 20;
 const LEAST_BYTES: u64 = 4 << 10;
-/// Idle chunks are kept up to so many bytes.
+/// Most bytes of idle chunks that are kept.
 const KEPT_BYTES: u64 = 64 << 20;
-/// Where data begins in a chunk: with a vec4.
+/// Alignment of data in a chunk: a vec4.
 const ALIGNMENT: u64 = 16;
 
-/// Chunks that no upload has, the one that has been idle longest first.
+/// Idle chunks, the one that has been idle longest first.
 #[derive(Default)]
 pub(crate) struct Ring {
     idle: Mutex<VecDeque<Chunk>>,
@@ -26,7 +26,7 @@ pub(crate) struct Ring {
 /// A buffer that the host fills and the device copies from.
 struct Chunk {
     buffer: OwnBuffer,
-    /// What makes it the host's again, and the submission that this waits for; none once it is.
+    /// The pending mapping and the submission that it waits for; `None` once the chunk is mapped.
     pending: Option<(BufferMapping, Option<wgpu::SubmissionIndex>)>,
 }
 
@@ -41,7 +41,7 @@ impl Chunk {
         Ok(chunk)
     }
 
-    /// Asks for the chunk back once a submission is done.
+    /// Maps the chunk again once a submission is done.
     fn reclaim(
         &mut self,
         context: &Context,
@@ -62,7 +62,7 @@ impl Chunk {
 }
 
 impl Ring {
-    /// A chunk for so many bytes, or as large as one may be: an idle one, or a new one.
+    /// An idle or a new chunk for `bytes` bytes, or of the maximum size if that is less.
     fn take(&self, context: &Context, bytes: u64) -> Result<Chunk, Error> {
         let bytes = bytes.clamp(LEAST_BYTES, CHUNK_BYTES).next_power_of_two();
         let bytes = bytes.min(most(context));
@@ -87,27 +87,27 @@ impl Ring {
         }
     }
 
-    /// Lets go of the idle chunks.
+    /// Frees the idle chunks.
     pub fn clear(&self) {
         lock(&self.idle).clear();
     }
 }
 
-/// An upload at work: copies are recorded while chunks are filled, one of them while the device
-/// copies from the other. Chunks of an upload that is dropped halfway are freed, not kept.
+/// A running upload: the host fills one chunk while the device copies from the other. If an upload is dropped
+/// before it is finished, its chunks are freed, not kept.
 pub(crate) struct Upload<'a> {
     ring: &'a Ring,
     context: &'a Context,
     drive: PollMode,
     encoder: wgpu::CommandEncoder,
-    /// Those to fill next, in order.
+    /// The chunks to fill next, in order.
     chunks: VecDeque<Chunk>,
-    /// The one that is being filled, and how far it is.
+    /// The chunk that is being filled, and the bytes filled so far.
     open: Option<(Chunk, u64)>,
 }
 
 impl<'a> Upload<'a> {
-    /// Begins an upload of so many bytes, rounded up to whole vec4 for every buffer.
+    /// Begins an upload of `bytes` bytes, the sum of the buffers' sizes in whole vec4.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::DeviceLost`], [`Error::Device`].
@@ -133,7 +133,7 @@ impl<'a> Upload<'a> {
         })
     }
 
-    /// Sends data to the start of a buffer of whole vec4.
+    /// Copies data to the start of a buffer whose size is a multiple of a vec4.
     pub async fn push(&mut self, data: &[u8], to: &wgpu::Buffer) -> Result<(), Error> {
         let mut at = 0;
         while at < data.len() {
@@ -155,7 +155,7 @@ impl<'a> Upload<'a> {
         Ok(())
     }
 
-    /// A mapped chunk that has room, and how far it is filled.
+    /// A mapped chunk with room, and the bytes filled so far.
     async fn room(&mut self) -> Result<(Chunk, u64), Error> {
         if let Some((mut chunk, filled)) = self.open.take() {
             if filled < chunk.buffer.size() {
@@ -175,8 +175,8 @@ impl<'a> Upload<'a> {
         Ok((chunk, 0))
     }
 
-    /// The encoder with the copies that are not yet submitted, and their chunks, to be returned
-    /// when they are.
+    /// The encoder with the copies that are not yet submitted, and the chunks, which go back to the ring
+    /// once they are.
     pub fn finish(mut self) -> (wgpu::CommandEncoder, Sent<'a>) {
         let last = self.open.take().map(|(chunk, _)| chunk);
         if let Some(chunk) = &last {
@@ -203,7 +203,7 @@ pub(crate) struct Sent<'a> {
 }
 
 impl Sent<'_> {
-    /// Returns the chunks; the submission holds the last copies.
+    /// Returns the chunks to the ring. `submission` has the last copies.
     pub fn submitted(self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         let mut last = self.last;
         if let Some(chunk) = &mut last {
@@ -213,7 +213,7 @@ impl Sent<'_> {
         Ok(())
     }
 
-    /// Waits for the copies, too.
+    /// [`Sent::submitted`], after waiting for the copies.
     pub async fn arrived(mut self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         if let Some(chunk) = &mut self.last {
             chunk.reclaim(self.context, Some(submission.clone()))?;

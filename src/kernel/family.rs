@@ -1,26 +1,26 @@
 //! The names of the walks. Knows nothing else.
 
-/// The names of the walks, by which plans are told and [`crate::Tuning::force`] asks for one.
+/// The names of the walks, as plans show them and [`crate::Tuning::force`] takes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Family {
-    /// Contiguous segments, by whole vec4, some invocations a segment.
+    /// Contiguous segments by whole vec4; one or more invocations share a segment.
     Rows,
     /// Contiguous segments of a few elements: an invocation takes as many as are whole vec4.
     SmallRows,
-    /// Neighbouring elements belong to neighbouring segments: an invocation a vec4 of columns.
+    /// Neighbouring elements belong to neighbouring segments: an invocation takes a vec4 of columns.
     Columns,
-    /// Columns of a few elements: an invocation takes some neighbouring vec4 of them, and so on.
+    /// Columns of a few elements: an invocation takes some neighbouring vec4 of them, then others.
     Shallow,
-    /// Columns, an invocation some vec4 of all rows, or parts of them, that some invocations take together.
+    /// Columns: a team takes all rows, or a part of every row, and an invocation some vec4 of each.
     Panels,
-    /// Columns, an invocation eight vec4 of a row that is longer than some invocations take at once.
+    /// Columns whose rows are longer than a team takes at once: an invocation takes eight vec4 of a row.
     Strips,
-    /// Columns, an invocation as many vec4 as it takes for some invocations to take rows whole.
+    /// Columns: an invocation takes as many vec4 as its team needs to take whole rows.
     Bands,
-    /// An invocation an output word, element by element.
+    /// An invocation takes an output word, element by element.
     Each,
     /// Partial results become results.
     Finish,
@@ -28,11 +28,11 @@ pub enum Family {
     Gather,
     /// The same element everywhere.
     Fill,
-    /// Elementwise, an invocation an output word.
+    /// Elementwise: an invocation writes an output word.
     ElementwiseWords,
-    /// Elementwise, an invocation a vec4 of outputs.
+    /// Elementwise: an invocation writes a vec4 of outputs.
     ElementwiseVecs,
-    /// Elementwise, an invocation eight vec4 of a row of outputs, and of the rows that follow.
+    /// Elementwise: an invocation writes eight vec4 of a row of outputs, and of the rows that follow.
     ElementwiseStrips,
     /// A strided view, element by element.
     Strided,
@@ -70,12 +70,12 @@ impl Family {
         Family::ExtremeColumns,
     ];
 
-    /// Whether columns are walked as wide rows, which leave partials where they are folded or cut.
+    /// Whether columns are walked as wide rows; joined rows and slices leave partials.
     pub const fn is_columns(self) -> bool {
         matches!(self, Family::Columns | Family::Strips | Family::Bands)
     }
 
-    /// The name of the shader file and of its entry point.
+    /// The name in plans and in `force`.
     pub const fn name(self) -> &'static str {
         match self {
             Family::Rows => "rows",

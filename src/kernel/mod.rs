@@ -1,7 +1,7 @@
-//! From a compile key to WGSL: which fragments make a kernel, and the numbers they are given.
+//! From a compile key to WGSL: the fragments of a kernel, and the numbers they are given.
 //!
-//! Shapes are parameters, numbers `override`s; what repeats in the text, or is there or not, the
-//! directives of `template.rs` say. This module knows no plans and no device.
+//! Shapes are parameters, numbers are `override`s. The directives of `template.rs` repeat or leave out lines
+//! of the text. This module knows no plans and no device.
 
 mod family;
 pub(crate) mod params;
@@ -47,7 +47,7 @@ impl StoreFormat {
         StoreFormat::Value8,
     ];
 
-    /// What holds an element of that type.
+    /// The format of an element of that type.
     pub const fn value(dtype: DType) -> StoreFormat {
         match dtype.size() {
             1 => StoreFormat::Value8,
@@ -102,9 +102,9 @@ impl StoreFormat {
 pub struct Kernel {
     /// Which invocation meets which element.
     pub walk: Walk,
-    /// The order of the elements, or the terms of a sum modulo 2^bits; of an exact one, their size alone.
+    /// The order of the elements, or the terms of a sum modulo 2^bits; for an exact sum, only their size.
     pub keys: Keys,
-    /// What is summed exactly.
+    /// The exact sum, if it is one.
     pub sum: Option<Sum>,
     /// What is written.
     pub out: StoreFormat,
@@ -116,8 +116,8 @@ pub struct Kernel {
     pub last: bool,
 }
 
-/// Which invocation meets which element, and what of it the text depends on. What each is for,
-/// [`Family`] says; `shaders/walk/` has a file for each, or for some together.
+/// Which invocation meets which element, with the numbers that the text depends on. [`Family`] says what each
+/// is for; `shaders/walk/` has a file for each, or for several together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
     missing_docs,
@@ -125,9 +125,10 @@ pub struct Kernel {
 )]
 #[non_exhaustive]
 pub enum Walk {
-    /// `lanes` invocations share a segment. `blocked`: each has a run of its own, else they walk it
-    /// abreast. `coarsened`, here and below: they take several items, one after the other. `whole`: one invocation
-    /// takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many vec4, all at once; 0: any number.
+    /// `lanes` invocations share a segment. `blocked`: each takes a run of its own, else they take it
+    /// striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
+    /// one invocation takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many
+    /// vec4, all at once; 0: any number.
     Rows {
         lanes: u32,
         blocked: bool,
@@ -140,16 +141,16 @@ pub enum Walk {
         unrolled: u32,
         coarsened: bool,
     },
-    /// `runs` vec4 of a wide row an invocation. `blocks`: four rows at a time. `ragged`: a matrix may
-    /// begin or end inside a wide row. `shared`: a workgroup takes several slices, and merges them.
-    /// Of sums `runs` may be 0: a column an invocation.
+    /// An invocation takes `runs` vec4 of a wide row. `blocks`: four rows at a time. `ragged`: a matrix may
+    /// begin or end inside a wide row. `shared`: a workgroup takes several slices, and merges them. For sums
+    /// `runs` may be 0: an invocation takes one column.
     Columns {
         runs: u32,
         blocks: bool,
         ragged: bool,
         shared: bool,
     },
-    /// `runs` neighbouring vec4 an invocation; 0: one, element by element. `unaligned`: columns lie
+    /// An invocation takes `runs` neighbouring vec4; 0: one, element by element. `unaligned`: columns lie
     /// anywhere, instead of in whole vec4.
     Shallow {
         runs: u32,
@@ -167,7 +168,7 @@ pub enum Walk {
     Strided {
         raw: bool,
     },
-    /// `truth`: bytes are truth values, whose order is then that of `uint8`.
+    /// `truth`: bytes are truth values, and any true counts as 1.
     Extremes {
         truth: bool,
     },
@@ -200,11 +201,11 @@ pub struct Elementwise {
     pub unit: Unit,
     /// Inputs, 1 to 8.
     pub inputs: u32,
-    /// A bit for each input of which one element serves a whole vec4.
+    /// A bit for each scalar input: one of its elements serves a whole vec4.
     pub scalars: u32,
     /// A bit for each input that is the same in every row (strips).
     pub row_invariant: u32,
-    /// Whether what the output holds is an input, too.
+    /// Whether the output so far is an input, too.
     pub chained: bool,
 }
 
@@ -220,7 +221,7 @@ pub enum Unit {
     Strip,
 }
 
-/// Invocations that take neighbouring vec4 together, and go on by as many: strips, bands, panels.
+/// Invocations in a team of strips, bands and panels: they take neighbouring vec4, and step on by as many.
 pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
@@ -231,18 +232,18 @@ macro_rules! fragments {
     };
 }
 
-/// What makes a kernel of a walk, beside what all have.
+/// What a walk adds to what all kernels have.
 struct Recipe {
-    /// The fragments that no other kernels need.
+    /// The fragments that not all kernels have.
     fragments: &'static [&'static str],
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, indices, or a stride table), 2
     /// (destination), 3 (source as words, and further inputs) and so on.
     bindings: &'static [u32],
     /// The binding of the source as vec4, or 0.
     source_vecs: u32,
-    /// Whether all that is written are whole vec4.
+    /// Whether it writes whole vec4 only.
     writes_vecs: bool,
-    /// What the directives in its fragments may ask.
+    /// The names that the directives in its fragments use.
     names: Vec<(&'static str, u32)>,
     /// The values of the overrides that they declare.
     constants: Vec<(&'static str, u32)>,
@@ -263,8 +264,8 @@ impl Kernel {
         format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
     }
 
-    /// The same without what its text does not depend on: a kernel that compares nothing is one for all
-    /// types of a size, orders and ties.
+    /// The kernel without what its text does not depend on. A kernel that compares nothing serves all types
+    /// of a size, orders and ties.
     pub(crate) fn canonical(self) -> Kernel {
         let bits = match self.walk {
             Walk::Fill => 8 * self.out.bytes() as u32,
@@ -317,8 +318,8 @@ impl Kernel {
         }
     }
 
-    /// What the text is unrolled for: elements of a small row, or vec4 that an invocation takes at once of a row or
-    /// of columns; 0 where nothing is.
+    /// The unroll count: elements of a small row, or vec4 of a row or of columns that an invocation takes at
+    /// once; 0 where nothing is unrolled.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
             Walk::SmallRows { unrolled, .. } => unrolled,
@@ -338,7 +339,7 @@ impl Kernel {
         }
     }
 
-    /// Whether the kernel is told how its inputs lie: elementwise and strided ones.
+    /// Whether the kernel takes a stride table: elementwise and strided ones do.
     pub fn has_stride_table(&self) -> bool {
         let strided = matches!(self.walk, Walk::Strided { .. } | Walk::StridedGather { .. });
         strided || self.is_extremes() || matches!(self.walk, Walk::Elementwise(_))
@@ -364,7 +365,7 @@ impl Kernel {
         self.recipe().workgroup_bytes
     }
 
-    /// The whole shader: fragments that declare what others use, in any order.
+    /// The whole shader. The order of its fragments does not matter.
     pub fn wgsl(&self) -> String {
         let recipe = self.recipe();
         let bits = self.keys.bits();
@@ -418,7 +419,7 @@ impl Kernel {
         template::expand(&all.concat(), names.collect())
     }
 
-    /// Whether elements are taken that one source has.
+    /// Whether the kernel reads one source.
     fn has_source(&self) -> bool {
         !matches!(self.walk, Walk::Fill | Walk::Elementwise(_))
     }
@@ -444,7 +445,8 @@ impl Kernel {
         let sums = self.sum.is_some();
         let in_vec = 128 / self.keys.bits();
         let block = self.sum.map_or(0, Sum::block);
-        // Workgroup memory of sums whose invocations share what they have.
+        let rounds = self.sum.is_some_and(Sum::is_rounded) && !self.out.is_partial();
+        // Workgroup memory of sums that invocations share.
         let shared_words = |lanes: u32| match self.sum {
             Some(sum) if lanes > 1 => self.workgroup / lanes * sum.shared_words(),
             _ => 0,
@@ -488,15 +490,8 @@ impl Kernel {
                     ("SUBWORDS", if subwords { self.out.per_word() } else { 0 }),
                     ("WHOLE_ROWS", whole.into()),
                     ("COARSENED", coarsened.into()),
-                    // Of floats a window may hold a whole row: then its result needs no limbs.
-                    (
-                        "NEAR",
-                        (whole
-                            && vecs > 0
-                            && !self.out.is_partial()
-                            && self.sum.is_some_and(Sum::is_rounded))
-                        .into(),
-                    ),
+                    // A window of floats may hold a whole row: then its result needs no limbs.
+                    ("NEAR", (whole && vecs > 0 && rounds).into()),
                     ("BLOCK", if vecs > 0 { vecs } else { block }),
                     ("IN_VEC", in_vec),
                     ("COLUMNS", 1),
@@ -533,7 +528,7 @@ impl Kernel {
                     ("STRIDE", if runs > 1 { TEAM } else { 1 }),
                     ("SHARED", 0),
                     ("NEAR", 0),
-                    // Of several columns more is kept.
+                    // Several columns keep more, so each run has half a block.
                     (
                         "BLOCK",
                         if runs == 0 {
@@ -543,7 +538,7 @@ impl Kernel {
                         },
                     ),
                     ("ONCE", 0),
-                    // Of one column four rows, or two of 64 bits.
+                    // A vec4 of one column holds four rows, or two of 64 bits.
                     ("IN_VEC", if runs == 0 { in_vec.min(4) } else { in_vec }),
                 ],
                 ..base
@@ -738,8 +733,7 @@ impl Kernel {
         }
     }
 
-    /// The bits to be flipped for the order of the largest element: the sign of floats,
-    /// everything of others.
+    /// The bits to flip so that the greatest element wins: the sign of floats, all bits of others.
     fn turn(&self, truth: bool) -> Vec<(&'static str, u32)> {
         let (high, low) = match (self.keys.are_floats(), self.keys.bits()) {
             (false, _) => (u32::MAX, u32::MAX),

@@ -1,13 +1,13 @@
 //! The uniform block of a dispatch, as `shaders/core/params.wgsl` declares it.
 //!
-//! Keeps its layout, word by word, and not what any kernel makes of it.
+//! Keeps its layout, word by word, but not what a kernel does with it.
 
 /// Words of the block.
 pub(crate) const WORDS: usize = 21;
 /// Bytes of the block.
 pub(crate) const BYTES: u64 = 4 * WORDS as u64;
 
-/// What a dispatch works on; the fields' meaning is told in `shaders/core/params.wgsl`.
+/// What a dispatch works on; `shaders/core/params.wgsl` explains the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(
     missing_docs,
@@ -66,19 +66,19 @@ impl Params {
     }
 }
 
-/// Most dimensions of an elementwise region.
+/// Most dimensions of a stride table.
 pub(crate) const STRIDE_DIMS: usize = 8;
 /// Most inputs of an elementwise dispatch.
 pub(crate) const STRIDE_INPUTS: usize = 8;
-/// Words of the block of an elementwise dispatch.
+/// Words of the block that holds a stride table.
 pub(crate) const STRIDE_TABLE_WORDS: usize =
     4 * STRIDE_DIMS + STRIDE_DIMS * STRIDE_INPUTS + STRIDE_INPUTS;
 /// Bytes of that block.
 pub(crate) const STRIDE_TABLE_BYTES: u64 = 4 * STRIDE_TABLE_WORDS as u64;
 
-/// How the inputs of an elementwise dispatch lie under its output, or a strided view under its
-/// kept and reduced dimensions: the second uniform block, as `shaders/access/stride_table.wgsl` declares it. Sizes and strides count vec4 where an input is read by
-/// vec4, else elements.
+/// The second uniform block, as `shaders/access/stride_table.wgsl` declares it: the strides of elementwise
+/// inputs along the output's dimensions, or of a strided view along its kept and reduced dimensions. Sizes
+/// and strides count vec4 where an input is read by vec4, else elements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StrideTable {
@@ -86,8 +86,8 @@ pub struct StrideTable {
     pub shape: Vec<u32>,
     /// Per dimension the inputs' strides, modulo 2^32.
     pub strides: Vec<Vec<u32>>,
-    /// Where the first dimension's walk begins in each input's view, to which the view's place
-    /// in its binding is added when buffers are known.
+    /// The element with coordinates 0 in each input's view. The view's place in its binding is added when
+    /// buffers are known.
     pub starts: Vec<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! The directives in the shaders' text: what repeats by numbers that are known when a kernel is made.
+//! The directives in the shaders' text: they repeat or leave out lines, by numbers that are known when a
+//! kernel is made.
 //!
 //! `//# for x in A..B [step N]`, `//# if E`, `//# else` and `//# end` stand on lines of their own and
 //! nest; `{E}` anywhere else becomes a number. E is an expression over integers: names, literals,

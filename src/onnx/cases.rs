@@ -1,6 +1,6 @@
-//! The runner of cases in the layout of ONNX's node tests.
+//! Runs test cases in the layout of ONNX's node tests.
 //!
-//! Keeps how cases lie in folders and how each is judged; what a model means, `model.rs` knows.
+//! Finds cases in folders and judges their results; `model.rs` knows what a model means.
 
 use super::{Model, Tensor};
 use crate::Problem;
@@ -39,12 +39,12 @@ pub struct Folder {
     path: PathBuf,
 }
 
-/// What came of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every output of every data set is as expected.
     Passed,
-    /// Something is not, or could not be computed; the first reason.
+    /// An output differs or could not be computed; the first reason.
     Failed(String),
     /// The folder holds no case.
     Skipped(String),
@@ -55,7 +55,7 @@ pub enum Outcome {
 pub struct CaseReport {
     /// The folder's name.
     pub name: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// What was computed, also where it is not as expected; nothing of a case of which a data set
     /// could not be computed.
@@ -249,8 +249,8 @@ impl CaseReport {
         files
     }
 
-    /// Writes [`CaseReport::files`]. Each file is written beside its place and renamed, so none
-    /// is ever half there.
+    /// Writes [`CaseReport::files`]. Each file is written to a temporary file next to it and renamed, so none
+    /// is ever incomplete.
     ///
     /// # Errors
     /// If a folder or file cannot be written.

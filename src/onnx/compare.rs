@@ -8,7 +8,7 @@ use approx::relative_eq;
 use half::{bf16, f16};
 use std::fmt;
 
-/// In what two tensors differ: the first thing that does.
+/// The first difference of two tensors.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Difference {
@@ -81,7 +81,7 @@ fn compare_by(
         .bytes()
         .chunks(size)
         .zip(actual.bytes().chunks(size));
-    // Almost always the bytes are the same: values are looked at only where they are not.
+    // The bytes are almost always equal: compare values only where they are not.
     match pairs.position(|(e, a)| e != a && !same(&Value::of(dtype, e), &Value::of(dtype, a))) {
         None => Ok(()),
         Some(at) => {

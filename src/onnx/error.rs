@@ -1,6 +1,4 @@
-//! Why a model, a tensor or an operator was refused.
-//!
-//! Words and numbers alone; the rules are where they are checked.
+//! Why a model, a tensor or an operator was refused. The rules themselves are in the other files.
 
 use crate::{DType, Op, ProblemError};
 
@@ -8,7 +6,7 @@ use crate::{DType, Op, ProblemError};
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnnxError {
-    /// An operator that is none of ours.
+    /// An operator that this crate does not have.
     #[error("operator {op_type}{} is not supported (supported: {})", of_domain(.domain), operators())]
     UnknownOperator {
         /// The node's `op_type`.
@@ -87,7 +85,7 @@ pub enum OnnxError {
         /// The type it must have, by ONNX's name.
         expected: &'static str,
     },
-    /// A switch that is neither on nor off.
+    /// A flag that is neither 0 nor 1.
     #[error("{op} of opset {opset}: attribute {attribute} must be 0 or 1, not {value}")]
     AttributeValue {
         /// The operator.
@@ -108,7 +106,7 @@ pub enum OnnxError {
         opset: i64,
         /// Inputs of the node.
         actual: usize,
-        /// The most it takes, if there is a most.
+        /// The most it takes; `None` if there is no limit.
         most: Option<usize>,
     },
     /// An input that must be there has the empty name.
@@ -121,7 +119,7 @@ pub enum OnnxError {
         /// Position of the input.
         input: usize,
     },
-    /// An axes input that is no list of `int64`.
+    /// An axes input that is not a one-dimensional `int64` tensor.
     #[error(
         "{op} of opset {opset}: axes must be int64 with one dimension, not {} of shape {shape:?}",
         .dtype.onnx_name()
@@ -136,7 +134,7 @@ pub enum OnnxError {
         /// Shape of the axes.
         shape: Vec<u64>,
     },
-    /// An axes input without its values, or with another number of them than its shape says.
+    /// An axes input without its values, or with more or fewer than its shape says.
     #[error("{op} of opset {opset}: the values of the axes must be known, {expected} bytes")]
     AxesData {
         /// The operator.
@@ -154,7 +152,7 @@ pub enum OnnxError {
         /// The model's opset.
         opset: i64,
     },
-    /// Different shapes where the opset has no broadcasting yet.
+    /// Different shapes in an opset without broadcasting.
     #[error(
         "{op} of opset {opset} does not broadcast: input {input} has shape {shape:?}, \
          the first input {first:?}"
@@ -171,7 +169,7 @@ pub enum OnnxError {
         /// The first input's shape.
         first: Vec<u64>,
     },
-    /// The operator's own rules: axes, broadcasting, sizes.
+    /// The problem is refused: axes, broadcasting or sizes.
     #[error("{op} of opset {opset}: {source}")]
     Problem {
         /// The operator.
@@ -181,12 +179,12 @@ pub enum OnnxError {
         /// What is wrong.
         source: ProblemError,
     },
-    /// Bytes that are no protobuf message of the wanted kind.
+    /// The bytes are not a protobuf message of the expected kind.
     #[error("this is no {what}: {source}")]
     Protobuf {
         /// The kind: `ModelProto`, `TensorProto`.
         what: &'static str,
-        /// Where the bytes stop making sense.
+        /// The decoder's error.
         source: prost::DecodeError,
     },
     /// An element type that is none of the thirteen.
@@ -328,7 +326,7 @@ pub enum OnnxError {
         /// The name.
         name: String,
     },
-    /// A node with another number of outputs than one.
+    /// A node with no or several outputs.
     #[error("{op} of opset {opset} has one output, not {actual}")]
     OutputCount {
         /// The operator.
@@ -378,7 +376,7 @@ pub enum OnnxError {
         /// The limit in bytes.
         limit: u64,
     },
-    /// An evaluation that did not give what the problem asks for.
+    /// The outputs of an evaluation have the wrong number or size.
     #[error("{problem} was evaluated to {actual:?} bytes instead of {expected:?}")]
     Evaluation {
         /// The problem, in words.

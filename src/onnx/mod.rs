@@ -1,10 +1,9 @@
 //! ONNX models and tensors: the operators by name and opset, `.onnx` files, `TensorProto`, and a
 //! runner for cases in the layout of ONNX's node tests.
 //!
-//! The core computes every element type with every operator; this layer is as strict as the
-//! standard and refuses what an opset does not allow, by name. Nothing here computes: a
-//! [`Model`] is run with a closure that evaluates one [`Problem`](crate::Problem) at a time, a
-//! device's or the reference's.
+//! The core computes almost every operator with every element type. This layer is as strict as the
+//! standard: it refuses what an opset does not allow. It computes nothing itself: [`Model::run`]
+//! takes a closure that evaluates one [`Problem`](crate::Problem) at a time, on a device or by the reference.
 //!
 //! ```
 //! use wgreduce::onnx::{AttributeProto, Input, Operator};

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 /// The most bytes of results of one run. A protobuf message, and so an ONNX file, cannot be
-/// larger; a file of a few bytes can ask for more, by broadcasting or by reducing nothing.
+/// larger, but a small file can ask for more by broadcasting or by reducing nothing.
 const RESULT_LIMIT: u64 = i32::MAX as u64;
 
 /// A model whose operators, attributes and names are legal.
@@ -25,7 +25,7 @@ pub struct Model {
     nodes: Vec<Node>,
 }
 
-/// A graph input or output; what the graph leaves open is `None`.
+/// A graph input or output; `None` if the graph does not say.
 #[derive(Clone, Debug)]
 struct Declared {
     name: String,
@@ -44,10 +44,10 @@ struct Node {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError<E> {
-    /// The model or its inputs.
+    /// The model or its inputs are not valid.
     #[error(transparent)]
     Onnx(#[from] OnnxError),
-    /// What the closure gave.
+    /// The closure's error.
     #[error("{0}")]
     Evaluate(E),
 }
@@ -56,8 +56,8 @@ impl Model {
     /// Reads a `ModelProto`.
     ///
     /// # Errors
-    /// Unless it is one, of operators that are ours in versions that exist, with legal attributes,
-    /// every name defined once and before its use, and all data inside.
+    /// [`OnnxError`] if the bytes are not a `ModelProto`, if an operator, opset or attribute is not supported, if a
+    /// name is defined twice or used before its definition, or if data lies outside the file.
     pub fn decode(bytes: &[u8]) -> Result<Model, OnnxError> {
         let what = "ModelProto";
         let proto = ModelProto::decode(bytes);
@@ -98,7 +98,7 @@ impl Model {
         }
     }
 
-    /// Names of the graph's inputs, in order, with those that have a default.
+    /// Names of the graph's inputs, in order, including those that have a default.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &str> {
         self.inputs.iter().map(|i| i.name.as_str())
     }
@@ -108,14 +108,13 @@ impl Model {
         self.outputs.iter().map(|o| o.name.as_str())
     }
 
-    /// Computes the graph's outputs, in order. `inputs` are the graph's, in order; one that is
-    /// `None` or left off at the end takes its default. `evaluate` computes one problem from its
-    /// inputs' bytes.
+    /// Computes the graph's outputs, in order. `inputs` are the graph's, in order; an input that is
+    /// `None` or missing at the end takes its default. `evaluate` computes the outputs of one problem from the
+    /// bytes of its inputs.
     ///
     /// # Errors
-    /// [`RunError::Onnx`] unless the inputs, and what is computed from them, are legal for the
-    /// operators and as the graph declares; [`RunError::Evaluate`] with the first error of
-    /// `evaluate`.
+    /// [`RunError::Onnx`] if an input or intermediate result is illegal for its operator or differs from the graph's
+    /// declaration; [`RunError::Evaluate`] with the first error of `evaluate`.
     pub fn run<E>(
         &self,
         inputs: &[Option<Tensor>],
@@ -135,7 +134,7 @@ impl Model {
         }
         let mut outputs = Vec::new();
         for output in &self.outputs {
-            // Taken out, not copied: names of outputs differ.
+            // Removed, not copied: the names of outputs differ.
             let tensor = values.remove(output.name.as_str());
             let tensor = tensor.ok_or_else(|| undefined("the graph's output", &output.name))?;
             output.check(&tensor)?;
@@ -144,7 +143,7 @@ impl Model {
         Ok(outputs)
     }
 
-    /// Compares one of this model's outputs with what it must be: exactly, as [`compare()`](super::compare()) does, or as
+    /// Compares one of this model's outputs with the expected one: by [`compare()`](super::compare()), or by
     /// [`compare_close`] if the model has a sum.
     ///
     /// # Errors
@@ -156,7 +155,7 @@ impl Model {
         }
     }
 
-    /// The values that are there before the first node: constants and inputs.
+    /// The values before the first node runs: constants and inputs.
     fn start<'a>(&'a self, inputs: &'a [Option<Tensor>]) -> Result<Values<'a>, OnnxError> {
         if inputs.len() > self.inputs.len() {
             return Err(OnnxError::TooManyInputs {
@@ -190,7 +189,7 @@ fn value<'a>(values: &'a Values<'_>, name: &str) -> Option<&'a Tensor> {
     values.get(name).map(Cow::as_ref)
 }
 
-/// What is left of the room for results after this problem's.
+/// The bytes left for results after this problem's.
 fn reserve(room: u64, problem: &Problem) -> Result<u64, OnnxError> {
     let outputs = problem.outputs();
     let left = outputs
@@ -201,7 +200,7 @@ fn reserve(room: u64, problem: &Problem) -> Result<u64, OnnxError> {
     })
 }
 
-/// The first (and for ONNX only) output of a problem, from what an evaluation gave.
+/// The first output of an evaluation, the only one of ONNX's operators.
 fn result_of(problem: &Problem, mut result: Vec<Vec<u8>>) -> Result<Tensor, OnnxError> {
     let outputs = problem.outputs();
     let expected: Vec<u64> = outputs.iter().map(|o| o.bytes()).collect();

@@ -1,11 +1,11 @@
-//! The protobuf messages of an ONNX file, as far as models of our operators need them.
+//! The protobuf messages of an ONNX file that models of our operators need.
 //!
-//! Fields that are not listed here are skipped when read. Names and tags are ONNX's; every number
-//! that is absent reads as 0, as ONNX defines it.
+//! Fields that are not listed here are skipped. Names and tags are ONNX's; an absent number reads as 0, as ONNX
+//! defines it.
 
 use prost::{Message, Oneof};
 
-/// A message whose presence matters but not its content.
+/// A message of which only the presence matters.
 #[derive(Clone, PartialEq, Message)]
 pub struct Unread {}
 

@@ -1,6 +1,6 @@
-//! The operators by opset: which version, which types, which attributes, which inputs.
+//! The operators by opset: versions, types, attributes and inputs, as the standard's tables have them.
 //!
-//! Keeps the standard's tables; shapes and axes are the problem's, data is nobody's here.
+//! `Problem` checks shapes and axes. No data is kept here.
 
 use super::OnnxError;
 use super::proto::AttributeProto;
@@ -9,7 +9,7 @@ use crate::{DType, Op, Problem, ProblemError};
 use Attribute::*;
 use Inputs::*;
 
-/// A version of some operators, as a row of the standard's change log.
+/// A version of some operators: a row of the standard's change log.
 #[derive(Debug)]
 struct Version {
     ops: &'static [Op],
@@ -33,7 +33,7 @@ enum Attribute {
 enum Inputs {
     /// One tensor.
     Data,
-    /// One tensor, and perhaps the axes.
+    /// One tensor, and optionally the axes.
     DataAndAxes,
     /// One or more, all of one shape.
     Equal,
@@ -145,7 +145,7 @@ pub struct Operator {
     settings: Settings,
 }
 
-/// What an operator has to know of an input before it is computed.
+/// What an operator needs to know about an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
     /// Element type.
@@ -161,7 +161,7 @@ impl Operator {
     /// at or below that.
     ///
     /// # Errors
-    /// Unless operator, opset, and the attributes' names, types and switches are legal.
+    /// If the operator or opset is unknown, or an attribute has an illegal name, type or value.
     pub fn new(
         op_type: &str,
         domain: &str,
@@ -206,12 +206,12 @@ impl Operator {
         Ok(operator)
     }
 
-    /// Which operator it is.
+    /// The operator.
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// The opset it was asked for in.
+    /// The opset given to [`Operator::new`].
     pub fn opset(&self) -> i64 {
         self.opset
     }
@@ -243,7 +243,7 @@ impl Operator {
             NoopWithEmptyAxes => {
                 self.settings.noop_with_empty_axes = self.switch(attribute, proto)?;
             }
-            // A hint for memory reuse from ONNX's first days: it never changed the result.
+            // A hint for memory reuse in early ONNX; it never changed the result.
             ConsumedInputs => drop(self.ints(attribute, proto)?),
         }
         Ok(())
@@ -285,11 +285,11 @@ impl Operator {
         }
     }
 
-    /// The problem that the operator poses for these inputs, in the node's order; `None` is an
-    /// absent one. The problem's inputs are the first of them.
+    /// The problem for these inputs, in the node's order; `None` is an absent input. The problem's inputs are
+    /// the first of them, without the axes.
     ///
     /// # Errors
-    /// Unless the number of inputs, their types and shapes, and the axes are legal.
+    /// If the number of inputs, their types or shapes, or the axes are illegal.
     pub fn problem(&self, inputs: &[Option<Input<'_>>]) -> Result<Problem, OnnxError> {
         let inputs = self.present(inputs)?;
         let (data, axes) = match self.version.inputs {
@@ -331,19 +331,19 @@ impl Operator {
                 Problem::reduce(self.op, dtype, shape, axes)?
                     .keepdims(set.keepdims)?
                     .noop_with_empty_axes(set.noop_with_empty_axes)?
-                    // After the switch: where nothing is reduced, nothing is missing.
+                    // After the no-op option: a mean over no axis is never empty.
                     .check_sum(axes)
             }
             Op::Min => Problem::min(dtype, &shapes),
             Op::Max => Problem::max(dtype, &shapes),
-            // None of ONNX's: no name leads here.
+            // Not in ONNX: `Operator::new` accepts no such name.
             Op::Extremes => Problem::extremes(dtype, shape, set.axis),
             Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, set.axis),
             Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
         }
     }
 
-    /// The inputs without absent ones at the end, which are as good as not written.
+    /// The inputs, without absent ones at the end.
     fn present<'a>(&self, inputs: &[Option<Input<'a>>]) -> Result<Vec<Input<'a>>, OnnxError> {
         let (op, opset) = (self.op, self.opset);
         let actual = inputs
@@ -394,7 +394,7 @@ impl Operator {
     fn check_shapes(&self, data: &[Input<'_>]) -> Result<(), OnnxError> {
         let (op, opset) = (self.op, self.opset);
         let first = data[0].shape;
-        // The core takes a scalar as a row of one; the standard's range [-r, r-1] is empty.
+        // The core accepts a scalar as a row of one, but the standard's range of axes [-r, r-1] is empty.
         if op.is_index() && first.is_empty() {
             return Err(OnnxError::Scalar { op, opset });
         }
@@ -447,8 +447,8 @@ fn versions(op: Op) -> impl DoubleEndedIterator<Item = &'static Version> {
     VERSIONS.iter().filter(move |v| v.ops.contains(&op))
 }
 
-/// Whether an attribute is of that type and has no other value. Files of ONNX's first days do
-/// not write the type; a value that is not written is 0 or empty.
+/// Whether an attribute has the wanted type and no value of another. Early ONNX files do not write the type;
+/// a value that is not written is 0 or empty.
 fn has_type(proto: &AttributeProto, wanted: i32) -> bool {
     let others = [
         (AttributeProto::FLOAT, proto.f.is_some()),

@@ -1,6 +1,6 @@
-//! Tensors, from and to ONNX's form.
+//! Tensors, and their conversion from and to ONNX's `TensorProto`.
 //!
-//! Keeps the fields that data may be in, and refuses what claims more than it has. No operators.
+//! Knows the fields that may hold data, and refuses a tensor whose data has the wrong length.
 
 use super::OnnxError;
 use super::proto::TensorProto;
@@ -19,8 +19,8 @@ impl Tensor {
     /// A tensor of these elements.
     ///
     /// # Errors
-    /// [`OnnxError::DataLength`], [`OnnxError::TooLarge`] unless `bytes` is as long as type and
-    /// shape say.
+    /// [`OnnxError::DataLength`] if `bytes` has not the length that type and shape give,
+    /// [`OnnxError::TooLarge`] if that exceeds 63 bits.
     pub fn new(dtype: DType, shape: &[u64], bytes: Vec<u8>) -> Result<Tensor, OnnxError> {
         Form::new("", dtype, shape.to_vec())?.filled("bytes", bytes)
     }
@@ -40,7 +40,7 @@ impl Tensor {
         &self.bytes
     }
 
-    /// The elements, without the rest.
+    /// The elements, without a copy.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -48,7 +48,8 @@ impl Tensor {
     /// Reads a `TensorProto`.
     ///
     /// # Errors
-    /// Unless it is one, of one of the thirteen types, whole and with its data inside.
+    /// If the bytes are not a `TensorProto`, the element type is not one of the thirteen, or the data is incomplete
+    /// or external.
     pub fn decode(bytes: &[u8]) -> Result<Tensor, OnnxError> {
         let what = "TensorProto";
         let proto = TensorProto::decode(bytes);
@@ -103,7 +104,7 @@ impl Tensor {
     }
 }
 
-/// A tensor before its data is there.
+/// A tensor without its data.
 struct Form<'a> {
     name: &'a str,
     dtype: DType,
@@ -118,7 +119,7 @@ impl<'a> Form<'a> {
             false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
         };
         let bytes = elements.and_then(|n| n.checked_mul(dtype.size()));
-        // Also each dimension alone must be an ONNX dimension, which a zero beside it hides.
+        // Each dimension must fit int64, too, even if another is 0.
         let fits = bytes.is_some_and(|b| i64::try_from(b).is_ok())
             && shape.iter().all(|&d| i64::try_from(d).is_ok());
         match elements {
@@ -165,7 +166,7 @@ impl<'a> Form<'a> {
             DType::Bool => proto.int32_data.iter().map(|&v| u8::from(v != 0)).collect(),
             DType::I64 => self.integers(&proto.int64_data)?,
             DType::U32 | DType::U64 => self.integers(&proto.uint64_data)?,
-            // Of the 16-bit floats the field holds the bits.
+            // For 16-bit floats, the field holds the bits.
             DType::BF16
             | DType::F16
             | DType::I8
@@ -222,7 +223,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Where the elements of a type are when they are not in `raw_data`.
+/// The field of a type's elements when they are not in `raw_data`.
 fn typed_field(dtype: DType) -> &'static str {
     match dtype {
         DType::F32 => "float_data",
@@ -240,7 +241,7 @@ fn typed_field(dtype: DType) -> &'static str {
     }
 }
 
-/// The fields for data, and how much is in each.
+/// The data fields and the number of entries in each.
 fn fields(proto: &TensorProto) -> [(&'static str, usize); 7] {
     [
         ("raw_data", proto.raw_data.as_ref().map_or(0, Vec::len)),
@@ -253,7 +254,7 @@ fn fields(proto: &TensorProto) -> [(&'static str, usize); 7] {
     ]
 }
 
-/// The element type of a code; `name` is whose it is.
+/// The element type of a code; `name` is the tensor's, for the error.
 pub(super) fn dtype(name: &str, data_type: i32) -> Result<DType, OnnxError> {
     let found = DType::ALL
         .into_iter()

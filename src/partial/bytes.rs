@@ -1,12 +1,12 @@
-//! Partial results as bytes, as [`Partial`] documents them: from anywhere, and so believed in
-//! nothing.
+//! Partial results as bytes, in the layout that [`Partial`] documents. Bytes come from untrusted sources, so
+//! everything is checked.
 
 use super::{Kind, Partial, PartialError, Record, sum_words, word};
 use crate::sums::Sum;
 use crate::{DType, IndexType, NanPolicy, Op};
 
 const MAGIC: [u8; 4] = *b"WGRP";
-/// Operators by their number in the layout.
+/// Operators; the position is the number in the layout.
 const OPS: [Op; 11] = [
     Op::ArgMin,
     Op::ArgMax,
@@ -25,7 +25,7 @@ pub(super) const VERSION: u8 = 2;
 const HEADER: usize = 16;
 
 impl Partial {
-    /// The bytes to send or to store; [`Partial`] tells their layout.
+    /// The bytes to send or to store, in the layout that [`Partial`] documents.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Kind {
             op,
@@ -69,8 +69,8 @@ impl Partial {
         to
     }
 
-    /// Reads what [`Partial::to_bytes`] wrote. The bytes may come from anywhere: nothing is
-    /// allocated beyond their size, and only what a reduction can have is accepted.
+    /// Reads what [`Partial::to_bytes`] wrote. The bytes need not be trusted: memory use is bounded by
+    /// their size, and only values that a reduction can give are accepted.
     ///
     /// # Errors
     /// [`PartialError::Magic`], [`PartialError::Version`], [`PartialError::Length`],
@@ -146,7 +146,7 @@ impl Partial {
         let stride = self.kind.stride();
         for (i, bytes) in from[start..].chunks_exact(stride).enumerate() {
             let words = sum_words(bytes);
-            // What a device leaves may tell of a -0 beside others, a partial result does not.
+            // A device may set the flag of -0 beside other flags; a partial result must be canonical.
             let total = sum.total(&words).filter(|total| sum.words(total) == words);
             let total = total.filter(|total| !self.empty || *total == sum.nothing());
             let invalid = || invalid("partial sum", start + i * stride, word(&bytes[..8]));
@@ -155,7 +155,7 @@ impl Partial {
         Ok(self)
     }
 
-    /// Refuses a record that no reduction gives.
+    /// Refuses a record that no reduction can give.
     fn check_record(&self, record: &Record, at: u64) -> Result<(), PartialError> {
         let invalid = |what, at, value| Err(PartialError::Invalid { what, at, value });
         let (kind, keys) = (&self.kind, self.kind.keys());

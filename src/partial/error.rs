@@ -7,19 +7,19 @@ use crate::{IndexType, Op};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartialError {
-    /// An operator, or an option of it, that combines nothing along an axis.
+    /// The problem reduces no axis: Min and Max, or a reduction that copies its input.
     #[error("{op} of this problem reduces nothing: it has no partial results")]
     ReducesNothing {
         /// The operator.
         op: Op,
     },
-    /// An operator with results of several kinds.
+    /// The operator fuses several ([`Op::Extremes`]).
     #[error("{op} has several results: take the partial results of each of its operators")]
     Fused {
         /// The operator.
         op: Op,
     },
-    /// A part whose indices would not fit 63 bits.
+    /// Indices of the part would not fit 63 bits.
     #[error("a part of {len} elements at offset {offset} goes beyond 2^63 - 1")]
     Offset {
         /// Where the part begins in its segments.
@@ -40,7 +40,7 @@ pub enum PartialError {
     /// Partial sums of more elements than a tensor can have.
     #[error("partial sums of {ours} and of {theirs} elements: together more than 2^63 - 1")]
     TooMany {
-        /// Elements that the first has taken.
+        /// Elements of the first.
         ours: u64,
         /// Elements of the one to be merged.
         theirs: u64,
@@ -55,16 +55,16 @@ pub enum PartialError {
         /// The type.
         index_type: IndexType,
     },
-    /// Bytes that do not begin like partial results.
+    /// The bytes do not begin with `WGRP`.
     #[error("no partial results: the bytes begin with {found:02x?}")]
     Magic {
         /// The first four bytes, or as many as there are.
         found: Vec<u8>,
     },
-    /// Bytes of a layout that this version does not know.
+    /// The bytes have a layout that this version does not know.
     #[error("partial results of layout {found}; this version reads layout {VERSION}")]
     Version {
-        /// The layout they claim.
+        /// Their layout number.
         found: u8,
     },
     /// More or fewer bytes than the header says.
@@ -75,14 +75,14 @@ pub enum PartialError {
         /// Bytes that are there.
         actual: u64,
     },
-    /// Bytes that no partial result has.
+    /// A value that no partial result has.
     #[error("partial results with an impossible {what} at byte {at}: {value:#x}")]
     Invalid {
         /// What is wrong.
         what: &'static str,
-        /// Where.
+        /// Its offset in bytes.
         at: u64,
-        /// What is there.
+        /// Its value.
         value: u64,
     },
 }

@@ -1,7 +1,7 @@
-//! Partial results: what a part of the segments contributes, to be merged with the other parts.
+//! Partial results: the result of a part of every segment, to be merged with the other parts.
 //!
-//! Keeps the order of candidates; how sums are kept, `sums.rs` knows. Devices and the CPU give the same partial
-//! results, so that parts may be reduced wherever they are.
+//! Orders candidates; `sums.rs` knows how sums are kept. Devices and the CPU give the same partial results, so each
+//! part may be reduced anywhere.
 
 mod bytes;
 mod error;
@@ -15,12 +15,12 @@ use crate::problem::elements;
 use crate::sums::{Sum, Total};
 use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::schedule, reference};
 
-/// The best of a part of every segment: for each output the order-preserving key of the best
-/// element so far and its index in the whole segment. Of a sum, what it is exactly.
+/// The result of a part of every segment: for each output, the order-preserving key of the best
+/// element so far and its index in the whole segment; for sums, the exact sum.
 ///
-/// Merging is associative and commutative, also across ties and NaNs, so that the parts of a
-/// tensor, cut along the reduced axis anyhow and reduced anywhere, give the result of the whole
-/// byte for byte in whatever order they are merged. A part of a sum counts as often as it is merged.
+/// Merging is associative and commutative, also for ties and NaNs. A tensor may be cut along the
+/// reduced axis in any way, and the parts merged in any order: the result is that of the whole, byte for byte.
+/// Merge a part of a sum only once: it counts as often as it is merged.
 ///
 /// ```
 /// use wgreduce::{DType, Element, Partial, Problem};
@@ -45,7 +45,7 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// | bytes | what |
 /// |---|---|
 /// | 0..4 | `WGRP` |
-/// | 4 | the layout: 1 |
+/// | 4 | the layout: 2 |
 /// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs, 6 ReduceSum, 7 ReduceMean, 8 ReduceL1, 9 ReduceL2, 10 ReduceSumSquare |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
@@ -55,41 +55,41 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// | 8 each | the output's dimensions |
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
 ///
-/// Of sums, behind the dimensions, 8 bytes tell how many elements each output has taken, and per output come the
-/// words of a partial sum as the shaders keep it. Those of integers modulo 2^bits are four: the sum, extended to 64
-/// bits, and 0. All others are as many words as hold a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else, 16
-/// anything but -0 and NaN), limbs of 24 bits, the least first and the last with a sign, and, of a mean without its NaNs,
-/// three limbs of how many there were; up to a power of two 0 follows. Limb 0 begins with the least bit
-/// that an element, or a square, can have.
+/// For sums, 8 bytes after the dimensions give the number of elements of each output; then follow, per output, the
+/// words of a partial sum as the shaders keep it. A sum of integers modulo 2^bits has four words: the sum, extended
+/// to 64 bits, and 0. Any other sum has a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else,
+/// 16 anything but -0 and NaN) and limbs of 24 bits, the least first and the last with a sign; a mean that ignores
+/// NaNs also has three limbs that count them. Zeros fill up to a power of two words. Limb 0 begins with the least
+/// bit that an element, or a square, can have.
 ///
-/// The key is what [`crate::unstable::Keys::key`] gives: the smallest wins. The index counts from the start of
-/// the whole; value operators have 0. Of no elements all are 0.
+/// The key is what [`crate::unstable::Keys::key`] gives; the smallest wins. The index counts from the start of
+/// the whole segment; value operators have 0. Without elements, all fields are 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
     kind: Kind,
     shape: Vec<u64>,
-    /// Of no elements: the records mean nothing.
+    /// There were no elements: the records mean nothing.
     empty: bool,
     records: Vec<Record>,
-    /// Of sums, instead of records.
+    /// For sums, instead of records.
     totals: Vec<Total>,
-    /// Elements that each output has taken.
+    /// For sums: elements of each output.
     count: u64,
 }
 
-/// What must be equal for partial results to belong together, besides the output's shape.
+/// What must be equal to merge partial results, besides the output's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     op: Op,
     dtype: DType,
     nan: NanPolicy,
     last: bool,
-    /// Of index operators, the index type.
+    /// For index operators, the index type.
     index: Option<IndexType>,
     values: bool,
 }
 
-/// The best so far of an output.
+/// The best element so far of an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Record {
     key: u64,
@@ -131,12 +131,12 @@ impl Kind {
         }
     }
 
-    /// What is summed, if it is.
+    /// How sums are kept; `None` for other operators.
     fn sum(&self) -> Option<Sum> {
         Sum::new(self.op, self.dtype, self.nan)
     }
 
-    /// Bytes of a record.
+    /// Bytes of a record or partial sum.
     fn stride(&self) -> usize {
         match self.sum() {
             Some(sum) => 4 * sum.partial_words() as usize,
@@ -145,7 +145,7 @@ impl Kind {
         }
     }
 
-    /// Whether the first is preferred. A total order, so that merging commutes whatever is merged.
+    /// Whether `a` is better than `b`: a total order, so that merging is commutative.
     fn better(&self, a: &Record, b: &Record) -> bool {
         let place = |r: &Record| if self.last { !r.index } else { r.index };
         (a.key, place(a), a.element) < (b.key, place(b), b.element)
@@ -153,13 +153,12 @@ impl Kind {
 }
 
 impl Partial {
-    /// The partial result of a part, by the CPU reference. `problem` is the part's own; `offset`
-    /// is where the part begins along the reduced axis of the whole, which value operators do
-    /// not need.
+    /// The partial result of a part, by the CPU reference. `problem` describes the part alone; `offset`
+    /// is where the part begins along the reduced axis of the whole. Value operators ignore `offset`.
     ///
     /// # Errors
-    /// [`PartialError::ReducesNothing`], [`PartialError::Offset`]; [`crate::ProblemError`] when
-    /// the input is not that of the problem.
+    /// [`PartialError::ReducesNothing`], [`PartialError::Fused`], [`PartialError::Offset`];
+    /// [`crate::ProblemError`] when the input does not fit the problem.
     pub fn from_reference(problem: &Problem, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
@@ -197,7 +196,7 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Takes records that a device wrote, from that byte of all of them on.
+    /// Reads records that a device wrote; `at` is their first byte among all records.
     fn take(&mut self, offset: u64, at: u64, bytes: &[u8]) {
         let Kind { dtype, index, .. } = self.kind;
         if let Some(sum) = self.kind.sum() {
@@ -206,7 +205,7 @@ impl Partial {
             for (total, bytes) in totals.zip(bytes.chunks_exact(stride)) {
                 let mut words = sum_words(bytes);
                 if !sum.is_exact() {
-                    // Behind them lies the place of an element, which a sum has not.
+                    // The words after the key are an index, which a sum does not have.
                     words[2..].fill(0);
                 }
                 *total = sum.total(&words).unwrap_or_else(|| sum.nothing());
@@ -250,15 +249,15 @@ impl Partial {
         })
     }
 
-    /// Whether this can be of a problem's elements in a range along the reduced axis: the same
-    /// operator, type, options and output shape, no index outside of the range, and no elements only
-    /// where there are none.
+    /// Whether this can be the partial result of a problem's elements in a range along the reduced axis: operator,
+    /// type, options and output shape are the same, no index is outside the range, and it is empty only
+    /// if there are no elements.
     pub fn is_of(&self, problem: &Problem, range: &std::ops::Range<u64>) -> bool {
         let same = Kind::of(problem).is_ok_and(|kind| kind == self.kind);
         let shape = &problem.outputs()[0].shape;
         let nothing = problem.reduced_len() == 0 || range.is_empty();
         let inside = |record: &Record| range.contains(&record.index);
-        // Merged, it may have parts that are apart.
+        // It may be merged from parts that are not neighbours, so the count is only bounded.
         let counted = self.kind.sum().is_none() || self.count <= problem.reduced_len();
         same && counted
             && *shape == self.shape
@@ -280,10 +279,10 @@ impl Partial {
         all.map(output).collect()
     }
 
-    /// Takes another part in. Parts may come in any order and, but for sums, more than once.
+    /// Merges another part into this one. Parts may come in any order and, except for sums, more than once.
     ///
     /// # Errors
-    /// [`PartialError::Different`], [`PartialError::TooMany`]; nothing has changed then.
+    /// [`PartialError::Different`], [`PartialError::TooMany`]; this is unchanged then.
     pub fn merge(&mut self, other: &Partial) -> Result<(), PartialError> {
         self.check_same(other)?;
         if other.empty {
@@ -337,7 +336,7 @@ impl Partial {
         }
     }
 
-    /// The result, if these are all parts: the bytes of each of [`Partial::outputs`].
+    /// The result once all parts are merged: the bytes of each of [`Partial::outputs`].
     ///
     /// # Errors
     /// [`PartialError::Index`] when an index does not fit its type.

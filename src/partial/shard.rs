@@ -7,7 +7,7 @@ use crate::run::stream::StreamedReduction;
 use crate::{Error, Plan, Problem, Reducer};
 use std::io;
 
-/// A part of a tensor, prepared: its reduction on the device gives a [`Partial`].
+/// A prepared reduction of a part of a tensor; a run gives a [`Partial`].
 #[derive(Debug)]
 pub struct Shard {
     pub(crate) stream: StreamedReduction,
@@ -15,11 +15,12 @@ pub struct Shard {
 }
 
 impl Reducer {
-    /// Prepares a part of a tensor, whose own problem is given. Its data is streamed as by
-    /// [`Reducer::stream`], in at most `memory` bytes; the partial result comes on top.
+    /// Prepares the reduction of a part of a tensor; `problem` describes the part alone. Its data is streamed as by
+    /// [`Reducer::stream`], in at most `memory` bytes plus the partial result.
     ///
     /// # Errors
-    /// [`PartialError::ReducesNothing`](crate::PartialError::ReducesNothing); what [`Reducer::stream`] gives.
+    /// [`PartialError::ReducesNothing`](crate::PartialError::ReducesNothing),
+    /// [`PartialError::Fused`](crate::PartialError::Fused); the errors of [`Reducer::stream`].
     pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
         Kind::of(problem)?;
         Ok(Shard {
@@ -30,17 +31,16 @@ impl Reducer {
 }
 
 impl Shard {
-    /// Bytes that a run reads, but for those of values.
+    /// Bytes that a run reads, without the elements read for values.
     pub fn read_bytes(&self) -> u64 {
         self.stream.read_bytes()
     }
 
-    /// Runs. `offset` is where the part begins along the reduced axis of the whole, which value
-    /// operators do not need; `read` fills a slice with the part's bytes from an offset on. Values
-    /// are read one by one at the end.
+    /// Runs. `offset` is where the part begins along the reduced axis of the whole; value operators ignore it.
+    /// `read(at, bytes)` fills `bytes` with the part's bytes from `at` on. Values are read one by one at the end.
     ///
     /// # Errors
-    /// [`PartialError::Offset`](crate::PartialError::Offset); what [`StreamedReduction::run`] gives.
+    /// [`PartialError::Offset`](crate::PartialError::Offset); the errors of [`StreamedReduction::run`].
     pub async fn run(
         &self,
         offset: u64,
@@ -77,7 +77,7 @@ impl Shard {
     /// [`Shard::run`] on data in memory.
     ///
     /// # Errors
-    /// [`crate::ProblemError`] when the input is not the problem's; what [`Shard::run`] gives.
+    /// [`crate::ProblemError`] when the input does not fit the problem; the errors of [`Shard::run`].
     pub async fn run_bytes(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         self.problem.check_inputs(&[input.len() as u64])?;
         self.run(offset, part_of(input)).await

@@ -1,10 +1,9 @@
 //! Planning Min and Max: from broadcast shapes to elementwise dispatches.
 //!
-//! Shapes are merged to as few dimensions as possible. Where everything lies in whole vec4, a
-//! invocation takes a vec4 of outputs, or eight of a row and of the rows that follow; else, and for what
-//! is left at the end, an output word. More
-//! inputs than a dispatch can bind are chained: the output so far takes part in the next
-//! dispatch, in place.
+//! Shapes are merged to as few dimensions as possible. Where everything is whole vec4, an invocation writes a
+//! vec4 of outputs, or eight vec4 of a row and of the rows that follow. Otherwise, and for the remainder at
+//! the end, it writes an output word. More inputs than a dispatch can bind are chained: the next dispatch
+//! combines its inputs with the output so far, in place.
 
 use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
 use crate::kernel::{self, Elementwise, Kernel, StoreFormat, Walk};
@@ -18,8 +17,8 @@ use crate::problem::elements;
 use crate::{Error, Problem};
 use std::ops::Range;
 
-/// A dimension of the output, and how far each input moves along it. In units: elements, or
-/// vec4 for an input (or the output) that is taken by vec4.
+/// A dimension of the output, and the stride of each input along it. Both count units: vec4 for an input (or
+/// the output) that is accessed by vec4, else elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Dim {
     size: u64,
@@ -42,8 +41,8 @@ struct Part<'a> {
     unit: &'a Unit,
 }
 
-/// What an invocation writes and what it reads of each input: elements an output unit, and which
-/// inputs are read by element though the output is by vec4.
+/// What an invocation writes and what it reads of each input. `elements`: elements in an output unit.
+/// `splat`: inputs that are read by element although the output is written by vec4.
 struct Unit {
     vecs: bool,
     elements: u64,
@@ -57,7 +56,7 @@ impl Unit {
 }
 
 impl Part<'_> {
-    /// What is read of an input, of elements of that size.
+    /// The range of an input that is read; elements have `size` bytes.
     fn input(&self, i: usize, size: u64) -> View {
         let element = size * self.unit.input(i);
         View {
@@ -69,13 +68,13 @@ impl Part<'_> {
     }
 }
 
-/// Vec4 that a team of invocations takes of a row at once.
+/// Vec4 of a row that a team of invocations takes at once.
 const STRIP: u64 = TEAM * RUNS;
 /// Most rows it takes one after the other.
 const STRIP_ROWS: u64 = 256;
 
-/// How strips take a part: rows an invocation, the parts that the rows of a matrix are cut into, and
-/// invocations a row.
+/// How strips take a part: rows per invocation, parts that the rows of a matrix are cut into, and invocations
+/// per row.
 struct Strips {
     rows: u64,
     parts: u64,
@@ -83,8 +82,8 @@ struct Strips {
 }
 
 impl Strips {
-    /// Takes out of the dimensions what invocations walk themselves: a row's elements, and the rows of a
-    /// part, in whose place the parts stay.
+    /// Removes and returns the dimensions that invocations walk themselves: a row, and the rows of a part. In
+    /// place of the rows, the parts stay.
     fn laid(&self, dims: &mut Vec<Dim>, params: &mut Params) -> Vec<Dim> {
         let mut behind: Vec<Dim> = dims.pop().into_iter().collect();
         if let Some(rows) = dims.last_mut() {
@@ -204,7 +203,7 @@ impl Planner<'_> {
         within && outputs <= written && seen && dims.len() <= STRIDE_DIMS
     }
 
-    /// How much of the first of some dimensions one dispatch can take, with the others whole.
+    /// How much of the first dimension one dispatch can take, with the others whole.
     fn most_fitting(&self, unit: &Unit, dims: &[Dim]) -> Result<u64, Error> {
         let fits = |count| self.fits(unit, &shortened(dims, count));
         if !fits(1) {
@@ -254,7 +253,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// As many inputs at once as can be bound.
+    /// Plans the dispatches of a part: each takes as many inputs as it can bind.
     fn chain(&mut self, part: &Part<'_>) -> Result<(), Error> {
         let inputs = self.problem.inputs().len();
         let most = self.most_inputs();
@@ -362,7 +361,7 @@ impl Planner<'_> {
         self.kernel(walk, StoreFormat::value(self.problem.dtype()))
     }
 
-    /// How strips take a part, if they do: rows long enough, and rows of more than one.
+    /// How strips take a part, if they do: it has several rows, and few invocations would be idle.
     fn strips(&self, part: &Part<'_>) -> Option<Strips> {
         let tuning = &self.caps.tuning;
         let [outer @ .., rows, row] = &part.dims[..] else {
@@ -390,14 +389,14 @@ impl Planner<'_> {
     }
 }
 
-/// Dimensions with so much of the first.
+/// The dimensions with `count` coordinates of the first.
 fn shortened(dims: &[Dim], count: u64) -> Vec<Dim> {
     let mut dims = dims.to_vec();
     dims[0].size = count;
     dims
 }
 
-/// Where each input begins at a place of some dimensions, the last of which runs fastest.
+/// Where each input begins at number `place` of some dimensions, in C order.
 fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
     let (mut begin, mut rest) = (starts.to_vec(), place);
     for dim in dims.iter().rev() {
@@ -409,7 +408,7 @@ fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
     begin
 }
 
-/// A flat tensor of vec4 as rows that strips take at once; what is left of it is dropped.
+/// A flat tensor of vec4 as rows of `STRIP` vec4; the remainder is dropped.
 fn in_rows(flat: &Dim) -> Vec<Dim> {
     let rows = Dim {
         size: flat.size / STRIP,
@@ -422,8 +421,8 @@ fn in_rows(flat: &Dim) -> Vec<Dim> {
     vec![rows, row]
 }
 
-/// A part in two or three: as much along its first dimension as fits, what is left of it and, if
-/// not even the first coordinate fits, that one by its other dimensions.
+/// Divides a part in two, along its first dimension above 1: as many coordinates as fit, at least one, and
+/// the rest. A coordinate that does not fit alone is divided again, by its other dimensions.
 fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a>> {
     let first = part.dims.iter().position(|d| d.size > 1).unwrap_or(0);
     let dims = &part.dims[first..];
@@ -443,7 +442,7 @@ fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a
     vec![taken(0, most), taken(most, dims[0].size - most)]
 }
 
-/// Units an input spans under some dimensions.
+/// Units that an input spans over some dimensions.
 fn extent(dims: &[Dim], input: usize) -> u64 {
     let ways = dims.iter().map(|d| d.way(input).unsigned_abs());
     ways.sum::<u64>() + 1
@@ -454,8 +453,8 @@ fn back(dims: &[Dim], input: usize) -> i64 {
     dims.iter().map(|d| -d.way(input).min(0)).sum()
 }
 
-/// Whether the output's rows and those of all inputs that differ along them are whole vec4, or
-/// there is one row only, which may end inside one.
+/// Whether the rows of the output, and of all inputs that vary along them, are whole vec4. A single row may
+/// end inside a vec4.
 fn by_whole_vecs(dims: &[Dim], origin: &[i64], lanes: u64) -> bool {
     let Some((last, outer)) = dims.split_last() else {
         return false;
@@ -470,14 +469,14 @@ fn by_whole_vecs(dims: &[Dim], origin: &[i64], lanes: u64) -> bool {
     rows && (0..origin.len()).all(fits)
 }
 
-/// The same dimensions counted in vec4 along the last; what is left of it is dropped. Inputs
-/// that are read by vec4 count their strides so, too.
+/// The dimensions with the last one counted in vec4; its remainder is dropped. The strides of inputs that are
+/// read by vec4 count vec4, too.
 fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
     let mut dims = dims.to_vec();
     let last = dims.len() - 1;
     for (d, dim) in dims.iter_mut().enumerate() {
         for (i, stride) in dim.strides.iter_mut().enumerate() {
-            // Along the last dimension a vec4 follows the other.
+            // Along the last dimension the stride stays: vec4 follow one another.
             if d < last {
                 *stride /= unit.input(i) as i64;
             }
@@ -487,8 +486,8 @@ fn by_vec(dims: &[Dim], unit: &Unit) -> Vec<Dim> {
     dims
 }
 
-/// The output's dimensions with each input's strides: ones dropped, and neighbours merged that
-/// every input walks as one. At least one dimension is left.
+/// The output's dimensions with each input's strides. Dimensions of size 1 are dropped, and neighbours that
+/// every input walks as one are merged. At least one dimension is left.
 fn merged(problem: &Problem) -> Vec<Dim> {
     let output = &problem.outputs()[0].shape;
     let inputs = problem.inputs();

@@ -1,10 +1,9 @@
 //! Planning both extremes and their indices from one read.
 //!
-//! A first pass leaves two partials a part of a segment, of the least and of the greatest; each of
-//! the four results is finished from one of them, so that four storage buffers do. Views are cut
-//! and walked as in `strided.rs`; contiguous segments, and columns in whole vec4, by vec4.
-//! Of many short segments the partials would cost more than they save: there four steps read the
-//! input one by one.
+//! A first pass leaves two partials for each part of a segment: one of the least element, one of the
+//! greatest. Each of the four results is finished from one of them, so four storage buffers are enough. Views
+//! are cut and walked as in `strided.rs`. Contiguous segments, and columns in whole vec4, are read by vec4.
+//! For many short segments the partials would cost more than they save, so four steps read the input instead.
 
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::keys::Keys;
@@ -15,7 +14,7 @@ use crate::plan::step::{Planner, Step};
 use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
 use crate::{DType, Error, Order};
 
-/// Least bytes of a contiguous segment that is taken so.
+/// Least bytes of a contiguous segment that is read by vec4.
 const LEAST_ROW: u64 = 32;
 /// Bytes of a contiguous segment that are worth two partials.
 const LEAST_FUSED: u64 = 1024;
@@ -34,7 +33,7 @@ impl Planner<'_> {
             } else {
                 0
             };
-            // Either extreme is the one element in its one form.
+            // Both extremes are the only element, canonicalized.
             let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
             for i in 0..2 {
                 let dst = Slot::Output(i);
@@ -110,8 +109,7 @@ impl Planner<'_> {
         })
     }
 
-    /// Plans windows whose outputs are the same: partials of the least and of the greatest, and
-    /// what both become.
+    /// Plans the windows of the same outputs: first the partials of both extremes, then the results.
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
@@ -140,8 +138,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether segments are contiguous and long enough to be taken by vec4, and every buffer has
-    /// one.
+    /// Whether segments are contiguous and long enough to be read by vec4, and every buffer holds a vec4.
     fn by_rows(&self, windows: &[Window<'_>]) -> bool {
         let (layout, len) = (windows[0].layout, windows[0].reduced.elements());
         let contiguous = matches!(layout.reduced[..], [Axis { stride: 1, .. }]);
@@ -155,7 +152,7 @@ impl Planner<'_> {
         contiguous && vecs && !forced && len * element >= LEAST_ROW
     }
 
-    /// Shares contiguous segments: slices, and invocations abreast in each.
+    /// Shares contiguous segments: slices, and invocations that walk each slice striped.
     fn share_rows(&self, outputs: u64, len: u64) -> Share {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
@@ -181,7 +178,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether neighbouring elements belong to neighbouring segments and all lies in whole vec4.
+    /// Whether neighbouring elements belong to neighbouring segments and everything is whole vec4.
     fn by_columns(&self, window: &Window<'_>) -> bool {
         let Window { layout, kept, .. } = window;
         let lanes = 16 / self.problem.dtype().size();
@@ -201,7 +198,7 @@ impl Planner<'_> {
             && whole(layout.first as i64 + kept.at)
     }
 
-    /// Shares columns: slices of their length.
+    /// Shares columns: cuts them into slices.
     fn share_columns(&self, window: &Window<'_>) -> Share {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
@@ -220,7 +217,7 @@ impl Planner<'_> {
     }
 }
 
-/// The type whose order is that of a type's elements, once any true is 1.
+/// The type in whose order elements are compared: the shader reads any true as 1.
 fn ordered(dtype: DType) -> DType {
     match dtype {
         DType::Bool => DType::U8,

@@ -1,8 +1,8 @@
-//! Strided views as they lie in memory: their canonical form, parts of it, and windows, which are
-//! what a dispatch sees.
+//! Strided views in memory: their canonical form, parts of it, and windows. A window is what one dispatch
+//! sees.
 //!
 //! Strides are signed here and wrap in the shaders, so that a flipped dimension costs nothing.
-//! Knows no kernels; how a window is shared among invocations, `strided.rs` decides.
+//! Knows no kernels; `strided.rs` decides how invocations share a window.
 
 use crate::kernel::params::{STRIDE_DIMS, StrideTable};
 use crate::plan::limits::dispatches;
@@ -26,7 +26,7 @@ pub(crate) struct StridedLayout {
 }
 
 impl StridedLayout {
-    /// How input 0 lies; `None` for a tensor in C order.
+    /// The layout of input 0; `None` for a tensor in C order.
     pub(crate) fn of(problem: &Problem) -> Option<StridedLayout> {
         let view = problem.layout(0)?;
         let shape = &problem.inputs()[0];
@@ -40,7 +40,7 @@ impl StridedLayout {
             match reduced {
                 _ if size == 1 => {}
                 true if problem.op().is_index() => layout.reduced.push(Axis { size, stride }),
-                // Of sums every repetition counts.
+                // In a sum, every repetition counts.
                 true if stride == 0 && problem.op().is_sum() => {
                     layout.reduced.push(Axis { size, stride });
                 }
@@ -58,8 +58,8 @@ impl StridedLayout {
         Some(layout)
     }
 
-    /// Adds a reduced dimension whose order means nothing: a repeated one is met once, a flipped
-    /// one from its other end.
+    /// Adds a reduced dimension whose order does not matter: a repeated one is dropped, a flipped one is read
+    /// from its other end.
     fn unordered(&mut self, axis: Axis) {
         if axis.stride < 0 {
             self.first -= (axis.size - 1) * axis.stride.unsigned_abs();
@@ -72,8 +72,8 @@ impl StridedLayout {
         }
     }
 
-    /// The dimensions in the order of memory, if that is a contiguous block whose kept ones are in
-    /// the order of the output.
+    /// The dimensions in the order of memory, if the view is a contiguous block and its kept dimensions are
+    /// in the order of the output.
     pub(crate) fn contiguous(&self) -> Option<Vec<Dim>> {
         let kept = self.kept.iter().map(|a| (*a, false));
         let mut all: Vec<_> = kept
@@ -109,7 +109,7 @@ impl StridedLayout {
         }
     }
 
-    /// How input 0 lies, also where it is a tensor in C order.
+    /// The layout of input 0, also of a tensor in C order.
     pub(crate) fn whole(problem: &Problem) -> StridedLayout {
         let plain = || {
             let dims = problem.inputs()[0].iter().zip(problem.reduced());
@@ -135,12 +135,12 @@ impl StridedLayout {
         StridedLayout::of(problem).unwrap_or_else(plain)
     }
 
-    /// Whether the elements of a segment are one, however often it is repeated.
+    /// Whether each segment is a single element, perhaps repeated.
     pub(crate) fn repeats(&self) -> bool {
         self.reduced.iter().all(|axis| axis.stride == 0)
     }
 
-    /// The elements of this view without its reduced dimensions.
+    /// This view without its reduced dimensions.
     pub(crate) fn without_reduced(&self) -> StridedLayout {
         StridedLayout {
             reduced: Vec::new(),
@@ -149,7 +149,7 @@ impl StridedLayout {
     }
 }
 
-/// Adds a dimension, or makes the one before longer where both are walked as one.
+/// Adds a dimension, or merges it into the one before where both are walked as one.
 fn push(axes: &mut Vec<Axis>, axis: Axis) {
     match axes.last_mut() {
         Some(before) if axis.stride.checked_mul(axis.size as i64) == Some(before.stride) => {
@@ -160,15 +160,15 @@ fn push(axes: &mut Vec<Axis>, axis: Axis) {
     }
 }
 
-/// Elements from the first to the last of some dimensions, less one.
+/// The distance from the lowest to the highest element of some dimensions.
 pub(crate) fn span(axes: &[Axis], sizes: &[u64]) -> u64 {
     let ways = axes.iter().zip(sizes);
     ways.map(|(a, size)| (size - 1) * a.stride.unsigned_abs())
         .sum()
 }
 
-/// A part of some dimensions. Of kept ones, whose elements are written one after another, it is
-/// contiguous in their C order.
+/// A part of some dimensions. A part of kept dimensions is contiguous in their C order, because its elements
+/// are written one after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     /// Its first coordinate's distance from the dimensions' first element.
@@ -195,9 +195,9 @@ impl Part {
         }
     }
 
-    /// Parts of it that fit, in C order: as many coordinates of its first dimension as fit
-    /// together; one that does not fit even alone by the other dimensions. `Err`: an element that
-    /// does not fit.
+    /// Its parts that fit, in C order. A part takes as many coordinates of the first dimension as fit
+    /// together; a coordinate that does not fit alone is divided by the other dimensions. `Err`: an element
+    /// that does not fit.
     fn divided<'a>(
         &self,
         axes: &'a [Axis],
@@ -222,8 +222,8 @@ impl Part {
     }
 }
 
-/// Cuts dimensions into parts of at most these sizes, of which all after the first above one
-/// are whole.
+/// Cuts dimensions into parts of at most these sizes. All sizes after the first one above 1 are whole
+/// dimensions.
 pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
     let mut all = vec![Part {
         at: 0,
@@ -251,7 +251,7 @@ pub(crate) fn parts(axes: &[Axis], sizes: &[u64]) -> Vec<Part> {
     all
 }
 
-/// Halves the first dimension that can be.
+/// Halves the first size above 1.
 pub(crate) fn halve(sizes: &mut [u64]) {
     if let Some(size) = sizes.iter_mut().find(|s| **s > 1) {
         *size = size.div_ceil(2);
@@ -292,8 +292,8 @@ impl Window<'_> {
         inside(cuts, &(lowest..lowest + count)).next().is_none()
     }
 
-    /// Its lowest element from the input's start, the first one's distance from that, and how
-    /// many it spans.
+    /// Its lowest element, counted from the input's start; the distance of its first element from that one;
+    /// and how many elements it spans.
     pub(crate) fn place(&self) -> [u64; 3] {
         let first = self.layout.first as i64 + self.kept.at + self.reduced.at;
         let below = |axes: &[Axis], sizes: &[u64]| -> u64 {
@@ -309,7 +309,7 @@ impl Window<'_> {
         [first as u64 - skip, skip, all + 1]
     }
 
-    /// The dimensions that are left, kept ones first, and how many of them are kept.
+    /// The stride table of its dimensions above 1, kept ones first, and how many of them are kept.
     pub(crate) fn stride_table(&self, inputs: usize) -> (StrideTable, usize) {
         let mut table = StrideTable::default();
         let mut add = |axes: &[Axis], sizes: &[u64]| {
@@ -329,10 +329,10 @@ impl Window<'_> {
     }
 }
 
-/// The windows of a view: those of the same outputs together, none across the end of a buffer.
+/// The windows of a view, grouped by their outputs. None reaches across the end of a buffer.
 pub(crate) struct Groups<'a> {
     layout: &'a StridedLayout,
-    /// Parts of the kept dimensions, the first of them last.
+    /// Parts of the kept dimensions, in reverse order.
     kept: Vec<Part>,
     /// Parts of the reduced ones.
     reduced: Vec<Part>,
@@ -371,7 +371,7 @@ impl<'a> Groups<'a> {
         while let Some(kept) = self.kept.pop() {
             match self.uncut(&kept)? {
                 Ok(mut reduced) => {
-                    // It gives every partial that the others are merged with.
+                    // The longest writes every partial; the others are merged into these.
                     reduced.sort_by_key(|part| std::cmp::Reverse(part.elements()));
                     return Ok(Some((kept, reduced)));
                 }
@@ -381,8 +381,8 @@ impl<'a> Groups<'a> {
         Ok(None)
     }
 
-    /// The parts of segments that make windows in one buffer each; or one element of each segment
-    /// that does not.
+    /// The parts of segments whose windows lie in one buffer each; `Err`: an element of the segments that no
+    /// such window holds.
     fn uncut(&mut self, kept: &Part) -> Result<Result<Vec<Part>, Part>, Error> {
         let Groups { layout, cuts, .. } = *self;
         let mut parts = Vec::new();

@@ -11,7 +11,7 @@ pub(crate) const MAX_REGION: u64 = 1 << 30;
 const MAX_DISPATCHES: u64 = 1 << 16;
 /// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
 const LEAST_SUBMIT: u64 = 1024;
-/// How much longer bytes take that are read across rows.
+/// How many times longer it takes to read bytes across rows.
 pub(crate) const STRIDED_COST: u64 = 4;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
@@ -54,7 +54,7 @@ impl Caps {
         }
     }
 
-    /// Refuses bindings that hold no partial result of that format, wherever it lies.
+    /// Refuses bindings that are too small for a partial result of that format at any offset.
     pub(crate) fn hold(&self, partial: StoreFormat) -> Result<(), Error> {
         let needed = self.offset_alignment + partial.bytes();
         match needed <= self.binding_bytes.min(self.budget(false)) {
@@ -80,7 +80,7 @@ impl Caps {
         u64::from(self.workgroups.min(1 << 16)).pow(2)
     }
 
-    /// Elements that a binding surely holds, wherever in a buffer they begin.
+    /// Elements of so many bytes that a binding holds, wherever in a buffer they begin.
     pub(crate) fn elements(&self, bytes: u64) -> u64 {
         let binding = self.binding_bytes / 4 * 4;
         let usable = binding.saturating_add(bytes);

@@ -1,7 +1,7 @@
-//! How a region is mapped: the family of kernels, and the invocations and slices a segment gets.
+//! How a region is mapped: the family of kernels, and how many invocations and slices a segment gets.
 //!
-//! Keeps the choice between families, by shape, limits and tuning. Which regions there are, and what
-//! parameters a kernel takes, others decide.
+//! Chooses the family by shape, limits and tuning. `partition.rs` decides which regions there are,
+//! `reduce.rs` which parameters a kernel gets.
 
 use crate::kernel::{self, Family, StoreFormat};
 use crate::plan::pass::MAX_ITERATIONS;
@@ -9,39 +9,39 @@ use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
 
-/// Most parts of a segment that tuning may ask for: an invocation may have to take them all, of each of
-/// the four outputs that share a word.
+/// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
+/// four outputs that share a word.
 const MAX_PARTS: u64 = MAX_ITERATIONS / 8;
-/// Elements a loop iteration of rows takes from memory, in bytes: eight vec4.
+/// Bytes that a loop iteration of rows reads: eight vec4.
 pub(crate) const BLOCK_BYTES: u64 = 128;
-/// Rows a loop iteration of columns takes; where there are few, it takes one.
+/// Rows that a loop iteration of columns takes. Up to `FEW_ROWS` rows are taken one at a time.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
-/// Invocations of columns that keep any memory busy: each has asked for four vec4, all of them for as much as 3.4 TB/s
+/// Invocations of columns that keep any memory busy: each has four vec4 in flight, all together what 3.4 TB/s
 /// bring in 600 ns. More would only leave more partials.
 const BUSY_COLUMNS: u64 = 1 << 15;
-/// Bytes of workgroup memory an invocation of them: keys and places of a plane.
+/// Bytes of workgroup memory for each of them: keys and places of a plane.
 const SHARED_BYTES: u64 = 32;
-/// Rows of a slice of strips, and of shallow matrices, and bytes of a column of it, that what a CPU
-/// fetches ahead outlives.
+/// Rows of a slice of strips or of a shallow matrix, and bytes of one of its columns, up to which prefetched
+/// data stays in a CPU's cache.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
-/// Invocations of strips, bands, panels and lines that take neighbouring vec4, and vec4 that each takes
-/// of a wide row of strips.
+/// Invocations in a team of strips, bands, panels and lines, and vec4 of a wide row that an invocation of
+/// strips takes.
 pub(crate) const TEAM: u64 = kernel::TEAM as u64;
 pub(crate) const RUNS: u64 = kernel::RUNS as u64;
-/// Least rows of panels, and most of those that are parts of rows.
+/// Least rows of panels, and most rows of panels that are narrower than their matrix.
 const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
 /// Most elements of a row that small rows are unrolled for.
 const MOST_UNROLLED: u64 = 16;
-/// Most vec4 of a wide row of bands; of elements of 32 bits and more twice as many.
+/// Most vec4 of a wide row of bands; twice as many for elements of 32 bits and more.
 const BAND: u64 = 2 * RUNS * TEAM;
-/// Most vec4 of rows that are whole vec4 of which invocations take a column each, whatever else is possible.
+/// Wide rows of at most so many vec4 are taken by `columns`, whatever else is possible.
 const NARROW: u64 = TEAM + 2;
-/// Rows of a slice of columns: below an element of 16 bits there is room for so many places.
+/// Most rows of a slice of columns: below an element of 16 bits there is room for so many places.
 const MOST_PLACES: u64 = (1 << 16) - 1;
-/// Rows are laid side by side until their partials are this part of what is read.
+/// Least bytes that are read for each byte of partials, of joined rows and of slices of sums.
 const PARTIALS_SHARE: u64 = 32;
 
 /// How a region is mapped.
@@ -60,14 +60,14 @@ pub(crate) enum Mapping {
     Columns(ColumnMapping),
 }
 
-/// How columns are mapped: `fold` rows side by side make a wide row, of which a slice has so many.
+/// How columns are mapped: `fold` joined rows make a wide row, and a slice has `slice` wide rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnMapping {
     pub family: Family,
     pub fold: u64,
     pub slices: u64,
     pub slice: u64,
-    /// Of so many slices of that length each, which a workgroup merges.
+    /// A workgroup takes so many slices of that length and merges them; `slices` counts the merged ones.
     pub shared: u64,
 }
 
@@ -87,7 +87,7 @@ impl Planner<'_> {
     pub(crate) fn mapping(&self, step: &Step, b: &Region) -> Mapping {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
-        // Below one vec4 there is nothing to bind as such.
+        // Less than one vec4 can't be bound as vec4.
         if b.outer * b.len * b.inner * element < 16 {
             return Mapping::Each;
         }
@@ -123,8 +123,8 @@ impl Planner<'_> {
         chosen.unwrap_or(Mapping::Each)
     }
 
-    /// The family that writes what the segments of a step give by whole vec4, if there is one: the
-    /// same for all regions of whole segments.
+    /// The family that writes the results of a step by whole vec4, if there is one. It is the same for all
+    /// regions of whole segments.
     pub(crate) fn line_family(&self, step: &Step, b: &Region) -> Option<Family> {
         let element = u64::from(step.keys.bits() / 8);
         let line = 16 / element * step.out.bytes();
@@ -162,7 +162,7 @@ impl Planner<'_> {
         worth && step.len <= self.caps.tuning.small_row_len && many_lines(step, element)
     }
 
-    /// Whether a region is a part of a matrix, of so few and so long rows that what its partials cost
+    /// Whether a region is a part of a matrix whose rows are so few and so long that the cost of its partials
     /// decides.
     fn is_thin(&self, step: &Step, b: &Region) -> bool {
         let tuning = &self.caps.tuning;
@@ -188,7 +188,7 @@ impl Planner<'_> {
         let lines = step.outer * step.inner * element / 16;
         let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
         let near = near && step.len <= NEAR_ROWS;
-        // Of more rows panels, bands and strips take those in whole vec4.
+        // Panels, bands and strips take matrices with more rows, if the rows are whole vec4.
         let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
         let most = if longer {
             LEAST_PANEL_ROWS - 1
@@ -198,8 +198,8 @@ impl Planner<'_> {
         (step.len <= tuning.shallow_len.min(most) || near) && many_lines(step, element)
     }
 
-    /// Whether there are so many panels that they fill the device, and they are worth it: of whole
-    /// rows, or of few rows, but not very few; of fewer where a result is one word.
+    /// Whether panels fill the device and are worth it: they have whole rows, or few rows, but not very few.
+    /// For values of 32 bits and more, fewer rows count as few.
     fn prefers_panels(&self, step: &Step, element: u64) -> bool {
         let width = step.inner * element / 16;
         let (_, parts) = panels(width, element);
@@ -207,7 +207,7 @@ impl Planner<'_> {
             true => step.len <= FEW_PANEL_ROWS,
             false => step.len <= FEW_PANEL_ROWS / 2,
         };
-        // What bands take as well.
+        // Bands take these as well.
         let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
         let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
@@ -217,14 +217,14 @@ impl Planner<'_> {
         self.caps.long_strips() && many && !banded && worth && busy
     }
 
-    /// Slices that fill the device, of `most` that make sense.
+    /// How many slices fill the device, at most `most`.
     pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let wanted = tuning.invocations.div_ceil(invocations.max(1));
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
     }
 
-    /// How exact sums are mapped: they are made element by element, of rows and of columns.
+    /// How exact sums are mapped: to rows, to columns or, element by element, to `each`.
     fn sum_mapping(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
@@ -260,7 +260,7 @@ impl Planner<'_> {
         (direct || mapped.slices <= room).then_some(Mapping::Columns(mapped))
     }
 
-    /// Columns that an invocation takes side by side: vec4, else one.
+    /// Columns that an invocation takes side by side: those of some vec4, else one.
     pub(crate) fn sum_columns_of(&self, step: &Step, sum: Sum, b: &Region) -> u64 {
         let element = u64::from(step.keys.bits() / 8);
         let begins = self.aligned && (step.at * element).is_multiple_of(16);
@@ -288,8 +288,8 @@ impl Planner<'_> {
         step.sum.is_none() && short && self.are_whole(step, b, 1)
     }
 
-    /// Whether each row of a region is whole vec4 and taken by one invocation, of `invocations` a row: few enough vec4
-    /// that it may take all rows whose results share a word.
+    /// Whether each row of a region is whole vec4 and taken by one invocation, of `invocations` a row. The
+    /// vec4 are so few that one invocation may take all rows whose results share a word.
     pub(crate) fn are_whole(&self, step: &Step, b: &Region, invocations: u64) -> bool {
         let element = u64::from(step.keys.bits() / 8);
         let vecs = [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
@@ -353,14 +353,14 @@ impl Planner<'_> {
         })
     }
 
-    /// Rows of `pitch` bytes to lay side by side, so that they make whole vec4 and are wide
-    /// enough, and the family for them; none where a segment is too short for it.
+    /// The family for columns, and how many rows of `pitch` bytes to join, so that a wide row is whole vec4
+    /// and wide enough. `None` where a segment is too short for that.
     fn fold(&self, len: u64, pitch: u64, element: u64) -> Option<(Family, u64)> {
         let tuning = &self.caps.tuning;
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
         let most = ((len / 2).min(MAX_PARTS) / least).max(u64::from(least == 1));
-        // Partials of rows side by side must not be more than a part of what is read.
+        // Partials of joined rows must stay a small part of what is read.
         let worth =
             (len * element / (PARTIALS_SHARE * StoreFormat::Partial.bytes()) / least).max(1);
         let widest = if element < 4 { BAND } else { 2 * BAND };
@@ -369,7 +369,7 @@ impl Planner<'_> {
         let family = match forced {
             _ if !self.caps.long_kernels => Family::Columns,
             Some(Family::Bands) if vecs > widest => Family::Strips,
-            // A row an iteration: the longest segments would fall into too many slices.
+            // Bands take one row an iteration: the longest segments would need too many slices.
             Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 2 => Family::Columns,
             Some(family) => family,
             None if !self.caps.long_strips() => Family::Columns,
@@ -411,7 +411,7 @@ impl Planner<'_> {
         let worth = rows * element / 64;
         let lanes = column_lanes(family, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
-        // Parts of a row that neighbours take are near in time only where slices are short.
+        // Neighbours read their parts of a row close in time only where slices are short.
         let near = match family {
             Family::Strips => rows / NEAR_ROWS.max(NEAR_BYTES / element),
             _ => 1,
@@ -453,10 +453,10 @@ impl Planner<'_> {
         fits.then_some(Mapping::Columns(mapped))
     }
 
-    /// Slices of columns that a workgroup takes and merges, of so many that fill the device.
+    /// Slices of columns that a workgroup takes and merges; `filled` slices fill the device.
     fn shared_slices(&self, width: u64, filled: u64) -> u64 {
         let wg = u64::from(self.caps.workgroup());
-        // Side by side in a slice: a line of memory, or four where rows are no whole lines.
+        // Invocations side by side in a slice: a line of memory, or four where rows are not whole lines.
         let abreast = if width.is_multiple_of(TEAM) {
             TEAM
         } else {
@@ -471,7 +471,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Invocations that a matrix, or one of the slices that leave partials, takes.
+    /// Invocations for a matrix, or for each of its slices that leave partials.
     pub(crate) fn column_invocations(&self, wide: &ColumnMapping, width: u64) -> u64 {
         let lanes = column_lanes(wide.family, width);
         let wg = u64::from(self.caps.workgroup());
@@ -507,7 +507,7 @@ impl Planner<'_> {
     pub(crate) fn shortened(&self, step: &Step, mapping: Mapping, b: &Region) -> Mapping {
         let element = u64::from(step.keys.bits() / 8);
         match mapping {
-            // Buffers may end anywhere; a vec4 may be more than there is.
+            // Buffers may end anywhere: there may be less than a vec4.
             _ if b.len * b.inner * element < 16 => Mapping::Each,
             Mapping::Lines(_) => Mapping::Each,
             Mapping::Each | Mapping::Thin => mapping,
@@ -528,7 +528,7 @@ impl Planner<'_> {
     }
 }
 
-/// Vec4 of a row of a panel that an invocation takes, and panels of a matrix whose rows are that wide.
+/// Vec4 of a panel's row that an invocation takes, and panels in a matrix with rows of `width` vec4.
 pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
     let most = if element == 1 { RUNS } else { 2 * RUNS };
     let teams = width.div_ceil(TEAM);
@@ -536,7 +536,7 @@ pub(crate) fn panels(width: u64, element: u64) -> (u64, u64) {
     (teams.div_ceil(parts), parts)
 }
 
-/// Whether a step has so many lines, or so even ones, that what is left over may take a dispatch.
+/// Whether the outputs of a step are whole lines, or so many that the rest may take a dispatch of its own.
 fn many_lines(step: &Step, element: u64) -> bool {
     let (outputs, segments) = (step.outer * step.inner, 16 / element);
     outputs.is_multiple_of(segments) || outputs >= 64 * segments
@@ -548,7 +548,8 @@ pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
     vecs(b.at) && vecs(b.inner)
 }
 
-/// Vec4 of a wide row of bands that an invocation takes. Every number is a kernel, and so not all are taken.
+/// Vec4 of a wide row of bands that an invocation takes. Each number is a kernel of its own, so only some are
+/// used.
 fn band_runs(width: u64) -> u64 {
     let runs = width.div_ceil(TEAM);
     runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
@@ -580,8 +581,8 @@ pub(crate) fn column_rows(family: Family) -> u64 {
     }
 }
 
-/// Iterations that an invocation of columns needs beside: for few rows, and to write its results, each
-/// of which is looked for in its block of rows.
+/// Iterations of an invocation of columns beyond its blocks: for few rows, and to write its results, each of
+/// which it looks for in a block of rows.
 pub(crate) fn column_ends(family: Family, width: u64, element: u64) -> u64 {
     lane_vecs(family, width) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
 }

@@ -66,8 +66,8 @@ impl Plan {
         Plan::of(problem, caps, true, false, &BufferSplits::default())
     }
 
-    /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at
-    /// a multiple of 16 bytes of each; else anywhere.
+    /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at a multiple
+    /// of 16 bytes of each buffer; else anywhere.
     ///
     /// # Errors
     /// [`Error::Limit`] as from [`Plan::new`].
@@ -82,7 +82,7 @@ impl Plan {
         Plan::of(problem, caps, aligned, false, &splits)
     }
 
-    /// Plans for partial results instead of results: 16 bytes an output, of a key and an index.
+    /// Plans for partial results instead of results: a key and an index (16 bytes), or a partial sum.
     pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, true, true, &BufferSplits::default())
     }
@@ -140,7 +140,7 @@ impl Plan {
         &self.parts
     }
 
-    /// Bytes of scratch: of all scratch buffers together.
+    /// Bytes of all scratch buffers together.
     pub fn scratch_bytes(&self) -> u64 {
         self.scratch.iter().sum()
     }
@@ -166,7 +166,7 @@ impl Plan {
     }
 }
 
-/// As many passes at once as the budget allows, and at least one.
+/// Groups passes into parts: each takes as many as the budget allows, at least one.
 fn parts(passes: &[Pass], budget: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut left = 0;

@@ -1,7 +1,7 @@
 //! Cutting a step into regions, each as much as one binding, one dispatch and one submit can take.
 //!
-//! Keeps how limits and where buffers end become regions, and what a dispatch may read and write.
-//! Which steps there are the schedule decides; of the mapping it asks only what a region would need.
+//! Turns limits and the ends of buffers into regions. The schedule decides which steps there are; the mapping
+//! is asked only what a region would need.
 
 use crate::Error;
 use crate::plan::limits::{MAX_REGION, dispatches};
@@ -33,7 +33,7 @@ impl Planner<'_> {
         Ok(partitions)
     }
 
-    /// Where a tensor goes on in another buffer.
+    /// Where a tensor continues in another buffer.
     fn ends(&self, slot: Slot, elements: u64) -> Result<Vec<u64>, Error> {
         match slot {
             Slot::Input(i) => Ok(self.splits.input(i).to_vec()),
@@ -55,7 +55,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
-        // Iterations of an invocation that takes its segments alone.
+        // Elements of a segment that one invocation may take alone.
         let alone = step.most_elements(MAX_ITERATIONS / u64::from(2 * step.out.per_word()));
         let reach = step
             .most_parts()
@@ -92,7 +92,7 @@ impl Planner<'_> {
         parts(step, rows, columns)
     }
 
-    /// Regions of whole matrices, of which `one` is the first: of `most` at most.
+    /// Regions of at most `most` whole matrices; `one` is the first matrix.
     fn matrices(&self, step: &Step, one: &Region, most: u64) -> Result<Vec<Partition>, Error> {
         let &Step {
             outer, len, inner, ..
@@ -111,7 +111,7 @@ impl Planner<'_> {
             .collect())
     }
 
-    /// How many matrices at most a dispatch may take, of `most` that bindings allow.
+    /// How many matrices a dispatch may take; bindings allow `most`.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
         let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
         let partials = self.caps.partials(step.partial());
@@ -142,7 +142,7 @@ impl Planner<'_> {
     }
 }
 
-/// Regions of parts of segments, which meet in partials: of as many rows and columns at most.
+/// Regions of parts of segments, merged through partials: of at most so many rows and columns.
 fn parts(step: &Step, rows: u64, columns: u64) -> Result<Vec<Partition>, Error> {
     let &Step {
         outer, len, inner, ..

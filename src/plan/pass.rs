@@ -1,6 +1,6 @@
 //! What a plan is made of: dispatches, the buffers they read and write, and what they cost.
 //!
-//! Knows kernels and their parameters, and nothing of how passes come about.
+//! Knows kernels and their parameters, but not how passes are planned.
 
 use crate::Caps;
 use crate::kernel::params::{Params, StrideTable};
@@ -73,7 +73,7 @@ pub struct View {
 pub struct Pass {
     /// What runs.
     pub kernel: Kernel,
-    /// What is read; nothing by a fill.
+    /// What is read; `None` for a fill, and where `stride_table` lists it.
     pub src: Option<View>,
     /// Indices that are read (gather).
     pub indices: Option<View>,
@@ -81,8 +81,8 @@ pub struct Pass {
     pub dst: View,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
-    /// The inputs of an elementwise dispatch and how they lie under the output; or how a strided
-    /// view lies in its source, and indices that are read beside it.
+    /// The stride table and the views that it describes: the inputs of an elementwise dispatch, or the source
+    /// of a strided view, then the indices that are read with it.
     pub stride_table: Option<(StrideTable, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
@@ -104,7 +104,8 @@ impl Pass {
         self.src.iter().chain(&self.indices).chain(strided)
     }
 
-    /// The results that are whole, and may leave, only together with what is written.
+    /// The output range that leaves as a whole, once it is complete: what is written, or the window around
+    /// it.
     pub(crate) fn result(&self) -> &View {
         self.output_window.as_ref().unwrap_or(&self.dst)
     }
@@ -124,8 +125,8 @@ impl Pass {
         self.dst.bytes
     }
 
-    /// What it takes of [`crate::Tuning::submit_bytes`]: the bytes read, four times where they
-    /// are read across rows, or the bytes written if those are more.
+    /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
+    /// Bytes that are read across rows count four times.
     pub fn cost(&self) -> u64 {
         let in_order = match self.kernel.walk {
             Walk::Elementwise(Elementwise { unit, .. }) => unit == Unit::Strip,
@@ -134,12 +135,12 @@ impl Pass {
         let strided = matches!(self.kernel.walk, Walk::Strided { .. }) || self.kernel.is_extremes();
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
-            // An element for each, however often it is read.
+            // Each element counts as often as it is read.
             _ if strided => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
                 STRIDED_COST * u64::from(p.items / p.slices) * u64::from(p.len) * element
             }
-            // An element for each, wherever it is.
+            // One element for each index, wherever it is.
             Some(indices) => STRIDED_COST * indices.bytes.max(self.dst.bytes),
             None if rows => self.src_bytes(),
             None => STRIDED_COST * self.src_bytes(),

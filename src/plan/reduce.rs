@@ -1,6 +1,6 @@
 //! From a region and its mapping to a dispatch: kernel, parameters, views, workgroups.
 //!
-//! Knows how kernels take their work; which region and which mapping, others decide.
+//! Knows how kernels take their work; `partition.rs` and `mapping.rs` choose region and mapping.
 
 use crate::Error;
 use crate::kernel::params::Params;
@@ -27,9 +27,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Reduces a partition. With `value` it also brings the elements that the indices point to, as
-    /// values of that format: after each region those of its elements that lead so far, so that a
-    /// stream reads each region once.
+    /// Reduces a partition. With `value` it also gathers the elements that the indices point to, as values of
+    /// that format. It gathers after each region what leads so far, so that a stream reads each region once.
     pub(crate) fn reduce_partition(
         &mut self,
         step: &Step,
@@ -66,7 +65,7 @@ impl Planner<'_> {
                 false => self.shortened(step, mapping, b),
             };
             self.pass(step, b, own, Slot::Partials, step.partial(), i > 0)?;
-            // A part of a row, which is taken by one pass, has the partials of its own columns.
+            // A region that is a part of a row writes the partials of its own columns.
             if let Some(pass) = self.passes.last_mut() {
                 pass.dst.offset += (b.out - first.out) * step.partial().bytes();
             }
@@ -85,7 +84,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The elements of a region that the indices of its outputs point to.
+    /// Gathers the elements of a region that the indices of its outputs point to.
     pub(crate) fn gather(
         &mut self,
         step: &Step,
@@ -143,7 +142,7 @@ impl Planner<'_> {
         count: u64,
     ) -> Result<(), Error> {
         let kernel = self.kernel(Walk::Fill, out);
-        // Below a word the element sits at the top, as the shaders have it.
+        // An element below 32 bits sits at the top of a word, as in the shaders.
         let shift = 32u64.saturating_sub(8 * out.bytes());
         let params = Params {
             items: count as u32,
@@ -204,7 +203,7 @@ impl Planner<'_> {
         self.each_of(step, out, raw, src, dst, params)
     }
 
-    /// Some segments element by element, as `params` has them.
+    /// Reduces segments element by element, as `params` describes them.
     fn each_of(
         &mut self,
         step: &Step,
@@ -227,8 +226,8 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, lanes, taken * each)
     }
 
-    /// How many of so many items an invocation takes one after the other, of so many iterations each: as
-    /// long as the device is filled and no invocation loops too long.
+    /// How many of `items` an invocation takes one after the other, at so many iterations each. The device
+    /// stays filled, and no invocation loops too long.
     fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let spare = items / tuning.invocations.max(1);
@@ -250,7 +249,7 @@ impl Planner<'_> {
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
         let (unrolled, abreast, team) = match family {
             Family::SmallRows if self.unrolls(b.len) => (b.len, 1, TEAM),
-            // Longer ones: an invocation alone reads long stretches.
+            // Longer rows: an invocation alone reads long stretches.
             Family::SmallRows => (0, 1, 1),
             _ => {
                 let unrolled = self.abreast(b, element, unaligned);
@@ -261,7 +260,7 @@ impl Planner<'_> {
         if lines == 0 {
             return self.each(step, b, dst, out, merge, false);
         }
-        // Unaligned lines may be taken element by element, each of which is looked for first.
+        // Unaligned lines may be taken element by element; the loop over their places counts as well.
         let each = 1 + match unaligned {
             true => abreast * (b.len + segments + 1),
             false => b.len,
@@ -304,7 +303,7 @@ impl Planner<'_> {
     fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
         let width = b.inner * element / 16;
         let several = self.caps.long_strips();
-        // Most must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
+        // Most runs must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
         let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
         match unaligned {
             true if !by_vec => 0,
@@ -340,7 +339,7 @@ impl Planner<'_> {
         self.push(kernel, Some(src), to, params, invocations, taken * each)
     }
 
-    /// The outputs of a region from number `done` on: those of a matrix' last columns, and of whole
+    /// Reduces the outputs of a region from number `done` on: the last columns of a matrix, then whole
     /// matrices.
     fn rest(
         &mut self,
@@ -394,11 +393,11 @@ impl Planner<'_> {
         let each = match step.sum {
             Some(_) => {
                 let share = slice.div_ceil(lanes) + 32 / element;
-                // A vec4, a block of them, and a row that a window holds are loops of their own.
+                // The loops over vec4, over blocks of them, and over a row that a window holds count as well.
                 step.iterations(share) + share * element / 8 + 2
             }
             None if whole => blocks + 1,
-            // Beside the blocks two trees, the elements around whole vec4, and the item itself.
+            // Besides the blocks: two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
         let words = words(out, items);
@@ -462,7 +461,7 @@ impl Planner<'_> {
                 (invocations / wg, wg / shared)
             }
         };
-        // Whole wide rows are whole vec4: where the first matrix begins with one, all do.
+        // Matrices of whole wide rows all begin with a vec4 if the first does.
         let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
         let walk = Walk::Columns {
             runs: lane_vecs(family, width) as u32,
@@ -523,13 +522,13 @@ impl Planner<'_> {
             ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, wide.slices));
-        // A vec4 and a block of rows are loops of their own.
+        // The loops over vec4 and over blocks of rows count as well.
         let iterations = sum.column_iterations(wide.slice, columns) + wide.slice / 8 + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
-    /// The second pass: `parts` partials an output, from partial `from` on, become results. `run`:
-    /// the outputs of the region that it takes.
+    /// The second pass: makes results of `parts` partials an output, from partial `from` on. `run`: the
+    /// outputs of the region that it takes.
     pub(crate) fn finish(
         &mut self,
         step: &Step,
@@ -541,10 +540,10 @@ impl Planner<'_> {
         let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
         let groups = self.caps.groups();
-        // Invocations share an output's partials as long as there are workgroups for it: 1, 8 or 64, so that
-        // another number of partials seldom compiles anything.
+        // Invocations share the partials of an output while there are workgroups for it. Only 1, 8 or 64 do,
+        // so that another number of partials seldom compiles anything.
         let mut lanes = 1;
-        // One alone takes all of a word's outputs.
+        // An invocation alone takes all outputs of a word.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
         while lanes * 8 <= (wg / 4).min(parts / 2)
             && (count + 4) * lanes * 8 <= groups * wg
@@ -556,7 +555,7 @@ impl Planner<'_> {
             lanes = 1;
         }
         let words = words(step.out, count);
-        // More than one only of so many outputs that none has several invocations.
+        // Coarsening only where invocations do not share an output.
         let taken = match lanes {
             1 => self.items_per_invocation(words, each),
             _ => 1,
@@ -597,8 +596,8 @@ impl Planner<'_> {
     }
 }
 
-/// The whole vec4 that each of some invocations takes of a slice, rounded up to a power of two, if an exact sum takes so
-/// many at once; else 0.
+/// How many whole vec4 of a slice each of `lanes` invocations takes, rounded up to a power of two, if an
+/// exact sum takes so many at once; else 0.
 fn vecs_at_once(step: &Step, sum: Sum, slice: u64, lanes: u64) -> u32 {
     let vecs = (slice * u64::from(step.keys.bits()) / 128).div_ceil(lanes);
     let vecs = vecs.next_power_of_two() as u32;

@@ -1,9 +1,9 @@
 //! Planning reductions: from a problem to passes.
 //!
-//! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions
-//! (what one binding can see), a region becomes one or two passes: one that leaves
-//! partial results, and one that makes results of them. Keeps the steps and their order; how a step is cut, `partition.rs` decides, and
-//! how a region is mapped, `mapping.rs`.
+//! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions (what one
+//! binding can see), a region becomes one or two passes: one that leaves partial results, and one that makes
+//! results of them. Chooses the steps and their order; `partition.rs` decides how a step is cut, and
+//! `mapping.rs` how a region is mapped.
 
 use crate::kernel::StoreFormat;
 use crate::plan::layout::StridedLayout;
@@ -75,7 +75,7 @@ impl Planner<'_> {
         let mut src = Slot::Input(0);
         let steps = dims.iter().filter(|d| d.reduced).count();
         if steps == 0 {
-            // Nothing is combined, but values still get their one form.
+            // Nothing is combined, but values are still canonicalized.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
             return self.reduce(&self.last(step));
         }
@@ -87,7 +87,7 @@ impl Planner<'_> {
             return self.search(&self.last(step), &layout, false, None);
         }
         for done in 0..steps {
-            // The longest first: what is left to read shrinks fastest.
+            // The longest first: then the next step has the least to read.
             let reduced = dims.iter().enumerate().filter(|(_, d)| d.reduced);
             let longest = reduced.max_by_key(|(i, d)| (d.size, *i));
             let Some(at) = longest.map(|(i, _)| i) else {
@@ -154,8 +154,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Results of the passes from number `first` on leave together where one of these reads them
-    /// together.
+    /// For the passes from number `first` on: results that one of them reads together also leave together.
     fn hold(&mut self, first: usize) {
         let passes = &mut self.passes[first..];
         let read: Vec<View> = passes.iter().filter_map(|p| p.indices).collect();
@@ -184,7 +183,7 @@ pub(crate) fn identity(dtype: DType, op: Op) -> u64 {
                 DType::BF16 => 0x7fc0,
                 DType::F32 => 0x7fc0_0000,
                 DType::F64 => 0x7ff8 << 48,
-                // Refused: of no integers there is no mean.
+                // Refused: integers have no mean of an empty set.
                 _ => 0,
             };
         }

@@ -1,14 +1,13 @@
-//! Tensors of several buffers: what a dispatch sees is cut where a buffer ends.
+//! Tensors in several buffers: what a dispatch sees is cut where a buffer ends.
 //!
-//! Knows regions and where buffers end; which regions there are, and how each is mapped, others
-//! decide.
+//! Knows regions and where buffers end, but not which regions there are or how each is mapped.
 
 use crate::Problem;
 use std::ops::Range;
 
-/// Where tensors go on in another buffer: for each input and each output the elements, counted
-/// from the tensor's start and in any order, that are the first of a buffer. That 0 is one, and
-/// what is beyond the tensor, need not be said.
+/// Where tensors continue in another buffer: for each input and each output the first element of each buffer,
+/// counted from the tensor's start and in any order. Element 0, and elements beyond the tensor, may be left
+/// out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BufferSplits {
     /// By input; inputs that are missing here have one buffer.
@@ -35,7 +34,7 @@ impl BufferSplits {
         }
     }
 
-    /// Whether every buffer holds a tensor from a multiple of 16 bytes on.
+    /// Whether the part of a tensor in each buffer begins at a multiple of 16 bytes of the tensor.
     pub(crate) fn are_aligned(&self, problem: &Problem) -> bool {
         let whole = |cuts: &[u64], size: u64| cuts.iter().all(|c| c.is_multiple_of(16 / size));
         let mut inputs = self.inputs.iter();
@@ -44,12 +43,12 @@ impl BufferSplits {
             && outputs.all(|(cuts, output)| whole(cuts, output.dtype.size()))
     }
 
-    /// Where an input goes on.
+    /// Where an input continues in another buffer.
     pub(crate) fn input(&self, i: usize) -> &[u64] {
         self.inputs.get(i).map_or(&[], Vec::as_slice)
     }
 
-    /// Where any output goes on: outputs are written together.
+    /// Where any output continues in another buffer: outputs are written together.
     pub(crate) fn outputs(&self) -> Vec<u64> {
         sorted(self.outputs.iter().flatten().copied())
     }
@@ -62,7 +61,7 @@ pub(crate) fn inside(cuts: &[u64], range: &Range<u64>) -> impl Iterator<Item = u
     cuts[first..].iter().copied().take_while(move |&c| c < end)
 }
 
-/// How many of `count`, which do not all fit together, do: at least one.
+/// How many of `count` fit together, if not all do: at least one.
 pub(crate) fn longest(count: u64, fits: impl Fn(u64) -> bool) -> u64 {
     let (mut most, mut beyond) = (1, count);
     while beyond - most > 1 {
@@ -84,8 +83,8 @@ pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
 }
 
 /// Cuts partitions so that no region reaches across a cut of its input, counted from the step's first
-/// element, and no run of outputs across one of the outputs. A group that is cut has `most`
-/// outputs at most: they go through partials.
+/// element, and no run of outputs across a cut of the outputs. A partition that is cut has at most `most`
+/// outputs, because they go through partials.
 pub(crate) fn cut(
     partitions: Vec<Partition>,
     input: &[u64],
@@ -138,9 +137,8 @@ impl Ends<'_> {
         }
     }
 
-    /// Cuts regions that share their outputs. A row that a cut goes through becomes regions of parts
-    /// of it, which join the others; where every row is such a one, or there are too many outputs,
-    /// those are cut as well.
+    /// Cuts regions that share their outputs. A row with a cut inside becomes regions of its parts, which
+    /// join the others. If every row has one, or there are too many outputs, the outputs are cut as well.
     fn segments(&self, regions: &[Region], all: &mut Vec<Partition>) {
         let first = regions[0];
         if first.outer > 1 {
@@ -154,7 +152,7 @@ impl Ends<'_> {
         let results = first.out..first.out + first.inner;
         let direct = whole.len() + parts.len() == 1 && runs(self.outputs, results).len() == 1;
         if !whole.is_empty() && (direct || first.inner <= self.most) {
-            // The longest first: it gives every partial that the others are merged with.
+            // The longest first: it writes every partial, and the others are merged into these.
             whole.sort_by_key(|b| std::cmp::Reverse(b.len));
             whole.extend(parts);
             all.push(Partition::of(whole, self.outputs));
@@ -206,7 +204,7 @@ fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Regi
         });
     };
     for run in runs(input, b.at..end) {
-        // Up to the end of a row, whole rows, and the begin of one.
+        // The end of a row, whole rows, and the beginning of one.
         let row = |p: u64, up: bool| {
             let rows = if up {
                 (p - b.at).div_ceil(b.inner)
@@ -319,12 +317,12 @@ pub(crate) struct Region {
 pub(crate) struct Partition {
     /// None is longer than the first; what is narrower is a part of a row.
     pub regions: Vec<Region>,
-    /// The outputs, from the group's first, in runs that one buffer holds each.
+    /// The outputs, counted from the partition's first, in runs that lie in one buffer each.
     pub runs: Vec<Range<u64>>,
 }
 
 impl Partition {
-    /// Regions, and where all outputs of the step are cut.
+    /// A partition of these regions; the outputs of the step are cut at `cuts`.
     pub(crate) fn of(regions: Vec<Region>, cuts: &[u64]) -> Partition {
         let first = regions[0];
         let outputs = first.out..first.out + first.outer * first.inner;
@@ -337,7 +335,7 @@ impl Partition {
         self.regions[0].outer * self.regions[0].inner
     }
 
-    /// The runs of outputs, as far as they are a region's.
+    /// The parts of the runs that are outputs of a region.
     pub(crate) fn runs_of(&self, b: &Region) -> impl Iterator<Item = Range<u64>> + use<> {
         let begin = b.out - self.regions[0].out;
         let end = begin + b.outer * b.inner;

@@ -1,6 +1,6 @@
 //! What all parts of the planner share: the problem under its limits, its steps, and the passes so far.
 //!
-//! Decides nothing about either.
+//! Decides nothing about them.
 
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
@@ -11,14 +11,14 @@ use crate::plan::splits::BufferSplits;
 use crate::sums::Sum;
 use crate::{Caps, Dim, Error, Problem};
 
-/// One group of reduced dimensions between what comes before and after.
+/// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     pub src: Slot,
     pub dst: Slot,
     pub out: StoreFormat,
     pub keys: Keys,
-    /// What is summed exactly, if anything is.
+    /// The exact sum, if it is one.
     pub sum: Option<Sum>,
     /// First element, from the source's start.
     pub at: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// What its partial results are written as.
+    /// The format of its partial results.
     pub(crate) fn partial(&self) -> StoreFormat {
         match self.sum {
             Some(sum) => StoreFormat::PartialSum(sum.partial_words()),
@@ -106,13 +106,13 @@ impl Planner<'_> {
         }
     }
 
-    /// What the problem sums, if it does.
+    /// The sum of the problem, if it is one.
     fn sum(&self) -> Option<Sum> {
         let problem = self.problem;
         Sum::new(problem.op(), problem.dtype(), problem.nan_policy())
     }
 
-    /// The order of the problem's elements, or the terms they are; of exact sums, their size.
+    /// The keys of the problem's elements, or their terms in a sum; for an exact sum, only their size.
     pub(crate) fn keys(&self, zeros_tie: bool) -> Keys {
         let (problem, dtype) = (self.problem, self.problem.dtype());
         match (problem.op().order(), self.sum()) {
@@ -147,8 +147,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether so many invocations may share what they have of a sum: there is workgroup memory for all groups, and for
-    /// a value of each.
+    /// Whether so many invocations may share a sum: workgroup memory must hold the sum of each team, and a
+    /// value of each invocation.
     pub(crate) fn may_share(&self, sum: Sum, lanes: u64) -> bool {
         let wg = u64::from(self.caps.workgroup());
         let words = wg / lanes * u64::from(sum.shared_words()) + wg;
@@ -180,11 +180,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Outputs that one dispatch of an invocation a word can write.
+    /// Outputs that a dispatch can write, with a word for each invocation.
     pub(crate) fn outputs_per_dispatch(&self, out: StoreFormat) -> u64 {
         let wg = u64::from(self.caps.workgroup());
         let words = self.caps.groups() * wg;
-        // Some are kept for results that begin inside a word.
+        // A few words are reserved for results that begin inside a word.
         let words = words.saturating_sub(3).max(1);
         let seen = self.caps.elements(out.bytes()).min(MAX_REGION);
         words.min(seen).min(self.caps.budget(false) / out.bytes())

@@ -1,9 +1,9 @@
 //! Planning reductions of strided views: from shape and strides to dispatches.
 //!
-//! A view that is a contiguous block after all, possibly transposed, is left to the schedule: its
-//! order of the reduced dimensions means nothing, and its kept ones need only keep theirs.
-//! What is left goes through kernels that take element by element and find each by its strides,
-//! window by window: a window is what one binding of one buffer can see.
+//! The schedule plans a view that is a contiguous block, possibly transposed, as a tensor: the order of its
+//! reduced dimensions does not matter, and its kept ones need only keep theirs. Kernels take other views
+//! element by element and find each by its strides, window by window. A window is what one binding of one
+//! buffer can see.
 
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
@@ -15,9 +15,9 @@ use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
 use crate::{DType, Error};
 
-/// Least elements of a part of a segment that is shared.
+/// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
-/// Invocations that read a run of neighbouring elements abreast.
+/// Neighbouring invocations that read neighbouring elements of a segment.
 pub(crate) const ABREAST: u64 = 32;
 /// Bytes that an iteration over a contiguous segment takes: four vec4.
 pub(crate) const ROW_BLOCK: u64 = 64;
@@ -31,12 +31,12 @@ pub(crate) struct Share {
     pub step: u64,
     /// Outputs whose parts lie side by side.
     pub inner: u64,
-    /// Invocations that take a part of all outputs; `None`: one each.
+    /// Invocations that take a part of all outputs; `None`: one for each output.
     pub lanes: Option<u64>,
 }
 
 impl Window<'_> {
-    /// The region of its results, as partials are finished.
+    /// Its results, as the region that `finish` takes.
     pub(crate) fn results(&self, share: Share) -> Region {
         Region {
             at: 0,
@@ -78,7 +78,7 @@ impl Planner<'_> {
             ..index
         };
         let picked = (result.len() == 2 && !self.partial).then_some(picked);
-        // Along an axis that repeats one element, or has one only, there is nothing to compare.
+        // An axis that repeats one element, or has only one, leaves nothing to compare.
         if !self.partial && layout.repeats() {
             let last = problem.selects_last_index();
             let only = if last { problem.reduced_len() - 1 } else { 0 };
@@ -90,13 +90,13 @@ impl Planner<'_> {
         self.search(&index, layout, false, picked)
     }
 
-    /// Parts of all outputs that a window may have: as many as there are invocations, and partials
-    /// in a binding, twice as many for both extremes.
+    /// Most parts of all outputs in a window: each takes an invocation and a partial in a binding, or two
+    /// partials for both extremes.
     pub(crate) fn room(&self, partial: StoreFormat, both: bool) -> u64 {
         let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
         let partials = match both {
             true => {
-                // Those of one extreme are also bound apart, from anywhere.
+                // The partials of one extreme are also bound alone, at any offset.
                 let apart = self.caps.elements(partial.bytes());
                 apart.min(self.caps.partials(partial) / 2)
             }
@@ -126,7 +126,7 @@ impl Planner<'_> {
             let least = self.least_parts(layout, step, len);
             let several = count(&layout.reduced, &reduced) > 1 || !self.splits.input(0).is_empty();
             let leaves_partials = both || least > 1 || several;
-            // Of a view that repeats elements more are read than it spans.
+            // A view that repeats elements reads more than it spans.
             let long = outputs.saturating_mul(len) > budget;
             let crowded = long || leaves_partials && outputs * least > room;
             if spans[0] + spans[1] + 1 > seen {
@@ -145,14 +145,14 @@ impl Planner<'_> {
         Ok([kept, reduced])
     }
 
-    /// Elements that one invocation may take: its iterations count those over dimensions.
+    /// Elements that one invocation may take. The iterations over dimensions count as well.
     fn most_elements(&self, layout: &StridedLayout, step: &Step, per_word: u32) -> u64 {
         let dims = layout.reduced.len().max(1) as u64;
         step.most_elements((MAX_ITERATIONS / 2) / (dims * u64::from(per_word)))
     }
 
-    /// Invocations that a segment of that length needs at least. One alone takes all segments whose results share a
-    /// word; two leave a partial result each.
+    /// Least invocations for a segment of that length. One alone takes all segments whose results share a
+    /// word; several leave a partial result each.
     fn least_parts(&self, layout: &StridedLayout, step: &Step, len: u64) -> u64 {
         match len <= self.most_elements(layout, step, step.out.per_word()) {
             true => 1,
@@ -189,8 +189,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the search for extremes, or a copy of the elements as they are; then the elements
-    /// that the indices point to, if they are wanted.
+    /// Plans the reduction of a view, or (`raw`) a copy of its elements as they are. `picked`: then the
+    /// elements that the indices point to.
     pub(crate) fn search(
         &mut self,
         step: &Step,
@@ -215,8 +215,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans windows whose outputs are the same; the elements that the indices point to are picked
-    /// after each window, as [`Planner::reduce_partition`] has it.
+    /// Plans the windows of the same outputs. After each window it picks the elements that the indices point
+    /// to, as [`Planner::reduce_partition`] does.
     fn search_group(
         &mut self,
         step: &Step,
@@ -289,7 +289,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Plans the elements of a window that indices point to.
+    /// Plans the gather of a window's elements that indices point to.
     fn pick(&mut self, step: &Step, index: StoreFormat, window: &Window<'_>) -> Result<(), Error> {
         let (table, kept) = window.stride_table(2);
         let outputs = window.kept.elements();
@@ -328,15 +328,15 @@ impl Planner<'_> {
     }
 }
 
-/// Most loop iterations of an invocation that walks some dimensions, of which so many are kept.
+/// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
 fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
     match kernel.walk {
-        // Blocks, up to three vec4, and as many of a block to find each extreme.
+        // Blocks, up to three vec4, and a search in a block of four for each extreme.
         Walk::ExtremeRows { .. } => {
             let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
             bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
         }
-        // Blocks, and each column sought twice in four rows.
+        // Blocks, and for each column two searches in four rows.
         Walk::ExtremeColumns { .. } => {
             let columns = u64::from(128 / kernel.keys.bits());
             share.slice / 4 + 5 + columns * 10 + dims

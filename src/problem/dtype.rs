@@ -1,13 +1,12 @@
-//! Element types: their names, numbers and sizes, and which Rust types they are.
+//! Element types: their names, ONNX numbers, sizes and Rust types.
 //!
-//! Keeps ONNX's list and nothing of operators: what a type's values are worth, the reference and
-//! the keys know.
+//! Knows nothing of operators. How values compare is defined by `reference` and `keys.rs`.
 
 use super::UnknownName;
 use std::fmt;
 use std::str::FromStr;
 
-/// An element type, by ONNX's list.
+/// An element type of ONNX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DType {
@@ -39,7 +38,7 @@ pub enum DType {
     Bool,
 }
 
-/// What an element's bits mean, apart from how many there are.
+/// What an element's bits mean, independent of their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// IEEE-like: sign, exponent, mantissa.
@@ -165,7 +164,7 @@ pub trait Element: sealed::Sealed + Copy + Send + Sync + 'static {
     const DTYPE: DType;
     /// The bytes of a slice.
     fn bytes(elements: &[Self]) -> &[u8];
-    /// Elements from bytes, of which only whole elements count.
+    /// Elements from bytes; an incomplete last element is ignored.
     fn from_bytes(bytes: &[u8]) -> Vec<Self>;
 }
 

@@ -1,4 +1,4 @@
-//! Why a problem is refused, in words that a caller knows: the rules themselves are the problem's.
+//! Why a problem is refused. The rules themselves are in `Problem`.
 
 use super::{DType, IndexType, Op};
 
@@ -35,7 +35,7 @@ pub enum ProblemError {
         /// The input's shape.
         shape: Vec<u64>,
     },
-    /// A sum of truth values: ONNX has none, and whether true counts as 1 or as true is left open.
+    /// A sum of bool: ONNX has none, and does not say whether true + true would be 2 or true.
     #[error("{op} takes no {dtype}: truth values have no sum; as uint8 they can be counted")]
     NoSum {
         /// The operator.
@@ -96,7 +96,7 @@ pub enum ProblemError {
         /// Inputs of the problem.
         inputs: usize,
     },
-    /// Strides that are not one a dimension.
+    /// The number of strides is not the number of dimensions.
     #[error("input {input} of shape {shape:?} was given {strides} strides")]
     StrideCount {
         /// Position of the input.
@@ -106,7 +106,7 @@ pub enum ProblemError {
         /// Strides that were given.
         strides: usize,
     },
-    /// A view that reaches before the first or behind the last element of its tensor.
+    /// A view that reads before the first or after the last element of its tensor.
     #[error(
         "input {input}, shape {shape:?} with strides {strides:?} from element {offset}, reaches \
          from element {first} to {last} where {}",
@@ -121,14 +121,14 @@ pub enum ProblemError {
         strides: Vec<i64>,
         /// Its offset in elements.
         offset: u64,
-        /// Lowest element it reaches, as far as 64 bits go.
+        /// Lowest element it reads, clamped to 64 bits.
         first: i64,
-        /// Highest element it reaches, as far as 64 bits go.
+        /// Highest element it reads, clamped to 64 bits.
         last: i64,
-        /// Elements that are there, or (when the problem was made) that can be there.
+        /// Elements of the tensor; when the problem is made, the most that a tensor can have.
         elements: u64,
     },
-    /// A call with another number of inputs than the problem has.
+    /// The call has more or fewer inputs than the problem.
     #[error("{op} was given {actual} inputs where the problem has {expected}")]
     InputCount {
         /// The operator.
@@ -138,8 +138,8 @@ pub enum ProblemError {
         /// Inputs of the call.
         actual: usize,
     },
-    /// A call that takes another number of outputs than the problem has, such as one result of an index
-    /// with its values.
+    /// The call takes more or fewer outputs than the problem has; for example a single result where the problem
+    /// gives indices and values.
     #[error("{op} gives {expected} outputs where the call takes {actual}")]
     OutputCount {
         /// The operator.
@@ -173,7 +173,7 @@ pub enum ProblemError {
         /// Bytes that were given.
         actual: u64,
     },
-    /// An array of another shape than the problem's.
+    /// The array's shape is not the input's.
     #[error("input {input} is of shape {expected:?} in the problem but {actual:?} in the call")]
     InputShape {
         /// Position of the input.
@@ -183,7 +183,7 @@ pub enum ProblemError {
         /// The call's.
         actual: Vec<u64>,
     },
-    /// Typed data of another type than the problem's.
+    /// The data's element type is not the problem's.
     #[error("{what} is {expected} in the problem but {actual} in the call")]
     ElementType {
         /// `input 0`, `output 0`.
@@ -195,7 +195,7 @@ pub enum ProblemError {
     },
 }
 
-/// A text that names no element type, or no operator.
+/// A name of no element type or operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {what} is called {name:?}; there are: {}", .names.join(", "))]
 pub struct UnknownName {
@@ -203,7 +203,7 @@ pub struct UnknownName {
     pub what: &'static str,
     /// The text.
     pub name: String,
-    /// The names that there are.
+    /// The valid names.
     pub names: Vec<&'static str>,
 }
 

@@ -1,11 +1,11 @@
 //! Views: where the elements of an input lie in a larger tensor.
 //!
-//! Arithmetic alone; which views are legal, the problem decides.
+//! Only the arithmetic; `Problem` decides which views are legal.
 
-/// How an input lies in a larger tensor: element `c` is the tensor's element
+/// How an input lies in a larger tensor: the element with coordinates `c` is the tensor's element
 /// `offset + c[0] * strides[0] + c[1] * strides[1] + ...`.
 ///
-/// Strides are signed, so that what is flipped is a view, too, and 0 repeats a dimension.
+/// A negative stride flips a dimension; a stride of 0 repeats it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct InputLayout {
@@ -16,7 +16,7 @@ pub struct InputLayout {
 }
 
 impl InputLayout {
-    /// The lowest and the highest element that a view of that shape reaches; `None` if it has no
+    /// The lowest and the highest element that a view of this shape reads; `None` if it has no
     /// elements.
     pub(super) fn reach(&self, shape: &[u64]) -> Option<(i128, i128)> {
         let mut reach = (i128::from(self.offset), i128::from(self.offset));

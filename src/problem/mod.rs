@@ -1,7 +1,7 @@
-//! What is to be computed: operator, element type, shape, axes and options, validated.
+//! What to compute: operator, element type, shape, axes and options, validated.
 //!
-//! This module keeps the operators' rules (the ONNX specification's, with NumPy's where that is
-//! silent) and must not know how anything is computed.
+//! This module keeps the operators' rules (ONNX's; NumPy's where ONNX leaves something open) and must not know how
+//! anything is computed.
 
 mod dtype;
 mod error;
@@ -43,7 +43,7 @@ impl Output {
     }
 }
 
-/// A validated reduction, or elementwise minimum or maximum: what to compute, on which shapes.
+/// A validated reduction or elementwise minimum or maximum: the operator, its options and the shapes.
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
 /// `select_last_index` false, indices are `int64`, NaN propagates. [`ProblemOptions`] chains options
@@ -60,7 +60,7 @@ pub struct Problem {
     op: Op,
     dtype: DType,
     inputs: Vec<Vec<u64>>,
-    /// Per input how it lies, if not in C order from the first element.
+    /// Per input, its layout; `None` if it is a tensor in C order.
     layouts: Vec<Option<InputLayout>>,
     /// Per dimension of the first input: is it reduced?
     reduced: Vec<bool>,
@@ -76,7 +76,7 @@ pub struct Problem {
     broadcast: Vec<u64>,
 }
 
-/// A dimension of the canonical form: neighbours of one kind are merged, ones are dropped.
+/// A dimension of the canonical form, where dimensions of size 1 are dropped and neighbours of one kind merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
     /// Elements along it.
@@ -103,9 +103,9 @@ impl Problem {
         Problem::arg(Op::ArgMax, dtype, shape, axis)
     }
 
-    /// Smallest and largest element along `axis` and the index of each, from one read of the input
-    /// unless segments are too short for that to pay: the outputs are those of [`Problem::reduce_min`], [`Problem::reduce_max`],
-    /// [`Problem::arg_min`] and [`Problem::arg_max`], in this order and bit for bit.
+    /// Smallest and largest element along `axis` and the index of each. The outputs are those of
+    /// [`Problem::reduce_min`], [`Problem::reduce_max`], [`Problem::arg_min`] and [`Problem::arg_max`], in this
+    /// order and bit for bit. The input is read once, unless segments are too short for that to pay.
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};
@@ -152,8 +152,8 @@ impl Problem {
 
     /// Largest magnitude over `axes`: the L-infinity norm; otherwise as [`Problem::reduce_min`].
     ///
-    /// Magnitudes of signed integers are unsigned, so that the smallest number has one, too: the
-    /// output of `int8` is `uint8`, and the norm of [-128, 127] is 128. Over an empty set it is 0.
+    /// The output for a signed integer type is the unsigned type of its size, so that every magnitude fits:
+    /// `int8` gives `uint8`, and the norm of [-128, 127] is 128. Over an empty set it is 0.
     ///
     /// # Errors
     /// As [`Problem::reduce_min`].
@@ -167,8 +167,8 @@ impl Problem {
 
     /// Sum over `axes`; an empty list means all axes, as in ONNX.
     ///
-    /// Of floats the exact sum, rounded once to nearest with ties to even; of integers modulo 2^bits. Nothing to
-    /// sum gives 0.
+    /// A sum of floats is the exact sum, rounded once to nearest with ties to even. A sum of integers is modulo
+    /// 2^bits. A sum of no elements is 0.
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};
@@ -184,14 +184,13 @@ impl Problem {
         Problem::reduce(Op::ReduceSum, dtype, shape, axes)?.check_sum(axes)
     }
 
-    /// Mean over `axes`: of floats the exact sum divided by the number of elements, rounded once; of
-    /// integers the sum modulo 2^bits divided by it, truncated toward zero. Otherwise as [`Problem::reduce_sum`].
+    /// Mean over `axes`; otherwise as [`Problem::reduce_sum`].
     ///
-    /// The mean of no floats is NaN.
+    /// For floats it is the exact sum divided by the number of elements, rounded once; for integers it is the sum
+    /// modulo 2^bits divided by the number of elements, truncated toward zero. The mean of no floats is NaN.
     ///
     /// # Errors
-    /// As [`Problem::reduce_sum`], and [`ProblemError::EmptyAxis`] for integers where there is nothing
-    /// to reduce.
+    /// As [`Problem::reduce_sum`], and [`ProblemError::EmptyAxis`] for integers over an axis of size 0.
     pub fn reduce_mean(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceMean, dtype, shape, axes)?.check_sum(axes)
     }
@@ -204,9 +203,10 @@ impl Problem {
         Problem::reduce(Op::ReduceL1, dtype, shape, axes)?.check_sum(axes)
     }
 
-    /// Square root of the sum of squares over `axes`, the L2 norm: of floats that of the exact sum of exact
-    /// squares, rounded once; of integers its floor, at most the type's largest. Otherwise as
-    /// [`Problem::reduce_sum`].
+    /// Square root of the sum of squares over `axes`, the L2 norm; otherwise as [`Problem::reduce_sum`].
+    ///
+    /// For floats it is the root of the exact sum of exact squares, rounded once; for integers it is the floor of
+    /// the root, at most the type's largest number.
     ///
     /// # Errors
     /// As [`Problem::reduce_sum`].
@@ -268,7 +268,7 @@ impl Problem {
         let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
         problem.reduced = vec![false; shape.len()];
         if shape.is_empty() {
-            // NumPy, and so ONNX's reference, takes a scalar as a row of one.
+            // As NumPy and so ONNX's reference do, treat a scalar as a row of one.
             if axis != 0 && axis != -1 {
                 return Err(ProblemError::AxisOutOfRange { axis, rank: 0 });
             }
@@ -373,19 +373,19 @@ impl Problem {
     /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
     ///
     /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator is ArgMin or ArgMax.
+    /// [`ProblemError::NoSuchOption`] unless the operator is ArgMin, ArgMax or ArgMaxAbs.
     pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
         self.values = values;
         let has = self.op.is_index() && self.op != Op::Extremes;
         self.option("with_values", has)
     }
 
-    /// Whether an operator of ONNX over axes reduces none where none were given (`keepdims` then has
-    /// no effect) instead of all. ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for
-    /// bit; the others give magnitudes or squares. ONNX has it from opset 18, of ReduceSum from 13.
+    /// Whether an empty list of axes means that no axis is reduced, instead of all; `keepdims` then has no effect.
+    /// ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for bit; ReduceL1, ReduceL2 and
+    /// ReduceSumSquare give magnitudes or squares. In ONNX from opset 18, for ReduceSum from 13.
     ///
     /// # Errors
-    /// [`ProblemError::NoSuchOption`] for any other operator.
+    /// [`ProblemError::NoSuchOption`] for operators other than these seven.
     pub fn noop_with_empty_axes(mut self, noop: bool) -> Result<Problem, ProblemError> {
         self.noop = noop && self.no_axes;
         if self.no_axes {
@@ -395,7 +395,7 @@ impl Problem {
         self.option("noop_with_empty_axes", has)
     }
 
-    /// Refuses what has no sum, or no mean. `axes` are the caller's.
+    /// Refuses sums of bool and means of no integers. `axes` is what the caller gave.
     pub(crate) fn check_sum(self, axes: &[i64]) -> Result<Problem, ProblemError> {
         let (op, dtype, shape) = (self.op, self.dtype, &self.inputs[0]);
         if dtype == DType::Bool {
@@ -418,12 +418,11 @@ impl Problem {
         }
     }
 
-    /// Takes an input as a view of a larger tensor instead of a tensor in C order: transposed,
-    /// flipped, sliced, broadcast or overlapping itself, and never copied. `strides` (one a
+    /// Makes an input a view of a larger tensor instead of a tensor in C order: transposed,
+    /// flipped, sliced, broadcast or overlapping itself. The view is never copied. `strides` (one per
     /// dimension) and `offset` count elements of the larger tensor; see [`InputLayout`].
     ///
-    /// The input's data is then the larger tensor, of which at least [`Problem::input_bytes`] must
-    /// be there.
+    /// The input's data is then the larger tensor, at least its first [`Problem::input_bytes`].
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};
@@ -475,7 +474,7 @@ impl Problem {
         problem
     }
 
-    /// Refuses a view that reaches outside of a tensor of that many elements.
+    /// Refuses a view that reaches outside a tensor of `elements` elements.
     fn check_reach(&self, input: usize, elements: u64) -> Result<(), ProblemError> {
         let (shape, layout) = (&self.inputs[input], &self.layouts[input]);
         let clamped = |at: i128| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
@@ -496,7 +495,7 @@ impl Problem {
         }
     }
 
-    /// What a NaN does.
+    /// Sets what a NaN does (the default is [`NanPolicy::Propagate`]).
     #[must_use]
     pub fn nan(mut self, nan: NanPolicy) -> Problem {
         self.nan = nan;
@@ -535,7 +534,7 @@ impl Problem {
         &self.inputs
     }
 
-    /// How input `i` lies in a larger tensor; `None` where it is a tensor in C order.
+    /// How input `i` lies in a larger tensor; `None` if it is a tensor in C order.
     ///
     /// # Panics
     /// If there is no input `i`.
@@ -543,7 +542,7 @@ impl Problem {
         self.layouts[i].as_ref()
     }
 
-    /// Where in its data element `flat` (in C order) of input `i` is, in elements.
+    /// The position in its data, in elements, of element `flat` (in C order) of input `i`.
     pub(crate) fn position(&self, i: usize, flat: u64) -> u64 {
         match &self.layouts[i] {
             None => flat,
@@ -551,7 +550,7 @@ impl Problem {
         }
     }
 
-    /// Bytes of input `i`; of a view, up to the highest element it reaches.
+    /// Bytes of input `i`; for a view, up to the end of the highest element it reads.
     ///
     /// # Panics
     /// If there is no input `i`.
@@ -571,8 +570,7 @@ impl Problem {
         &self.reduced
     }
 
-    /// Elements in each reduced set; `u64::MAX` if there are more, which takes a kept dimension
-    /// of 0.
+    /// Elements in each reduced set; `u64::MAX` if there are more (only if a kept dimension is 0).
     pub fn reduced_len(&self) -> u64 {
         let shape = self.inputs.first().map_or(&[][..], |s| s);
         let dims = shape.iter().zip(&self.reduced);
@@ -590,7 +588,7 @@ impl Problem {
         self.keepdims
     }
 
-    /// The element type of an index result; `None` where there is none.
+    /// The type of an index result; `None` if the operator gives no index.
     pub fn index_result_type(&self) -> Option<IndexType> {
         self.op.is_index().then_some(self.index_type)
     }
@@ -605,14 +603,14 @@ impl Problem {
         self.nan
     }
 
-    /// Whether the result is the input's bits, unchanged: a no-op reduction but of magnitudes or squares, or
-    /// Min and Max of one input.
+    /// Whether the result is the input's bits, unchanged: a no-op reduction that takes no magnitudes or squares,
+    /// or Min and Max of one input.
     pub fn is_copy(&self) -> bool {
         let maps = matches!(self.op, Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare);
         self.noop && !maps || (self.op.is_elementwise() && self.inputs.len() == 1)
     }
 
-    /// The outputs in order: the result; with [`Problem::with_values`] also the values;
+    /// The outputs in order: the result, then the values if [`Problem::with_values`] asked for them.
     /// [`Problem::extremes`] has four.
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
@@ -649,14 +647,14 @@ impl Problem {
         kept.collect()
     }
 
-    /// The canonical form of a reduction: dimensions of one dropped, neighbours of one kind
-    /// merged, so that kept and reduced alternate. Empty for Min and Max.
+    /// The canonical form of a reduction: dimensions of size 1 are dropped and neighbours of one kind
+    /// merged, so that kept and reduced dimensions alternate. Empty for Min and Max.
     pub fn dims(&self) -> Vec<Dim> {
         let mut dims: Vec<Dim> = Vec::new();
         for (&size, &reduced) in self.inputs[0].iter().zip(&self.reduced) {
             match dims.last_mut() {
                 _ if size == 1 => {}
-                // Saturating: with a zero elsewhere in the shape nothing is computed from it.
+                // It saturates only if another dimension is 0; then nothing is computed.
                 Some(d) if d.reduced == reduced => d.size = d.size.saturating_mul(size),
                 _ => dims.push(Dim { size, reduced }),
             }
@@ -664,13 +662,13 @@ impl Problem {
         dims
     }
 
-    /// The operators whose results [`Problem::extremes`] fuses, in the order of its outputs.
+    /// The problems that [`Problem::extremes`] fuses, in the order of its outputs.
     pub(crate) fn separate(&self) -> [Problem; 4] {
         [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax]
             .map(|op| Problem { op, ..self.clone() })
     }
 
-    /// The same problem on parts of its inputs, which still broadcast together, in C order.
+    /// The same problem on parts of its inputs, in C order; their shapes must broadcast together.
     pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
         let mut whole = inputs.first().cloned().unwrap_or_default();
         for shape in &inputs {

@@ -1,13 +1,12 @@
-//! The operators and their choices: which element wins or what is summed, what a NaN does, what an index is.
+//! The operators, their order, the NaN policies and the index types.
 //!
-//! Names and kinds only: which shapes and options go with them, the problem knows.
+//! Names and kinds only; `Problem` knows which shapes and options an operator takes.
 
 use super::{DType, UnknownName};
 use std::fmt;
 use std::str::FromStr;
 
-/// An operator: one of the ONNX specification, what fuses several of them, or what extends them by
-/// magnitudes.
+/// An operator: one of ONNX's, a fusion of several ([`Op::Extremes`]), or one that compares magnitudes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Op {
@@ -23,11 +22,11 @@ pub enum Op {
     Min,
     /// Elementwise largest of one or more broadcast inputs.
     Max,
-    /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; none of ONNX's.
+    /// ReduceMin, ReduceMax, ArgMin and ArgMax along one axis; not in ONNX.
     Extremes,
-    /// Index of the element with the largest magnitude along one axis; none of ONNX's.
+    /// Index of the element with the largest magnitude along one axis; not in ONNX.
     ArgMaxAbs,
-    /// Largest magnitude over a set of axes, the L-infinity norm; none of ONNX's.
+    /// Largest magnitude over a set of axes, the L-infinity norm; not in ONNX.
     ReduceMaxAbs,
     /// Sum over a set of axes.
     ReduceSum,
@@ -69,7 +68,7 @@ impl Op {
         Op::ReduceSumSquare,
     ];
 
-    /// The operators that combine all elements of a set, where the others choose one.
+    /// The operators that combine all elements of a set. The others choose one element.
     pub const SUMS: [Op; 5] = [
         Op::ReduceSum,
         Op::ReduceMean,
@@ -81,7 +80,7 @@ impl Op {
     /// The operators that ONNX does not have.
     pub const BEYOND_ONNX: [Op; 3] = [Op::Extremes, Op::ArgMaxAbs, Op::ReduceMaxAbs];
 
-    /// ONNX's name: `ArgMin`; those that are not ONNX's have one alike.
+    /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
     pub const fn name(self) -> &'static str {
         match self {
             Op::ArgMin => "ArgMin",
@@ -101,10 +100,10 @@ impl Op {
         }
     }
 
-    /// Which element wins; `None` of sums.
+    /// Which element wins; `None` for sums.
     pub const fn order(self) -> Option<Order> {
         match self {
-            // Of all four, the first.
+            // Extremes: that of its first output.
             Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Some(Order::Least),
             Op::ArgMax | Op::ReduceMax | Op::Max => Some(Order::Greatest),
             Op::ArgMaxAbs | Op::ReduceMaxAbs => Some(Order::GreatestMagnitude),
@@ -114,7 +113,7 @@ impl Op {
         }
     }
 
-    /// Whether the largest element wins, or that of the largest magnitude.
+    /// Whether the element of the largest value or the largest magnitude wins.
     pub const fn is_max(self) -> bool {
         matches!(
             self.order(),
@@ -127,12 +126,12 @@ impl Op {
         self.order().is_none()
     }
 
-    /// Whether the result is, or has among others, an index along one axis.
+    /// Whether one of the outputs is an index along one axis.
     pub const fn is_index(self) -> bool {
         matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs)
     }
 
-    /// The type of a value over elements of that type: magnitudes have no sign.
+    /// The type of a value output over elements of type `dtype`: magnitudes are unsigned.
     pub(crate) const fn value_type(self, dtype: DType) -> DType {
         match (self, dtype) {
             (Op::ReduceMaxAbs, DType::I8) => DType::U8,
@@ -198,12 +197,12 @@ impl IndexType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NanPolicy {
-    /// A NaN is the extreme: the value is NaN, the index is the first NaN's
-    /// (the last one's with `select_last_index`). NumPy's `min` and `argmin`. A sum with a NaN is NaN.
+    /// A NaN wins, as in NumPy's `min` and `argmin`: the value is NaN, the index is the first NaN's
+    /// (the last one's with `select_last_index`). A sum with a NaN is NaN.
     #[default]
     Propagate,
     /// NaNs are skipped; a set of only NaN gives NaN and index 0 (the last one with
-    /// `select_last_index`). NumPy's `fmin`. A sum goes over the other elements, of which only
-    /// a mean needs one; NumPy's `nansum` and `nanmean`.
+    /// `select_last_index`), as NumPy's `fmin`. A sum adds the other elements, as NumPy's `nansum` and
+    /// `nanmean`: without any, a sum is 0 and a mean is NaN.
     Ignore,
 }

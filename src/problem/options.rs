@@ -1,8 +1,8 @@
-//! Options of a problem in the making, one after another with one error to handle at the end.
+//! Chained options on what a constructor of `Problem` returns, with one error to handle at the end.
 
 use crate::problem::{IndexType, NanPolicy, Problem, ProblemError};
 
-/// The options of [`Problem`] on what its constructors return, so that a chain needs a single `?`:
+/// The options of [`Problem`], callable on the `Result` of its constructors, so that a chain needs a single `?`:
 ///
 /// ```
 /// use wgreduce::{DType, IndexType, Problem, ProblemOptions};
@@ -14,9 +14,9 @@ use crate::problem::{IndexType, NanPolicy, Problem, ProblemError};
 /// # Ok::<(), wgreduce::ProblemError>(())
 /// ```
 ///
-/// The error is the first one. Implemented for no other type.
+/// The chain returns the first error. Implemented for no other type.
 pub trait ProblemOptions: Sized + sealed::Sealed {
-    /// Applies what returns a problem or an error.
+    /// Applies an option unless there is an error already.
     #[doc(hidden)]
     fn then(
         self,

@@ -1,8 +1,8 @@
 //! The CPU reference: the definition that every result is checked against.
 //!
-//! This module keeps what the operators mean, element by element, in plain comparisons of typed
-//! values, and in exact sums. It must not know how a device computes them: it takes nothing from plans, kernels or
-//! order-preserving keys, so that a mistake made there cannot repeat itself here.
+//! This module defines the operators element by element, by plain comparisons of typed values and by exact
+//! sums. It must not know how a device computes them: it uses nothing of plans, kernels or order-preserving keys, so
+//! that a mistake made there cannot repeat itself here.
 //!
 //! ```
 //! use wgreduce::{DType, Element, Problem, reference};
@@ -38,12 +38,12 @@ macro_rules! for_type {
     };
 }
 
-/// Computes `problem` over `inputs`, which are raw little-endian bytes in C order, and gives the
-/// bytes of one tensor for each of [`Problem::outputs`].
+/// Computes `problem` over `inputs`, raw little-endian bytes in C order (for a view, the larger tensor), and
+/// returns the bytes of each of [`Problem::outputs`].
 ///
 /// # Errors
-/// [`ProblemError::InputCount`], [`ProblemError::InputBytes`] and, of views,
-/// [`ProblemError::ViewOutOfRange`] when the inputs are not those of the problem.
+/// [`ProblemError::InputCount`], [`ProblemError::InputBytes`] and, for views,
+/// [`ProblemError::ViewOutOfRange`] when the inputs do not fit the problem.
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
     let lens: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
     problem.check_inputs(&lens)?;
@@ -84,8 +84,7 @@ fn copy(problem: &Problem, input: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Minima or maxima of what `of` makes of the elements, over axes or over several inputs. The output
-/// has at least one element.
+/// Minima or maxima of `of(element)`, over axes or over several inputs. The output has at least one element.
 fn values<T: Value, V: Value>(problem: &Problem, inputs: &[&[u8]], of: fn(T) -> V) -> Vec<u8> {
     let rule = Rule::of(problem);
     let shape = &problem.outputs()[0].shape;
@@ -113,8 +112,8 @@ fn values<T: Value, V: Value>(problem: &Problem, inputs: &[&[u8]], of: fn(T) -> 
     bytes
 }
 
-/// Indices along one axis of what `of` makes of the elements, then the elements they point to if the
-/// problem has them.
+/// Indices of the extremes of `of(element)` along one axis, then the elements they point to if the problem
+/// asks for values.
 fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) -> Vec<Vec<u8>> {
     let rule = Rule::of(problem);
     let outputs = problem.outputs();
@@ -139,7 +138,7 @@ fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) 
     let mut bytes: Vec<_> = sizes.map(Vec::with_capacity).collect();
     for (_, place, position) in best.into_iter().flatten() {
         let index = place as u64 / stride % len;
-        // As many bytes as the index type has: the problem was checked, so it fits.
+        // The problem was checked, so the index fits its type.
         bytes[0].extend(&index.to_le_bytes()[..index_size]);
         if let Some(values) = bytes.get_mut(1) {
             values.extend(&input[position * T::SIZE..][..T::SIZE]);
@@ -152,7 +151,7 @@ fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) 
 #[derive(Clone, Copy)]
 struct Rule {
     max: bool,
-    /// Of magnitudes there is none below zero.
+    /// Compares magnitudes: the identity of an empty set is 0.
     abs: bool,
     ignore_nan: bool,
     last: bool,
@@ -187,7 +186,7 @@ impl Rule {
         }
     }
 
-    /// Whether the index goes from one element to another further along the axis. -0 and +0 tie.
+    /// Whether the index moves from `held` to `new`, which is further along the axis. -0 and +0 tie.
     fn points_to<T: Value>(self, held: T, new: T) -> bool {
         let (lower, higher) = if self.max { (held, new) } else { (new, held) };
         match (held.is_nan(), new.is_nan()) {
@@ -207,17 +206,17 @@ fn below<T: Value>(a: T, b: T) -> bool {
 /// An element as the CPU knows it.
 trait Value: Copy + fmt::Debug {
     const SIZE: usize = size_of::<Self>();
-    /// What holds its distance from zero, however large.
+    /// A type that can hold every magnitude.
     type Magnitude: Value;
     fn magnitude(self) -> Self::Magnitude;
     /// From the first bytes of a slice.
     fn read(bytes: &[u8]) -> Self;
-    /// Appends the bytes, those of the canonical NaN for any NaN.
+    /// Appends the bytes; any NaN is written as the canonical NaN.
     fn write(self, bytes: &mut Vec<u8>);
     fn is_nan(self) -> bool;
     /// The language's `<`: false with a NaN, -0 equals +0.
     fn less(self, other: Self) -> bool;
-    /// The sign bit of a float; what tells one zero from another.
+    /// The sign bit of a float, which distinguishes -0 from +0.
     fn is_negative(self) -> bool;
     /// The result of an empty set: the value that loses to every other.
     fn identity(max: bool) -> Self;
@@ -327,8 +326,7 @@ impl Value for bool {
     }
 }
 
-/// Every coordinate of a shape in C order, each as the sum of its coordinates times strides, and
-/// of where the first is.
+/// The position of every element of a shape in C order: `first` plus the sum of coordinates times strides.
 struct Walk {
     dims: Box<[Dim]>,
     sum: i64,
@@ -356,8 +354,7 @@ impl Walk {
         }
     }
 
-    /// Back to the first coordinates, which are elsewhere now. The walk must be at its end, or at
-    /// its beginning.
+    /// Starts again at a new first position. The walk must be at its beginning or its end.
     fn restart(&mut self, first: u64) {
         self.sum = first as i64;
         self.done = self.dims.iter().any(|dim| dim.size == 0);
@@ -372,7 +369,7 @@ impl Iterator for Walk {
             return None;
         }
         let sum = self.sum;
-        // A plain loop: this is most of the reference's time where little is inlined.
+        // A plain loop: without inlining, the reference spends most of its time here.
         let mut d = self.dims.len();
         while d > 0 {
             d -= 1;
@@ -390,7 +387,7 @@ impl Iterator for Walk {
     }
 }
 
-/// The bits of every element of a reduction's input, and the output it goes into.
+/// Calls `take` with the output element and the bits of every element of a reduction's input.
 pub(crate) fn each_element(
     problem: &Problem,
     input: &[u8],
@@ -406,7 +403,7 @@ pub(crate) fn each_element(
     Ok(())
 }
 
-/// For every element of a reduction's input in C order, the element of the output it goes into.
+/// For every element of a reduction's input in C order, the position of its output element.
 fn output_walk(problem: &Problem) -> Walk {
     let shape = &problem.inputs()[0];
     let reduced = problem.reduced();
@@ -414,12 +411,11 @@ fn output_walk(problem: &Problem) -> Walk {
     Walk::new(shape, &strides(&dims.collect::<Vec<_>>()), 0)
 }
 
-/// For every element of `shape` in C order, the position in the data of input `i` of the element
-/// that is there once the input is broadcast to that shape.
+/// For every element of `shape` in C order, its position in the data of input `i`, broadcast to `shape`.
 fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
     let from = &problem.inputs()[i];
     let (own, offset) = strides_of(problem, i);
-    // Aligned at the last dimension; a missing dimension and one of 1 stand still.
+    // Aligned at the last dimension; missing dimensions and those of size 1 have stride 0.
     let mut all = vec![0; shape.len() - from.len()];
     let own = own.into_iter().zip(from);
     all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
@@ -443,7 +439,7 @@ fn strides(dims: &[(u64, bool)]) -> Vec<i64> {
     let mut next = 1i64;
     for (stride, &(size, _)) in strides.iter_mut().zip(dims).rev().filter(|(_, dim)| dim.1) {
         *stride = next;
-        // Wraps only beside a dimension of 0, where nothing is walked.
+        // Wraps only if another dimension is 0; then there is nothing to walk.
         next = next.wrapping_mul(size as i64);
     }
     strides
@@ -453,8 +449,7 @@ fn count(shape: &[u64]) -> usize {
     shape.iter().product::<u64>() as usize
 }
 
-/// Checks that `outputs` are what `problem` gives over `inputs`, byte for byte: what a device
-/// computed, compared with the definition.
+/// Compares `outputs`, which a device computed for `problem` over `inputs`, with the definition, byte for byte.
 ///
 /// ```
 /// use wgreduce::{DType, Element, Problem, reference};
@@ -468,7 +463,7 @@ fn count(shape: &[u64]) -> usize {
 /// ```
 ///
 /// # Errors
-/// [`VerifyError`]: the first difference, or data that is not the problem's.
+/// [`VerifyError`]: the first difference, or data that does not fit the problem.
 pub fn verify(
     problem: &Problem,
     inputs: &[&[u8]],
@@ -491,19 +486,19 @@ pub fn verify(
     Ok(())
 }
 
-/// Why outputs are not the ones of a problem.
+/// Why outputs are not the results of a problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// An output is not as defined.
+    /// An output differs from the definition.
     #[error("output {output}{}{difference}", if .difference.index.is_some() { " " } else { ": " })]
     Different {
         /// The output's position.
         output: usize,
-        /// Where, and in what.
+        /// The first difference.
         difference: Difference,
     },
-    /// Another number of outputs than the problem has.
+    /// The number of outputs is not the problem's.
     #[error("{actual} outputs were given where the problem has {expected}")]
     OutputCount {
         /// The problem's.
@@ -511,19 +506,19 @@ pub enum VerifyError {
         /// The call's.
         actual: usize,
     },
-    /// The inputs are not the problem's.
+    /// The inputs do not fit the problem.
     #[error(transparent)]
     Problem(#[from] ProblemError),
 }
 
-/// Where two tensors differ first, and in what.
+/// The first difference of two tensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Coordinates of the element; `None` when the number of bytes is wrong.
     pub index: Option<Vec<u64>>,
     /// The expected element, as value and bits: `-0.0 (0x80000000)`; or `24 bytes`.
     pub expected: String,
-    /// What was there, in the same form.
+    /// The actual element, in the same form.
     pub actual: String,
 }
 
@@ -536,7 +531,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares two tensors byte for byte: `None` if they are the same and of the size `output` says.
+/// Compares two tensors byte for byte: `None` if they are equal and have the size of `output`.
 pub fn first_difference(output: &Output, expected: &[u8], actual: &[u8]) -> Option<Difference> {
     for data in [expected, actual] {
         if data.len() as u64 != output.bytes() {

@@ -1,7 +1,7 @@
 //! The CPU reference over data larger than memory, block by block.
 //!
-//! As naive as the reference and with as little knowledge of plans and keys: the blocks of a
-//! tensor are problems of their own, and so is the choice between the results of two blocks.
+//! Knows nothing of plans and keys: each block of a tensor is a problem of its own, and so is the choice between
+//! the results of two blocks.
 
 use crate::problem::elements;
 use crate::reference::evaluate;
@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 /// Most elements of a block.
 const BLOCK: u64 = 1 << 20;
-/// As many if each may have a sum of its own: one takes up to a KiB.
+/// Most elements of a block of sums: each may have a sum of its own, which takes up to a KiB.
 const BLOCK_OF_SUMS: u64 = 1 << 15;
 
-/// [`evaluate`] on inputs that are read, and to outputs that are written, piece by piece, in a few
-/// dozen MiB whatever their size (but for views, of which a block takes what it spans). `read` fills a slice with the bytes of an input from an offset
-/// on; `write` takes bytes of an output and their offset, in order, each once.
+/// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
+/// the tensors; a block of a view takes all that the block spans. `read(input, offset, bytes)` fills `bytes` with
+/// the input's bytes from `offset` on; `write(output, offset, bytes)` takes an output's bytes, in order, each once.
 ///
 /// # Errors
-/// [`Error::Source`], [`Error::Sink`] with what the functions said.
+/// [`Error::Source`] and [`Error::Sink`] with the functions' errors.
 pub fn evaluate_streamed(
     problem: &Problem,
     read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
@@ -66,7 +66,7 @@ fn evaluate_in(
     if !elementwise && problem.reduced_len() == 0 {
         return nothing(problem, most, &mut host);
     }
-    // Kept dimensions outside, reduced ones inside: a block of outputs is done before the next.
+    // The outer loop goes over kept dimensions, so a block of outputs is complete before the next.
     let shape = match elementwise {
         true => &output.shape,
         false => &problem.inputs()[0],
@@ -131,8 +131,8 @@ where
     }
 }
 
-/// How a shape is cut: one index of the dimensions before `cut`, some along it, all behind it.
-/// Such blocks are contiguous.
+/// How a shape is cut into contiguous blocks: a block has one index of each dimension before `cut`, `count` along
+/// it, and all of those after it.
 struct Blocks<'a> {
     shape: &'a [u64],
     cut: usize,
@@ -211,7 +211,7 @@ where
     Ok((part, inputs))
 }
 
-/// The result of a block: of an index operator int64 indices in the whole, and the elements.
+/// The result of a block; for an index operator, int64 indices in the whole segment and the elements.
 fn block<R, W>(
     problem: &Problem,
     blocks: &Blocks<'_>,
@@ -234,20 +234,20 @@ where
     Ok(outputs)
 }
 
-/// What a block takes of an input: of a view all that it spans.
+/// The part of an input that a block reads; for a view, all that the block spans.
 struct Taken {
     shape: Vec<u64>,
-    /// The first element that is read, and how many are.
+    /// The first element that is read, and how many.
     first: u64,
     count: u64,
-    /// Where in them a view's element with coordinates 0 is.
+    /// For a view, the position among them of the element with coordinates 0.
     back: u64,
 }
 
 impl Taken {
     fn of(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -> Taken {
         let whole = &problem.inputs()[input];
-        // Aligned at the last dimension; one of 1 stands still.
+        // Aligned at the last dimension; a dimension of size 1 is broadcast.
         let missing = starts.len() - whole.len();
         let mut shape = Vec::new();
         let mut flat = 0;
@@ -288,7 +288,7 @@ fn index_axis(problem: &Problem) -> Option<usize> {
     problem.op().is_index().then_some(axis)
 }
 
-/// Of an index operator: with int64 indices and the elements they point to.
+/// An index operator with int64 indices and values; others unchanged.
 fn wide(problem: Problem) -> Result<Problem, ProblemError> {
     match problem.op().is_index() {
         true => problem.index_type(IndexType::I64)?.with_values(true),
@@ -296,7 +296,7 @@ fn wide(problem: Problem) -> Result<Problem, ProblemError> {
     }
 }
 
-/// The better of two results, the first of which comes before the second in its segments.
+/// The better of two results; `held` comes before `new` in the segments.
 fn merged(
     problem: &Problem,
     held: Vec<Vec<u8>>,
@@ -313,7 +313,7 @@ fn merged(
         Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
         Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &[2, n], 0)?,
         Op::ReduceMaxAbs => Problem::max(magnitude, &[[n], [n]])?,
-        // Summed elsewhere, as a block's sum is not rounded; and taken apart before.
+        // Unreachable: sums are merged unrounded in `sums`, and extremes are separated in `evaluate_all`.
         Op::ReduceSum
         | Op::ReduceMean
         | Op::ReduceL1
@@ -338,7 +338,7 @@ fn merged(
     Ok((0..held.len()).map(pick).collect())
 }
 
-/// Sums are rounded after their last block: what a block leaves is exact.
+/// Sums over all blocks, rounded once after the last one.
 fn sums<R, W>(
     problem: &Problem,
     blocks: &Blocks<'_>,
@@ -374,13 +374,13 @@ fn output_at(problem: &Problem, kept: &[u64], blocks: &Blocks<'_>, elementwise: 
     dims.fold(0, |at, d| at * blocks.shape[d] + kept[d])
 }
 
-/// Numbers of 8 bytes in fewer: the problem was checked, so they fit.
+/// Shortens 8-byte numbers to `size` bytes; the problem was checked, so they fit.
 fn narrowed(bytes: &[u8], size: usize) -> Vec<u8> {
     let numbers = bytes.chunks_exact(8);
     numbers.flat_map(|n| &n[..size]).copied().collect()
 }
 
-/// Reductions of nothing.
+/// Reductions over empty sets.
 fn nothing<R, W>(problem: &Problem, most: u64, host: &mut Host<R, W>) -> Result<(), Error>
 where
     R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,

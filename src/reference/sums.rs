@@ -1,7 +1,7 @@
 //! The sums: exact, rounded once.
 //!
-//! Keeps what a sum, a mean and a norm are, in whole numbers wide enough to lose nothing. It must
-//! not know how a device adds: a number is taken apart, added, and put together again here alone.
+//! Defines sums, means and norms in whole numbers wide enough to be exact. It must not know how a device
+//! adds: it decomposes, adds and rounds numbers by itself.
 
 use super::{Walk, strides_of};
 use crate::{Class, DType, NanPolicy, Op, Problem};
@@ -24,7 +24,7 @@ pub(super) fn add(problem: &Problem, input: &[u8], sums: &mut [Sum]) {
     for_each_segment(problem, |at, segment| sums[at].add_all(input, segment));
 }
 
-/// Gives the position of every output, and the positions of the elements that it is of.
+/// Calls `of` with the position of every output and the positions of its elements.
 fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
     let (strides, offset) = strides_of(problem, 0);
     let walk = |reduced: bool, first: u64| {
@@ -41,18 +41,18 @@ fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
     }
 }
 
-/// A sum in the making, exact.
+/// An exact running sum.
 #[derive(Clone)]
 pub(super) struct Sum {
     op: Op,
     dtype: DType,
     ignore_nan: bool,
-    /// The sum of the finite elements is that of `limbs[i] * 2^(64 i + lowest)`. What is added to
-    /// a limb is below 2^64, and less than 2^63 elements are: no limb overflows.
+    /// The sum of the finite elements is the sum of `limbs[i] * 2^(64 i + lowest)`. Each element adds less than
+    /// 2^64 to a limb, and there are less than 2^63 elements, so no limb overflows.
     limbs: Vec<i128>,
     /// The exponent of the lowest bit.
     lowest: i32,
-    /// Elements, without the skipped ones.
+    /// Number of elements, without skipped NaNs.
     count: u64,
     nan: bool,
     infinity: bool,
@@ -60,7 +60,7 @@ pub(super) struct Sum {
     only_negative_zeros: bool,
 }
 
-/// An element, taken apart.
+/// A decomposed element.
 enum Number {
     Nan,
     Infinity {
@@ -122,7 +122,7 @@ impl Sum {
             DType::I16 => self.add_each::<i16>(input, positions),
             DType::I32 => self.add_each::<i32>(input, positions),
             DType::I64 => self.add_each::<i64>(input, positions),
-            // No problem sums truth values.
+            // No problem sums bool.
             DType::U8 | DType::Bool => self.add_each::<u8>(input, positions),
             DType::U16 => self.add_each::<u16>(input, positions),
             DType::U32 => self.add_each::<u32>(input, positions),
@@ -162,7 +162,7 @@ impl Sum {
         }
     }
 
-    /// Adds `mantissa * 2^exponent`, or takes it away.
+    /// Adds `mantissa * 2^exponent`, or subtracts it if `negative`.
     fn add_bits(&mut self, negative: bool, mantissa: u64, exponent: i32) {
         let bit = (exponent - self.lowest) as usize;
         let shifted = u128::from(mantissa) << (bit % 64);
@@ -232,20 +232,20 @@ impl Sum {
                 root.min(most) as u64
             }
             Op::ReduceMean => {
-                // Shifted up and back, the sign fills what the type does not have.
+                // Shifting up and back extends the sign.
                 let up = wrapped << (64 - bits);
                 let value = match signed {
                     true => i128::from(up as i64 >> (64 - bits)),
                     false => i128::from(up >> (64 - bits)),
                 };
-                // A problem has no mean of no integers.
+                // Problems refuse the mean of no integers.
                 (value / i128::from(self.count.max(1))) as u64
             }
             _ => wrapped,
         }
     }
 
-    /// Sign and magnitude, in words from the lowest on, of which the highest is not 0.
+    /// Sign and magnitude; the words begin with the lowest, and the highest is not 0.
     fn magnitude(&self) -> (bool, Vec<u64>) {
         let mut words = Vec::with_capacity(self.limbs.len() + 1);
         let mut carry = 0;
@@ -273,7 +273,7 @@ fn squares(op: Op) -> bool {
     matches!(op, Op::ReduceL2 | Op::ReduceSumSquare)
 }
 
-/// An element type whose elements can be taken apart.
+/// An element type whose elements can be decomposed.
 trait Element: Sized {
     /// From the first bytes of a slice.
     fn number(bytes: &[u8]) -> Number;
@@ -341,12 +341,12 @@ integers! {
 #[derive(Clone, Copy)]
 struct Format {
     bits: u32,
-    /// Of them behind the leading 1 of a number.
+    /// Bits after the leading 1 of a number.
     fraction: u32,
 }
 
 impl Format {
-    /// `None` of integers.
+    /// `None` for integers.
     fn of(dtype: DType) -> Option<Format> {
         let (bits, fraction) = match dtype {
             DType::BF16 => (16, 7),

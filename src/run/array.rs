@@ -1,4 +1,4 @@
-//! ndarray's arrays in and out. Keeps how they lie in memory; a run is the reducer's business.
+//! Inputs and outputs as ndarray's arrays. Knows how they lie in memory; the reducer runs the problem.
 
 use crate::{Element, Error, Outputs, Problem, ProblemError, Reducer};
 use ndarray::{ArrayD, ArrayView, ArrayViewD, Dimension};
@@ -6,9 +6,9 @@ use std::borrow::Cow;
 
 #[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
 impl Reducer {
-    /// Solves a problem of one input and one output from an array of its input's shape. Arrays
-    /// that lie contiguously in memory in any order, transposed and flipped ones too, are read as
-    /// they lie; of others the host makes a copy first. (Feature `ndarray`.)
+    /// Solves a problem of one input and one output from an array of its input's shape. Contiguous arrays
+    /// are read in place, whatever the order of their axes, also transposed or flipped; others are copied on the
+    /// host first. (Feature `ndarray`.)
     ///
     /// ```
     /// use ndarray::{Axis, array};
@@ -26,7 +26,7 @@ impl Reducer {
     /// ```
     ///
     /// # Errors
-    /// [`ProblemError::InputShape`] for an array of another shape; what [`Reducer::run`] gives.
+    /// [`ProblemError::InputShape`] for an array of another shape; the errors of [`Reducer::run`].
     pub async fn run_array<T: Element, O: Element, D: Dimension>(
         &self,
         problem: &Problem,
@@ -50,8 +50,8 @@ impl Reducer {
         array(&problem, 0, self.run_blocking(&problem, &data)?)
     }
 
-    /// Solves a problem of any number of inputs and outputs from an array for each input, which are
-    /// read as [`Reducer::run_array`] does; [`Outputs::array`] gives the outputs. (Feature `ndarray`.)
+    /// Solves a problem of any number of inputs and outputs from one array per input, read as in
+    /// [`Reducer::run_array`]; [`Outputs::array`] gives the outputs. (Feature `ndarray`.)
     ///
     /// # Errors
     /// As [`Reducer::run_array`]; [`ProblemError::InputCount`].
@@ -94,9 +94,9 @@ impl Outputs {
 
 #[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
 impl Problem {
-    /// The problem with an input as an array lies in memory, and that memory, to run or to bind:
-    /// contiguous in any order, transposed and flipped too. Elements of other arrays are copied to C
-    /// order. A view that the input was before is replaced. (Feature `ndarray`.)
+    /// The problem with the array's memory layout for an input, and the array's memory, to run or to bind. A
+    /// contiguous array is borrowed, also transposed or flipped; another one is copied to C order. Replaces a
+    /// layout that the input had. (Feature `ndarray`.)
     ///
     /// # Errors
     /// [`ProblemError::NoSuchInput`]; [`ProblemError::InputShape`] for an array of another shape,
@@ -128,7 +128,7 @@ impl Problem {
         if let Some(data) = array.to_slice() {
             return Ok((self.without_layout(input), Cow::Borrowed(data)));
         }
-        // Where the first element lies, if others come before it.
+        // The first element's position: flipped axes put others before it.
         let back = |(&size, &stride): (&usize, &isize)| match stride {
             ..0 => (size as u64).saturating_sub(1) * stride.unsigned_abs() as u64,
             _ => 0,
@@ -148,7 +148,7 @@ impl Problem {
 /// The elements of each array.
 type Memory<'a, T> = Vec<Cow<'a, [T]>>;
 
-/// The problem with all inputs as arrays lie in memory, and that memory.
+/// [`Problem::of_array`] for all inputs.
 fn of_arrays<'a, T: Element>(
     problem: &Problem,
     arrays: &[ArrayViewD<'a, T>],

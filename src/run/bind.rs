@@ -1,6 +1,6 @@
 //! A reduction with its buffers: bind groups and parameters, ready to be recorded.
 //!
-//! Everything that can be refused about buffers is refused before; recording cannot fail.
+//! Buffers are checked when they are bound, so recording cannot fail.
 
 use crate::device::context::{Context, OwnBuffer};
 use crate::kernel::params;
@@ -10,7 +10,7 @@ use crate::{Error, Plan};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// A compiled pass: what a plan's pass became on a device.
+/// A compiled pass of a plan.
 pub(crate) struct Compiled {
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
@@ -25,12 +25,12 @@ struct Dispatch {
 /// A reduction bound to buffers. Recording never fails, allocates no GPU memory and does not touch the queue;
 /// it may be recorded any number of times.
 ///
-/// A `BoundReduction` keeps its buffers alive, but not whole: where the caller destroys one, or has it
-/// mapped, at the time of a submit, it is that submit of the caller's that wgpu refuses, with an
-/// error of the caller's device. Nothing else can surface at its `finish` or `submit`.
+/// A `BoundReduction` keeps its buffers alive. If one of them is destroyed or mapped at a submit of the caller,
+/// wgpu refuses that submit with an error of the caller's device. A recorded reduction causes no other error at
+/// the caller's `finish` or `submit`.
 ///
-/// What a driver's watchdog would take for a hang, if it came in one submit, is cut into
-/// [`BoundReduction::parts`]; most work is one part. Whoever has several submits each by itself:
+/// Work so long that a driver's watchdog would take one submit for a hang is cut into [`BoundReduction::parts`];
+/// most work is one part. Submit several parts one by one:
 ///
 /// ```
 /// # fn submit(device: &wgpu::Device, queue: &wgpu::Queue, bound: &wgreduce::BoundReduction) {
@@ -45,7 +45,7 @@ struct Dispatch {
 pub struct BoundReduction {
     dispatches: Vec<Dispatch>,
     parts: Vec<std::ops::Range<usize>>,
-    /// Parameters, and scratch that is not the caller's.
+    /// Parameters, and scratch that the library allocated.
     own: Vec<OwnBuffer>,
 }
 
@@ -55,7 +55,7 @@ impl BoundReduction {
         self.record(&mut compute_pass(encoder, None));
     }
 
-    /// Records one part and, where asked for, when it begins and ends.
+    /// Records one part, with timestamps if asked for.
     pub(crate) fn encode_timed(
         &self,
         part: usize,
@@ -65,20 +65,19 @@ impl BoundReduction {
         self.record_part(part, &mut compute_pass(encoder, times));
     }
 
-    /// Records the reduction into a compute pass that is open. It leaves its own pipeline and
-    /// bind group 0 set.
+    /// Records the reduction into an open compute pass. It overwrites the pass's pipeline and bind group 0.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         record(&self.dispatches, pass);
     }
 
-    /// Parts that the work is cut into so that none exceeds [`crate::Tuning::submit_bytes`]; none
+    /// The number of parts the work is cut into so that none exceeds [`crate::Tuning::submit_bytes`]; 0
     /// if there is nothing to do.
     pub fn parts(&self) -> usize {
         self.parts.len()
     }
 
-    /// Records one part as [`BoundReduction::encode`] records all. Parts belong in order, each of them once;
-    /// there is nothing to record from [`BoundReduction::parts`] on.
+    /// Records one part as [`BoundReduction::encode`] records all. Every part must be recorded once, in order.
+    /// Records nothing if `part` is [`BoundReduction::parts`] or more.
     pub fn encode_part(&self, part: usize, encoder: &mut wgpu::CommandEncoder) {
         self.encode_timed(part, encoder, None);
     }
@@ -92,14 +91,13 @@ impl BoundReduction {
         record(dispatches.unwrap_or_default(), pass);
     }
 
-    /// The same for a caller, whose encoder may be submitted after this is dropped: the library's own buffers
-    /// are freed with their last user.
+    /// Keeps the library's buffers until their last use: a caller may submit its encoder after this is dropped.
     pub(crate) fn outlived(mut self) -> BoundReduction {
         self.own.drain(..).for_each(OwnBuffer::outlive);
         self
     }
 
-    /// Dispatches that are recorded.
+    /// The number of dispatches in all parts.
     pub fn dispatches(&self) -> usize {
         self.dispatches.len()
     }
@@ -147,7 +145,7 @@ pub(crate) fn bind(
     Ok(bound)
 }
 
-/// Binds some passes, each of whose views lies within one piece, as one part.
+/// Binds passes as one part. Each of their views must lie within one piece.
 pub(crate) fn bind_passes(
     context: &Context,
     passes: &[Pass],
@@ -198,7 +196,7 @@ pub(crate) fn bind_passes(
     })
 }
 
-/// Bytes of the uniform block at a binding: 0, and 1 of elementwise passes.
+/// Bytes of the uniform block at a binding: the parameters at 0, the stride table at 1.
 fn block_bytes(binding: u32) -> u64 {
     match binding {
         0 => params::BYTES,
@@ -247,7 +245,7 @@ impl<'a> PassBindings<'a> {
         }
     }
 
-    /// The bind group, of this storage and of a pass' uniform blocks.
+    /// The bind group of these ranges and the pass's uniform blocks.
     fn group<'b>(
         &'b self,
         context: &Context,
@@ -272,7 +270,7 @@ impl<'a> PassBindings<'a> {
         context.scoped("a bind group", 0, create)
     }
 
-    /// What storage a binding covers; none for a uniform block.
+    /// The storage of a binding; `None` for a uniform block.
     fn range(&self, pass: &Pass, binding: u32) -> Option<&BoundRange<'a>> {
         match binding {
             0 => None,
@@ -287,7 +285,7 @@ impl<'a> PassBindings<'a> {
         }
     }
 
-    /// Writes the parameters, with the distances that alignment leaves.
+    /// Writes the parameters and the distance from each binding's aligned start to its view.
     fn write(&self, pass: &Pass, at: u64, stride: u64, words: &mut [u32]) {
         let mut block = pass.params;
         block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);

@@ -1,4 +1,4 @@
-//! The twins that wait in the calling thread, which a page in a browser does not have.
+//! The blocking variants of the API. A page in a browser has none, because it cannot wait.
 
 use crate::device::platform::{Deadline, PollMode};
 use crate::partial::shard::part_of;
@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 impl Engine {
-    /// This thread waits, as long as the timeout allows.
+    /// The calling thread waits, up to the timeout.
     pub fn blocking(&self) -> PollMode {
         PollMode::Here(self.timeout.map(Deadline::after))
     }
@@ -33,10 +33,9 @@ impl Reducer {
         pollster::block_on(self.self_test())
     }
 
-    /// The same device and pipelines, with a bound on the time that a blocking run may take:
-    /// past it the run gives [`Error::Timeout`]. Its work cannot be called back and goes on; what
-    /// it uses is kept until it is done, and later runs wait behind it. A future is bounded by
-    /// dropping it.
+    /// The same device and pipelines, with a timeout for blocking runs: a run that takes longer
+    /// gives [`Error::Timeout`]. Its work cannot be cancelled: it keeps its buffers until it is done, and later
+    /// runs wait for it. To bound a future, drop it.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Reducer {
         let mut reducer = self.clone();
@@ -44,8 +43,8 @@ impl Reducer {
         reducer
     }
 
-    /// Lets go of this handle within a time. Dropping the last one waits for a device that is
-    /// busy, without a bound; where the device is not idle by then, that is left to a thread.
+    /// Drops this handle within the timeout. A plain drop of the last handle waits for a busy device, without a
+    /// bound; if the device is still busy after the timeout, a thread does that.
     ///
     /// # Errors
     /// [`Error::Timeout`] if the device was still busy; [`Error::DeviceLost`].
@@ -55,7 +54,7 @@ impl Reducer {
         let result = context.wait(Some(deadline)).and_then(|()| context.check());
         if matches!(result, Err(Error::Timeout { .. })) {
             let closing = std::thread::Builder::new().name("wgreduce closing".into());
-            // Where there can be no thread, this one waits.
+            // If no thread can be started, this one waits.
             let _ = closing.spawn(move || drop(self));
         }
         result

@@ -1,7 +1,6 @@
-//! Where a plan's tensors and scratch are: the caller's slices, checked, and buffers of the library's.
+//! Where a plan's tensors and scratch are: the caller's slices, checked, and the library's own buffers.
 //!
-//! Keeps what is wrong with slices, and which bytes of which buffer a view is. Knows nothing of
-//! kernels.
+//! Checks slices, and maps a view to bytes of a buffer. Knows nothing of kernels.
 
 use crate::device::context::{Context, OwnBuffer};
 use crate::plan::splits::BufferSplits;
@@ -10,13 +9,12 @@ use crate::{Error, Problem};
 use std::collections::HashMap;
 use std::num::NonZeroU64;
 
-/// Where a tensor is, in C order. Made of a slice, `buffer.slice(..).into()`, or of the slices
-/// that hold it one after another, `(&slices[..]).into()`: above the device's `max_buffer_size` it
-/// takes several buffers.
+/// The memory of a tensor, in C order: one slice, `buffer.slice(..).into()`, or several that hold it one after
+/// another, `(&slices[..]).into()`. A tensor larger than the device's `max_buffer_size` needs several buffers.
 ///
-/// A slice begins at any multiple of the element's size, in a buffer with the usage `STORAGE`; all
-/// but the last hold whole elements. The buffer, not the slice, must reach to the end of the tensor's
-/// last word of 4 bytes.
+/// A slice may begin at any multiple of the element's size, in a buffer with the usage `STORAGE`. All slices
+/// but the last hold whole elements. The buffer, not the slice, must extend to the end of the tensor's
+/// last 4-byte word.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
     slices: Slices<'a>,
@@ -52,7 +50,7 @@ impl<'a> Tensor<'a> {
         }
     }
 
-    /// Its slices, which must hold so many bytes, those of an element together.
+    /// Its slices, which must hold `bytes` bytes and split no element.
     fn pieces(
         &self,
         (what, index): (&'static str, usize),
@@ -71,7 +69,7 @@ impl<'a> Tensor<'a> {
         let mut start = 0;
         let mut pieces = Vec::new();
         for slice in slices {
-            // What follows the tensor's last byte is left alone.
+            // Bytes after the tensor's last one are not used.
             if start < bytes || pieces.is_empty() {
                 let size = slice.size().min(bytes - start);
                 pieces.push(piece((what, index), slice, start, size, element)?);
@@ -91,22 +89,21 @@ impl<'a> Tensor<'a> {
 }
 
 /// The caller's buffers for [`crate::Reduction::bind`]. The library never changes a byte outside
-/// of the slices of outputs and scratch.
+/// the slices of outputs and scratch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Buffers<'a> {
-    /// A tensor an input.
+    /// One tensor per input.
     pub inputs: &'a [Tensor<'a>],
-    /// A tensor an output. Inputs, outputs and scratch may lie in one buffer, apart from each other, so
-    /// that nothing is reduced in place: kernels then bind what they read as writable storage, and are
-    /// compiled for it once. What counts are the bytes of a tensor, not those of a slice beyond it; of a
-    /// view all from its first element to its last.
+    /// One tensor per output. Inputs, outputs and scratch may lie in one buffer but must not overlap: nothing is
+    /// reduced in place. If they share a buffer, kernels bind their inputs as writable storage and are compiled for
+    /// it once. Only a tensor's own bytes count, not the rest of its slice; for a view, all bytes from the start
+    /// of the larger tensor to its highest element.
     pub outputs: &'a [Tensor<'a>],
-    /// Where partial results go: a slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
-    /// the usage `STORAGE`, beginning at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`. `None`: the library allocates what is needed.
+    /// Scratch for partial results: one slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
+    /// the usage `STORAGE`, beginning at a multiple of 16 and of the device's
+    /// `min_storage_buffer_offset_alignment`. `None`: the library allocates it.
     ///
-    /// What is in it does not matter, before or after: reductions that run on one queue may
-    /// share it.
+    /// Its contents do not matter before or after a run, so reductions on one queue may share it.
     pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,
 }
 
@@ -120,7 +117,7 @@ impl<'a> Buffers<'a> {
         }
     }
 
-    /// The same with scratch of the caller's.
+    /// The same with the caller's scratch.
     #[must_use]
     pub fn with_scratch(self, scratch: &'a [wgpu::BufferSlice<'a>]) -> Buffers<'a> {
         Buffers {
@@ -134,7 +131,7 @@ impl<'a> Buffers<'a> {
 #[derive(Clone)]
 pub(crate) struct Piece {
     pub buffer: wgpu::Buffer,
-    /// The slot's first byte in it, and where that is in the buffer.
+    /// The first byte of the slot that it holds, and that byte's offset in the buffer.
     pub start: u64,
     pub offset: u64,
     pub bytes: u64,
@@ -164,7 +161,7 @@ impl Tensors {
         Ok(tensors)
     }
 
-    /// Whether a buffer that is written holds something else, too: another tensor, or scratch.
+    /// Whether a buffer that is written also holds another tensor or scratch.
     pub(crate) fn share_buffers(&self, scratch: Option<&[wgpu::BufferSlice<'_>]>) -> bool {
         let inputs = self.inputs.iter().flatten().map(|p| &p.buffer);
         let outputs = self
@@ -188,7 +185,7 @@ impl Tensors {
         false
     }
 
-    /// Where tensors go on in another buffer.
+    /// The elements at which tensors continue in another buffer.
     pub(crate) fn cuts(&self, problem: &Problem) -> BufferSplits {
         let cut = |pieces: &Vec<Piece>, size: u64| {
             let starts = pieces.iter().skip(1).map(|p| p.start / size);
@@ -205,14 +202,14 @@ impl Tensors {
         }
     }
 
-    /// Whether all buffers' data begins at multiples of 16 bytes, of the buffer and the tensor.
+    /// Whether every piece begins at a multiple of 16 bytes, both in its buffer and in its tensor.
     pub(crate) fn are_aligned(&self) -> bool {
         let mut pieces = self.inputs.iter().chain(&self.outputs).flatten();
         pieces.all(|p| p.offset.is_multiple_of(16) && p.start.is_multiple_of(16))
     }
 }
 
-/// A piece, with what it is of.
+/// A piece, with the name of its tensor.
 struct Named<'a> {
     what: &'static str,
     index: usize,
@@ -227,7 +224,7 @@ fn named<'a>(what: &'static str, all: &'a [Vec<Piece>]) -> impl Iterator<Item = 
 }
 
 impl Named<'_> {
-    /// Refuses what is written and overlaps something else.
+    /// Refuses a written piece that overlaps another.
     fn check(&self, others: &[Named<'_>]) -> Result<(), Error> {
         match others.iter().find(|other| self.piece.overlaps(other.piece)) {
             None => Ok(()),
@@ -249,13 +246,13 @@ impl Piece {
     }
 }
 
-/// What bindings begin at a multiple of; at least a vec4.
+/// The alignment of bindings in bytes: the device's, at least a vec4.
 pub(crate) fn offset_alignment(context: &Context) -> u64 {
     let limits = context.device.limits();
     u64::from(limits.min_storage_buffer_offset_alignment).max(16)
 }
 
-/// A binding that covers a view, and how many elements it begins before it.
+/// A binding that covers a view; it begins `delta` elements before the view.
 pub(crate) struct BoundRange<'a> {
     buffer: &'a wgpu::Buffer,
     offset: u64,
@@ -273,13 +270,12 @@ impl BoundRange<'_> {
     }
 }
 
-/// Where the plan's slots are, all that its passes name: inputs and outputs in pieces, one after
-/// another.
+/// The pieces of each slot that the plan's passes name, in order.
 pub(crate) struct BufferTable {
     pub inputs: Vec<Vec<Piece>>,
     pub outputs: Vec<Vec<Piece>>,
     scratch: HashMap<Slot, Vec<Piece>>,
-    /// What scratch is not the caller's.
+    /// The scratch that the library allocated.
     pub own: Vec<OwnBuffer>,
 }
 
@@ -306,7 +302,7 @@ impl BufferTable {
         })
     }
 
-    /// Scratch of the library's own, and no inputs and outputs yet.
+    /// Allocates scratch; inputs and outputs are still empty.
     pub(crate) fn scratch(context: &Context, needed: &[Scratch]) -> Result<BufferTable, Error> {
         let allocate =
             |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
@@ -324,7 +320,7 @@ impl BufferTable {
         })
     }
 
-    /// A piece for each buffer of scratch, and no inputs and outputs yet.
+    /// One piece per scratch buffer; inputs and outputs are still empty.
     fn of_scratch(needed: &[Scratch], pieces: Vec<Piece>) -> BufferTable {
         let mut scratch: HashMap<Slot, Vec<Piece>> = HashMap::new();
         for (needed, piece) in needed.iter().zip(pieces) {
@@ -343,12 +339,12 @@ impl BufferTable {
         match slot {
             Slot::Input(i) => of(&self.inputs[i], byte),
             Slot::Output(i) => of(&self.outputs[i], byte),
-            // A plan's scratch is what its passes name.
+            // A plan lists all scratch that its passes name.
             scratch => of(&self.scratch[&scratch], byte),
         }
     }
 
-    /// What a binding must cover for a view.
+    /// The range to bind for a view.
     pub(crate) fn range(&self, view: &View, alignment: u64) -> BoundRange<'_> {
         let piece = self.piece(view.slot, view.offset);
         let begin = piece.offset + view.offset - piece.start;
@@ -358,7 +354,7 @@ impl BufferTable {
             offset -= alignment;
         }
         let end = (begin + view.bytes).next_multiple_of(4).max(offset + 16);
-        // Bindings end with a word, whatever the size of a foreign buffer.
+        // Bindings end at a whole word, even if the caller's buffer does not.
         let end = end.min(piece.buffer.size() / 4 * 4);
         BoundRange {
             buffer: &piece.buffer,
@@ -369,13 +365,13 @@ impl BufferTable {
     }
 }
 
-/// The last piece that begins at or before a byte; the first begins at 0.
+/// The last piece that begins at or before a byte. The first piece begins at 0.
 fn of(pieces: &[Piece], byte: u64) -> &Piece {
     let after = pieces.partition_point(|p| p.start <= byte);
     &pieces[after.max(1) - 1]
 }
 
-/// The caller's scratch, if it is fit for use beside the tensors.
+/// The caller's scratch, checked against the tensors.
 fn placed_scratch(
     needed: &[Scratch],
     given: &[wgpu::BufferSlice<'_>],
@@ -402,7 +398,7 @@ fn placed_scratch(
         .collect())
 }
 
-/// Checks tensors against what the problem has: (bytes, bytes of an element) each.
+/// Checks tensors against `wanted`: (bytes, bytes of an element) for each.
 fn pieces(
     what: &'static str,
     tensors: &[Tensor<'_>],

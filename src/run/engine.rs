@@ -1,5 +1,4 @@
-//! The device with its compiled kernels and the buffers that later runs can use again, and how a call
-//! waits. Knows no problems.
+//! The device with its compiled kernels and reusable buffers, and how a call waits. Knows no problems.
 
 use crate::device::context::{Context, lock};
 use crate::device::platform::{ERRORS_COME_LATER, Instant, PollMode, Polling};
@@ -16,20 +15,20 @@ use std::sync::{Arc, Mutex, Weak};
 pub(crate) struct Engine {
     pub shared: Arc<Shared>,
     pub caps: Arc<Caps>,
-    /// The caller's, of what drivers compiled in other processes.
+    /// The caller's, which may hold pipelines compiled by earlier processes.
     pub cache: Option<wgpu::PipelineCache>,
     #[cfg(not(target_arch = "wasm32"))]
     pub timeout: Option<std::time::Duration>,
     pub polling: Polling,
 }
 
-/// What belongs to the device, whatever the caps.
+/// What belongs to the device and does not depend on the caps.
 pub(crate) struct Shared {
     pub context: Context,
     pub info: wgpu::AdapterInfo,
-    /// By kernel, and whether what it reads is bound as writable storage.
+    /// By kernel and whether its inputs are bound as writable storage.
     compiled: Mutex<HashMap<(Kernel, bool), Arc<Compiled>>>,
-    /// What the reductions keep for later runs.
+    /// The buffers that reductions keep for later runs.
     idle: Mutex<Vec<Weak<Idle>>>,
     pub uploads: Ring,
 }
@@ -37,7 +36,7 @@ pub(crate) struct Shared {
 /// Buffers of earlier runs, for later ones.
 pub(crate) type Idle = Mutex<Vec<Workspace>>;
 
-/// A plan and its pipelines, one a pass.
+/// A plan and its pipelines, one per pass.
 pub(crate) struct Ready {
     pub plan: Plan,
     pub compiled: Vec<Arc<Compiled>>,
@@ -61,7 +60,7 @@ impl Engine {
         }
     }
 
-    /// Somebody else waits.
+    /// How a future waits.
     pub fn background(&self) -> PollMode {
         PollMode::of(self.polling)
     }
@@ -70,7 +69,7 @@ impl Engine {
         &self.shared.context
     }
 
-    /// A place for a reduction's idle buffers that [`Engine::with_room`] knows of.
+    /// A list for a reduction's idle buffers, which [`Engine::with_room`] can clear.
     pub fn keeper(&self) -> Arc<Idle> {
         let keeper = Arc::default();
         let mut all = lock(&self.shared.idle);
@@ -79,8 +78,8 @@ impl Engine {
         keeper
     }
 
-    /// Calls what allocates; where the device is out of memory, once more without the buffers
-    /// that are kept for later runs or were dropped and not yet freed.
+    /// Calls `allocate`. If the device is out of memory, frees the buffers that are idle or already dropped, and
+    /// calls it once more.
     pub fn with_room<T>(&self, allocate: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         match allocate() {
             Err(Error::OutOfMemory { what, bytes }) => {
@@ -94,7 +93,7 @@ impl Engine {
         }
     }
 
-    /// [`Engine::with_room`] of a future, which may have to wait for the device's word.
+    /// [`Engine::with_room`] for a future: waits for errors that the device reports later.
     pub async fn with_room_on<T>(
         &self,
         allocate: impl Fn() -> Result<T, Error>,
@@ -111,7 +110,7 @@ impl Engine {
         Ok(made)
     }
 
-    /// Lets go of the buffers that are kept for later runs.
+    /// Frees the buffers that are kept for later runs.
     fn make_room(&self) -> Result<(), Error> {
         let idle: Vec<_> = lock(&self.shared.idle)
             .iter()
@@ -122,8 +121,8 @@ impl Engine {
         self.shared.context.reclaim()
     }
 
-    /// Compiles a plan. `shared`: for buffers that are read and written in one dispatch, which wgpu allows
-    /// where both bindings are writable.
+    /// Compiles a plan. `shared`: inputs and outputs may share a buffer, which wgpu allows only if both bindings
+    /// are writable.
     pub fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
         log::debug!("{plan}");
         let kernels = plan.passes().iter().map(|pass| (pass.kernel, shared));
@@ -151,7 +150,7 @@ impl Engine {
         lock(&self.shared.compiled).get(key).cloned()
     }
 
-    /// Compiles without the lock: two threads may do it twice, none waits for the other.
+    /// Compiles without holding the lock: two threads may compile the same kernel, but none waits for the other.
     fn compile(&self, key: (Kernel, bool)) -> Result<Arc<Compiled>, Error> {
         let (kernel, shared) = key;
         let start = Instant::now();
@@ -161,7 +160,7 @@ impl Engine {
         self.shared.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
         if ERRORS_COME_LATER {
-            // Kept by who waits until it is known to be good.
+            // The caller keeps it once the device has reported no error.
             return Ok(Arc::new(compiled));
         }
         let mut all = lock(&self.shared.compiled);
@@ -208,7 +207,7 @@ fn compile(
         cache,
     });
     if ERRORS_COME_LATER {
-        // Refused by a driver, it is void, which is an error here.
+        // If the driver refused the pipeline, this call reports an error.
         pipeline.get_bind_group_layout(0);
     }
     Compiled { pipeline, layout }

@@ -1,5 +1,5 @@
 //! The reducer: opens a device or takes the caller's, and solves problems with it. Keeps the latest few
-//! prepared.
+//! reductions prepared.
 
 use crate::device::adapter::{self, AdapterChoice, AdapterEntry};
 use crate::device::context::{Context, lock};
@@ -11,20 +11,20 @@ use crate::{Caps, Element, Error, Problem};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// The least a device must offer: WebGPU's downlevel floor.
+/// The least limits of a device, those of wgpu's downlevel defaults or lower.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
 const LEAST_UNIFORM_BUFFERS: u32 = 2;
-/// Numbers of bindings go up to 10, for an elementwise operator of eight inputs.
+/// Binding numbers go up to 10, for an elementwise operator of eight inputs.
 const LEAST_BINDINGS: u32 = 11;
 const LEAST_WORKGROUP_BYTES: u32 = 16_352;
 const LEAST_INVOCATIONS: u32 = 128;
-/// Reductions that single calls keep, each of at most so many bytes in all its tensors.
+/// How many reductions single calls keep, each of at most `RECENT_BYTES` in all its tensors.
 const RECENT: usize = 8;
 const RECENT_BYTES: u64 = 4 << 20;
 
 /// A device that runs reductions: pipelines are compiled once and kept.
 ///
-/// Cheap to clone; clones share everything. `Send + Sync`.
+/// Cloning is cheap; clones share everything. `Send + Sync`, except in a browser.
 #[derive(Clone)]
 pub struct Reducer {
     pub(crate) engine: Engine,
@@ -38,12 +38,11 @@ impl std::fmt::Debug for Reducer {
 }
 
 impl Reducer {
-    /// Opens an adapter without a window, with all its limits, and checks by known answers that
-    /// it computes rightly.
+    /// Opens an adapter without a window, with all its limits, and runs [`Reducer::self_test`].
     ///
     /// # Errors
     /// [`Error::NoBackend`], [`Error::NoAdapter`], [`Error::Unsupported`], [`Error::NoDevice`],
-    /// [`Error::SelfTest`], and what a run can give.
+    /// [`Error::SelfTest`], and the errors of a run.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
         let adapter = adapter::choose(choice).await?;
         supported(&format!("adapter {adapter}"), &adapter.limits)?;
@@ -53,21 +52,21 @@ impl Reducer {
         Ok(reducer)
     }
 
-    /// Asks the device questions whose answers are known, and compares every byte. Takes about as long
+    /// Runs problems with known answers on the device and compares every byte. Takes about as long
     /// as compiling a dozen kernels.
     ///
     /// # Errors
-    /// [`Error::SelfTest`] with the first difference, and what a run can give.
+    /// [`Error::SelfTest`] with the first difference, and the errors of a run.
     pub async fn self_test(&self) -> Result<(), Error> {
         selftest::run(self).await
     }
 
     /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
-    /// without a bound, for all work that was submitted before: best called before the first frame. The
-    /// device is trusted: [`Reducer::self_test`] asks it what [`Reducer::open`] does.
+    /// without a bound, for all work submitted before, so call it before the first frame. Runs no self-test;
+    /// [`Reducer::self_test`] does.
     ///
-    /// The limits of [`wgpu::Limits::downlevel_defaults`] suffice. The least are 4 storage and 2 uniform
-    /// buffers a stage, 11 bindings a group, 128 invocations and 16,352 bytes of workgroup memory.
+    /// The limits of [`wgpu::Limits::downlevel_defaults`] suffice. At least 4 storage and 2 uniform buffers per
+    /// stage, 11 bindings per group, 128 invocations and 16,352 bytes of workgroup memory are needed.
     ///
     /// # Errors
     /// [`Error::Unsupported`], [`Error::ForeignQueue`], [`Error::DeviceLost`].
@@ -87,7 +86,7 @@ impl Reducer {
     }
 
     /// The same device and pipelines with other caps: lower limits, another tuning.
-    /// Limits above the device's are lowered to them.
+    /// Limits above the device's are lowered to the device's.
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();
@@ -114,7 +113,7 @@ impl Reducer {
         }
     }
 
-    /// The same device and pipelines, with futures that wait for another's polls.
+    /// The same device and pipelines; `polling` says who polls the device for futures.
     #[must_use]
     pub fn with_polling(&self, polling: Polling) -> Reducer {
         let mut reducer = self.clone();
@@ -122,10 +121,9 @@ impl Reducer {
         reducer
     }
 
-    /// The same device and pipelines; what is compiled from now on is looked for in this cache, and kept
-    /// in it. The caller makes it, of the same device with [`wgpu::Features::PIPELINE_CACHE`], and keeps
-    /// its data for the next process, as the example `pipeline_cache` does. Most drivers of desktops have
-    /// a cache of their own, and this one adds nothing there.
+    /// The same device and pipelines; later compilations use this pipeline cache. The caller creates it on
+    /// the same device with [`wgpu::Features::PIPELINE_CACHE`], and saves its data for the next process, as the
+    /// example `pipeline_cache` does. Most desktop drivers have a cache of their own; there it adds nothing.
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Reducer {
         let mut reducer = self.clone();
@@ -138,7 +136,7 @@ impl Reducer {
         &self.engine.shared.info
     }
 
-    /// Limits and tuning that plans are made with.
+    /// The limits and tuning that plans are made with.
     pub fn caps(&self) -> &Caps {
         &self.engine.caps
     }
@@ -161,8 +159,8 @@ impl Reducer {
         Reduction::prepare(&self.engine, problem)
     }
 
-    /// [`Reducer::prepare`] that lets the executor go on with other tasks after each kernel: it stops
-    /// them for as long as the longest takes to compile.
+    /// [`Reducer::prepare`] that yields to the executor before each kernel, so that it blocks other tasks
+    /// for the compilation of one kernel at most.
     ///
     /// # Errors
     /// As [`Reducer::prepare`].
@@ -170,19 +168,19 @@ impl Reducer {
         Reduction::prepare_on(&self.engine, problem, self.engine.background()).await
     }
 
-    /// What [`Reducer::prepare`], [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`] met and could not
-    /// tell: in a browser errors come later than these return. Elsewhere there is nothing to wait for.
+    /// Waits for errors of [`Reducer::prepare`], [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`]:
+    /// a browser reports them after these have returned. Elsewhere it returns at once.
     ///
     /// # Errors
-    /// The first since the last time that was asked: [`Error::OutOfMemory`], [`Error::Device`],
+    /// The first error since the last call of this: [`Error::OutOfMemory`], [`Error::Device`],
     /// [`Error::DeviceLost`].
     pub async fn settled(&self) -> Result<(), Error> {
         self.engine.context().settled().await
     }
 
-    /// [`Reducer::prepare`] for a single call: the latest few reductions are kept with their
-    /// buffers, which cost more than a short run. Those of large tensors are not: they would hold
-    /// memory that somebody else needs, to save a small part of what such a run takes.
+    /// [`Reducer::prepare`] for a single call: keeps the latest few reductions with their
+    /// buffers, whose allocation takes longer than a short run. Reductions of large tensors are not kept: they
+    /// would hold much memory to save a small part of a run's time.
     pub(crate) async fn recent(
         &self,
         problem: &Problem,
@@ -214,8 +212,8 @@ impl Reducer {
     /// are kept prepared.
     ///
     /// # Errors
-    /// [`Error::Problem`] if the data does not fit the problem; what [`Reducer::prepare`] and
-    /// [`Reduction::run_bytes`] give.
+    /// [`Error::Problem`] if the data does not fit the problem; the errors of [`Reducer::prepare`] and
+    /// [`Reduction::run_bytes`].
     pub async fn run<T: Element, O: Element>(
         &self,
         problem: &Problem,
@@ -225,10 +223,10 @@ impl Reducer {
         recent.run(input).await
     }
 
-    /// [`Reduction::run_many`] of a problem that is prepared as by [`Reducer::run`].
+    /// [`Reduction::run_many`] for a problem that is prepared as in [`Reducer::run`].
     ///
     /// # Errors
-    /// What [`Reducer::prepare`] and [`Reduction::run_many`] give.
+    /// Those of [`Reducer::prepare`] and [`Reduction::run_many`].
     pub async fn run_many<T: Element>(
         &self,
         problem: &Problem,
@@ -238,10 +236,10 @@ impl Reducer {
         recent.run_many(inputs).await
     }
 
-    /// [`Reduction::run_bytes`] of a problem that is prepared as by [`Reducer::run`].
+    /// [`Reduction::run_bytes`] for a problem that is prepared as in [`Reducer::run`].
     ///
     /// # Errors
-    /// What [`Reducer::prepare`] and [`Reduction::run_bytes`] give.
+    /// Those of [`Reducer::prepare`] and [`Reduction::run_bytes`].
     pub async fn run_bytes(
         &self,
         problem: &Problem,
@@ -252,7 +250,7 @@ impl Reducer {
     }
 }
 
-/// A device with all that the adapter says it has.
+/// A device with all limits of the adapter.
 async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let optional = wgpu::Features::TIMESTAMP_QUERY;
     let descriptor = wgpu::DeviceDescriptor {

@@ -1,7 +1,6 @@
 //! A prepared reduction: binds buffers, and runs from host data to host data.
 //!
-//! Which dispatches there are the plan says; how buffers are bound, `bind.rs`; how host data comes
-//! and goes, `workspace.rs`.
+//! The plan says which dispatches there are, `bind.rs` binds buffers, `workspace.rs` moves host data.
 
 use crate::device::context::lock;
 use crate::device::platform::PollMode;
@@ -14,7 +13,7 @@ use crate::run::workspace::{Times, Workspace};
 use crate::{DType, Element, Error, Plan, Problem, ProblemError};
 use std::sync::{Arc, OnceLock};
 
-/// A problem, planned and compiled; runs any number of times, from any thread. Cheap to clone; clones share
+/// A problem, planned and compiled. It runs any number of times, from any thread. Cloning is cheap; clones share
 /// everything.
 #[derive(Clone)]
 pub struct Reduction {
@@ -22,12 +21,12 @@ pub struct Reduction {
     pub(crate) prepared: Arc<Prepared>,
 }
 
-/// What a reduction is, whoever holds it.
+/// What the clones of a reduction share.
 pub(crate) struct Prepared {
     pub problem: Problem,
-    /// For buffers that begin at multiples of 16 bytes.
+    /// For buffers that begin at multiples of 16 bytes and are not shared.
     ready: Ready,
-    /// For others, once they are bound.
+    /// For other buffers, compiled when such are bound first.
     others: [OnceLock<Ready>; 3],
     idle: Arc<Idle>,
 }
@@ -76,23 +75,23 @@ impl Reduction {
         &self.prepared.problem
     }
 
-    /// The plan for buffers that begin at multiples of 16 bytes, as a run's own do.
+    /// The plan for buffers that begin at multiples of 16 bytes, as those of runs from host data do.
     pub fn plan(&self) -> &Plan {
         &self.prepared.ready.plan
     }
 
-    /// Binds the caller's buffers, which are of the reducer's device. Those of another
-    /// `wgpu::Instance` wgpu cannot tell from its own: it panics, or takes a buffer of this instance
-    /// that happens to have the same number, which can also end as [`Error::Aliased`]. Slices that do not
-    /// begin at a multiple of 16 bytes, and tensors that share a buffer, may need other kernels than the
-    /// plan's; those are compiled here, once. Tensors of several buffers are planned here.
+    /// Binds the caller's buffers, which must belong to the reducer's device. wgpu cannot recognize a buffer of
+    /// another `wgpu::Instance`: it panics, or takes a buffer of this instance with the same number, which can
+    /// also end as [`Error::Aliased`].
+    ///
+    /// Slices that do not begin at a multiple of 16 bytes and tensors that share a buffer may need other kernels
+    /// than the plan's; those are compiled here, once. Tensors in several buffers are planned anew here.
     ///
     /// # Errors
     /// [`Error::BufferCount`], [`Error::BufferTooSmall`], [`Error::BufferMisaligned`],
     /// [`Error::BufferBreak`], [`Error::BufferUsage`], [`Error::Aliased`],
-    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; of tensors of
-    /// several buffers also [`Error::Limit`]; [`Error::Device`] for a buffer that was
-    /// destroyed or is of another device.
+    /// [`Error::OutOfMemory`], [`Error::DeviceLost`]; for tensors in several buffers also [`Error::Limit`];
+    /// [`Error::Device`] for a buffer that was destroyed or belongs to another device.
     pub fn bind(&self, buffers: Buffers<'_>) -> Result<BoundReduction, Error> {
         let bound = self.engine.with_room(|| self.try_bind(buffers))?;
         Ok(bound.outlived())
@@ -128,10 +127,10 @@ impl Reduction {
         self.scratch().iter().map(|scratch| scratch.bytes).collect()
     }
 
-    /// What scratch any binding needs.
+    /// The scratch that suffices for every binding.
     fn scratch(&self) -> Vec<Scratch> {
         let caps = &self.engine.caps;
-        // What cannot be planned is not bound either.
+        // If this plan fails, so does a bind that needs it.
         let anywhere = Plan::for_buffers(&self.prepared.problem, caps, false);
         let plan = &self.prepared.ready.plan;
         let needed = |slot| {
@@ -141,8 +140,8 @@ impl Reduction {
         Slot::SCRATCH.into_iter().flat_map(needed).collect()
     }
 
-    /// What takes tensors of a buffer each: that begin at multiples of 16 bytes, or anywhere, and of which
-    /// inputs and outputs share buffers, or not.
+    /// The compiled plan for tensors in one buffer each. `aligned`: all begin at multiples of 16 bytes;
+    /// `shared`: inputs and outputs may share buffers.
     fn ready(&self, aligned: bool, shared: bool) -> Result<&Ready, Error> {
         let Prepared {
             problem,
@@ -178,8 +177,8 @@ impl Reduction {
         Ok(O::from_bytes(&outputs[0]))
     }
 
-    /// Runs from host data of any number of inputs to any number of outputs: of an index operator with
-    /// values first the indices, of [`Problem::extremes`] all four.
+    /// Runs from host data of any number of inputs. [`Outputs`] has all outputs, in the order of
+    /// [`Problem::outputs`].
     ///
     /// # Errors
     /// [`Error::Problem`] if the data does not fit the problem; what [`Reduction::run_bytes`]
@@ -204,7 +203,7 @@ impl Reduction {
         }
     }
 
-    /// Runs from raw bytes: little endian, C order, an input after another; the outputs alike.
+    /// Runs from raw bytes, one slice per input: little endian, in C order. Returns the outputs in the same form.
     /// The future completes under any executor, as [`Polling`](crate::Polling) says.
     ///
     /// # Errors
@@ -217,7 +216,7 @@ impl Reduction {
             .0)
     }
 
-    /// [`Reduction::run_bytes`] with the time each part took. Waits between the parts.
+    /// [`Reduction::run_bytes`] with the times of upload, work and readback, which do not overlap then.
     ///
     /// # Errors
     /// As [`Reduction::run_bytes`].
@@ -225,7 +224,7 @@ impl Reduction {
         self.run_on(inputs, self.engine.background(), true).await
     }
 
-    /// For a call of one typed input and one typed output.
+    /// Checks the types of a call with one input and one output.
     pub(crate) fn check_types(&self, input: DType, output: DType) -> Result<(), Error> {
         let problem = &self.prepared.problem;
         let outputs = problem.outputs();
@@ -270,7 +269,7 @@ impl Reduction {
             let result = run.await?;
             Ok((workspace, result))
         };
-        // A workspace whose run failed or was dropped halfway may be mapped: it is not reused.
+        // A workspace whose run failed or was dropped may still be mapped, so it is not reused.
         let (workspace, result) = context.apart(run).await?;
         lock(&self.prepared.idle).push(workspace);
         Ok(result)

@@ -1,8 +1,7 @@
-//! Known answers that a device must give before it is trusted: a driver that computes wrongly
-//! is found when it is opened, not by its users.
+//! Known answers that a device must give when it is opened, to find drivers that compute wrong results.
 //!
-//! Keeps the questions, of which every row asks for another thing that drivers get wrong; the
-//! tests below plant those faults. Knows nothing of kernels.
+//! Every row of the inputs checks for another fault of drivers; the tests below plant those faults. Knows nothing
+//! of kernels.
 
 use crate::device::platform::PollMode;
 use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
@@ -10,12 +9,12 @@ use crate::{DType, Error, Problem, ProblemError, Reducer, reference};
 /// Runs the known-answer tests on a reducer; some milliseconds.
 ///
 /// # Errors
-/// [`Error::SelfTest`] with the first difference; what a run can give.
+/// [`Error::SelfTest`] with the first difference; the errors of a run.
 pub(crate) async fn run(reducer: &Reducer) -> Result<(), Error> {
     for (problem, inputs) in questions()? {
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let reduction = reducer.prepare_async(&problem).await?;
-        // Opening a device takes its time anyway: no thread is needed for this.
+        // Short, so it needs no thread to wait.
         let (answer, _) = reduction.run_on(&inputs, PollMode::SHORT, false).await?;
         judge(&reducer.adapter_info().name, &problem, &inputs, &answer)?;
     }
@@ -39,7 +38,7 @@ fn judge(
     }
 }
 
-/// Elements of the long rows: more than a workgroup takes at once, and no whole number of vec4.
+/// Elements of a long row: more than a workgroup reads at once, and not a multiple of 4.
 const LEN: usize = 3001;
 
 /// A problem and its inputs.
@@ -53,7 +52,7 @@ fn questions() -> Result<Vec<Question>, ProblemError> {
     let floats = bytemuck::cast_slice(&floats).to_vec();
     let longs = bytemuck::cast_slice(&long_columns()).to_vec();
     let halves = bits().take(5 * 33).map(|b| (b >> 40) as u16);
-    // No NaN, of which each row would have one.
+    // Clears two exponent bits so that there is no NaN; otherwise every row would have one.
     let halves: Vec<u16> = halves.map(|half| half & 0xbbff).collect();
     let halves = bytemuck::cast_slice(&halves).to_vec();
     let mut bytes = bits().map(|b| (b >> 40) as u8);
@@ -74,7 +73,7 @@ fn questions() -> Result<Vec<Question>, ProblemError> {
 
 /// Rows of `LEN` float32 each, as bits.
 fn float_rows() -> Vec<u32> {
-    // Between 1 and 2, no two alike: the least differs from the next in its last bit alone.
+    // Distinct numbers between 1 and 2; the smallest one planted below differs in its last bit only.
     let plain = || (0..LEN as u32).map(|i| 0x3f80_0002 + (i * 1999) % 3001 * 2000);
     let put = |at: &[(usize, u32)]| {
         let mut row: Vec<u32> = plain().collect();
@@ -104,7 +103,7 @@ fn float_rows() -> Vec<u32> {
     .concat()
 }
 
-/// 130 rows of six int64, which are read as columns.
+/// 130 rows of six int64, reduced along the columns.
 fn long_columns() -> Vec<i64> {
     let column = |row: i64| {
         [
@@ -121,7 +120,7 @@ fn long_columns() -> Vec<i64> {
     (0..130).flat_map(column).collect()
 }
 
-/// Bits that no simple pattern gives, always the same.
+/// Pseudo-random bits with a fixed seed.
 fn bits() -> impl Iterator<Item = u64> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     std::iter::repeat_with(move || {
@@ -145,7 +144,7 @@ mod tests {
         reference::evaluate(problem, inputs).expect("a question")
     }
 
-    /// Right, but for other inputs: every element, as bits at the low end, and its position.
+    /// The right answer for changed inputs. `change` maps an element's bits and position to its new bits.
     fn on(problem: &Problem, inputs: &[&[u8]], change: impl Fn(u64, usize) -> u64) -> Vec<Vec<u8>> {
         let size = problem.dtype().size() as usize;
         let changed = |input: &&[u8]| {
@@ -297,7 +296,7 @@ mod tests {
                 Err(Error::SelfTest { difference, .. }) => *difference,
                 other => panic!("a driver that {name} is trusted: {other:?}"),
             };
-            // An element that is told, not a wrong number of bytes.
+            // The error names an element; it is not about a wrong number of bytes.
             let told = matches!(&found, VerifyError::Different { output: 0, difference }
                 if difference.index.is_some());
             assert!(told, "a driver that {name}: {found}");

@@ -1,8 +1,8 @@
-//! Host data larger than memory: the passes of a plan, each over windows of its inputs that are
-//! uploaded just before it; results leave as soon as they are whole.
+//! Host data larger than memory: uploads the windows of inputs that a pass reads just before the pass, and reads
+//! results back as soon as they are complete.
 //!
-//! Keeps the windows and their memory. What a pass computes, and over which part of a tensor, is
-//! the plan's business: a stream is the ordinary plan under a lower limit on bindings.
+//! Keeps the windows and their memory. A stream is an ordinary plan under a lower limit on bindings: the plan
+//! says what a pass computes and over which part of a tensor.
 
 use crate::device::context::{BufferMapping, Context, OwnBuffer};
 use crate::device::platform::PollMode;
@@ -18,17 +18,15 @@ use std::sync::Arc;
 
 /// Larger windows are no faster.
 const WINDOW_BYTES: u64 = 32 << 20;
-/// Bytes that are asked for at once.
+/// Most bytes of one call to the caller's `read`.
 const READ_BYTES: u64 = 256 << 10;
-/// Upload chunks, and buffers for results on their way back: one is filled while the device
-/// works on another.
+/// Number of upload chunks, and of readback buffers: one is filled while the device works on another.
 const RING: u64 = 2;
 
-/// A problem prepared for data that need not fit memory, neither the host's nor the device's.
+/// A problem prepared for data that may exceed the memory of host and device.
 ///
-/// Inputs are read in windows, and no more than a set number of bytes is ever allocated, on host
-/// and device together, whatever the size of the tensors. While the device reduces a window the
-/// next one is read.
+/// Inputs are read in windows. Host and device together never allocate more than a given number of bytes,
+/// whatever the size of the tensors. While the device reduces a window, the next one is read.
 ///
 /// ```
 /// use wgreduce::{AdapterChoice, DType, Problem, Reducer};
@@ -64,7 +62,7 @@ impl Reducer {
     /// bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`] when that many bytes do not suffice; what [`Reducer::prepare`] gives.
+    /// [`Error::Limit`] when that many bytes do not suffice; the errors of [`Reducer::prepare`].
     pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
         StreamedReduction::new(self, memory, |caps| Plan::new(problem, caps))
     }
@@ -84,7 +82,7 @@ impl StreamedReduction {
             needed,
             limit: memory,
         };
-        // Windows of that many bytes, and what they take in all.
+        // The plan with windows of that many bytes, and the memory that it takes in all.
         let windows = |window: u64| -> Result<_, Error> {
             let plan = plan(&caps.lowered(window, caps.workgroups))?;
             let layout = Layout::new(&plan, alignment);
@@ -102,7 +100,7 @@ impl StreamedReduction {
                     window = (window / 2).max(least);
                 }
                 (Err(Error::Limit { .. }), Some((_, needed))) => return Err(refused(needed)),
-                // Too small for any plan: the least windows that are not tell what is needed.
+                // Windows too small for any plan: report the memory of the smallest that work.
                 (Err(error @ Error::Limit { .. }), None) => {
                     let larger = (1..).map(|i| window << i);
                     let mut larger = larger.take_while(|&bytes| bytes <= WINDOW_BYTES);
@@ -112,7 +110,7 @@ impl StreamedReduction {
                 (Err(error), _) => return Err(error),
             }
         };
-        // Half of these took too little, perhaps, of what there is.
+        // Halving may have left memory unused: search between the last two sizes.
         if let Some((mut beyond, _)) = too_much {
             for _ in 0..4 {
                 let middle = window.midpoint(beyond).next_multiple_of(alignment);
@@ -130,7 +128,7 @@ impl StreamedReduction {
         })
     }
 
-    /// The plan, whose passes see a window each.
+    /// The plan; each of its passes reads windows of the inputs.
     pub fn plan(&self) -> &Plan {
         &self.ready.plan
     }
@@ -140,8 +138,8 @@ impl StreamedReduction {
         self.layout.bytes(&self.ready.plan)
     }
 
-    /// Bytes that a run reads, of all inputs. More than they have where scattered axes, or inputs that
-    /// repeat, need some again.
+    /// Bytes that a run reads of all inputs; more than their size if scattered axes or broadcast inputs make it
+    /// read some of them again.
     pub fn read_bytes(&self) -> u64 {
         let mut held = Held::default();
         let views = self.ready.plan.passes().iter().flat_map(inputs);
@@ -150,13 +148,13 @@ impl StreamedReduction {
 
     /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
-    /// `read` fills a slice with the bytes of an input from an offset on; `write` takes bytes of
-    /// an output and their offset. Bytes are little endian, in C order. An output's bytes come in
-    /// order, each once; reading goes forward but for some parts that are read again. Both are
-    /// called by whoever polls the future.
+    /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on;
+    /// `write(output, offset, bytes)` takes bytes of an output. Bytes are little endian, in C order. Each byte of
+    /// an output is written once, in order; inputs are read forward, except for parts that are read again. Both
+    /// functions are called by whoever polls the future.
     ///
     /// # Errors
-    /// [`Error::Source`], [`Error::Sink`] with what the functions said; [`Error::OutOfMemory`],
+    /// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::OutOfMemory`],
     /// [`Error::DeviceLost`], [`Error::Device`].
     pub async fn run(
         &self,
@@ -207,7 +205,7 @@ impl StreamedReduction {
     }
 }
 
-/// By pass, whether its result is an output's that no later pass writes to.
+/// Per pass, whether it writes part of an output that no later pass writes again.
 fn last_writes(passes: &[Pass]) -> Vec<bool> {
     let mut later = HashSet::new();
     let last =
@@ -224,12 +222,12 @@ fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
     all.filter(|v| matches!(v.slot, Slot::Input(_)))
 }
 
-/// What lies in the inputs' windows: slot, begin and end.
+/// The ranges of inputs that are in their windows: slot, begin and end.
 #[derive(Default)]
 struct Held(Vec<(Slot, u64, u64)>);
 
 impl Held {
-    /// Whether a view must be uploaded; it is held from now on.
+    /// Whether a view must be uploaded; records it as held.
     fn take(&mut self, view: &View) -> bool {
         let (begin, end) = (view.offset, view.offset + view.bytes);
         let holds = |h: &(Slot, u64, u64)| h.0 == view.slot && h.1 <= begin && end <= h.2;
@@ -242,7 +240,7 @@ impl Held {
     }
 }
 
-/// Bytes of the windows: of each input and output, and the largest of each kind.
+/// Bytes of the window of each input and output.
 struct Layout {
     alignment: u64,
     inputs: Vec<u64>,
@@ -277,8 +275,8 @@ impl Layout {
         sizes[i] = sizes[i].max(bytes);
     }
 
-    /// Where a view's window begins in its tensor, and its bytes. Windows keep the place of an
-    /// element within an aligned block, which plans rely on.
+    /// Where a view's window begins in its tensor, and its bytes. Windows begin at aligned bytes, because plans
+    /// rely on an element's position within an aligned block.
     fn window(&self, view: &View) -> (u64, u64) {
         let start = view.offset / self.alignment * self.alignment;
         let bytes = view.offset - start + view.bytes;
@@ -300,13 +298,13 @@ impl Layout {
     }
 }
 
-/// A buffer that is mapped, or will be when the work before is done.
+/// A buffer that is mapped, or will be once the submitted work is done.
 struct Chunk {
     buffer: OwnBuffer,
     mapping: Option<(BufferMapping, wgpu::SubmissionIndex)>,
 }
 
-/// A result on its way back, and where it goes.
+/// A readback buffer, and the part of an output that it holds.
 struct Back {
     chunk: Chunk,
     view: Option<View>,
@@ -371,7 +369,7 @@ impl<'a> Windows<'a> {
         })
     }
 
-    /// Brings a part of an input to its window, unless it is there.
+    /// Uploads a part of an input to its window, unless it is there already.
     async fn upload(
         &mut self,
         view: &View,
@@ -435,7 +433,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Lets an output's window stand for a part of it.
+    /// Binds an output's window to the part that a view covers.
     fn open(&mut self, view: &View) {
         if let Slot::Output(i) = view.slot {
             let (start, size) = self.layout.window(view);
@@ -443,7 +441,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Submits a pass, and the way back of the result that it makes whole.
+    /// Submits a pass and, if it completes a result, the result's readback.
     async fn dispatch(
         &mut self,
         (passes, compiled): (&[Pass], &[Arc<bind::Compiled>]),
@@ -474,7 +472,7 @@ impl<'a> Windows<'a> {
         Ok(())
     }
 
-    /// Hands a result over, if one is on its way.
+    /// Waits for a readback, if one is pending, and hands it to `write`.
     async fn deliver(
         &mut self,
         turn: usize,
@@ -507,7 +505,7 @@ impl<'a> Windows<'a> {
         Ok(())
     }
 
-    /// Hands over what is still on its way, the oldest first.
+    /// Delivers the pending readbacks, the oldest first.
     async fn finish(
         &mut self,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,

@@ -1,7 +1,6 @@
-//! Runs from host data: buffers that are kept from run to run, the way up, the work, the way back,
-//! and how long each took.
+//! Runs from host data: upload, work and readback with reusable buffers, and the time of each.
 //!
-//! Keeps the order of uploads, submits and mappings; what is computed, the bound reduction knows.
+//! Orders uploads, submits and mappings; the bound reduction knows what is computed.
 
 use crate::device::context::{COPY_BYTES, Context, OwnBuffer};
 use crate::device::platform::{Instant, PollMode};
@@ -12,13 +11,13 @@ use crate::{Element, Error, Problem};
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long the parts of a run took.
+/// How long the phases of a run took.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Times {
     /// Host data to the device.
     pub upload: Duration,
-    /// On the device, by its own clock, where it has one.
+    /// The work on the device, by its timestamps; `None` if it has none.
     pub gpu: Option<Duration>,
     /// From the submission of the work to its completion.
     pub wall: Duration,
@@ -28,7 +27,7 @@ pub struct Times {
 
 /// The buffers of a run from host data.
 pub(crate) struct Workspace {
-    /// By tensor, as many as it takes.
+    /// Per tensor, one or more buffers.
     inputs: Vec<Vec<OwnBuffer>>,
     outputs: Vec<Vec<OwnBuffer>>,
     readback: Vec<Vec<OwnBuffer>>,
@@ -44,7 +43,7 @@ struct Timer {
 }
 
 impl Workspace {
-    /// Buffers for a problem, none larger than `most` bytes, and what binds them.
+    /// Buffers for a problem, none larger than `most` bytes, bound by `bind`.
     pub(crate) fn new(
         context: &Context,
         problem: &Problem,
@@ -86,8 +85,8 @@ impl Workspace {
         })
     }
 
-    /// Uploads the inputs, runs, and reads the outputs back; where it is `timed`, one after the other.
-    /// `upload`: begins one of that many bytes.
+    /// Uploads the inputs, runs, and reads the outputs back; if `timed`, waits after each phase.
+    /// `upload` begins an upload of a number of bytes.
     pub(crate) async fn run<'a>(
         &self,
         context: &Context,
@@ -136,7 +135,7 @@ impl Workspace {
         Ok((outputs, times))
     }
 
-    /// The inputs on their way to the device, in an encoder that has yet to be submitted.
+    /// Uploads the inputs; the returned encoder has the last copies and is not yet submitted.
     async fn uploaded<'a>(
         &self,
         problem: &Problem,
@@ -146,7 +145,7 @@ impl Workspace {
         let buffers = self.inputs.iter().flatten();
         let mut upload = upload(buffers.map(|b| b.size()).sum())?;
         for (i, (data, buffers)) in inputs.iter().zip(&self.inputs).enumerate() {
-            // Of a view's tensor as much as it reaches.
+            // A view needs its tensor only up to the highest element it reads.
             let mut data = &data[..problem.input_bytes(i) as usize];
             for buffer in buffers {
                 let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
@@ -175,7 +174,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// What is in the buffers for the results' way back, once the submission is done.
+    /// Reads the readback buffers once the submission is done.
     async fn read_back(
         &self,
         context: &Context,
@@ -252,7 +251,7 @@ impl Timer {
         }))
     }
 
-    /// The timestamps that a compute pass writes: at the first's beginning, at the last's end.
+    /// The timestamps of a compute pass: the first pass writes its beginning, the last its end.
     fn writes(&self, first: bool, last: bool) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         (first || last).then_some(wgpu::ComputePassTimestampWrites {
             query_set: &self.queries,

@@ -1,5 +1,5 @@
-//! What a native program and a page in a browser do differently: waiting for the device, learning of its
-//! errors and of its loss, and telling the time. Two files with the same names in them.
+//! What differs between a native program and a page in a browser: waiting for the device, receiving its errors
+//! and its loss, and the clock. `native.rs` and `web.rs` define the same names.
 
 use std::task::{Context as Task, Poll};
 
@@ -13,20 +13,20 @@ pub(crate) use native::*;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use web::*;
 
-/// Who polls the device while a future of the library waits for it; wgpu's futures do not move
-/// otherwise. Blocking calls poll by themselves.
+/// Who polls the device while a future of the library waits for it. wgpu's futures make no progress without
+/// polls. Blocking calls poll by themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Polling {
-    /// A thread of the library's own, started by the first future that waits: futures complete
+    /// A thread of the library, started by the first future that waits, so that futures complete
     /// under any executor. wgpu may run callbacks of other work there.
     #[default]
     Thread,
-    /// The application, which calls [`wgpu::Device::poll`] as long as futures are pending, as a
-    /// frame loop does. There is no thread; where nobody polls, futures never complete.
+    /// The application, which must call [`wgpu::Device::poll`] while futures are pending, as a
+    /// frame loop does. There is no thread: without polls, futures never complete.
     Caller,
 }
 
-/// Lets an executor go on with other tasks.
+/// Yields to the executor once.
 async fn yield_once() {
     let mut yielded = false;
     let pause = |task: &mut Task<'_>| match std::mem::replace(&mut yielded, true) {

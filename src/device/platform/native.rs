@@ -1,4 +1,5 @@
-//! Native: threads that block, and a thread for futures; errors are known at once; a device is polled.
+//! Native programs: blocking calls wait in their thread, futures by another thread or the caller's polls. Errors
+//! are known at once.
 
 use super::Polling;
 use crate::Error;
@@ -15,7 +16,7 @@ pub(crate) use std::time::Instant;
 pub(crate) enum PollMode {
     /// The waiting thread itself, until its time is up.
     Here(Option<Deadline>),
-    /// A thread of the context's own, so that a future completes under any executor.
+    /// A thread of the context, so that a future completes under any executor.
     Thread,
     /// Whoever owns the device, by polling it.
     Caller,
@@ -32,7 +33,7 @@ impl PollMode {
     /// For waits that are too short for a thread.
     pub const SHORT: PollMode = PollMode::Here(None);
 
-    /// Lets an executor go on with other tasks; a thread that waits here has none.
+    /// Yields to the executor; does nothing if the calling thread waits.
     pub async fn pause(self) {
         if !matches!(self, PollMode::Here(_)) {
             super::yield_once().await;
@@ -49,7 +50,7 @@ impl PollMode {
     }
 }
 
-/// The time that something is given.
+/// A point in time until which a call may wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     at: Option<Instant>,
@@ -57,7 +58,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// That time from now on; no clock goes as far as the longest ones.
+    /// A deadline `given` from now; none if that overflows the clock.
     pub fn after(given: Duration) -> Deadline {
         let at = Instant::now().checked_add(given);
         Deadline { at, given }
@@ -74,7 +75,7 @@ impl Deadline {
     }
 }
 
-/// Some backends with their instance and its adapters.
+/// Backends with their instance and its adapters.
 type Kept = (wgpu::Backends, wgpu::Instance, Vec<wgpu::Adapter>);
 
 /// What this process has found.
@@ -83,9 +84,9 @@ static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 /// The adapters of some backends, found once in a process and kept with their instance.
 ///
 /// Dropping the last instance unloads the driver, and Mesa's software drivers (22.3.6, Vulkan and
-/// OpenGL) then crash one process in twenty when it exits on a busy machine. And OpenGL adapters
-/// that were found apart share a context but no lock: in wgpu 30 two threads, each with a device
-/// of another one, panic.
+/// OpenGL) then crash one process in twenty when it exits on a busy machine. Also, OpenGL adapters
+/// of different instances share a context but no lock: in wgpu 30, two threads that use a device
+/// of each panic.
 pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adapter> {
     let mut kept = lock(&KEPT);
     let backends = descriptor.backends;
@@ -99,45 +100,45 @@ pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adap
     found
 }
 
-/// Whether a queue is a device's own. wgpu runs what a queue is told to call once its work is done when
-/// that queue's device is polled, and no other. Waits for the work that was submitted before.
+/// Whether a queue belongs to a device. wgpu runs a queue's `on_submitted_work_done` callback only when the
+/// queue's own device is polled. Waits for the work that was submitted before.
 pub(crate) fn is_own_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
     let (called, answer) = mpsc::channel();
     queue.on_submitted_work_done(move || {
-        // Who asked may have given up.
+        // The receiver may be gone.
         let _ = called.send(());
     });
     for poll in [wgpu::PollType::Poll, wgpu::PollType::wait_indefinitely()] {
-        // Of a lost device nothing can be told.
+        // A lost device cannot be checked.
         if device.poll(poll).is_err() || answer.try_recv().is_ok() {
             return true;
         }
     }
-    // Another thread that polls may be about to call.
+    // Another polling thread may be about to run the callback.
     answer.recv_timeout(Duration::from_millis(200)).is_ok()
 }
 
-/// What waits for a device.
+/// The thread that waits for a device.
 #[derive(Default)]
 pub(crate) struct Platform {
     waiter: OnceLock<mpsc::Sender<Waiting>>,
 }
 
 impl Platform {
-    /// The caller's callbacks stay: the loss of a device is noticed, not told.
+    /// Sets no device-lost callback, because the caller may have one; see [`Context::answers`].
     pub fn new(_: &wgpu::Device, _: &Arc<Mutex<Option<String>>>) -> Platform {
         Platform::default()
     }
 }
 
-/// Whether what a call made may be void, as is known once [`Context::settled`] says so.
+/// Whether a call may succeed with an invalid object, whose error [`Context::settled`] reports.
 pub(crate) const ERRORS_COME_LATER: bool = false;
 
-/// Buffers are free once the device has done its work.
+/// Does nothing: wgpu frees a dropped buffer once the device has finished its work.
 pub(crate) fn free(_: &wgpu::Buffer) {}
 
 impl Context {
-    /// The scopes round a call.
+    /// The error scopes of a call.
     pub fn scopes(&self) -> [wgpu::ErrorScopeGuard; 3] {
         let filters = [
             wgpu::ErrorFilter::OutOfMemory,
@@ -163,7 +164,7 @@ impl Context {
         }
     }
 
-    /// Errors are those of the call that made them.
+    /// Runs the future: errors always belong to the call that caused them.
     pub async fn apart<T>(&self, run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         run.await
     }
@@ -173,8 +174,8 @@ impl Context {
         Ok(())
     }
 
-    /// Whether the device does the least that a lost one no longer does, which reports to no error scope
-    /// and whose callback may be the caller's.
+    /// Whether the device still maps a new buffer. A lost device fails to, but reports its loss to no error scope,
+    /// and the device-lost callback may be the caller's.
     pub fn answers(&self) -> bool {
         let scopes = self.scopes();
         let probe = self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -191,17 +192,17 @@ impl Context {
         answers
     }
 
-    /// Waits until what was dropped is free.
+    /// Waits until dropped buffers are freed.
     pub fn reclaim(&self) -> Result<(), Error> {
         self.wait(None)
     }
 
-    /// Waits here until the device has nothing left to do. What was dropped is then free.
+    /// Waits in this thread until the device is idle. Dropped buffers are then freed.
     pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
         self.wait_until(None, deadline)
     }
 
-    /// Waits here until a submission is done, the latest if none is named.
+    /// Waits in this thread until submission `after`, or the latest if `None`, is done.
     fn wait_until(
         &self,
         after: Option<wgpu::SubmissionIndex>,
@@ -213,8 +214,8 @@ impl Context {
         }
     }
 
-    /// Not by a timeout of wgpu's: in wgpu 30 a wait that is late just when another thread's work
-    /// is found done panics, and that work's callbacks are lost with it.
+    /// Does not use wgpu's timeout: in wgpu 30, a wait that times out just when another thread's work
+    /// completes panics, and that work's callbacks are lost.
     fn wait_in_time(
         &self,
         after: Option<wgpu::SubmissionIndex>,
@@ -235,7 +236,7 @@ impl Context {
         }
     }
 
-    /// Waits for the device, here or on the thread, until a submission is done.
+    /// Waits until a submission is done, in this thread or by the waiter thread. Returns at once if the caller polls.
     pub async fn drive(
         &self,
         drive: PollMode,
@@ -248,7 +249,7 @@ impl Context {
         }
     }
 
-    /// Has the thread wait, and is told by it.
+    /// Asks the waiter thread to wait; it answers through the channel.
     fn ask_waiter(
         &self,
         after: Option<wgpu::SubmissionIndex>,
@@ -258,7 +259,7 @@ impl Context {
             .platform
             .waiter
             .get_or_init(|| start_waiter(&self.device));
-        // A thread that ended, or never began, drops what is sent to it.
+        // If the thread ended or never started, the request is dropped.
         let _ = waiter.send((tell, after));
         told
     }
@@ -269,7 +270,7 @@ impl Context {
     }
 }
 
-/// To whom the waiter thread says that the device has done a submission, or all until then.
+/// A request to the waiter thread: where to answer, and the submission to wait for (the latest if `None`).
 type Waiting = (
     oneshot::Sender<Result<(), String>>,
     Option<wgpu::SubmissionIndex>,
@@ -298,7 +299,7 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     sender
 }
 
-/// Waits until a submission is done, the latest if none is named. wgpu panics here when the device
+/// Waits until a submission, or the latest if `None`, is done. wgpu panics here when the device
 /// is lost.
 fn wait(
     device: &wgpu::Device,

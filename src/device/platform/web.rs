@@ -1,4 +1,4 @@
-//! A page in a browser: the browser drives the device, and says later what went wrong.
+//! A page in a browser: the browser drives the device and reports errors later.
 
 use super::Polling;
 use crate::Error;
@@ -21,7 +21,7 @@ impl PollMode {
     /// For short waits.
     pub const SHORT: PollMode = PollMode;
 
-    /// Lets an executor go on with other tasks.
+    /// Yields to the executor.
     pub async fn pause(self) {
         super::yield_once().await;
     }
@@ -39,30 +39,30 @@ pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adap
         .await
 }
 
-/// A page has no way to ask. A queue of another device fails at the first submission.
+/// A page cannot check this. A queue of another device fails at the first submission.
 pub(crate) fn is_own_queue(_: &wgpu::Device, _: &wgpu::Queue) -> bool {
     true
 }
 
-/// What a call was, the bytes it asked for, and its error.
+/// The error of a call, the call's name, and the bytes it asked for.
 type Failed = (wgpu::Error, &'static str, u64);
 
-/// Errors that the browser has yet to tell, in the order of the calls.
+/// Error scopes that the browser has not answered yet, in the order of the calls.
 #[derive(Default)]
 struct Open {
-    /// The first that was told.
+    /// The first error so far.
     failed: Option<Failed>,
     scopes: VecDeque<LocalBoxFuture<'static, Option<Failed>>>,
 }
 
-/// Where the scopes of calls are kept until the browser answers.
+/// Keeps the scopes of calls until the browser answers.
 pub(crate) struct Platform {
-    /// Of the future that is being polled, or of calls outside of any.
+    /// Scopes of the future that is being polled, or of calls outside any future.
     open: Mutex<Open>,
 }
 
 impl Platform {
-    /// Listens for the loss of a device; so may others.
+    /// Sets the device-lost callback. In a browser, others may set one, too.
     pub fn new(device: &wgpu::Device, lost: &Arc<Mutex<Option<String>>>) -> Platform {
         let lost = lost.clone();
         device.set_device_lost_callback(move |_, message| {
@@ -74,17 +74,17 @@ impl Platform {
     }
 }
 
-/// Whether what a call made may be void, as is known once [`Context::settled`] says so.
+/// Whether a call may succeed with an invalid object, whose error [`Context::settled`] reports.
 pub(crate) const ERRORS_COME_LATER: bool = true;
 
-/// Frees a buffer once the work that was submitted is done: the browser's collector takes its time.
+/// Frees a buffer once the submitted work is done, because the browser's garbage collector may take long.
 pub(crate) fn free(buffer: &wgpu::Buffer) {
     buffer.destroy();
 }
 
 impl Context {
-    /// The scopes round a call. None for internal errors, as of a kernel that a driver refuses: wgpu 30 panics
-    /// where a browser reports one. What it concerns is void, and its use a validation error.
+    /// The error scopes of a call. There is none for internal errors, such as a kernel that a driver refuses: wgpu
+    /// 30 panics if a browser reports one. The object is then invalid, and using it is a validation error.
     pub fn scopes(&self) -> [wgpu::ErrorScopeGuard; 2] {
         let filters = [
             wgpu::ErrorFilter::OutOfMemory,
@@ -112,7 +112,7 @@ impl Context {
         };
         let mut open = lock(&self.platform.open);
         open.scopes.push_back(first.boxed_local());
-        // What was answered is done with: a program may never ask.
+        // Drop answered scopes here: a program may never call `settled`.
         while let Some(answer) = open.scopes.front_mut().and_then(FutureExt::now_or_never) {
             open.scopes.pop_front();
             open.failed = open.failed.take().or(answer);
@@ -120,7 +120,7 @@ impl Context {
         Ok(())
     }
 
-    /// Runs a future whose errors are its own: those of the calls it makes, all of them, and of no other call.
+    /// Runs a future and returns the first error of the calls it makes, and of no other call.
     pub async fn apart<T>(&self, run: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let mut run = std::pin::pin!(run);
         let mut own = Open::default();
@@ -139,8 +139,8 @@ impl Context {
         }
     }
 
-    /// Waits until the browser has answered the scopes of this future, or of the calls outside of any, and
-    /// gives the first error.
+    /// Waits until the browser has answered the scopes of this future, or of the calls outside any future, and
+    /// returns the first error.
     pub async fn settled(&self) -> Result<(), Error> {
         let open = std::mem::take(&mut *lock(&self.platform.open));
         self.answered(open).await
@@ -160,23 +160,23 @@ impl Context {
         }
     }
 
-    /// An error with its cause: calls fail on a lost device before the browser tells that it is lost.
+    /// An error with its cause: calls fail on a lost device before the browser reports the loss.
     async fn explained(&self, error: Error) -> Error {
         if !matches!(error, Error::Device { .. }) {
             return error;
         }
-        // What was said before comes before the answer to this.
+        // The browser answers in order, so a loss is reported before the answer to this scope.
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         scope.pop().await;
         self.alive().err().unwrap_or(error)
     }
 
-    /// The browser tells of a lost device.
+    /// Always true: the browser reports a lost device.
     pub fn answers(&self) -> bool {
         true
     }
 
-    /// What was dropped the browser frees when it likes.
+    /// Does nothing: the browser frees dropped objects by itself.
     pub fn reclaim(&self) -> Result<(), Error> {
         Ok(())
     }
