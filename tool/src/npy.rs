@@ -44,7 +44,7 @@ struct Slab {
 
 enum From {
     File(File),
-    /// Without a length that is known beforehand, and read once.
+    /// Can be read once; its length is not known beforehand.
     Pipe(Box<dyn Read>),
 }
 
@@ -83,7 +83,7 @@ impl Source {
         })
     }
 
-    /// Of what has no length that is known beforehand.
+    /// A source whose length is not known beforehand.
     pub fn pipe(mut pipe: Box<dyn Read>, dtype: Option<DType>) -> Result<Source, String> {
         Ok(Source {
             header: begin(&mut pipe, None, dtype)?,
@@ -127,8 +127,8 @@ impl Source {
         }
     }
 
-    /// From now on, what [`Source::read_at`] reads is the part between two places of a dimension, a
-    /// tensor of its own. `shape` is the file's in the order of memory, the slowest dimension first.
+    /// Limits [`Source::read_at`] to a range of a dimension, which then is a tensor of its own.
+    /// `shape` is the file's in the order of memory, the slowest dimension first.
     pub fn narrow(&mut self, shape: &[u64], dim: usize, range: &Range<u64>) {
         let mut slab = Slab {
             bytes: 0,
@@ -136,7 +136,7 @@ impl Source {
             pitch: 1,
             first: 0,
         };
-        // Of no elements the other dimensions may be anything.
+        // Without elements, the other dimensions may overflow.
         if self.header.bytes > 0 {
             let row = shape[dim + 1..].iter().product::<u64>() * self.header.dtype.size();
             slab.pitch = shape[dim] * row;
@@ -147,7 +147,7 @@ impl Source {
         self.slab = Some(slab);
     }
 
-    /// In how many pieces what is read lies in the file.
+    /// The number of contiguous pieces of the file that are read.
     pub fn blocks(&self) -> u64 {
         match &self.slab {
             Some(slab) if slab.block > 0 && slab.block < slab.pitch => self.bytes() / slab.block,
@@ -220,7 +220,7 @@ fn begin(
     })
 }
 
-/// Reads the data. `known`: that so much is there was checked.
+/// Reads the data. `known`: the file's length was checked.
 fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String> {
     let Header {
         dtype,
@@ -234,7 +234,7 @@ fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String
         let reserved = data.try_reserve_exact(room);
         reserved.map_err(|_| format!("does not fit in memory with its {bytes} bytes"))?;
     }
-    // Without a known length the claim is not believed: the buffer grows with what arrives.
+    // Without a known length, the header is not trusted: the buffer grows with the data that arrives.
     let mut file = file.take(bytes.saturating_add(1));
     let read = file.read_to_end(&mut data);
     read.map_err(|e| format!("cannot be read: {e}"))?;

@@ -1,6 +1,6 @@
 //! `wgreduce onnx`: test cases in the layout of ONNX's backend tests.
 //!
-//! Keeps where cases are looked for and what is counted; the library judges them.
+//! Finds and counts cases; the library judges them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -42,7 +42,7 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    // Only now: after a failure of the device the first line is the error.
+    // Printed last, so that after a device failure the first line is the error.
     if !common.quiet {
         say(&device.line());
     }

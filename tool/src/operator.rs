@@ -1,6 +1,6 @@
 //! The operators by their subcommands' names, and the problem that each stands for.
 //!
-//! Keeps which operators the tool has; what else a command takes, `args.rs` knows.
+//! `args.rs` knows what else a command takes.
 
 use clap::ValueEnum;
 use wgreduce::{DType, IndexType, Op, Problem, ProblemError};
@@ -47,7 +47,7 @@ impl Operator {
         all.copied().find(|o| o.op().name() == name)
     }
 
-    /// The problem over one shape or, of min and max, several. An index operator takes the first
+    /// The problem over one shape, or over several for min and max. An index operator takes the first
     /// of the axes, or axis 0; min and max take none.
     pub fn problem<S: AsRef<[u64]>>(
         self,

@@ -1,5 +1,5 @@
-//! Result files: written beside their place and renamed, so that a failure leaves what was there.
-//! What is beside its place goes with the process, also where that is interrupted.
+//! Result files: written to a temporary file next to the target and renamed, so that a failure leaves the old
+//! file. The temporary file is removed when the process ends, also when it is interrupted.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -57,7 +57,7 @@ impl Content<'_> {
 }
 
 impl Piece<'_> {
-    /// Appends the bytes to what has room for them.
+    /// Appends the bytes to a writer.
     pub fn copy(&self, to: &mut impl Write) -> io::Result<()> {
         let mut file = self.file;
         file.seek(SeekFrom::Start(self.start))?;
@@ -119,7 +119,7 @@ impl Drop for Shared {
 
 /// Refuses a path that could not be written to, before work is done for it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    // A reader of a pipe would take its opening for the result.
+    // Do not open a pipe here: its reader would see the end of the result.
     if is_special(path) {
         return Ok(());
     }
@@ -127,7 +127,7 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
         path,
         content: Content::Bytes(&[]),
     };
-    // Dropped, what is staged leaves no trace.
+    // Dropping the staged file removes it.
     stage(&target)
         .map(drop)
         .map_err(|e| not_writable(target.path, &e))
@@ -181,7 +181,7 @@ fn create_in(folder: &Path) -> io::Result<NamedTempFile> {
     builder.prefix(".wgreduce-").suffix(".npy");
     #[cfg(unix)]
     {
-        // As any new file, under the umask, instead of readable by its owner only.
+        // Permissions of a new file under the umask, instead of readable by its owner only.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
@@ -216,7 +216,7 @@ fn not_writable(path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::NotFound if !folder.is_dir() => {
             format!("there is no folder {}", folder.display())
         }
-        // Of a file beside its place, whose name means nothing to anybody.
+        // Leave out the name of the temporary file, which the user does not know.
         kind if error.raw_os_error().is_none() => kind.to_string(),
         _ => error.to_string(),
     };

@@ -1,6 +1,6 @@
 //! `wgreduce plan`: what would be dispatched.
 //!
-//! Keeps the table and the JSON; the drawings are `explain.rs`'s, and nothing is run.
+//! Prints the table and the JSON; `explain.rs` makes the drawings. Runs nothing.
 
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ fn with_choices(problem: Problem, args: &args::Plan) -> Result<Problem, ProblemE
     }
 }
 
-/// An option that changes nothing would be misread as one that does.
+/// Refuses options that would have no effect.
 fn refuse_foreign_options(args: &args::Plan, op: Op) -> Result<(), Failure> {
     let has_axis = op.is_index();
     let has_axes = !op.is_index() && !op.is_elementwise();
@@ -110,7 +110,7 @@ fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String
     )
 }
 
-/// What can be reckoned without a device.
+/// Costs that can be computed without a device.
 fn costs(problem: &Problem, plan: &Plan) -> Option<String> {
     let costs = Costs::of(problem, plan)?;
     let lines = |[small, large]: [LineUse; 2]| {

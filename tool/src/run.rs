@@ -1,6 +1,6 @@
 //! The operators' commands: files in, a file or a print out.
 //!
-//! Keeps what the operators' commands have in common; formats and devices are others' business.
+//! What the operators' commands have in common. Knows no file formats.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ impl<'a> Request<'a> {
             Some(Target { path, content })
         });
         output::write(&targets.collect::<Vec<_>>())?;
-        // Only now: after a failure the first line is the error.
+        // Printed last, so that after a failure the first line is the error.
         if !common.quiet {
             report.iter().for_each(|line| say(line));
         }

@@ -1,6 +1,6 @@
 //! Files larger than memory: read piece by piece, never held as a whole.
 //!
-//! Keeps where pieces come from and go to; which pieces there are, the library decides.
+//! Moves pieces between files and the library, which decides on the pieces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -41,7 +41,7 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     let (problem, mut inputs) = (&request.problem, request.inputs);
     let outputs = problem.outputs();
     let fortran = in_fortran_order(&inputs)?;
-    // A tensor in Fortran order is that of the reversed shape in C order.
+    // A tensor in Fortran order is one of the reversed shape in C order.
     let problem = &match fortran {
         true => reversed(request.operator, problem).map_err(Error::from)?,
         false => problem.clone(),
@@ -72,7 +72,7 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         Some(Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())?;
-    // Only now: after a failure the first line is the error.
+    // Printed last, so that after a failure the first line is the error.
     if !common.quiet {
         report.iter().for_each(|line| say(line));
     }
@@ -258,7 +258,7 @@ pub fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
     }
 }
 
-/// Whether the inputs are in Fortran order, all for which it makes a difference.
+/// Whether all inputs are in Fortran order, except those for which the order makes no difference.
 pub fn in_fortran_order(inputs: &Inputs<'_>) -> Result<bool, Failure> {
     let fortran = inputs.iter().find(|(_, input)| input.is_fortran());
     let dims = |input: &Source| input.shape().iter().filter(|&&d| d != 1).count();

@@ -64,8 +64,8 @@ fn advance(index: &mut [usize], shape: &[usize]) {
     }
 }
 
-/// Whether the outputs fit in memory, asked before they are computed: running out later would
-/// end the process without a word.
+/// Whether the outputs fit in memory. Checked before they are computed, because running out of memory later
+/// would abort the process.
 pub fn fits_memory(outputs: &[Output]) -> bool {
     let bytes = outputs.iter().map(Output::bytes);
     let bytes = bytes.fold(0, u64::saturating_add);

@@ -1,6 +1,4 @@
-//! Tuning for people and for programs, field by field, whatever fields there are.
-//!
-//! Knows no field by its meaning.
+//! Tuning as text and as JSON, field by field. Does not know what a field means.
 
 use serde_json::{Map, Value};
 use wgreduce::{Caps, Tuning};
@@ -11,8 +9,8 @@ use crate::failure::Failure;
 /// Columns of the text.
 const WIDTH: usize = 96;
 
-/// `tuned as software: workgroup 256, ...`, in lines that begin with `indent`. Of drivers that do not
-/// take the kernels which tuning asks for, that too.
+/// `tuned as software: workgroup 256, ...`, in lines that begin with `indent`. Also says if the driver cannot take
+/// long kernels.
 pub fn text(caps: &Caps, indent: &str) -> String {
     let mut text = format!("{indent}tuned as {:?}:", caps.class).to_lowercase();
     let mut column = text.len();
@@ -60,7 +58,7 @@ pub fn with_set(caps: &Caps, set: &[String]) -> Result<Caps, Failure> {
         let Some((name, value)) = text.split_once('=') else {
             return Err(refused("a field is set as NAME=VALUE".to_string()));
         };
-        // A family is a word, as JSON would have it in quotes.
+        // The name of a family is a string, which JSON would write in quotes.
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         changes.insert(name.into(), value);
         changed(&caps.tuning, changes.clone()).map_err(refused)?;

@@ -1,6 +1,6 @@
-//! What the device can do at best: plain kernels that read, or read and write, 64 MiB and do
-//! next to nothing else. All of them are measured between the cases, and the one that is the
-//! fastest so far in turns with each: what slows the machine down slows both.
+//! The device's best bandwidth: plain kernels that read, or read and write, 64 MiB and do
+//! almost nothing else. All of them are measured between the cases. The fastest so far is also measured in turns
+//! with each case, so that whatever slows the machine down slows both.
 
 use wgreduce::wgpu::{self, BufferUsages};
 
@@ -8,21 +8,21 @@ use super::gpu::Gpu;
 use super::walks::{self, BYTES, Kind, Plain, fastest};
 use crate::failure::Failure;
 
-/// Of every walk, before the first case.
+/// Rounds of every walk before the first case.
 const FIRST_ROUNDS: usize = 5;
 
 struct Variant {
     plain: Plain,
-    /// What it took, a time a round.
+    /// Its time in each round.
     ns: Vec<u64>,
 }
 
-/// The ceiling of one kind, and how it went.
+/// The ceiling of one kind, with the times of all its kernels.
 pub struct Ceiling<'a> {
     gpu: &'a Gpu<'a>,
     kind: Kind,
     variants: Vec<Variant>,
-    /// Which is the fastest so far.
+    /// The index of the fastest so far.
     best: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Ceiling<'a> {
             variants: kind.walks().map(variant).collect(),
             best: 0,
         };
-        // The first times have compilation and first touches in them.
+        // The first times include compilation and the first access to memory.
         ceiling.measure()?;
         ceiling.variants.iter_mut().for_each(|v| v.ns.clear());
         for _ in 0..FIRST_ROUNDS {
@@ -68,7 +68,7 @@ impl<'a> Ceiling<'a> {
 
     /// GB/s, of the time that a walk took.
     pub fn gbps(&self, ns: u64) -> f64 {
-        // Bytes a nanosecond are GB/s.
+        // Bytes per nanosecond are GB/s.
         self.kind.moved() as f64 / ns as f64
     }
 

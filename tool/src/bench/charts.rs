@@ -1,6 +1,5 @@
-//! Charts as SVG: bars, a matrix of shares, lines over sizes. Knows numbers and labels, nothing of
-//! where they come from. Colours are readable on black and on white; text and lines take theirs
-//! from the page.
+//! Charts as SVG: bars, a matrix of shares, lines over sizes. Knows only numbers and labels.
+//! Colours are readable on black and on white; text and lines take theirs from the page.
 
 use std::ops::Range;
 
@@ -15,12 +14,12 @@ use plotters::style::{BLACK, Color, IntoFont, RGBColor, TRANSPARENT, TextStyle};
 
 const WIDTH: u32 = 900;
 const ROW_HEIGHT: u32 = 20;
-/// For names, at the left, and for figures, at the right.
+/// Width for names, at the left, and for figures, at the right.
 const NAMES: u32 = 250;
 const FIGURES: i32 = 180;
 /// Size of text, as plotters counts it: 13 pixels.
 const TEXT: u32 = 16;
-/// Beside the plot, for the axis.
+/// Room for the axis beside the plot.
 const AXIS: u32 = 30;
 const LINES_HEIGHT: u32 = 380;
 
@@ -104,7 +103,7 @@ pub fn bars(bars: &[Bar], mark: Option<f64>, unit: &str) -> Result<String, Error
     })
 }
 
-/// Shares by row and column, darker the larger; empty where there is none.
+/// Shares by row and column, larger ones darker; a cell without a share is empty.
 pub fn matrix(
     rows: &[String],
     columns: &[String],
@@ -160,7 +159,7 @@ pub struct Series {
     pub dots: bool,
 }
 
-/// Series over bytes, both axes logarithmic, or only that of the bytes.
+/// Series over bytes on a logarithmic axis; `log`: the other axis is logarithmic, too.
 pub fn lines(
     series: &[Series],
     log: bool,
@@ -177,7 +176,7 @@ pub fn lines(
             .x_label_area_size(AXIS)
             .y_label_area_size(80);
         let x = (x.start..x.end).log_scale().base(4.0);
-        // One drawing for both kinds of axis, which are types of their own.
+        // The two kinds of axis have different types, so a macro draws both.
         macro_rules! draw {
             ($y:expr) => {{
                 let mut chart = builder.build_cartesian_2d(x, $y)?;

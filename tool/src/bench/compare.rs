@@ -47,8 +47,7 @@ impl Earlier {
         Ok(Earlier { rows: earlier })
     }
 
-    /// A row a case that both runs have: GB/s and shares of the ceiling then and now, and how many
-    /// times as fast it is.
+    /// One row per case that both runs have: GB/s and shares of the ceiling then and now, and the speedup.
     pub fn text(&self, rows: &[Row]) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING);

@@ -1,4 +1,4 @@
-//! A device to measure on: buffers that are the tool's own, passes that are timed.
+//! A device to measure on: the tool's own buffers, and timed passes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use wgreduce::{Element, Reducer};
 use super::walks::median;
 use crate::failure::Failure;
 
-/// Host data goes up in parts of this size: wgpu makes a staging buffer for each.
+/// Host data is uploaded in parts of this size: wgpu makes a staging buffer for each.
 const UPLOAD_BYTES: usize = 16 << 20;
 
 pub struct Gpu<'a> {
@@ -27,8 +27,8 @@ struct Timer {
     back: wgpu::Buffer,
 }
 
-/// Another device of the same adapter, whose shaders know 64-bit integers; `None` where they do
-/// not, as on OpenGL. The reductions do without.
+/// Another device of the same adapter, with 64-bit integers in shaders; `None` if the adapter has none, as on
+/// OpenGL. The reductions do not need them.
 pub fn with_wide_integers(reducer: &Reducer) -> Option<Reducer> {
     let info = reducer.adapter_info();
     if info.backend == wgpu::Backend::Gl {
@@ -54,7 +54,7 @@ pub fn with_wide_integers(reducer: &Reducer) -> Option<Reducer> {
     Reducer::new(&device, &queue).ok()
 }
 
-/// How often a measurement is repeated: at least, at most, and enough once so long was measured.
+/// How often a measurement is repeated: `least` to `most` times, until it has taken `enough` in all.
 #[derive(Clone, Copy)]
 pub struct Repeats {
     pub warm_up: usize,
@@ -70,12 +70,12 @@ pub struct Timing {
     pub gpu_ns: Option<u64>,
     /// From submission to completion.
     pub wall_ns: u64,
-    /// Of the CPU, from an empty encoder to the return of the submission.
+    /// CPU time from an empty encoder to the return of the submission.
     pub call_ns: u64,
 }
 
 impl Timing {
-    /// The device's time, or else the wall's.
+    /// The device's time, or the wall time if there is none.
     pub fn ns(&self) -> u64 {
         self.gpu_ns.unwrap_or(self.wall_ns)
     }
@@ -98,7 +98,7 @@ impl Times {
 
     fn median(self) -> Timing {
         Timing {
-            // A clock that stands still measures nothing.
+            // Some devices' timestamps never advance.
             gpu_ns: median(self.gpu).filter(|&ns| ns > 0),
             wall_ns: median(self.wall).unwrap_or(0).max(1),
             call_ns: median(self.call).unwrap_or(0).max(1),
@@ -128,7 +128,7 @@ impl Gpu<'_> {
         Ok(gpu)
     }
 
-    /// A buffer of at least so many bytes. What the device refuses is the request's fault.
+    /// A buffer of at least `bytes` bytes. A size above the device's limit is an error of the request.
     pub fn buffer(&self, bytes: u64, usage: U) -> Result<wgpu::Buffer, Failure> {
         let size = bytes.next_multiple_of(16).max(16);
         let limit = self.device.limits().max_buffer_size;
@@ -158,7 +158,7 @@ impl Gpu<'_> {
         Ok(buffer)
     }
 
-    /// Writes to a buffer's start, so many bytes a submission, and waits.
+    /// Writes to a buffer's start, `bytes` bytes per submission, and waits.
     pub fn write(&self, buffer: &wgpu::Buffer, data: &[u8], bytes: usize) -> Result<(), Failure> {
         for (i, part) in data.chunks(bytes).enumerate() {
             let at = (i * bytes) as u64;
@@ -177,7 +177,7 @@ impl Gpu<'_> {
         Ok(())
     }
 
-    /// Writes to a buffer's start through mapped buffers in turn, which the data fills, and waits.
+    /// Writes to a buffer's start through the mapped buffers of `ring` in turn, and waits.
     pub fn stage(
         &self,
         buffer: &wgpu::Buffer,
@@ -217,7 +217,7 @@ impl Gpu<'_> {
         self.mapped(&back, bytes)
     }
 
-    /// Runs a pass as often as asked, and another in turns with it: the medians of both.
+    /// Runs two passes in turns, as often as asked, and returns the medians of both.
     pub fn measure(
         &self,
         repeats: Repeats,
@@ -293,7 +293,7 @@ impl Gpu<'_> {
     }
 
     fn mapped(&self, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Failure> {
-        // A failed mapping shows below, as a range that is not there.
+        // If the mapping fails, the range below is an error.
         buffer.map_async(wgpu::MapMode::Read, .., |_| ());
         self.wait()?;
         let data = match buffer.get_mapped_range(..) {
@@ -304,7 +304,7 @@ impl Gpu<'_> {
         Ok(data)
     }
 
-    /// Waits until the device has nothing left to do.
+    /// Waits until the device is idle.
     fn wait(&self) -> Result<(), Failure> {
         self.poll(wgpu::PollType::wait_indefinitely())
     }

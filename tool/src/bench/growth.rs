@@ -1,5 +1,5 @@
-//! How cost grows with size: the cases that show it, a line fitted to their times, and the sizes
-//! where a device's plans change. Knows cases and times, not how they are measured or shown.
+//! How cost grows with size: cases of growing size, a line fitted to their times, and the sizes at which a
+//! device's plans change. Does not know how cases are measured or shown.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use super::catalogue::Case;
 const OPS: [Op; 2] = [Op::ArgMin, Op::ReduceMin];
 /// From 4 KiB to 1 GiB of float32.
 const SIZES: std::ops::RangeInclusive<u32> = 10..=28;
-/// The quick ones: every second, up to 64 MiB.
+/// Sizes of `--quick`: every second one, up to 64 MiB.
 const QUICK_LARGEST: u32 = 24;
 
-/// Of the shapes around an edge, where the sweep does not change them: 64 MiB.
+/// Elements of the shapes around an edge, unless the sweep changes them: 64 MiB.
 const ELEMENTS: u64 = 16 << 20;
 
-/// Shapes of float32 by a number that grows. What is searched for edges.
+/// Shapes of float32 that grow with a number, to be searched for edges.
 struct Sweep {
     name: &'static str,
     shape: fn(u64) -> Vec<u64>,
@@ -27,7 +27,7 @@ struct Sweep {
 }
 
 const SWEEPS: [Sweep; 6] = [
-    // Numbers of rows, and of lines, that make whole vec4: what is left over is no edge.
+    // Numbers of rows and of lines are multiples of 4, so that leftovers make no edge.
     Sweep {
         name: "rows",
         shape: |n| vec![ELEMENTS / n / 4 * 4, n],
@@ -81,8 +81,8 @@ pub fn sizes(quick: bool) -> Vec<Case> {
     asked.flat_map(of).collect()
 }
 
-/// Below, at and above every size where a device's plan takes another kernel, another cut or
-/// more dimensions: `rows257` is the first of rows of another plan than rows of 256 elements.
+/// Cases below, at and above every size where a device's plan changes its kernels, its cut or the dimensions of its
+/// grids: at `rows257`, rows of 257 elements have another plan than rows of 256.
 pub fn edges(caps: &Caps) -> Vec<Case> {
     let mut cases = Vec::new();
     for op in OPS {
@@ -99,8 +99,8 @@ pub fn edges(caps: &Caps) -> Vec<Case> {
     cases
 }
 
-/// The first number of every other plan: looked for between powers of two, the first of which
-/// differs from the plan at the lower one.
+/// The numbers at which the plan changes, found by bisection between `low` and `2 * low` wherever the plans at
+/// the two ends differ.
 fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
     let plan = |n| outline(&case(String::new(), op, (sweep.shape)(n), sweep.axis), caps);
     let (mut edges, mut low) = (Vec::new(), sweep.least);
@@ -123,8 +123,8 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
     edges
 }
 
-/// What of a plan makes a step: its kernels and whether their grids have two dimensions, and whether
-/// there are several of one. Kernels that are unrolled for neighbouring numbers are alike.
+/// The properties of a plan whose change makes an edge: its kernels, whether their grids have two dimensions, and
+/// whether a kernel occurs several times. Kernels that differ only in the unroll count are the same.
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
@@ -165,7 +165,7 @@ fn case(name: String, op: Op, shape: Vec<u64>, axis: i64) -> Case {
     }
 }
 
-/// What a size costs, as a line: a floor, and so much a byte.
+/// The time of a size as a line: a floor, and nanoseconds per byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
     pub floor_ns: f64,
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn every_point_counts_by_its_relative_error() {
-        // A large time that is off by a tenth must not drown small ones.
+        // A large time that is off by a tenth must not outweigh small ones.
         let mut points: Vec<(u64, u64)> = (0..20).map(|i| (i * 100, 1000 + i * 100)).collect();
         points.push((1_000_000, 1_100_000));
         let fit = Fit::new(&points).unwrap();

@@ -1,4 +1,4 @@
-//! The results as a page of its own: charts and tables, and nothing that is fetched.
+//! The results as a self-contained page: charts and tables, no external files.
 
 use std::fmt::{Display, Write};
 
@@ -40,7 +40,7 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let version = env!("CARGO_PKG_VERSION");
     let commit = option_env!("WGREDUCE_COMMIT").map_or(String::new(), |c| format!(" ({c})"));
     let measured = match report.saved {
-        // When, and beside which processor, was not saved.
+        // The date and the processor were not saved.
         true => format!("Drawn from a saved measurement; driver: {driver}."),
         false => format!(
             "{}; wgreduce {version}{commit} on wgpu 30; driver: {driver}; CPU: {}.",
@@ -107,7 +107,7 @@ fn share_section(report: &Report) -> Result<String, Error> {
     Ok(text)
 }
 
-/// A heading, and a chart that a screen reader calls by it.
+/// A heading, and a chart with the heading as its label for screen readers.
 fn section(title: &str, chart: String) -> String {
     let title = escaped(title);
     let named = format!("<svg role=\"img\" aria-label=\"{title}\" ");
@@ -140,7 +140,7 @@ pub fn picture(report: &Report) -> Result<String, String> {
     })
 }
 
-/// The processor that this runs on, as far as the system tells.
+/// The name of this machine's processor, if the system tells.
 fn processor() -> String {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -197,7 +197,7 @@ fn growth_section(report: &Report) -> Result<String, Error> {
     Ok(bandwidth + &section("Wall time against size", times))
 }
 
-/// A chart an operator and type that peers were measured with.
+/// One chart for each operator and type that peers were measured with.
 fn peers_section(report: &Report, peers: &[Figure]) -> Result<String, Error> {
     let mut text = String::new();
     let names = distinct(peers.iter().map(|figure| figure.peer.as_str()));

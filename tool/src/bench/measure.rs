@@ -1,5 +1,5 @@
-//! Measures cases: verifies each, times it in turns with the device's ceiling, and looks between
-//! cases for the kernel that is the ceiling. Knows nothing of how results are shown.
+//! Measures cases: verifies each and times it in turns with the device's ceiling; between cases, measures
+//! the kernels that may be the ceiling. Knows nothing of how results are shown.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ const QUICK: Repeats = Repeats {
     enough: Duration::from_millis(250),
     ..FULL
 };
-/// Of what the CPU does alone, in microseconds each.
+/// Repeats of measurements on the CPU alone, which take microseconds each.
 const CPU_REPEATS: usize = 25;
 
 pub fn measure(
@@ -102,7 +102,7 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    /// A few cases. A wrong request is one that exceeds the device's limits.
+    /// Measures a few cases. Cases that exceed the device's limits are left out.
     fn round(
         &self,
         asked: &[Asked],
@@ -176,7 +176,7 @@ impl Measuring<'_> {
     fn cost(&self, problem: &Problem, bound: &BoundReduction) -> Cost {
         let plan = || {
             let start = Instant::now();
-            // It was made before: it can be made again.
+            // The same plan was made before, so it cannot fail.
             let _ = black_box(Plan::new(problem, self.reducer.caps()));
             start.elapsed().as_nanos() as u64
         };
@@ -210,7 +210,7 @@ impl Measuring<'_> {
     }
 }
 
-/// Data moves the same whatever its type, and what is done with it.
+/// Only a few cases run from host data: its speed does not depend on the type or the operator.
 fn is_run_from_host(problem: &Problem) -> bool {
     problem.dtype() == DType::F32 && matches!(problem.op(), Op::ArgMin | Op::Min)
 }
@@ -219,7 +219,7 @@ fn whole(buffers: &[Buffer]) -> Vec<Tensor<'_>> {
     buffers.iter().map(|b| b.slice(..).into()).collect()
 }
 
-/// What should come out, and how long the reference took for it.
+/// The expected outputs, and the time of the reference.
 fn reference(problem: &Problem, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
     let start = Instant::now();
     let expected = reference::evaluate(problem, inputs).map_err(Error::from)?;
@@ -242,7 +242,7 @@ fn first_difference(
     Ok(None)
 }
 
-/// Kernels and grids, a dispatch each.
+/// The kernel and grid of each dispatch.
 fn labels(reduction: &Reduction) -> Vec<String> {
     let passes = reduction.plan().passes().iter();
     let label = |pass: &wgreduce::unstable::Pass| {

@@ -53,7 +53,7 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     }
     let earlier = args.compare.as_deref().map(Earlier::read).transpose()?;
     let peers = peers::read(&args.peers)?;
-    // Asked before minutes are spent.
+    // Check before minutes are spent on measuring.
     for path in args.json.iter().chain(&args.html).chain(&args.svg) {
         output::check_writable(path)?;
     }
@@ -118,8 +118,7 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
     output::write(&targets.collect::<Vec<_>>())
 }
 
-/// The cases of a device that are asked for; at least one. Those that are held against the same
-/// ceiling stand together.
+/// The cases that were asked for; at least one. Cases with the same kind of ceiling are neighbours.
 fn chosen(args: &Bench, caps: &Caps) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);

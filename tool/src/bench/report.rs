@@ -11,7 +11,7 @@ use super::growth::{self, Fit};
 
 /// Cells of the small bar.
 const BAR: usize = 8;
-/// From here on time must grow with size.
+/// From this size on, time must grow with size.
 const LINEAR_BYTES: u64 = 4 << 20;
 
 pub const HEADER: [&str; 9] = [
@@ -31,11 +31,11 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// A line each.
     pub ceilings: Vec<String>,
-    /// What host data reaches at best, if anything was run from it.
+    /// The best bandwidth of uploads, if a case ran from host data.
     pub staging_gbps: Option<f64>,
     /// Cases that the device has no room for, with the reason.
     pub left_out: Vec<String>,
-    /// Whether it was read, and measured at some time, on some machine.
+    /// Whether it was read from a file: measured earlier, perhaps on another machine.
     pub saved: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct Row {
     pub measured: Result<Timing, String>,
     /// The reference's time.
     pub cpu_ns: u64,
-    /// Of the kind and the time of the case.
+    /// The ceiling of the case's kind, measured in turns with it.
     pub ceiling_gbps: f64,
     pub cost: Cost,
     pub host: Option<Host>,
@@ -60,7 +60,7 @@ pub struct Row {
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub plan_ns: u64,
-    /// Of recording a bound reduction into an encoder.
+    /// Time to record a bound reduction into an encoder.
     pub encode_ns: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct Host {
 }
 
 impl Row {
-    /// Bytes a nanosecond, which are GB/s.
+    /// Bytes per nanosecond, which are GB/s.
     pub fn gbps(&self) -> Option<f64> {
         let timing = self.measured.as_ref().ok()?;
         Some(self.bytes as f64 / timing.ns() as f64)
@@ -272,7 +272,7 @@ impl Report {
         table
     }
 
-    /// A line an edge and operator: what a byte costs at it and above it, the one below being 1.
+    /// One line per edge and operator: the cost per byte at and above the edge, relative to below.
     fn edge_table(&self) -> Table {
         let mut table = plain(["edge", "op", "below", "GB/s", "at", "above"]);
         let rows: Vec<&Row> = self.rows(Part::Edge).collect();
@@ -296,7 +296,7 @@ impl Report {
     }
 }
 
-/// How many times the fitted time a size took.
+/// The measured time divided by the fitted time.
 fn off_line(row: &Row, fit: &Fit) -> Option<f64> {
     let (bytes, ns) = row.wall()?;
     Some(ns as f64 / fit.ns(bytes))

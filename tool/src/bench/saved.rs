@@ -21,7 +21,7 @@ const BACKENDS: [Backend; 6] = [
     Backend::BrowserWebGpu,
     Backend::Noop,
 ];
-/// Those that cases are of.
+/// The operators of the cases.
 const OPS: [Op; 9] = [
     Op::ArgMin,
     Op::ArgMax,

@@ -1,5 +1,4 @@
-//! How fast host data can reach the device at best: several ways to move 64 MiB through mapped
-//! buffers, or wgpu's own.
+//! The best upload bandwidth: several ways to move 64 MiB through mapped buffers or `Queue::write_buffer`.
 
 use std::time::Instant;
 
@@ -15,9 +14,9 @@ const REPEATS: usize = 3;
 /// A way to move the data.
 #[derive(Clone, Copy)]
 enum Way {
-    /// Through two mapped buffers of so many bytes, one being filled while the other is read.
+    /// Through two mapped buffers of this many bytes; one is filled while the other is read.
     Ring(usize),
-    /// By `Queue::write_buffer`, so many bytes a submission.
+    /// By `Queue::write_buffer`, this many bytes per submission.
     Queue(usize),
 }
 
@@ -51,7 +50,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Of the rounds, the median.
+    /// The median of the rounds.
     pub fn gbps(&self) -> Option<f64> {
         let mut rounds: Vec<f64> = self.rounds.iter().map(|round| round.0).collect();
         rounds.sort_by(f64::total_cmp);

@@ -1,7 +1,6 @@
 //! `wgreduce tune`: looks for a tuning that is faster on this device, a field at a time.
 //!
-//! Keeps the search and what counts as faster. Knows no field by its meaning; how a pass is timed,
-//! `gpu.rs` knows.
+//! Searches, and decides what counts as faster. Does not know what a field means; `gpu.rs` times passes.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -27,7 +26,7 @@ use crate::tuning;
 
 /// Not searched: what keeps watchdogs quiet, and what is for tests.
 const NOT_SEARCHED: [&str; 2] = ["submit_bytes", "force"];
-/// Larger inputs are left out: they are planned as those that are a few times smaller.
+/// Larger inputs are left out: their plans are those of inputs a few times smaller.
 const MOST_INPUT_BYTES: u64 = 256 << 20;
 /// Minutes after which `--quick` ends the search; the last measurement comes after it.
 const QUICK_MINUTES: u64 = 6;
@@ -37,9 +36,9 @@ const QUICK_TYPES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
 const MOST_ROUNDS: usize = 4;
 /// How often a number is doubled or halved until a plan changes.
 const MOST_STEPS: usize = 12;
-/// Less than this is no gain, whatever the noise.
+/// A smaller gain does not count, whatever the noise.
 const LEAST_GAIN: f64 = 0.02;
-/// More than this no case may lose.
+/// No case may lose more than this.
 const MOST_LOSS: f64 = 0.1;
 /// A first look at a candidate, which ends early where it is that much slower.
 const ENOUGH_LOOKS: usize = 6;
@@ -86,7 +85,7 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
     let complete = !search.is_over();
     let gains = search.gains(&before, &after)?;
     search.progress.finish_and_clear();
-    // The last word has the last measurement.
+    // The last measurement decides.
     let holds = mean(&gains) > LEAST_GAIN;
     if !changes.is_empty() && !holds {
         if !common.quiet {
@@ -224,7 +223,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// A case with two tunings, of which the other one's result is right.
+    /// A case bound with two tunings, after verifying the result of the other one.
     fn pair<'b>(
         &self,
         subject: &'b Subject,
@@ -240,7 +239,7 @@ impl<'a> Bench<'a> {
         Ok(pair)
     }
 
-    /// Whether a case is planned otherwise; an error where it cannot be planned.
+    /// Whether the plans of a case differ; an error if it cannot be planned.
     fn differs(&self, subject: &Subject, base: &Caps, other: &Caps) -> Result<bool, Error> {
         let plan = |caps| Plan::new(&subject.problem, caps);
         Ok(plan(base)? != plan(other)?)
@@ -294,8 +293,8 @@ struct Sample {
 }
 
 impl Sample {
-    /// Of rounds of the base, the other one, and the base again. The machine may be slower in one round than
-    /// in the next: what counts is the ratio within a round.
+    /// Each round times the base, the other one, and the base again. The machine's speed may differ between
+    /// rounds, so only the ratio within a round counts.
     fn of(rounds: &[[u64; 3]]) -> Sample {
         let ln = |ns: u64| (ns as f64).ln();
         let gain = |&[a, other, b]: &[u64; 3]| (ln(a) + ln(b)) / 2.0 - ln(other);

@@ -113,7 +113,7 @@ impl Header {
             .all(|p| p.start < p.end && p.end <= self.of);
         let apart = self.parts.windows(2).all(|p| p[0].end <= p[1].start);
         let fits = parts && apart && !self.parts.is_empty();
-        // Nothing is said otherwise than a part says it.
+        // The header must be exactly the one that the tool writes for this cut.
         (fits && *self == Header::of(&whole, &self.parts)).then_some(whole)
     }
 
@@ -125,7 +125,7 @@ impl Header {
         problem.index_type(index).ok()?.with_values(true).ok()
     }
 
-    /// In what another file's problem differs: what it is, here and there.
+    /// The first difference to another file's problem: its name, and the values here and there.
     fn difference(&self, other: &Header) -> Option<(&'static str, String, String)> {
         let pair = |what, of: &dyn Fn(&Header) -> String| (what, of(self), of(other));
         let order = |h: &Header| if h.fortran { "Fortran" } else { "C" };
@@ -164,7 +164,7 @@ impl Header {
     }
 }
 
-/// What comes before that which parts leave.
+/// The bytes before the results of the parts.
 pub fn head(cut: &Cut, parts: &[Range<u64>]) -> Vec<u8> {
     let header = serde_json::to_vec(&Header::of(cut, parts)).unwrap_or_default();
     let length = (header.len() as u32).to_le_bytes();
@@ -175,8 +175,8 @@ fn unreadable(e: io::Error) -> String {
     format!("cannot be read: {e}")
 }
 
-/// Reads what comes before that which the parts leave, and where that begins. The bytes may come from
-/// anywhere: nothing is allocated beyond the file's length.
+/// Reads the header and where the results of the parts begin. The bytes need not be trusted: no more than the
+/// file's length is allocated.
 fn begin(mut file: impl Read, length: u64) -> Result<(Header, Cut, u64), String> {
     let cut_off =
         |expected: u64| format!("is cut off: it has {length} bytes and should have {expected}");
@@ -228,7 +228,7 @@ pub struct PartFile {
     pub parts: Vec<Range<u64>>,
     header: Header,
     file: File,
-    /// Where that which the parts leave begins.
+    /// Where the results of the parts begin.
     start: u64,
     bytes: u64,
 }
@@ -257,7 +257,7 @@ impl PartFile {
         })
     }
 
-    /// Refuses a file of another problem, or of one that is cut otherwise.
+    /// Refuses a file of another problem or another cut.
     pub fn check_same(&self, other: &PartFile) -> Result<(), Failure> {
         match self.header.difference(&other.header) {
             None => Ok(()),

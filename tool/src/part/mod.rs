@@ -1,6 +1,6 @@
 //! Parts of a reduction: what each of N jobs reads, and what it leaves for `merge`.
 //!
-//! Keeps how a problem is cut; how parts are stored, `file.rs` knows.
+//! Cuts problems; `file.rs` stores parts.
 
 pub mod file;
 pub mod merge;
@@ -27,15 +27,15 @@ pub struct Cut {
     pub operator: Operator,
     /// The whole problem, with its dimensions in the order of memory. Index operators have values.
     pub problem: Problem,
-    /// Whether that is the reverse of the caller's order.
+    /// Whether that order is the reverse of the caller's.
     pub fortran: bool,
-    /// The dimension; none of a scalar, which is part 0.
+    /// The dimension; `None` for a scalar, which is part 0.
     pub dim: Option<usize>,
     /// How many parts there are.
     pub of: u64,
 }
 
-/// What a part leaves.
+/// The result of a part.
 pub enum Left {
     /// It has no elements.
     Nothing,
@@ -46,8 +46,8 @@ pub enum Left {
 }
 
 impl Cut {
-    /// Cuts along the slowest dimension that gives each part some elements, so that what a part reads
-    /// lies together; where none is long enough, along the longest.
+    /// Cuts along the slowest dimension that gives each part some elements, so that a part reads neighbouring
+    /// bytes. If no dimension is long enough, cuts along the longest.
     pub fn new(
         operator: Operator,
         problem: &Problem,
@@ -84,7 +84,7 @@ impl Cut {
         self.dim.map_or(1, |dim| dims(&self.problem)[dim])
     }
 
-    /// Where in the cut dimension some neighbouring parts lie.
+    /// The range of neighbouring parts in the cut dimension.
     pub fn range(&self, parts: &Range<u64>) -> Range<u64> {
         let cut = |part: u64| {
             let place = u128::from(self.len()) * u128::from(part);
@@ -100,7 +100,7 @@ impl Cut {
         !op.is_elementwise() && self.dim.is_some_and(reduced)
     }
 
-    /// The cut dimension of input `i`, unless one element serves all its places.
+    /// The cut dimension of input `i`; `None` if the input is broadcast along it.
     fn dim_of(&self, i: usize) -> Option<usize> {
         let shape = &self.problem.inputs()[i];
         let missing = dims(&self.problem).len() - shape.len();
@@ -140,7 +140,7 @@ impl Cut {
         }
     }
 
-    /// Of the outputs of some parts the bytes of each.
+    /// Bytes of each output over a range of the cut dimension.
     pub fn output_bytes(&self, range: &Range<u64>) -> Vec<u64> {
         let bytes = |output: wgreduce::Output| match self.len() {
             0 => 0,
