@@ -1,4 +1,4 @@
-// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs; fields that a walk does not use are 0.
+// What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs.
 //
 // A dispatch sees one region: `outer` x `len` x `inner` elements, contiguous in memory, of which
 // `len` is reduced. Element positions are u32 and count from the start of the binding.

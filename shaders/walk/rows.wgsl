@@ -22,7 +22,7 @@ fn reduced(item: u32, lid: u32) -> Acc {
 }
 //# end
 
-// The result of a row that one invocation takes. `near`: from its window alone, which may not hold the row.
+// The result of a row that one invocation takes alone. `near`: from its window alone, which may not hold the row.
 fn result(row: u32, near: bool) -> vec2<u32> {
 //# if NEAR
     if near {

@@ -478,11 +478,7 @@ impl Kernel {
                         "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
                     ),
                 },
-                bindings: if whole && !sums {
-                    &[0, 1, 2]
-                } else {
-                    base.bindings
-                },
+                bindings: if whole { &[0, 1, 2] } else { base.bindings },
                 source_vecs: 1,
                 writes_vecs: partial,
                 names: vec![

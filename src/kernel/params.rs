@@ -5,7 +5,7 @@
 /// Words of the block.
 pub(crate) const WORDS: usize = 21;
 /// Bytes of the block.
-pub(crate) const BYTES: u64 = 4 * WORDS as u64;
+pub(crate) const BYTES: u64 = (4 * WORDS as u64).next_multiple_of(16);
 
 /// What a dispatch works on; `shaders/core/params.wgsl` explains the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

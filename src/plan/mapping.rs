@@ -115,6 +115,7 @@ impl Planner<'_> {
         let chosen = match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
             (Some(Family::Rows), 1) => rows,
+            (Some(family), 1) if family.is_columns() => columns.or(rows),
             (Some(family), _) if family.is_columns() => columns,
             (_, 1) if b.len * element > tuning.each_row_bytes || self.is_short(step, b) => rows,
             (_, 2..) if b.len >= tuning.each_column_len => columns,
@@ -282,7 +283,7 @@ impl Planner<'_> {
     }
 
     /// Whether rows are so short that an invocation takes each whole.
-    fn is_short(&self, step: &Step, b: &Region) -> bool {
+    pub(crate) fn is_short(&self, step: &Step, b: &Region) -> bool {
         let bytes = b.len * u64::from(step.keys.bits() / 8);
         let short = bytes <= self.caps.tuning.short_row_bytes;
         step.sum.is_none() && short && self.are_whole(step, b, 1)
@@ -359,7 +360,8 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let least = 16 / gcd(pitch, 16);
         let vecs = least * pitch / 16;
-        let most = ((len / 2).min(MAX_PARTS) / least).max(u64::from(least == 1));
+        // Each joined row leaves a part for every slice: half of the parts are for the slices.
+        let most = ((len / 2).min(MAX_PARTS / 2) / least).max(u64::from(least == 1));
         // Partials of joined rows must stay a small part of what is read.
         let worth =
             (len * element / (PARTIALS_SHARE * StoreFormat::Partial.bytes()) / least).max(1);
@@ -380,15 +382,14 @@ impl Planner<'_> {
         let unrolled = match family {
             Family::Columns if self.caps.long_strips() => 1,
             Family::Columns => {
-                let wide = (tuning.wide_bytes / 16).div_ceil(vecs);
+                let most = worth.clamp(1, most.max(1));
+                let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, most);
                 // In whole lines of memory, unless that makes it much wider.
-                let lines = TEAM / gcd(vecs, TEAM);
-                let wide = if lines <= wide {
-                    wide.next_multiple_of(lines)
-                } else {
-                    wide
-                };
-                wide.min(worth).clamp(1, most.max(1))
+                match TEAM / gcd(vecs, TEAM) {
+                    lines if lines > wide => wide,
+                    lines if wide.next_multiple_of(lines) > most => wide / lines * lines,
+                    lines => wide.next_multiple_of(lines),
+                }
             }
             Family::Bands => band,
             _ => 1,
@@ -435,7 +436,10 @@ impl Planner<'_> {
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
         let longest =
             column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
-        let longest = longest.min(MOST_PLACES);
+        let longest = match step.index && element < 4 {
+            true => longest.min(MOST_PLACES),
+            false => longest,
+        };
         let slices = filled.max(rows.div_ceil(longest * shared));
         let slice = rows.div_ceil(slices * shared);
         let slices = rows.div_ceil(slice * shared);
@@ -450,6 +454,9 @@ impl Planner<'_> {
         };
         let invocations = self.column_invocations(&mapped, width) * slices;
         let fits = (direct || slices <= room) && invocations.div_ceil(wg) <= groups;
+        // In workgroups too small to share them, one invocation finishes the parts of all results in a word.
+        let finished = (slices * fold + 4) * u64::from(step.out.per_word());
+        let fits = fits && (finished < MAX_ITERATIONS || wg / 4 >= 8);
         fits.then_some(Mapping::Columns(mapped))
     }
 

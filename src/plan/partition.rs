@@ -72,7 +72,7 @@ impl Planner<'_> {
             base: 0,
         };
         let longest = Region {
-            len: len.min(reach),
+            len: len.min(reach).min(seen / inner).max(1),
             ..one
         };
         let too_long = len > alone && self.mapping(step, &longest) == Mapping::Each;

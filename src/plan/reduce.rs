@@ -16,7 +16,7 @@ use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
 use std::ops::Range;
 
-/// Most vec4 of a row that an invocation takes at once, without a loop.
+/// Most vec4 of a row that an invocation takes at once, without a loop, to find its best element.
 const ROW_VECS: u64 = 4;
 
 impl Planner<'_> {
@@ -47,7 +47,12 @@ impl Planner<'_> {
                 slice,
             } => match step.sum {
                 Some(sum) => lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0,
-                None => self.are_whole(step, &first, lanes * slices),
+                None => {
+                    let words = first.outer / u64::from(step.out.per_word());
+                    let filled = words >= self.caps.tuning.invocations;
+                    let whole = self.are_whole(step, &first, lanes * slices);
+                    whole && (filled || self.is_short(step, &first))
+                }
             },
             Mapping::Columns(_) | Mapping::Thin => false,
         };
@@ -412,8 +417,8 @@ impl Planner<'_> {
         };
         let walk = Walk::Rows {
             lanes: lanes as u32,
-            blocked: self.caps.tuning.blocked,
-            coarsened: taken > 1,
+            blocked: self.caps.tuning.blocked && !whole,
+            coarsened: taken > 1 && out.per_word() == 1,
             whole,
             vecs,
         };

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn more_outputs_than_records_are_cut_only_if_they_need_records() {
+    fn more_outputs_than_partials_are_cut_only_if_they_need_partials() {
         let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3));
         assert_eq!(narrow, [column(0, 3), column(3, 2)]);
         let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3));

@@ -38,6 +38,7 @@ const SUBJECTS: &[Subject] = &[
     ("columns_of_the_worst_element", walks::nothing_wins_no_tie),
     ("columns_of_very_many_rows", walks::many_rows),
     ("forced_walks_and_tunings_agree", walks::forced),
+    ("whole_rows_in_turn", walks::whole_rows),
     ("unrolled_bands_of_every_width", walks::bands),
     ("every_type_and_way", reductions::every_type),
     ("limits_change_nothing", limits::least_and_most),

@@ -176,6 +176,7 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
 /// inside a word of results, too.
 pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
+    let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (4, 3));
     let ops = [
         Problem::reduce_sum,
         Problem::reduce_l1,
@@ -185,7 +186,7 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
         for (i, vecs) in [2, 4, 1, 8].into_iter().enumerate() {
             for op in some(reducer, t + i, [ops[0], ops[0], ops[1], ops[2]]) {
                 let problem = op(dtype, &[151, vecs * 16 / dtype.size()], &[1])?;
-                for reducer in [reducer, &small] {
+                for reducer in [reducer, &small, &several] {
                     check_data(reducer, &problem, 0, data(&problem))?;
                 }
             }

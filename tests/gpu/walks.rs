@@ -339,6 +339,30 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Rows of whole vec4, of which an invocation takes several: at once and in blocks, and results that share words, the last
+/// of which is not full.
+pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
+    let several = tuned(reducer, |t| {
+        (t.invocations, t.short_rows, t.short_row_bytes) = (4, 3, u64::MAX);
+        (t.small_row_len, t.each_row_bytes) = (0, 0);
+    });
+    for turn in turns() {
+        for dtype in types(turn) {
+            for vecs in [1, 3, 4, 9] {
+                check(&several, dtype, [67, vecs * 16 / dtype.size(), 1], turn)?;
+            }
+        }
+        // In every suite: the least element of rows of 8 bits.
+        let shape = [67, 48, 1];
+        check_all(
+            &several,
+            &[Problem::reduce_min(DType::I8, &shape, &[1])?],
+            shape,
+        )?;
+    }
+    Ok(())
+}
+
 /// Bands are unrolled for the number of vec4 that an invocation takes: every such number.
 pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
     use DType::{BF16, F32, F64, I8};

@@ -194,6 +194,33 @@ proptest! {
     }
 }
 
+/// In workgroups too small to share them, one invocation finishes the partial results of four outputs of 8 bits.
+#[test]
+fn columns_leave_no_more_parts_than_one_invocation_may_finish() {
+    let caps = Caps {
+        binding_bytes: 1 << 31,
+        buffer_bytes: 1 << 31,
+        ..Caps::webgpu_default()
+    };
+    let caps = caps.tuned(Tuning {
+        workgroup: 4,
+        wide_bytes: 1 << 20,
+        submit_bytes: 1 << 34,
+        force: Some(Family::Columns),
+        ..caps.tuning.clone()
+    });
+    for shape in [
+        [1, 1 << 28, 1],
+        [1, 1 << 30, 1],
+        [1, 1 << 29, 2],
+        [1, 1 << 28, 4],
+    ] {
+        let problem = Problem::reduce_min(DType::U8, &shape, &[1]).expect("a problem");
+        let plan = Plan::new(&problem, &caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
+        covered(&plan, shape, &caps);
+    }
+}
+
 #[test]
 fn one_huge_tensor_is_planned_in_milliseconds() {
     let caps = Caps::webgpu_default();

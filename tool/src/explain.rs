@@ -178,8 +178,8 @@ fn told(kernel: &Kernel) -> String {
         }
         Walk::Rows { lanes, blocked, .. } if sums => {
             let walk = match blocked {
-                true => "each a run of its own",
-                false => "and walk it abreast",
+                true => "each takes a run of its own",
+                false => "and takes every nth vec4 of it",
             };
             let some = if lanes > 4 { " (four are drawn)" } else { "" };
             return format!(
@@ -199,8 +199,8 @@ fn told(kernel: &Kernel) -> String {
         }
         Walk::Rows { lanes, blocked, .. } => {
             let walk = match blocked {
-                true => "each a run of its own",
-                false => "and walk it abreast",
+                true => "each takes a run of its own",
+                false => "and takes every nth vec4 of it",
             };
             let some = if lanes > 4 { " (four are drawn)" } else { "" };
             return format!(

@@ -66,7 +66,11 @@ impl Run<'_, '_> {
             self.per_word() == 1 && !whole || lanes == 1 && p.slices == 1,
             "whole rows, or results that share a word, in parts"
         );
-        self.coarsened(several, p.coarsening)?;
+        // Results that share words have one loop over them all.
+        match self.per_word() {
+            1 => self.coarsened(several, p.coarsening)?,
+            _ => ensure!(!several, "a loop over items and one over words"),
+        }
         let teams = self.wg / lanes;
         let all = self.groups();
         for team in all.flat_map(move |group| (0..teams).map(move |team| group * teams + team)) {
