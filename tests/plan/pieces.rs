@@ -224,7 +224,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
 }
 
 #[test]
-fn a_view_that_is_cut_has_no_more_outputs_at_once_than_records() {
+fn a_view_that_is_cut_has_no_more_outputs_at_once_than_partials() {
     // Eight partials a binding, and forty outputs, which one dispatch would write directly.
     let caps = fake(128, 16, 100, 16);
     let problem = Problem::reduce_min(DType::U8, &[2, 40], &[0]).expect("a problem");
