@@ -254,6 +254,7 @@ impl Keys {
         let mut names = vec![
             ("TERMS", self.are_terms().into()),
             ("NANS", self.nan.is_some().into()),
+            ("ENDS", self.are_ends().into()),
             ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
         ];
@@ -264,6 +265,19 @@ impl Keys {
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(&self) -> u32 {
         self.bits
+    }
+
+    /// Whether the least key of a block is that of an end of its elements as integers: of floats whose NaNs win.
+    fn are_ends(&self) -> bool {
+        let wins = |(key, _, _): (u64, u64, u64)| key == self.floor;
+        self.bits < 64 && self.nan.is_some_and(wins)
+    }
+
+    /// The same keys with noise below the element, where a block is reduced before its key is made canonical.
+    /// Those of floats are others with noise.
+    pub(crate) fn noisy(self) -> Keys {
+        let taken = if self.are_floats() { self.taken } else { u64::MAX };
+        Keys { taken, ..self }
     }
 
     pub(crate) fn are_floats(&self) -> bool {

@@ -54,6 +54,55 @@ fn acc_place(a: Acc) -> u32 {
 }
 //# else
 
+//# if ENDS
+// A float's key rises or falls with its bits, by its sign, and NaNs have the least one. So the least key of a block is
+// that of its least or greatest element as unsigned integers, or of its greatest as a signed one. A key for each element
+// would take three times as many operations.
+struct Block {
+    low: vec4<u32>,
+    high: vec4<u32>,
+    top: vec4<i32>,
+}
+
+fn block_with(b: Block, v: vec4<u32>) -> Block {
+    var low = b.low;
+    var high = b.high;
+    var top = b.top;
+//# for j in 0..PLANES
+    let w{j} = v << vec4<u32>({32 - BITS * (j + 1)}u);
+    low = min(low, w{j});
+    high = max(high, w{j});
+    top = max(top, bitcast<vec4<i32>>(w{j}));
+//# end
+    return Block(low, high, top);
+}
+
+fn block_of(v: vec4<u32>) -> Block {
+    return block_with(Block(v, v, bitcast<vec4<i32>>(v)), v);
+}
+
+fn block_key(b: Block) -> Key {
+    let high = max(b.high.xy, b.high.zw);
+    let top = max(b.top.xy, b.top.zw);
+    let ends = combined(key(least(b.low)), key(max(high.x, high.y)));
+    return canonical(combined(ends, key(bitcast<u32>(max(top.x, top.y)))));
+}
+//# else
+alias Block = Plane;
+
+fn block_with(b: Block, v: vec4<u32>) -> Block {
+    return plane_combined(b, vec_keys(v));
+}
+
+fn block_of(v: vec4<u32>) -> Block {
+    return vec_keys(v);
+}
+
+fn block_key(b: Block) -> Key {
+    return canonical(vec_combined(b));
+}
+//# end
+
 // Takes the least key of the block that begins with vec4 i.
 fn acc_block(own: Acc, run: Run, i: u32, k: Key) -> Acc {
     var a = own;
@@ -72,20 +121,20 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     var a = Acc(own.key, select(own.at, run_place(run, 0u), run.count > 0u), run);
     var i = 0u;
     for (; i + 8u <= run.count; i += 8u) {
-        var k = vec_keys(run_vec(run, i));
+        var b = block_of(run_vec(run, i));
 //# for r in 1..8
-        k = plane_combined(k, vec_keys(run_vec(run, i + {r}u)));
+        b = block_with(b, run_vec(run, i + {r}u));
 //# end
-        a = acc_block(a, run, i, canonical(vec_combined(k)));
+        a = acc_block(a, run, i, block_key(b));
     }
     // The rest. The loop runs at most once: software rasterisers skip a loop, but not a branch.
     for (; i < run.count; i += 8u) {
-        var k = vec_keys(run_vec(run, i));
+        var b = block_of(run_vec(run, i));
 //# for r in 1..8
         let v{r} = run_vec(run, min(i + {r}u, run.count - 1u));
-        k = plane_combined(k, vec_keys(once(v{r}, i + {r}u < run.count)));
+        b = block_with(b, once(v{r}, i + {r}u < run.count));
 //# end
-        a = acc_block(a, run, i, canonical(vec_combined(k)));
+        a = acc_block(a, run, i, block_key(b));
     }
     return a;
 }

@@ -428,7 +428,11 @@ impl Kernel {
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("WG", self.workgroup), ("OUT", self.out.code())];
         if self.walk != Walk::Fill {
-            all.extend(self.keys.constants());
+            let keys = match self.walk {
+                Walk::Rows { vecs: 0, .. } => self.keys.noisy(),
+                _ => self.keys,
+            };
+            all.extend(keys.constants());
         }
         if self.has_source() && self.sum.is_none() {
             all.push(("LAST", self.last.into()));
