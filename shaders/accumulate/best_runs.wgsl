@@ -84,8 +84,8 @@ fn block_of(v: vec4<u32>) -> Block {
 fn block_key(b: Block) -> Key {
     let high = max(b.high.xy, b.high.zw);
     let top = max(b.top.xy, b.top.zw);
-    let ends = combined(key(least(b.low)), key(max(high.x, high.y)));
-    return canonical(combined(ends, key(bitcast<u32>(max(top.x, top.y)))));
+    let ends = vec4<u32>(least(b.low), max(high.x, high.y), bitcast<vec2<u32>>(top));
+    return canonical(vec_combined(key4(ends)));
 }
 //# else
 alias Block = Plane;
