@@ -21,6 +21,7 @@ fn reduced(item: u32, lid: u32) -> Acc {
     return a;
 }
 //# end
+//# if SUBWORDS + NEAR
 
 // The result of a row that one invocation takes alone. `near`: from its window alone, which may not hold the row.
 fn result(row: u32, near: bool) -> vec2<u32> {
@@ -31,6 +32,7 @@ fn result(row: u32, near: bool) -> vec2<u32> {
 //# end
     return pack(acc_element(reduced(row, 0u)));
 }
+//# end
 //# if SUBWORDS
 
 // The results of {SUBWORDS} rows share a word. An invocation takes the rows of P.coarsening words.
