@@ -276,7 +276,11 @@ impl Keys {
     /// The same keys with noise below the element, where a block is reduced before its key is made canonical.
     /// Those of floats are others with noise.
     pub(crate) fn noisy(self) -> Keys {
-        let taken = if self.are_floats() { self.taken } else { u64::MAX };
+        let taken = if self.are_floats() {
+            self.taken
+        } else {
+            u64::MAX
+        };
         Keys { taken, ..self }
     }
 

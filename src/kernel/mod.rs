@@ -141,12 +141,11 @@ pub enum Walk {
         unrolled: u32,
         coarsened: bool,
     },
-    /// An invocation takes `runs` vec4 of a wide row. `blocks`: four rows at a time. `ragged`: a matrix may
-    /// begin or end inside a wide row. `shared`: a workgroup takes several slices, and merges them. For sums
-    /// `runs` may be 0: an invocation takes one column.
+    /// An invocation takes `runs` vec4 of a wide row. `ragged`: a matrix may begin or end inside a wide row.
+    /// `shared`: a workgroup takes several slices, and merges them. For sums `runs` may be 0: an invocation
+    /// takes one column.
     Columns {
         runs: u32,
-        blocks: bool,
         ragged: bool,
         shared: bool,
     },
@@ -225,6 +224,8 @@ pub enum Unit {
 pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
+/// Most vec4 of a wide row that an invocation takes by blocks of four rows. The text for more compiles slowly.
+pub(crate) const BLOCKED_RUNS: u32 = 16;
 
 macro_rules! fragments {
     ($($name:literal)+) => {
@@ -297,7 +298,7 @@ impl Kernel {
             Walk::SmallRows { .. } => Family::SmallRows,
             Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
-            Walk::Columns { blocks: true, .. } => Family::Strips,
+            Walk::Columns { runs: RUNS, .. } => Family::Strips,
             Walk::Columns { .. } => Family::Bands,
             Walk::Shallow { .. } => Family::Shallow,
             Walk::Panels { .. } => Family::Panels,
@@ -545,7 +546,6 @@ impl Kernel {
             },
             Walk::Columns {
                 runs,
-                blocks,
                 ragged,
                 shared,
             } => Recipe {
@@ -557,7 +557,7 @@ impl Kernel {
                 names: vec![
                     ("RUNS", runs),
                     ("STRIDE", if runs == 1 { 1 } else { TEAM }),
-                    ("BLOCKS", blocks.into()),
+                    ("BLOCKS", (runs <= BLOCKED_RUNS).into()),
                     ("RAGGED", ragged.into()),
                     ("SHARED", shared.into()),
                 ],

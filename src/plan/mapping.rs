@@ -3,7 +3,7 @@
 //! Chooses the family by shape, limits and tuning. `partition.rs` decides which regions there are,
 //! `reduce.rs` which parameters a kernel gets.
 
-use crate::kernel::{self, Family, StoreFormat};
+use crate::kernel::{self, BLOCKED_RUNS, Family, StoreFormat};
 use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
@@ -371,7 +371,7 @@ impl Planner<'_> {
         let family = match forced {
             _ if !self.caps.long_kernels => Family::Columns,
             Some(Family::Bands) if vecs > widest => Family::Strips,
-            // Bands take one row an iteration: the longest segments would need too many slices.
+            // Bands may take one row an iteration: the longest segments would need too many slices.
             Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 2 => Family::Columns,
             Some(family) => family,
             None if !self.caps.long_strips() => Family::Columns,
@@ -434,8 +434,8 @@ impl Planner<'_> {
         };
         let filled = self.slices(busy * shared, most);
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
-        let longest =
-            column_rows(family) * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
+        let longest = column_rows(family, width)
+            * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
         let longest = match step.index && element < 4 {
             true => longest.min(MOST_PLACES),
             false => longest,
@@ -581,10 +581,11 @@ pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
 }
 
 /// Wide rows that an iteration takes.
-pub(crate) fn column_rows(family: Family) -> u64 {
-    match family {
-        Family::Bands => 1,
-        _ => BLOCK_ROWS,
+pub(crate) fn column_rows(family: Family, width: u64) -> u64 {
+    if lane_vecs(family, width) > u64::from(BLOCKED_RUNS) {
+        1
+    } else {
+        BLOCK_ROWS
     }
 }
 

@@ -470,7 +470,6 @@ impl Planner<'_> {
         let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
         let walk = Walk::Columns {
             runs: lane_vecs(family, width) as u32,
-            blocks: family != Family::Bands,
             ragged: !(begins && b.len.is_multiple_of(fold)),
             shared: shared > 1,
         };
@@ -488,7 +487,7 @@ impl Planner<'_> {
         // Four planes at most, each merged by halves.
         let merges = 4 * u64::from(shared.ilog2());
         let ends = column_ends(family, width, element) + merges;
-        let iterations = slice.div_ceil(column_rows(family)) + ends;
+        let iterations = slice.div_ceil(column_rows(family, width)) + ends;
         let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices * fold));
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
@@ -511,7 +510,6 @@ impl Planner<'_> {
         let in_vec = u64::from(128 / step.keys.bits());
         let walk = Walk::Columns {
             runs: (columns / in_vec) as u32,
-            blocks: false,
             ragged: false,
             shared: false,
         };

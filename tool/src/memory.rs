@@ -197,9 +197,7 @@ impl<'a> Loads<'a> {
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
-            Walk::Columns { blocks: true, .. }
-            | Walk::ExtremeRows { .. }
-            | Walk::ExtremeColumns { .. } => 4,
+            Walk::Columns { .. } | Walk::ExtremeRows { .. } | Walk::ExtremeColumns { .. } => 4,
             Walk::Elementwise(taken) => u64::from(taken.inputs),
             _ => 1,
         }

@@ -18,7 +18,7 @@ struct Slice {
 }
 
 impl Run<'_, '_> {
-    pub(super) fn columns(&mut self, runs: u32, blocks: bool, ragged: bool) -> Check {
+    pub(super) fn columns(&mut self, runs: u32, ragged: bool) -> Check {
         let p = self.p;
         self.matrix()?;
         let stride = if runs == 1 { 1 } else { TEAM };
@@ -28,7 +28,8 @@ impl Run<'_, '_> {
             let mut s = self.slice_of(item / p.team);
             let whole = s.low == s.begin && s.high == s.end;
             ensure!(ragged || whole, "a slice that is ragged");
-            if !blocks {
+            // Of more vec4 the text takes one row at a time.
+            if runs > 16 {
                 s.blocks = s.low;
             }
             let lane = item % p.team;

@@ -51,10 +51,9 @@ impl Run<'_, '_> {
             Walk::Panels { runs } => self.panels(runs),
             Walk::Columns {
                 runs,
-                blocks,
                 ragged,
                 shared: false,
-            } => self.columns(runs, blocks, ragged),
+            } => self.columns(runs, ragged),
             Walk::Columns { ragged, .. } => self.shared_columns(ragged),
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
