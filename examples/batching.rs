@@ -1,5 +1,5 @@
-//! A thousand small reductions, each of a tensor of its own, in one compute pass and one submit;
-//! and the same as a thousand runs, to see what that is worth.
+//! A thousand small reductions, each of its own tensor, in one compute pass and one submit; and as a thousand runs, to
+//! compare the times.
 //!
 //! ```sh
 //! cargo run --release --example batching
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{BATCH} times {problem}");
 
     let batch = Batch::new(&reducer, &problem, &data)?;
-    // Once to warm up; then by turns.
+    // One round to warm up; then the three ways take turns.
     let (mut one_pass, mut encoders, mut runs) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..6 {
         let times = [batch.one_pass()?, batch.encoders()?, batch.runs(&data)?];
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The tensors side by side in one buffer, the results in another.
+/// The tensors lie side by side in one buffer, the results in another.
 struct Batch<'a> {
     reducer: &'a Reducer,
     reduction: wgreduce::Reduction,
@@ -137,7 +137,7 @@ impl<'a> Batch<'a> {
         device.create_command_encoder(&Default::default())
     }
 
-    /// Submits what was recorded last, and checks all results once they are here.
+    /// Submits the last encoder, and checks all results when they arrive.
     fn finish(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -169,7 +169,7 @@ fn score(i: u64) -> f32 {
     (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f32
 }
 
-/// In milliseconds.
+/// The median in milliseconds.
 fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
     1e3 * times[times.len() / 2].as_secs_f64()

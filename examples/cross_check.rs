@@ -1,5 +1,5 @@
-//! The CPU reference as a judge: does another implementation give the results that ONNX asks
-//! for, and where does it first go wrong? Needs no adapter.
+//! The CPU reference as a judge: does another implementation give the results that ONNX asks for, and if not, where is
+//! the first wrong one? Needs no adapter.
 //!
 //! ```sh
 //! cargo run --example cross_check
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seeded = judge(&problem, &data, seeded);
     println!("seeded:    {}", verdict(&seeded));
 
-    // The first row that is wrong is the one with a NaN: it is the extreme, and comes first.
+    // The first wrong row is the one with a NaN, which is the extreme.
     match (careful, seeded) {
         (Ok(()), Err(VerifyError::Different { difference, .. }))
             if difference.index == Some(vec![2, 0]) =>
@@ -56,7 +56,7 @@ fn verdict(result: &Result<(), VerifyError>) -> String {
     }
 }
 
-/// Begins with the first element, and takes what is not less for better if it is a NaN.
+/// Begins with the first element; a NaN beats every number.
 fn careful(row: &[f32]) -> i64 {
     let mut best = 0;
     for (i, x) in row.iter().enumerate() {
@@ -68,7 +68,7 @@ fn careful(row: &[f32]) -> i64 {
     best as i64
 }
 
-/// The usual mistake: a seed that must be beaten, by comparisons that a NaN never wins.
+/// The usual mistake: a first value that must be beaten, and comparisons that a NaN never wins.
 fn seeded(row: &[f32]) -> i64 {
     let (mut best, mut winner) = (f32::MIN, -1);
     for (i, &x) in row.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! One sum by five ways: one by one, in NumPy's order, by a plain shader with few and with many workgroups, and
-//! by this library. The plain ways round after every addition, so their answers depend on the order; the library's
-//! is the exact sum, rounded once, on every adapter there is.
+//! One sum in five ways: one by one, in NumPy's order, by a plain shader with few and with many workgroups, and by this
+//! library. The plain ways round after every addition, so their answers depend on the order; the library's answer is
+//! the exact sum, rounded once, on every adapter.
 //!
 //! ```sh
 //! cargo run --example exact_sum
@@ -14,10 +14,10 @@ use wgreduce::{AdapterChoice, DType, Element, Problem, Reducer, adapters_blockin
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const PAIRS: usize = 1 << 19;
-/// What is left when all pairs have cancelled.
+/// The sum that is left when all pairs have cancelled.
 const REST: f32 = 1.5;
 
-/// Each invocation adds every so many elements, and a workgroup adds what its invocations have as a tree.
+/// Each invocation adds elements at a stride, and a workgroup adds its invocations' sums as a tree.
 const PLAIN: &str = "
 @group(0) @binding(0) var<storage, read> src: array<f32>;
 @group(0) @binding(1) var<storage, read_write> dst: array<f32>;
@@ -88,7 +88,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Amounts of all sizes, each once with either sign, and one more; shuffled, the same in every run.
+/// Amounts of all sizes, each with both signs, and `REST`; shuffled, the same in every run.
 fn data() -> Vec<f32> {
     let mut state = 1u64;
     let mut draw = move || {
@@ -107,8 +107,8 @@ fn data() -> Vec<f32> {
     data
 }
 
-/// As NumPy adds along a contiguous axis (`@TYPE@_pairwise_sum` in numpy/_core/src/umath/loops_utils.h.src):
-/// blocks of at most 128 by eight accumulators, and these in pairs.
+/// Adds as NumPy does along a contiguous axis (`@TYPE@_pairwise_sum` in numpy/_core/src/umath/loops_utils.h.src):
+/// blocks of at most 128 elements with eight accumulators, and the blocks in pairs.
 fn pairwise(data: &[f32]) -> f32 {
     let n = data.len();
     if n < 8 {
@@ -127,7 +127,7 @@ fn pairwise(data: &[f32]) -> f32 {
     rest.iter().fold(sum, |sum, x| sum + x)
 }
 
-/// The plain shader over the data with so many workgroups, and over their sums with one.
+/// The sum by the plain shader: over the data with `groups` workgroups, then over their sums with one.
 fn plain_sum(reducer: &Reducer, data: &[f32], groups: u32) -> Result<f32> {
     let device = reducer.device();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

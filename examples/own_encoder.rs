@@ -1,6 +1,6 @@
-//! Inside an application's own frame: its device, its buffers, its encoder. A shader of its own
-//! makes scores, the reduction finds the best of each row, and another shader uses the winners,
-//! all in one submit: nothing comes back to the host in between.
+//! A reduction inside an application's frame, with its device, its buffers and its encoder. A shader of the application
+//! makes scores, the reduction finds the best of each row, and another shader uses the winners, all in one submit:
+//! nothing comes back to the host in between.
 //!
 //! ```sh
 //! cargo run --example own_encoder
@@ -36,7 +36,7 @@ fn double(@builtin(global_invocation_id) id: vec3<u32>) {
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // What an application has: a device, a queue, buffers, pipelines.
+    // An application has a device, a queue, buffers and pipelines.
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     // Some of Mesa's software drivers crash a process that unloads them.
     let instance = Box::leak(Box::new(instance));
@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let answer = buffer(ROWS, BufferUsages::STORAGE);
     let shaders = Shaders::new(&device, [&scores, &winners, &answer]);
 
-    // Once: what is to be reduced, and where it lies.
+    // Done once: the problem, and the buffers it is bound to.
     let shape = [u64::from(ROWS), u64::from(COLUMNS)];
     let problem = Problem::arg_max(DType::I32, &shape, 1)?.index_type(IndexType::U32)?;
     let reducer = Reducer::new(&device, &queue)?;
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         scratch: None,
     })?;
 
-    // Every frame.
+    // Done in every frame.
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -1,5 +1,5 @@
-//! What a driver compiled, kept for the next process: the first use of a reduction with wgpu's pipeline cache,
-//! which Vulkan has. Prints what first use takes; run it twice with the same file.
+//! Keeps the kernels that a driver compiled for the next process, with wgpu's pipeline cache, which Vulkan has. Prints
+//! the time of a reduction's first use; run it twice with the same file.
 //!
 //! ```sh
 //! cargo run --example pipeline_cache -- FILE
@@ -28,10 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut reducer = Reducer::new(&device, &queue)?;
     let mut cache = None;
     if device.features().contains(Features::PIPELINE_CACHE) {
-        // No file yet, and one of another driver, make an empty cache.
+        // If there is no file yet, or one of another driver, the cache is empty.
         let data = file.as_ref().and_then(|file| std::fs::read(file).ok());
         println!("cache: {} bytes", data.as_ref().map_or(0, Vec::len));
-        // SAFETY: the file is what a cache of this program gave.
+        // SAFETY: the file holds the data of a cache of this program.
         let made = unsafe {
             device.create_pipeline_cache(&PipelineCacheDescriptor {
                 label: None,
@@ -63,7 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     if let Some((file, data)) = file.zip(cache.and_then(|cache| cache.get_data())) {
-        // A whole file or none: what is half written must not be read.
+        // A whole file or none: a half-written file must not be read.
         let mut beside = file.clone();
         beside.push(".new");
         std::fs::write(&beside, data)?;

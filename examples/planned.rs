@@ -15,7 +15,7 @@ const WIDTH: u64 = 640;
 fn main() -> Result<(), Box<dyn Error>> {
     let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
     let pixels = HEIGHT * WIDTH;
-    // Index and value come from one read of the frame.
+    // One reduction gives both index and value.
     let problem = Problem::arg_min(DType::U16, &[pixels], 0)?.with_values(true)?;
     let reduction = reducer.prepare(&problem)?;
     println!("device: {}", reducer.adapter_info().name);

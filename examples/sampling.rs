@@ -1,5 +1,5 @@
-//! The next token of eight sequences, from the logits a language model left on the GPU: greedy,
-//! and greedy among what is allowed. The tokens stay there, too, for whatever comes next.
+//! The next token of eight sequences, from the logits that a language model left on the GPU: greedy, and greedy among
+//! the allowed tokens. The tokens also stay on the GPU, for the next step.
 //!
 //! ```sh
 //! cargo run --release --example sampling
@@ -13,7 +13,7 @@ use wgreduce::{AdapterChoice, Buffers, DType, Element, IndexType, Problem, Reduc
 const SEQUENCES: u64 = 8;
 const VOCABULARY: u64 = 151_936;
 
-/// Logits of tokens that are not allowed become -inf: a bit a token, the same for all sequences.
+/// Sets the logits of forbidden tokens to -inf, by one bit for each token, the same for all sequences.
 const MASK: &str = "
 @group(0) @binding(0) var<storage, read> allowed: array<u32>;
 @group(0) @binding(1) var<storage, read> logits: array<u32>;
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [greedy, among] = [(); 2].map(|()| buffer(4 * SEQUENCES));
     let allowed = buffer(VOCABULARY.div_ceil(32) * 4);
 
-    // A model's part: logits, and what a grammar allows, every third token.
+    // In place of a model: logits, and a grammar that allows every third token.
     let data: Vec<f32> = (0..SEQUENCES * VOCABULARY).map(logit).collect();
     queue.write_buffer(&logits, 0, f32::bytes(&data));
     let bits = |word: u32| (0..32).filter(move |bit| (32 * word + bit).is_multiple_of(3));
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (plain, restricted) = (bind(&logits, &greedy)?, bind(&masked, &among)?);
     let (pipeline, group) = mask(device, [&allowed, &logits, &masked]);
 
-    // A step of decoding: one submit, and of 4.9 MB only 64 bytes come back.
+    // A step of decoding: one submit; only 64 bytes of 4.9 MB come back.
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -129,7 +129,7 @@ fn mask(
     (pipeline, group)
 }
 
-/// Submits what was recorded, and brings the tokens to the host.
+/// Submits the encoder, and brings the tokens to the host.
 fn download(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

@@ -1,5 +1,5 @@
-//! One tensor over two devices: each reduces its rows to a partial result, and the two are merged. The
-//! second one's comes through a pipe, as it would from another process or machine.
+//! One tensor over two devices: each reduces its rows to a partial result, and the two are merged. The second partial
+//! result comes through a pipe, as it would from another process or machine.
 //!
 //! ```sh
 //! cargo run --example shards
@@ -15,7 +15,7 @@ use wgreduce::{
 };
 
 const SHAPE: [u64; 2] = [3000, 500];
-/// What each device may use for its data.
+/// Bytes that each device may use for its data.
 const MEMORY: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -35,13 +35,13 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
             Ok(())
         });
         let mut merged = part(0, data, 0..1700)?;
-        // Ends when the other device's side is closed, whatever came of it.
+        // Ends when the other thread closes its side, even if that thread failed.
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes)?;
         other
             .join()
             .map_err(|_| "the other device's thread ended early")??;
-        // Bytes from elsewhere are checked before they are believed.
+        // `from_bytes` checks bytes from elsewhere.
         merged.merge(&Partial::from_bytes(&bytes)?)?;
         Ok(merged)
     })?;
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// The best of some rows of each column, by a device.
+/// The best element of each column over some rows, found by one device.
 fn part(
     adapter: usize,
     data: &[f32],
@@ -64,7 +64,7 @@ fn part(
     let problem = problem.keepdims(false)?;
     let own = &data[(rows.start * SHAPE[1]) as usize..(rows.end * SHAPE[1]) as usize];
     let shard = reducer.shard(&problem, MEMORY)?;
-    // Indices count from the start of the whole.
+    // Indices count from the start of the whole tensor.
     let partial = shard.run_bytes_blocking(rows.start, f32::bytes(own))?;
     println!("rows {rows:?} on {}", reducer.adapter_info().name);
     Ok(partial)

@@ -1,4 +1,4 @@
-//! `wgreduce bench` as its users see it, and what its catalogue promises.
+//! `wgreduce bench` as its users see it, and the properties of its catalogue.
 
 use std::collections::HashSet;
 use std::fs;
@@ -17,8 +17,8 @@ fn run(folder: &Path, line: &str) -> Output {
     command.env_remove("RUST_LOG").output().unwrap()
 }
 
-/// The tool with a filter, which may have spaces. Where there is no adapter nothing is measured,
-/// and the tool has to say so. Where one is required the GPU tests fail without.
+/// Runs the tool with a filter, which may have spaces. Without an adapter nothing is measured, and the
+/// tool must say so. If an adapter is required, the GPU tests fail without one.
 fn measured(folder: &Path, line: &str, filter: &str) -> Option<Output> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
     command.current_dir(folder).args(line.split(' '));
@@ -39,7 +39,7 @@ const EARLIER: &str = r#"[{"case": "tiny", "op": "argmin", "dtype": "float32", "
     "gbps": 1e9, "ratio": 1e9},
     {"case": "flat", "op": "argmin", "dtype": "float32", "inputs": [[1]], "gbps": 1.0}]"#;
 
-/// As the page in a browser saves it: a row more or less, and one that could not be measured.
+/// Results as the browser page saves them: one row that was measured, and one that could not be.
 const SAVED: &str = r#"[{"case": "D", "op": "argmin", "dtype": "float32", "shape": [1048576, 16], "axes": [1],
     "inputs": [[1048576, 16]], "backend": "webgpu", "plan": ["a kernel on 1x1"], "bytes": 75497472,
     "gpu_ns": 1000000, "wall_ns": 2000000, "gbps": 75.497472, "ceiling_gbps": 100.0, "ratio": 0.75497472,
@@ -60,12 +60,12 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
     let run = |line: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
         command.current_dir(folder.path()).args(line.split(' '));
-        // No adapter has this name: none is asked for.
+        // No adapter has this name, so none can be used.
         command.env("WGPU_ADAPTER_NAME", "nobody's");
         command.output().unwrap()
     };
     let output = run("bench --from saved.json --html out.html --compare saved.json");
-    // A case that failed when it was measured has failed.
+    // A case whose measurement failed counts as failed.
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
     for words in [
@@ -132,7 +132,6 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(row["bytes"], 8 * 1000 * 4 + 8 * 8);
     assert_eq!(row["verified"], true);
     assert!(row["gpu_ns"].is_null() || row["gpu_ns"].as_u64() > Some(0));
-    // The share is that of the two bandwidths beside it.
     let number = |name: &str| row[name].as_f64().unwrap();
     let share = number("gbps") / number("ceiling_gbps");
     assert_relative_eq!(number("ratio"), share, max_relative = 1e-6);
@@ -174,8 +173,8 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(stdout.contains(" 0.00x "), "{stdout}");
 }
 
-/// A tuning that makes every lane a workgroup of its own, and leaves the others idle: there is something
-/// to be found.
+/// A slow tuning: workgroups of one invocation, which leave the rest of each subgroup idle. There is
+/// something to improve.
 const SLOW: &str = r#"{"tuning": {"invocations": 1, "row_lanes": 1}}"#;
 
 #[test]
@@ -194,7 +193,7 @@ fn a_slow_tuning_is_improved_and_the_file_is_one_that_tuning_takes() {
     for words in ["device", "backend", "driver", "date"] {
         assert!(file[words].is_string(), "{words}: {file}");
     }
-    // Whatever was found, it was measured, and every change is in the tuning.
+    // Any change that was found was measured, and is in the tuning.
     for change in file["changes"].as_array().unwrap() {
         let [gain, noise] = ["gain", "noise"].map(|name| change[name].as_f64().unwrap());
         assert!(gain > 0.02 && gain > noise, "{change}");
@@ -225,7 +224,7 @@ fn a_case_of_other_shapes_is_new() {
     let Some(output) = measured(folder.path(), line, "t argmin float32") else {
         return;
     };
-    // `flat` had other shapes then.
+    // `flat` has other shapes in old.json.
     let stdout = text(&output.stdout);
     assert!(stdout.contains("compared: 0 cases, 1 are new"), "{stdout}");
 }
@@ -234,7 +233,7 @@ fn a_case_of_other_shapes_is_new() {
 #[ignore = "takes half a minute"]
 fn growth_is_fitted_in_the_record() {
     let folder = tempfile::tempdir().unwrap();
-    // 2^10, 2^12, ... 2^18: 1 MiB.
+    // The sizes are 2^10, 2^12, ... 2^18, which is 1 MiB.
     let line = "bench --quick --json out.json --html out.html --filter";
     let Some(output) = measured(folder.path(), line, "2^1") else {
         return;
@@ -310,7 +309,7 @@ fn edges_are_those_of_the_device() {
     let class = adapters
         .first()
         .map_or(AdapterClass::Software, |a| a.class());
-    // Longer rows than those that go by tiles.
+    // Rows that are longer than small rows.
     let longest = Tuning::of(class).small_row_len;
     let edge = format!("rows{}", longest + 1);
     let line = "bench --json out.json --filter";
@@ -327,7 +326,7 @@ fn edges_are_those_of_the_device() {
         .filter_map(|row| row["shape"][1].as_u64())
         .collect();
     assert_eq!(lengths, [0, 1, 2, 0, 1, 2].map(|more| longest + more));
-    // Grids differ by the sizes alone.
+    // Kernels are compared without their grids, which differ with the sizes.
     let kernel = |row: &Value| Some(row["plan"][0].as_str()?.split(" on ").next()?.to_owned());
     let kernels: Vec<_> = rows.iter().map(kernel).collect();
     assert!(

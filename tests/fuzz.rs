@@ -1,8 +1,8 @@
-//! The fuzz targets without a fuzzer, on any toolchain: every seed, then mutations of them.
+//! Runs the fuzz targets without a fuzzer, on any toolchain: every seed, then mutations of them.
 //!
-//! Each for a second, always the same; WGREDUCE_FUZZ_SECONDS=60 for longer and WGREDUCE_SEED for others.
-//! An input that fails becomes a seed. An input may take no more memory than bytes like it can ask for,
-//! and no more than a moment. With coverage to guide it:
+//! Each target runs for a second, with the same mutations every time; WGREDUCE_FUZZ_SECONDS=60 runs it longer,
+//! and WGREDUCE_SEED gives others. An input that fails is kept as a seed. The memory that an input may take is
+//! bounded by its length, and its time by seconds. With coverage to guide it:
 //! `cargo +nightly fuzz run npy fuzz/corpus/npy fuzz/seeds/npy`.
 
 #[path = "../fuzz/targets/npy.rs"]
@@ -32,14 +32,14 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 /// Mutations grow no longer than this.
 const LONGEST: usize = 4096;
 
-/// What a target may allocate: some bytes, and so many more for each of the input's.
+/// The bytes that a target may allocate: `some`, and `a_byte` for each byte of its input.
 struct Room {
     some: usize,
     a_byte: usize,
 }
 
 fn drive(name: &str, survive: fn(&[u8]), room: &Room) {
-    // The allocator counts for the whole process.
+    // The allocator counts for the whole process, so targets run one at a time.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let seeds = seeds(name);
@@ -86,7 +86,7 @@ fn once(survive: fn(&[u8]), input: &[u8], room: &Room) {
         survived && allocated <= most && time < Duration::from_secs(5)
     };
     let first = run();
-    // The test harness allocates and takes its time, too: what is the input's fault is so again.
+    // The test harness allocates and takes time, too: an input that exceeds a bound gets a second try.
     if fits(&first) || first.0 && fits(&run()) {
         return;
     }
@@ -140,7 +140,7 @@ fn mutated(seeds: &[Vec<u8>], bits: &mut Bits) -> Vec<u8> {
 
 #[test]
 fn npy_files_are_survived() {
-    // Each of several reads may be told of a header of 64 KiB that is not there.
+    // Several reads may each allocate for a header of 64 KiB that is not there.
     let room = Room {
         some: 1 << 20,
         a_byte: 64,
@@ -150,7 +150,7 @@ fn npy_files_are_survived() {
 
 #[test]
 fn onnx_models_are_survived() {
-    // Results of 64 KiB a node, and messages of which one of two bytes is a struct in memory.
+    // A node's result may take 64 KiB, and a message of two bytes is a whole struct in memory.
     let room = Room {
         some: 1 << 22,
         a_byte: 2048,

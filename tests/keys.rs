@@ -9,7 +9,7 @@ const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnit
 
 const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
-/// Patterns of a type: all of up to 16 bits, the boundaries and their neighbours beyond.
+/// Bit patterns of a type: all of them up to 16 bits; beyond, the boundaries and their neighbours.
 fn patterns(dtype: DType) -> Vec<u64> {
     let bits = 8 * dtype.size();
     if bits <= 16 {
@@ -74,7 +74,7 @@ fn quiet_nan(dtype: DType) -> u64 {
     }
 }
 
-/// How two elements compare, by plain means: numbers, with -0 < +0 unless zeros tie.
+/// Compares two elements as plain numbers, with -0 < +0 unless zeros tie.
 fn compare(dtype: DType, a: u64, b: u64, zeros_tie: bool) -> Ordering {
     if let (Some(x), Some(y)) = (float(dtype, a), float(dtype, b)) {
         let order = x.partial_cmp(&y).expect("no NaN here");
@@ -91,7 +91,7 @@ fn compare(dtype: DType, a: u64, b: u64, zeros_tie: bool) -> Ordering {
     }
 }
 
-/// The same, by an order: which of the two comes first.
+/// Compares two elements by an order: the one that the order prefers comes first.
 fn prefer(dtype: DType, order: Order, a: u64, b: u64, zeros_tie: bool) -> Ordering {
     let far = |x| magnitude(dtype, x);
     match order {
@@ -118,7 +118,7 @@ fn magnitude(dtype: DType, bits: u64) -> u64 {
     }
 }
 
-/// Calls with every (type, order, policy, zeros tie) and its keys.
+/// Calls `check` with every (type, order, policy, zeros tie) and its keys.
 fn each_kind(mut check: impl FnMut(DType, Order, NanPolicy, bool, Keys)) {
     for dtype in DType::ALL {
         for order in ORDERS {
@@ -167,7 +167,7 @@ fn nans_share_the_key_at_the_end_their_policy_gives_them() {
 fn value_keys_give_their_elements_back() {
     each_kind(|dtype, order, nan, tie, keys| {
         for x in patterns(dtype) {
-            // Where zeros tie one of them comes back.
+            // Where zeros tie, either of them may come back.
             if tie && float(dtype, x) == Some(0.0) {
                 assert_eq!(
                     float(dtype, keys.element(keys.key(x))),
@@ -188,8 +188,7 @@ fn value_keys_give_their_elements_back() {
     });
 }
 
-/// All 2^32 patterns take a minute; a stride of a prime keeps this a second, and
-/// WGREDUCE_ALL=1 asks for all of them.
+/// All 2^32 patterns take a minute, so a prime step keeps this to a second; WGREDUCE_ALL=1 checks all of them.
 #[test]
 fn float32_keys_order_as_the_floats_do() {
     let step = if std::env::var_os("WGREDUCE_ALL").is_some() {

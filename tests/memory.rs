@@ -1,5 +1,5 @@
-//! Memory, counted to the byte: wgpu's noop device has its buffers in memory, and this process an
-//! allocator that counts and can be told where to end. Needs no adapter.
+//! Counts memory to the byte: wgpu's noop device keeps its buffers in memory, and this process's
+//! allocator counts and takes a limit. Needs no adapter.
 
 use cap::Cap;
 use std::alloc::System;
@@ -13,19 +13,19 @@ static MEMORY: Cap<System> = Cap::new(System, usize::MAX);
 
 const MIB: usize = 1 << 20;
 
-/// Tests that count do so alone.
+/// Tests that count memory run alone.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The identity of so many MiB: a result as large, from no input.
+/// A problem with a result of `mib` MiB, the identity, and an empty input.
 fn fill(mib: u64) -> Problem {
     let columns = mib * MIB as u64 / 8;
     Problem::reduce_min(DType::F64, &[0, columns], &[0]).expect("a problem")
 }
 
-/// Runs with only so many more MiB to be had.
+/// Runs with only `more` MiB of memory left.
 fn with_mib<T>(more: usize, run: impl FnOnce() -> T) -> T {
     let limit = MEMORY.allocated() + more * MIB;
     MEMORY.set_limit(limit).expect("a limit above what is used");
@@ -41,11 +41,11 @@ fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
     let idle = reducer.prepare(&fill(96)).expect("a reduction");
     assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
     let reduction = reducer.prepare(&fill(48)).expect("a reduction");
-    // Less than a buffer needs; far more once the idle ones are gone.
+    // This is less than a buffer needs, but far more is free once the idle buffers are gone.
     let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
     assert_eq!(outputs.expect("room was made")[0].len(), 48 * MIB);
 
-    // Where nothing can be freed, once more is enough.
+    // If nothing can be freed, the run fails after one more try.
     drop((idle, reduction));
     let reduction = reducer.prepare(&fill(48)).expect("a reduction");
     let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
@@ -53,7 +53,7 @@ fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
         Err(Error::OutOfMemory { bytes, .. }) => assert_eq!(bytes, 48 * MIB as u64),
         other => panic!("{:?}", other.map(drop)),
     }
-    // And the device lives on.
+    // The device still works.
     assert!(reduction.run_bytes_blocking(&[&[]]).is_ok());
 }
 
@@ -86,7 +86,7 @@ fn out_of_memory_waits_for_what_was_dropped_and_is_still_in_use() {
         usage,
         mapped_at_creation: false,
     });
-    // Until somebody waits, its mapping is not done.
+    // The mapping is not done until someone waits for it.
     buffer.map_async(wgpu::MapMode::Read, .., |_| ());
     drop(buffer);
     let held = MEMORY.allocated() - before;
@@ -137,13 +137,13 @@ fn ten_thousand_runs_of_all_kinds_take_no_more_memory_than_a_hundred() {
     };
     let after = |runs| {
         (0..runs).for_each(once);
-        // What was dropped is freed by the next run that waits.
+        // The next run that waits frees what was dropped.
         once(0);
         MEMORY.allocated()
     };
     after(100);
     let before = after(100);
     let grown = after(10_000).saturating_sub(before);
-    // A leak of a byte a run would be 10,000.
+    // A leak of one byte a run would be 10,000 bytes.
     assert!(grown < 4096, "{grown} bytes more after 10,000 runs");
 }

@@ -1,5 +1,5 @@
-//! Partial results: parts of a tensor, cut anyhow and merged in any order, equal the whole. Needs
-//! no adapter; `gpu.rs` holds the devices' partial results to these.
+//! Partial results: parts of a tensor, cut anywhere and merged in any order, equal the whole. Needs no
+//! adapter; `gpu/pieces.rs` compares the devices' partial results with these.
 
 use support::{
     Bits, SUMMANDS, index_problem, part, sum_problem, summands, summed, tensor, value_problem,
@@ -20,7 +20,7 @@ fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
     all
 }
 
-/// Merges all partial results, two at a time, whichever chance picks.
+/// Merges all partial results, two at a time, in a random order.
 fn merged(mut parts: Vec<Partial>, bits: &mut Bits) -> Result<Partial, PartialError> {
     while parts.len() > 1 {
         let other = parts.swap_remove(bits.draw() as usize % parts.len());
@@ -53,7 +53,7 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     Ok(())
 }
 
-/// Each part once: a sum counts it as often as it is merged.
+/// Each part is merged once, as a sum counts a part as often as it is merged.
 #[test]
 fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     let mut bits = Bits::new(43);
@@ -76,7 +76,7 @@ fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
             assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
             assert!(all.is_of(&whole, &(0..shape[1])), "{whole}");
-            // What is merged twice counts twice.
+            // A part that is merged twice is counted twice.
             let mut twice = all.clone();
             twice.merge(&parts[0])?;
             assert_ne!(twice, all, "{whole}");
@@ -85,14 +85,14 @@ fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
     Ok(())
 }
 
-/// Bytes that no sum leaves.
+/// No sum produces these bytes.
 #[test]
 fn partial_sums_that_cannot_be_are_refused() -> Outcome {
     let problem = Problem::reduce_sum(DType::F32, &[3], &[])?.keepdims(false)?;
     let input = f32::bytes(&[1.0, 2.0, 3.0]).to_vec();
     let good = Partial::from_reference(&problem, 0, &input)?.to_bytes();
     assert!(Partial::from_bytes(&good).is_ok());
-    // Behind 16 bytes of header: the count, the flags, 14 limbs of 24 bits, and a word of 0.
+    // After 16 bytes of header: the count, the flags, 14 limbs of 24 bits, and a zero word.
     for (at, byte, what) in [
         (16, 0, "number of elements"),
         (23, 0x80, "number of elements"),
@@ -159,7 +159,7 @@ fn parts_of_no_elements_change_nothing_and_alone_give_the_empty_result() -> Outc
     let none = Partial::from_reference(&empty, 0, &[])?;
     assert_eq!(f32::from_bytes(&none.finish()?[0]), [f32::INFINITY]);
     assert_eq!(Partial::from_bytes(&none.to_bytes())?, none);
-    // Of only NaNs the result is a NaN, not the infinity of no elements.
+    // The result of only NaNs is a NaN, not the infinity that no elements give.
     let some = Partial::from_reference(&full, 0, f32::bytes(&nans))?;
     for (mut a, b) in [(none.clone(), some.clone()), (some.clone(), none.clone())] {
         a.merge(&b)?;
@@ -308,7 +308,7 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
             "{error}"
         );
     }
-    // Rank and dimensions that claim more than there is, or more than 64 bits count.
+    // A rank and dimensions that claim more bytes than there are, or more than 64 bits can count.
     for (at, to) in [
         (12, &[3][..]),
         (12, &[0xff; 4]),
@@ -320,7 +320,7 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
         let error = changed(at, to);
         assert!(error.contains("bytes where their header says"), "{error}");
     }
-    // A key with bits below the element, an index beyond 2^63, an element of another key.
+    // A key with bits below its element's, an index beyond 2^63, an element that its key does not have.
     assert!(changed(32, &[1]).contains("key at byte 32"));
     assert!(changed(47, &[0x80]).contains("index at byte 40"));
     assert!(changed(48, &[1]).contains("element at byte 48"));
@@ -362,7 +362,7 @@ fn several_results_have_no_partial_one() {
     );
 }
 
-/// As many parts as a large job has, merged as a tree and in any order.
+/// As many parts as a large job has, merged as a tree and in a random order.
 #[test]
 fn a_hundred_thousand_parts_merge_to_the_whole_in_any_order() -> Outcome {
     const PARTS: u64 = 100_000;

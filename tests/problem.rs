@@ -1,4 +1,4 @@
-//! The rules of problems: shapes, options, refusals with their numbers, and how both read.
+//! The rules of problems: shapes, options, refusals with their numbers, and the text of both.
 
 use half::{bf16, f16};
 use wgreduce::reference::evaluate;
@@ -111,7 +111,7 @@ fn elements_go_to_bytes_and_back() {
         assert_eq!(T::DTYPE, dtype);
         let bytes = T::bytes(elements);
         assert_eq!(bytes.len() as u64, dtype.size() * elements.len() as u64);
-        // Shifted by one byte, so that nothing relies on alignment; the rest is no element.
+        // Shifted by one byte, so that nothing relies on alignment; the bytes left over make no element.
         let shifted = [&[9][..], bytes].concat();
         assert_eq!(T::from_bytes(&shifted[1..]), elements);
         if dtype.size() > 1 {
@@ -311,7 +311,7 @@ fn options_chain_on_what_a_constructor_returns() {
     assert_eq!(chained, one_by_one());
     let copy = Problem::reduce_max(DType::U8, &[4], &[]).noop_with_empty_axes(true);
     assert!(copy.unwrap().is_copy());
-    // The first error of several.
+    // The first of several errors is reported.
     let wrong = Problem::reduce_min(DType::F32, &[4], &[1])
         .with_values(true)
         .keepdims(false);
@@ -342,7 +342,7 @@ fn an_axis_out_of_range_is_named_as_it_was_written() {
             }
         }
     }
-    // A scalar has an axis for the index operators only.
+    // Only the index operators accept an axis of a scalar.
     let expected = Err(ProblemError::AxisOutOfRange { axis: 0, rank: 0 });
     assert_eq!(Problem::reduce_min(DType::F32, &[], &[0]), expected);
     assert!(Problem::arg_min(DType::F32, &[], 0).is_ok());
@@ -397,7 +397,7 @@ fn a_tensor_of_more_than_63_bits_of_bytes_is_refused() {
             too_large(dtype, shape)
         );
     }
-    // The output can be too large where no input is.
+    // The output can be too large even if no input is.
     let output = [1 << 40, 1 << 40];
     let problem = Problem::min(DType::U8, &[[1 << 40, 1], [1, 1 << 40]]);
     assert_eq!(problem, too_large(DType::U8, &output));
@@ -416,7 +416,7 @@ fn an_axis_longer_than_its_index_type_is_refused() {
         let expected = Err(ProblemError::IndexRange { len, index_type });
         assert_eq!(index(len, index_type), expected);
         assert!(index(len, IndexType::I64).is_ok());
-        // Only the axis counts.
+        // Only the length of the reduced axis counts.
         let problem = Problem::arg_max(DType::U8, &[len, 3], 1);
         assert!(problem.unwrap().index_type(index_type).is_ok());
     }
@@ -526,7 +526,7 @@ fn extremes_are_two_values_and_two_indices_along_one_axis() {
         beyond,
         Err(ProblemError::AxisOutOfRange { axis: 1, rank: 1 })
     );
-    // No name of ONNX's stands for it.
+    // ONNX has no name for it.
     assert!(!Op::ALL.contains(&op));
 }
 
@@ -582,7 +582,7 @@ fn a_view_that_reaches_outside_is_refused_with_its_numbers() {
         view([1, 1], most - 5),
         refused([1, 1], most - 5, most as i64 - 5, most as i64, most)
     );
-    // The data is that of the whole tensor, of which enough must be there.
+    // The data is the whole tensor's, and must reach the view's highest element.
     let problem = view([1, 3], 5).unwrap();
     let run = |elements: usize| evaluate(&problem, &[&vec![0; 4 * elements]]).map(drop);
     assert_eq!(run(16), refused([1, 3], 5, 5, 16, 16).map(drop));

@@ -1,4 +1,4 @@
-//! docs/reliability.md against what is there: the tests it names, and the absence of unsafe code.
+//! Checks docs/reliability.md: the tests it names exist, and unsafe code is only in a few files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// `tests/api.rs::name` in backticks, as file and name.
+/// Finds `tests/api.rs::name` in backticks, as file and name.
 fn named(text: &str) -> Vec<(String, String)> {
     let quoted = text.split('`').skip(1).step_by(2);
     let split = quoted.filter_map(|quoted| quoted.split_once(".rs::"));
@@ -20,12 +20,12 @@ fn named(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether a file has a test of that name, or a trial of a harness of its own.
+/// Whether a file has a test of that name, or a trial of that name in a harness of its own.
 fn has_test(source: &str, name: &str) -> bool {
     let before = source.split(&format!("fn {name}(")).next();
     let attribute = before.filter(|before| before.len() < source.len());
     let attribute = attribute.is_some_and(|before| {
-        // Of a test, only other attributes and comments stand between.
+        // Only other attributes and comments stand between `#[test]` and the function.
         let lines = before.trim_end().lines().rev();
         let mut lines = lines.take_while(|line| line.trim().starts_with(['#', '/']));
         lines.any(|line| line.trim() == "#[test]")
@@ -59,7 +59,7 @@ fn a_test_that_does_not_exist_is_missed() {
     assert!(!has_test(source, "helper") && !has_test(source, "gone"));
 }
 
-/// Paths in backticks that begin with a folder of this crate. Capitals stand for any name.
+/// Finds paths in backticks that begin with a folder of this crate. Capitals stand for any name.
 fn paths(text: &str) -> Vec<&str> {
     const FOLDERS: [&str; 9] = [
         "src/",
@@ -148,7 +148,7 @@ fn there_is_no_unsafe_code() {
         sources(&root().join(folder), &mut found);
     }
     assert!(found.len() > 60, "{} files", found.len());
-    // In two parts, so that this file does not name them either.
+    // The words are split, so that this file does not contain them.
     let words = ["{", "fn", "impl", "extern", "trait"].map(|after| ["unsafe", after].join(" "));
     let mut allowed = 0;
     for file in found {

@@ -1,5 +1,5 @@
-//! The text of every kernel that plans hold, through naga: parsed, validated, its overrides resolved,
-//! and written for Vulkan, Metal, DX12 and OpenGL. Needs no adapter.
+//! Every kernel's WGSL goes through naga: parsed, validated, its overrides resolved, and written for
+//! Vulkan, Metal, DX12 and OpenGL. Needs no adapter.
 
 use naga::back::{self, PipelineConstants};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -9,7 +9,7 @@ use support::kernels::{Source, kernels};
 use wgreduce::unstable::{Family, Kernel, StoreFormat, Walk};
 use wgreduce::{DType, NanPolicy, Order};
 
-/// Every kernel, of all element types.
+/// Every kernel for all element types.
 static KERNELS: LazyLock<Vec<(Kernel, Source)>> = LazyLock::new(|| kernels(&DType::ALL));
 
 type Module = (naga::Module, ModuleInfo);
@@ -32,7 +32,7 @@ static MODULES: LazyLock<HashMap<&str, Module>> = LazyLock::new(|| {
     in_halves(&texts, parse).into_iter().flatten().collect()
 });
 
-/// Works on both halves of a list beside each other.
+/// Works on both halves of a list in parallel.
 fn in_halves<T: Sync, R: Send>(all: &[T], work: impl Fn(&[T]) -> R + Sync) -> [R; 2] {
     let (low, high) = all.split_at(all.len() / 2);
     std::thread::scope(|scope| {
@@ -44,7 +44,7 @@ fn in_halves<T: Sync, R: Send>(all: &[T], work: impl Fn(&[T]) -> R + Sync) -> [R
 fn module(text: &str, label: &str) -> Module {
     let module = naga::front::wgsl::parse_str(text)
         .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
-    // No capability at all: nothing optional may be used.
+    // No capabilities are given, so a kernel that uses an optional one is refused.
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .unwrap_or_else(|e| panic!("{label}: {}", e.emit_to_string(text)));
@@ -58,7 +58,7 @@ fn constants((_, constants): &Source) -> PipelineConstants {
         .collect()
 }
 
-/// Writes one kernel for every backend; panics where one refuses.
+/// Writes one kernel for every backend; panics if a backend refuses it.
 fn write(kernel: &Kernel, source: &Source) {
     let (module, info) = &MODULES[&*source.0];
     let label = kernel.label();
@@ -100,12 +100,12 @@ fn write(kernel: &Kernel, source: &Source) {
 
 #[test]
 fn every_text_is_valid_wgsl_without_any_optional_capability() {
-    // Parsing fails where one is not.
+    // `MODULES` panics if a text is not valid.
     assert!(MODULES.len() >= 400, "only {} texts", MODULES.len());
 }
 
-/// A kernel of each text; in the long suite as many as it takes for every value of every override to be
-/// among them.
+/// Writes one kernel of each text; the long suite writes as many as it takes to cover every value of
+/// every override.
 #[test]
 fn every_kernel_is_written_for_vulkan_metal_dx12_and_opengl() {
     let (mut seen, mut texts) = (BTreeSet::new(), BTreeSet::new());
@@ -140,18 +140,18 @@ fn the_constants_are_exactly_the_overrides() {
 
 const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnitude];
 
-/// What the checks above are worth: a list of kernels that has shrunk is seen here.
+/// Guards the checks above: it fails if kernels are missing from the list.
 #[test]
 fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let families: BTreeSet<Family> = KERNELS.iter().map(|(k, _)| k.family()).collect();
     assert_eq!(families, Family::ALL.into());
     let outs = KERNELS.iter().map(|(k, _)| k.out);
-    // Partial sums are of many sizes.
+    // Partial sums have many sizes, so they are left out.
     let outs: BTreeSet<StoreFormat> = outs
         .filter(|out| !matches!(out, StoreFormat::PartialSum(_)))
         .collect();
     assert_eq!(outs, StoreFormat::ALL.into());
-    // Elements or vec4 that a kernel is written out for.
+    // The number of elements or vec4s for which a kernel is unrolled.
     let times = |family: Family| {
         let kernels = KERNELS.iter().filter(|(k, _)| k.family() == family);
         kernels.map(|(k, _)| k.unrolled()).collect::<Vec<u32>>()
@@ -166,7 +166,7 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     exactly(Family::Shallow, &[0, 1, 2, 4]);
     exactly(Family::Strips, &[8]);
     exactly(Family::Bands, &[2, 4, 6, 10, 12, 14, 16, 20, 24, 28, 32]);
-    // Every override, its values where they are few.
+    // Every override has a value; overrides with few values have exactly these.
     let mut values: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for (name, x) in KERNELS.iter().flat_map(|(_, (_, constants))| constants) {
         values.entry(name).or_default().insert(*x);
@@ -193,8 +193,8 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     for (name, expected) in few {
         assert_eq!(values[name], expected.iter().copied().collect(), "{name}");
     }
-    // Each flag without the other: an index of the first and of the last, none, and by lanes
-    // with several items.
+    // The flags occur apart: an index with and without `last`, and each of these row walks with and
+    // without an index.
     let has = |flags: &dyn Fn(&Kernel) -> bool| KERNELS.iter().any(|(k, _)| flags(k));
     for on in [false, true] {
         assert!(has(&|k| k.index && k.last == on));

@@ -1,8 +1,8 @@
-//! Eight threads on one reducer, for a while: shapes, types and operators mixed with failures of
+//! Eight threads share one reducer for a while. They mix shapes, types and operators with failures of
 //! all kinds. Every result is compared with the reference, and memory is watched.
 //!
-//! A few seconds an adapter; WGREDUCE_SOAK_SECONDS=600 for a long one, and `-- --nocapture
-//! vulkan` for its figures and one adapter. Without an adapter the trial shows as ignored.
+//! Each adapter takes a few seconds. WGREDUCE_SOAK_SECONDS=600 makes it longer; `-- --nocapture vulkan`
+//! selects one adapter and prints the figures. Without an adapter, the trial shows as ignored.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// A problem, its data, and what it must give.
+/// A problem, its data and the expected outputs.
 struct Task {
     problem: Problem,
     input: Vec<u8>,
@@ -84,7 +84,7 @@ fn tasks() -> Result<Vec<Task>, ProblemError> {
 
 type Step = fn(&Reducer, &Task) -> Result<(), String>;
 
-/// What threads do, each as often as it stands here.
+/// The steps that threads choose from; a step that is listed more often is chosen more often.
 const STEPS: &[(&str, Step)] = &[
     ("run", run),
     ("run", run),
@@ -124,7 +124,7 @@ fn awaited(reducer: &Reducer, task: &Task) -> Result<(), String> {
     task.compare(&outputs.map_err(text)?)
 }
 
-/// In buffers of the caller's, between guards.
+/// Runs in the caller's buffers, between guards.
 fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let offset = task.problem.dtype().size();
     match differs(reducer, &task.problem, &[&task.input], offset) {
@@ -133,7 +133,7 @@ fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
     }
 }
 
-/// In pieces, within less memory than it takes at once.
+/// Runs as a stream that may take 64 KiB of memory.
 fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let stream = reducer.stream(&task.problem, 1 << 16).map_err(text)?;
     let outputs = task.problem.outputs();
@@ -191,7 +191,7 @@ fn wrong_buffer(reducer: &Reducer, task: &Task) -> Result<(), String> {
     }
 }
 
-/// A result that no device has room for.
+/// The result is too large for any device.
 fn too_large(reducer: &Reducer, _: &Task) -> Result<(), String> {
     let problem = Problem::reduce_min(DType::U8, &[0, 1 << 44], &[0]).map_err(text)?;
     let made = reducer.prepare(&problem);
@@ -210,7 +210,7 @@ fn no_time(reducer: &Reducer, task: &Task) -> Result<(), String> {
     }
 }
 
-/// What all threads share.
+/// The results that all threads share.
 #[derive(Default)]
 struct Record {
     done: BTreeMap<&'static str, u64>,
@@ -221,10 +221,10 @@ fn soak(index: usize) -> Result<(), Failed> {
     let seconds = std::env::var("WGREDUCE_SOAK_SECONDS").unwrap_or("4".into());
     let seconds: f64 = seconds.parse()?;
     let reducer = Reducer::open_blocking(&AdapterChoice::Index(index))?;
-    // All of them take a quarter of a minute to compile.
+    // All tasks take 15 seconds to compile.
     let every = if seconds < 60.0 { 7 } else { 1 };
     let tasks: Vec<Task> = tasks()?.into_iter().step_by(every).collect();
-    // Every kind of kernel once, so that what is compiled and kept is there.
+    // Every kind of kernel runs once first, so that compiled and cached things are in memory.
     for task in &tasks {
         run(&reducer, task)?;
         tiny(&reducer, task)?;
@@ -263,7 +263,7 @@ fn soak(index: usize) -> Result<(), Failed> {
     if let Some(missing) = names.find(done).filter(|_| total > 1000) {
         return Err(format!("never done: {missing}").into());
     }
-    // The second half may be no larger than the first but for what an allocator holds back.
+    // Memory may not grow in the second half, apart from what an allocator holds back.
     let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
     let (first, second) = resident.split_at(5);
     match most(second) <= most(first) * 5 / 4 + 64 {
@@ -297,7 +297,7 @@ fn work(
     }
 }
 
-/// Resident memory of this process in MiB; 0 where it cannot be told.
+/// The resident memory of this process in MiB; 0 if it is unknown.
 fn resident_mib() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1).and_then(|p| p.parse().ok());

@@ -1,4 +1,4 @@
-//! The fuzzer's way to `targets/npy.rs`, which says what .npy files may never do.
+//! Runs `targets/npy.rs` with the fuzzer: .npy files.
 #![no_main]
 
 #[path = "../targets/npy.rs"]
@@ -9,8 +9,8 @@ mod tool;
 use tool::{failure, tensor};
 
 libfuzzer_sys::fuzz_target!(
-    // The fuzzer's own hook ends the process at any panic, also at those that the reader catches.
-    // One that it does not catch ends it still; what it says, tests/fuzz.rs tells.
+    // The fuzzer's own hook ends the process at any panic, even if the reader catches it. Without it an uncaught panic
+    // still ends the process; tests/fuzz.rs shows its message.
     init: std::panic::set_hook(Box::new(|_| ())),
     |data: &[u8]| target::survive(data)
 );

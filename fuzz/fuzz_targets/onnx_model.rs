@@ -1,4 +1,4 @@
-//! The fuzzer's way to `targets/onnx_model.rs`, which says what ONNX models may never do.
+//! Runs `targets/onnx_model.rs` with the fuzzer: ONNX models.
 #![no_main]
 
 #[path = "../targets/onnx_model.rs"]

@@ -1,4 +1,4 @@
-//! The fuzzer's way to `targets/partial.rs`, which says what partial results from elsewhere may never do.
+//! Runs `targets/partial.rs` with the fuzzer: partial results from elsewhere.
 #![no_main]
 
 #[path = "../targets/partial.rs"]

@@ -1,4 +1,4 @@
-//! The fuzzer's way to `targets/problem_plan.rs`, which says what problems and their plans may never do.
+//! Runs `targets/problem_plan.rs` with the fuzzer: problems and their plans.
 #![no_main]
 
 #[path = "../targets/problem_plan.rs"]

@@ -1,4 +1,4 @@
-//! The fuzzer's way to `targets/tensor.rs`, which says what ONNX tensors may never do.
+//! Runs `targets/tensor.rs` with the fuzzer: ONNX tensors.
 #![no_main]
 
 #[path = "../targets/tensor.rs"]

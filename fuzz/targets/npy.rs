@@ -1,4 +1,4 @@
-//! .npy files, as a file and as a pipe, at once and in parts: all say the same.
+//! .npy files, read as a file and as a pipe, at once and in parts: all give the same.
 
 #[expect(dead_code, reason = "the tool uses what is not driven here")]
 #[path = "../../tool/src/npy.rs"]
@@ -16,7 +16,7 @@ pub fn survive(data: &[u8]) {
         let pipe = Source::pipe(Box::new(Cursor::new(data.to_vec())), dtype);
         let pipe = pipe.and_then(Source::read);
         let open = || reader::open(&path, dtype).ok();
-        // The length is known beforehand, or found out: refused are the same.
+        // A file has a known length and a pipe has not, but both must refuse the same data.
         assert_eq!(open().is_some(), pipe.is_ok());
         if let (Some(whole), Some(parts), Ok(pipe)) = (open(), open(), pipe) {
             assert_eq!(whole.read().as_ref(), Ok(&pipe));
@@ -26,7 +26,7 @@ pub fn survive(data: &[u8]) {
     fs::remove_file(&path).expect("the temporary file");
 }
 
-/// What is read in parts, in the order of the file.
+/// Compares the parts that are read, in the order of the file, with the whole.
 fn compare(mut file: Source, whole: &crate::tensor::Tensor) {
     let bytes = crate::tensor::byte_len(whole.dtype, &whole.shape);
     assert_eq!(bytes, Some(whole.data.len() as u64));

@@ -1,9 +1,9 @@
-//! `ModelProto`: a model that is read is run, or refuses its inputs.
+//! `ModelProto`: a model that can be read can be run, or refuses its inputs.
 
 use wgreduce::onnx::{Model, RunError, Tensor};
 use wgreduce::{DType, reference};
 
-/// Results beyond this are not computed: a few bytes can ask for much, by broadcasting.
+/// Larger results are not computed: by broadcasting, a few bytes can ask for much.
 const MOST: u64 = 1 << 16;
 
 pub fn survive(data: &[u8]) {

@@ -1,5 +1,5 @@
-//! Problems, views and plans of any numbers, in buffers that end anywhere: refused, or within every
-//! limit of the device.
+//! Problems, views and plans of any numbers, in buffers that end anywhere, are refused or stay within every limit of
+//! the device.
 
 use arbitrary::{Arbitrary, Unstructured};
 use support::mixed;
@@ -102,7 +102,7 @@ impl Asked {
         }
     }
 
-    /// Where the first input and the first output go on in another buffer.
+    /// Where the first input and the first output continue in another buffer.
     fn cuts(&self) -> BufferSplits {
         let cuts = |sizes: &[Size]| vec![sizes.iter().take(9).map(|s| s.value()).collect()];
         BufferSplits {
@@ -146,7 +146,7 @@ fn few(problem: &Problem) -> bool {
     all.fold(0, u64::saturating_add) < 1 << 14
 }
 
-/// The reference computes what the oracle does.
+/// Checks that the reference computes what the oracle does.
 fn computed(problem: &Problem, seed: u64) {
     let dtype = problem.dtype();
     let input = |i| {
@@ -192,7 +192,7 @@ fn within(problem: &Problem, plan: &Plan, caps: &Caps) {
     }
 }
 
-/// No view reaches across the end of a buffer.
+/// Checks that no view reaches across the end of a buffer.
 fn whole(problem: &Problem, plan: &Plan, cuts: &BufferSplits) {
     let uncut = |view: &View| {
         let (cuts, dtype) = match view.slot {

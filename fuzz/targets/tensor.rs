@@ -1,4 +1,4 @@
-//! `TensorProto`: what is read is whole, and is written and read again unchanged.
+//! `TensorProto`: a tensor that can be read is complete, and is the same when written and read again.
 
 use wgreduce::onnx::Tensor;
 
@@ -9,7 +9,7 @@ pub fn survive(data: &[u8]) {
     let size = tensor.dtype().size();
     let mut sizes = tensor.shape().iter();
     let bytes = sizes.try_fold(size, |bytes, &n| bytes.checked_mul(n));
-    // Beside a zero the others may be of any size.
+    // If one size is 0, the others may be anything.
     let bytes = if tensor.shape().contains(&0) {
         Some(0)
     } else {

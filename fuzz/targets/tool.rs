@@ -1,10 +1,10 @@
-//! What the tool's reader of .npy files uses of the tool, at the root of a crate as it is there.
+//! The parts of the tool that its reader of .npy files uses, at the root of a crate as in the tool.
 
 #[expect(dead_code, reason = "the tool uses what is not driven here")]
 #[path = "../../tool/src/tensor.rs"]
 pub mod tensor;
 
-/// In place of the tool's own, which knows its exit codes.
+/// Replaces the tool's own module, which knows its exit codes.
 pub mod failure {
     pub struct Failure;
 

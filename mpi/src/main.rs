@@ -1,8 +1,7 @@
 //! `wgreduce-mpi`: an operator of `wgreduce` over the ranks of an MPI job.
 //!
-//! Each rank reads and reduces one part, as `wgreduce --part` does. Where the cut goes through the
-//! segments, the parts' best elements meet in one MPI reduction; elsewhere each rank has outputs of
-//! its own. Rank 0 writes and renames.
+//! Each rank reads and reduces one part, as `wgreduce --part` does. If the cut goes through the segments, the ranks
+//! merge their partial results; otherwise each rank has outputs of its own. Rank 0 puts the files in place.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -33,11 +32,11 @@ use wgreduce_tool::stream;
 
 /// Above this many bytes of partial results each rank merges and writes a piece of the outputs.
 const LARGE: usize = 64 << 20;
-/// Records of each rank in one reduction of many.
+/// Partials of each rank in one of several reductions.
 const BATCH: usize = 1 << 20;
 
-/// The best element so far of an output: the smallest key wins, then the smallest place, which is the
-/// index or, where the last of equals wins, its complement.
+/// The best element so far of an output: the smallest key wins, then the smallest place. The place is the index or, if
+/// the last of equals wins, its complement.
 #[derive(Clone, Copy, Default, Equivalence)]
 struct Record {
     key: u64,
@@ -46,7 +45,7 @@ struct Record {
 }
 
 impl Record {
-    /// What loses against every record.
+    /// Loses against every other one.
     const LAST: Record = Record {
         key: u64::MAX,
         place: u64::MAX,
@@ -73,7 +72,7 @@ fn main() -> ExitCode {
         Ok(Some(cli)) => cli,
         Ok(None) => return ExitCode::SUCCESS,
         Err(usage) => {
-            // In one piece: mpirun mixes what several write.
+            // In one piece: mpirun mixes the output of several ranks.
             say(usage.to_string().trim_end());
             world.abort(usage.exit_code())
         }
@@ -83,7 +82,7 @@ fn main() -> ExitCode {
         Ok(report) => {
             world.barrier();
             let rank = world.rank();
-            // Only now: after a failure the first line is the error.
+            // Printed last, so that after a failure the error is the first line.
             report
                 .iter()
                 .for_each(|line| say(&format!("rank {rank}: {line}")));
@@ -96,8 +95,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line that all ranks have, or none where all were asked for help, which is printed. The first
-/// rank that does not understand its own tells so; the others wait for the end of the job.
+/// The command line, if all ranks have one; `None` if all were asked for help, which rank 0 prints. The first rank with
+/// an invalid command line reports it; the others wait for the end of the job.
 fn understood(
     world: &SimpleCommunicator,
     parsed: Result<Cli, clap::Error>,
@@ -119,7 +118,7 @@ fn understood(
     }
 }
 
-/// What a rank does; the lines for stderr.
+/// Does a rank's work; returns the lines for stderr.
 fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     let common = &cli.common;
     let (rank, size) = (world.rank() as u64, world.size() as u64);
@@ -148,7 +147,7 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     Ok(if common.quiet { Vec::new() } else { report })
 }
 
-/// Refuses ranks that were asked for something else than rank 0, or have another file.
+/// Refuses ranks with another request or another file than rank 0's.
 fn check_same(world: &SimpleCommunicator, cut: &Cut, values: bool) -> Result<(), Failure> {
     let mut hasher = DefaultHasher::new();
     (file::head(cut, &[]), values).hash(&mut hasher);
@@ -198,8 +197,8 @@ fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
     Ok((request, output, cut))
 }
 
-/// A result that all ranks have, or the failure of the first that has none: the others wait for the end
-/// of the job, so that it is told once.
+/// The result, if all ranks have one, or the failure of the first rank that has none: the others wait for the end of
+/// the job, so that one failure is reported.
 fn first<T, E>(world: &SimpleCommunicator, result: Result<T, E>) -> Result<T, E> {
     let failed = match &result {
         Ok(_) => world.size(),
@@ -259,7 +258,7 @@ fn merge_partials(
     merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
 }
 
-/// Merges partial sums, of which rank 0 takes one after another, and writes them.
+/// Merges partial sums on rank 0, one after another, and writes the result.
 fn merge_sums(
     holders: &SimpleCommunicator,
     cut: &Cut,
@@ -279,12 +278,12 @@ fn merge_sums(
     merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
 }
 
-/// The operation that keeps the better of two records.
+/// The operation that keeps the better of two partials.
 fn better<'a>() -> UserOperation<'a> {
     UserOperation::commutative(|theirs, ours| {
         let (Some(theirs), Some(ours)) = (theirs.downcast::<Record>(), ours.downcast::<Record>())
         else {
-            // Only records are reduced; a panic cannot leave MPI.
+            // Never happens: only `Record` is reduced. A panic must not leave this function, which MPI calls.
             std::process::abort();
         };
         for (theirs, ours) in theirs.iter().zip(ours) {
@@ -295,7 +294,7 @@ fn better<'a>() -> UserOperation<'a> {
     })
 }
 
-/// What a partial result's bytes begin with, up to the output's shape, and its records.
+/// The bytes of a partial result up to the rank of the output, and its partials.
 fn records(partial: &Partial, cut: &Cut) -> (Vec<u8>, Vec<Record>) {
     let bytes = partial.to_bytes();
     let stride = stride(cut);
@@ -312,16 +311,16 @@ fn records(partial: &Partial, cut: &Cut) -> (Vec<u8>, Vec<Record>) {
     (bytes[..RANK].to_vec(), records)
 }
 
-/// Where in the layout of [`Partial`] the rank of the output is, and where the shape.
+/// The offsets of the output's rank and of its shape in the layout of [`Partial`].
 const RANK: usize = 12;
 const HEADER: usize = 16;
 
-/// Bytes of a record in that layout.
+/// Bytes of an output's partial in that layout.
 fn stride(cut: &Cut) -> usize {
     if cut.problem.op().is_index() { 24 } else { 16 }
 }
 
-/// The outputs of merged records, one after another.
+/// The outputs of merged partials.
 fn finished(head: &[u8], records: &[Record], cut: &Cut) -> Result<Vec<Vec<u8>>, Failure> {
     let mut bytes = head.to_vec();
     bytes.extend(1u32.to_le_bytes());
@@ -339,7 +338,7 @@ fn finished(head: &[u8], records: &[Record], cut: &Cut) -> Result<Vec<Vec<u8>>, 
     Ok(finished.map_err(wgreduce::Error::from)?)
 }
 
-/// Merges large partial results: each rank a piece of every batch, which it writes.
+/// Merges large partial results: each rank merges and writes a piece of every batch.
 fn scatter(
     holders: &SimpleCommunicator,
     cut: &Cut,
@@ -399,11 +398,11 @@ fn join_outputs(
     files.finish(world, cut, paths, common)
 }
 
-/// Files that all ranks write pieces of the outputs to, beside their places.
+/// Files beside the places of the outputs, to which all ranks write pieces.
 struct Files {
-    /// By output; none where it is not asked for.
+    /// One for each output; `None` if it is not asked for.
     all: [Option<(PathBuf, File)>; 2],
-    /// Of rank 0, who removes them.
+    /// The files of rank 0, which removes them.
     owned: Vec<Shared>,
 }
 
@@ -446,7 +445,7 @@ impl Files {
             .map_err(|e| Failure::file(path, format_args!("cannot be written: {e}")))
     }
 
-    /// When all ranks have written, rank 0 gives the files their places.
+    /// After all ranks have written, rank 0 writes the outputs to their places.
     fn finish(
         self,
         ranks: &SimpleCommunicator,
@@ -454,7 +453,7 @@ impl Files {
         paths: [Option<&Path>; 2],
         common: &Common,
     ) -> Result<(), Failure> {
-        // Closed, so that they are on a disk that several machines share.
+        // Closing writes the files to a disk that several machines may share.
         drop(self.all);
         ranks.barrier();
         let mut outputs = Vec::new();

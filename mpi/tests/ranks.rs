@@ -1,5 +1,5 @@
-//! `wgreduce-mpi` under a real `mpirun`: any number of ranks gives what the definition gives, and a job
-//! that fails leaves nothing. Ranks listen on this machine only.
+//! `wgreduce-mpi` under a real `mpirun`: any number of ranks gives the reference's result, and a job that fails leaves
+//! no files. Ranks listen on this machine only.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -35,7 +35,7 @@ impl Folder {
         file.write_all(data).unwrap();
     }
 
-    /// The program under `mpirun`, its arguments divided by spaces.
+    /// The program under `mpirun`; spaces separate its arguments.
     fn command(&self, ranks: usize, line: &str) -> Command {
         let mut command = Command::new("mpirun");
         command.current_dir(self.0.path());
@@ -86,7 +86,7 @@ fn floats(n: u64, nans: u64) -> Vec<u8> {
     (0..n).flat_map(|i| value(i).to_le_bytes()).collect()
 }
 
-/// Some ways to reduce an axis, by their lines.
+/// Some ways to reduce an axis, with their command lines.
 fn reductions(shape: &[u64], axis: usize) -> Result<Vec<(String, Problem)>, ProblemError> {
     let (f32, a) = (DType::F32, axis as i64);
     let index = |p: Problem| p.with_values(true);
@@ -148,7 +148,7 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
             for (way, (line, problem)) in reductions(&shape, axis).unwrap().into_iter().enumerate()
             {
                 let expected = reference::evaluate(&problem, &[&data]).unwrap();
-                // On the adapters now and then: to open one takes longer than the rest.
+                // Now and then on the adapters: opening one takes longer than the rest.
                 let device = if (way + axis + number) % 5 == 0 {
                     "auto"
                 } else {
@@ -198,7 +198,7 @@ fn inputs_are_matched_and_fortran_order_is_kept_apart() {
             );
         }
     }
-    // The same memory, told as the transpose of [7, 5, 6].
+    // The same memory in Fortran order: the transpose of [7, 5, 6].
     folder.npy("f.npy", "<f4", true, &[6, 5, 7], &a);
     let mut c_order = Vec::new();
     for i in 0..6 {
@@ -336,7 +336,7 @@ fn a_rank_that_fails_ends_the_job_with_one_line() {
     }
 }
 
-/// Ranks of one job with requests of their own, as where machines have other copies of a file.
+/// Ranks of one job with different requests, as if machines had different copies of a file.
 #[test]
 fn ranks_that_were_asked_for_different_things_end_the_job() {
     let folder = Folder::new();
@@ -374,13 +374,13 @@ fn ranks_that_were_asked_for_different_things_end_the_job() {
     assert!(help.status.success() && told == 1, "{told}");
 }
 
-/// Processes whose parent is a process.
+/// The child processes of a process.
 fn children(parent: u32) -> Vec<u32> {
     let ids = fs::read_dir("/proc").unwrap().flatten();
     let ids = ids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     ids.filter(|id| {
         let status = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        // The name, in brackets, may hold anything.
+        // The name is in brackets and may hold any characters.
         let rest = status.rsplit(')').next().unwrap_or_default();
         rest.split_whitespace().nth(1) == Some(&parent.to_string())
     })

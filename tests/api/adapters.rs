@@ -1,4 +1,4 @@
-//! Which adapter a request means, and which devices are not taken.
+//! Which adapter a request means, and which devices are refused.
 
 use super::{noop, reducer};
 use wgreduce::{AdapterChoice, Caps, DType, Error, Problem, Reducer, adapters_blocking, wgpu};
@@ -62,7 +62,7 @@ fn a_device_below_the_floor_is_refused() {
     }
 }
 
-/// A device whose largest buffer is below what uploads would take.
+/// The device's largest buffer is smaller than what uploads would take.
 #[test]
 fn uploads_keep_to_the_largest_buffer() {
     let (device, queue) = noop(wgpu::Limits {
@@ -79,7 +79,7 @@ fn uploads_keep_to_the_largest_buffer() {
     }
 }
 
-/// On a device that has done nothing, and on one whose work is done or goes on.
+/// Checked on devices that have done nothing, and again after a submit.
 #[test]
 fn a_queue_of_another_device_is_refused() {
     let [(ours, queue), (other, theirs)] = [(); 2].map(|()| noop(wgpu::Limits::default()));
@@ -145,7 +145,7 @@ fn an_adapter_is_chosen_by_text() {
 fn no_adapter_is_an_error_that_names_the_request_and_what_there_is() {
     let there = adapters_blocking().expect("a backend");
     let names: Vec<String> = there.iter().map(ToString::to_string).collect();
-    // No system has both.
+    // No system has both backends.
     let is_here = |backend| there.iter().any(|a| a.info.backend == backend);
     let absent = match is_here(wgpu::Backend::Metal) {
         true => ("dx12", "of backend dx12"),
@@ -175,7 +175,7 @@ fn no_adapter_is_an_error_that_names_the_request_and_what_there_is() {
 #[test]
 fn a_device_that_computes_wrongly_is_not_opened() {
     let choice = AdapterChoice::Backend(wgpu::Backend::Noop);
-    // Where the environment limits the backends there is no such device.
+    // If the environment limits the backends, there is no such device.
     let limited = std::env::var_os("WGPU_BACKEND").is_some();
     match Reducer::open_blocking(&choice) {
         Err(Error::SelfTest {

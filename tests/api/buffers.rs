@@ -1,4 +1,4 @@
-//! Buffers of the caller's that `bind` refuses, each with its numbers.
+//! The caller's buffers that `bind` refuses, and the numbers in each error.
 
 use super::{bind, buffer, buffer_for, device_of, prepared, reducer};
 use support::noop::{adapter, instance};
@@ -140,7 +140,7 @@ fn an_output_that_overlaps_another_tensor_is_refused() {
             other => panic!("{other:?}"),
         }
     }
-    // Side by side in one buffer, in any order.
+    // The ranges lie side by side in one buffer, in any order.
     for outputs in [
         [a.slice(24..40), a.slice(40..48)],
         [b.slice(..16), b.slice(16..24)],
@@ -151,7 +151,7 @@ fn an_output_that_overlaps_another_tensor_is_refused() {
         bound.encode(&mut encoder);
         reducer.queue().submit([encoder.finish()]);
     }
-    // An empty tensor is nowhere.
+    // An empty tensor overlaps nothing.
     let empty = prepared(&reducer, Problem::arg_min(DType::F32, &[0, 3], 1));
     assert!(bind(&empty, &[a.slice(..4)], &[a.slice(..4)]).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Devices that are lost: every call says so, none hangs, and others live on.
+//! Lost devices: every call reports the loss, none hangs, and other devices work on.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn a_destroyed_device_is_lost() {
         Some(Error::DeviceLost { message }) => assert!(!message.is_empty()),
         other => panic!("{what}: {other:?}"),
     };
-    // What was recorded before does no harm.
+    // Encoding what was bound before the loss does no harm.
     let mut encoder = reducer.device().create_command_encoder(&Default::default());
     bound.encode(&mut encoder);
     lost(
@@ -42,7 +42,7 @@ fn a_destroyed_device_is_lost() {
     lost("compiling", reducer.prepare(&other).err());
 }
 
-/// The same, found out by each call alone.
+/// The same, but each call has to notice the loss by itself.
 #[test]
 fn every_call_notices_by_itself_that_the_device_is_gone() {
     let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
@@ -82,8 +82,7 @@ fn every_call_notices_by_itself_that_the_device_is_gone() {
     }
 }
 
-/// wgpu panics inside of a poll when a device is lost for good; a callback that panics there does
-/// the same.
+/// wgpu panics inside a poll when a device is lost for good; a callback that panics there does the same.
 #[test]
 fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
     type Run = fn(&Reduction) -> Result<Vec<Vec<u8>>, Error>;
@@ -101,14 +100,14 @@ fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
             Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
             other => panic!("{other:?}"),
         }
-        // What is known to be lost is not asked again.
+        // A device that is known to be lost is not asked again.
         match (run(&reduction), reducer.prepare(reduction.problem())) {
             (Err(Error::DeviceLost { message }), Err(Error::DeviceLost { .. })) => {
                 assert_eq!(message, "as wgpu does");
             }
             other => panic!("{other:?}"),
         }
-        // Another device, in the same process, is none the worse.
+        // Another device in the same process still works.
         let other = prepared(&self::reducer(), Ok(reduction.problem().clone()));
         assert!(run(&other).is_ok());
     }
@@ -122,7 +121,7 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
         let reduction = prepared(&reducer, Problem::arg_min(DType::F32, &[3, 50], 1));
         let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        // Each poll gets as far as the device has answered: the upload, the run, the way back.
+        // Each poll gets as far as the device has answered: the upload, the run, the readback.
         let mut done = false;
         for _ in 0..polls {
             done = done || future.as_mut().poll(&mut context).is_ready();
@@ -132,7 +131,7 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
         if !done {
             match pollster::block_on(future) {
                 Err(Error::DeviceLost { .. }) => lost += 1,
-                // It had gone that far already.
+                // The run was done before the loss.
                 Ok(outputs) => assert_eq!(outputs[0].len(), 24),
                 other => panic!("{other:?}"),
             }
@@ -145,7 +144,7 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
     assert!(lost > 0, "no device was lost in time");
 }
 
-/// A device that is destroyed when so many bytes of a stream are read; then what the stream gives.
+/// Destroys the device when a stream reads beyond `after` bytes; returns its result and the bytes written.
 fn stream_of_a_lost_device(blocking: bool, after: u64) -> (Result<(), Error>, u64) {
     let reducer = reducer();
     let problem = Problem::max(DType::U8, &[[50_000u64]]).expect("a problem");

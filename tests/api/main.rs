@@ -1,8 +1,8 @@
-//! The API on wgpu's noop device, which validates and computes nothing: errors, the caller's own
-//! buffers and encoders, loss. Needs no adapter.
+//! The API on wgpu's noop device, which validates calls but computes nothing: errors, the caller's buffers and
+//! encoders, device loss. Needs no adapter.
 //!
-//! Every device here panics on an uncaptured error, so that each test also proves that none of
-//! the library's calls, wrong ones included, reaches a foreign handler.
+//! Every device here panics on an uncaptured error, so each test also proves that none of the library's calls,
+//! not even a wrong one, reaches the caller's error handler.
 
 mod adapters;
 mod buffers;
@@ -72,7 +72,7 @@ fn bind(
     })
 }
 
-/// Submits what the closure records; the device's handler panics if anything is wrong with it.
+/// Submits what the closure records; the device's error handler panics if anything in it is wrong.
 fn submit(reducer: &Reducer, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
     let mut encoder = reducer.device().create_command_encoder(&Default::default());
     record(&mut encoder);

@@ -1,10 +1,10 @@
-//! What is bound, in encoders and passes of the caller's.
+//! Bound reductions in the caller's encoders and passes.
 
 use super::scratch::{bind_with, scattered};
 use super::{bind, buffer, prepared, reducer, reducer_with, submit};
 use wgreduce::{DType, Error, IndexType, Problem, Reducer, Reduction, Tuning, wgpu};
 
-/// All shapes of bindings: at every offset, with sizes that end inside a vec4, and cut.
+/// All kinds of bindings: at many offsets, with sizes that end inside a vec4, and cut into windows.
 #[test]
 fn whatever_binds_records_and_submits_without_an_error() {
     let limits = |alignment| wgpu::Limits {
@@ -48,7 +48,7 @@ fn bound_and_run(reducer: &Reducer, reduction: &Reduction) {
         let to: Vec<_> = to.iter().map(|(b, begin)| b.slice(*begin..)).collect();
         let bound = bind(reduction, &[from.0.slice(from.1..)], &to);
         let bound = bound.unwrap_or_else(|e| panic!("{reduction:?}: {e}"));
-        // Data that begins elsewhere may take another plan.
+        // Data that begins at another offset may take another plan.
         let planned = reduction.plan().passes().len();
         assert!(step > 0 || bound.dispatches() == planned, "{reduction:?}");
         assert!(bound.dispatches() > 0, "{reduction:?}");
@@ -64,27 +64,27 @@ fn a_bound_reduction_is_recorded_any_number_of_times() {
     let [a, b, c] = [(); 3].map(|()| buffer(&reducer, 1 << 18));
     let one = bind(&one, &[a.slice(..)], &[b.slice(..)]).expect("bound");
     let two = bind(&two, &[a.slice(..)], &[c.slice(..)]).expect("bound");
-    // In two encoders.
+    // In two encoders, one after the other.
     submit(&reducer, |encoder| one.encode(encoder));
     submit(&reducer, |encoder| one.encode(encoder));
-    // Two in one encoder, and twice.
+    // Two reductions in one encoder, one of them twice.
     submit(&reducer, |encoder| {
         one.encode(encoder);
         two.encode(encoder);
         one.encode(encoder);
     });
-    // Inside of the caller's own pass.
+    // In the caller's own pass.
     submit(&reducer, |encoder| {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         two.record(&mut pass);
         one.record(&mut pass);
     });
-    // Without what they came from.
+    // After the caller has dropped the buffers.
     drop((a, b, c));
     submit(&reducer, |encoder| two.encode(encoder));
 }
 
-/// What a `BoundReduction` cannot know: it shows where the caller submits, and only there.
+/// A `BoundReduction` cannot know this; the error appears in the caller's submit, and only there.
 #[test]
 fn a_buffer_that_is_destroyed_after_it_was_bound_fails_the_callers_submit() {
     let reducer = reducer();
@@ -102,9 +102,9 @@ fn a_buffer_that_is_destroyed_after_it_was_bound_fails_the_callers_submit() {
         reducer.queue().submit([commands]);
         let error = pollster::block_on(scope.pop()).expect("an error");
         assert!(error.to_string().contains("destroyed"), "{error}");
-        // The library's own calls go on.
+        // The library's own calls still work.
         assert!(reduction.run_bytes_blocking(&[&[0; 24]]).is_ok());
-        // To bind it again is refused.
+        // Binding the destroyed buffer again is refused.
         let again = bind(&reduction, &[buffers[0].slice(..)], &[buffers[1].slice(..)]);
         assert!(matches!(again, Err(Error::Device { .. })), "{again:?}");
     }
@@ -123,7 +123,7 @@ fn parts_are_recorded_one_by_one() {
     let bound = bind_with(&all, &slices).expect("bound");
     assert_eq!(bound.parts(), all.0.plan().parts().len());
     assert!(bound.parts() > 100);
-    // One part more than there are records nothing.
+    // A part number one past the last records nothing.
     for part in 0..=bound.parts() {
         submit(&small, |encoder| bound.encode_part(part, encoder));
     }

@@ -8,7 +8,7 @@ use wgreduce::{DType, Error, Problem, ProblemError, Reducer, Tuning};
 
 #[test]
 fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
-    // Limits no device has; the identity of nothing takes no input.
+    // No device has these limits; a reduction over an empty axis needs no input.
     let reducer = reducer_with(wgpu::Limits {
         max_buffer_size: 1 << 62,
         max_storage_buffer_binding_size: 1 << 40,
@@ -51,11 +51,11 @@ fn a_tensor_above_the_largest_buffer_takes_several_and_so_does_scratch() {
     };
     let n = limit / 8 + 5;
     assert_eq!(run(Problem::min(DType::F64, &[[n]]), 8 * n), 8 * n);
-    // Between its steps lie 16 bytes for each.
+    // The tensor between its passes takes 16 bytes for each output.
     let n = limit / 16 + 1;
     let scattered = Problem::reduce_min(DType::F64, &[2, n, 3], &[0, 2]);
     let sizes = prepared(&reducer, scattered.clone()).scratch_sizes();
-    // Partial results of as much as a binding holds, and what lies between the steps.
+    // The partials fill a binding, and the tensor between the passes takes two buffers.
     assert_eq!(sizes, [limit, limit, 16]);
     assert_eq!(run(scattered, 48 * n), 8 * n);
 }
@@ -158,13 +158,13 @@ fn the_callers_error_handler_stays_and_gets_only_the_callers_errors() {
     assert!(reduction.run_bytes_blocking(&[&[0; 2]]).is_err());
     let buffer = buffer(&reducer, 64);
     assert!(bind(&reduction, &[buffer.slice(..)], &[buffer.slice(..)]).is_err());
-    // What wgpu refuses, and not the library beforehand.
+    // wgpu refuses this buffer; the library does not check it beforehand.
     let (gone, output) = (buffer_for(&reducer, 64, BufferUsages::STORAGE), buffer);
     gone.destroy();
     let bound = bind(&reduction, &[gone.slice(..)], &[output.slice(..)]);
     assert!(matches!(bound, Err(Error::Device { .. })), "{bound:?}");
     assert_eq!(count.load(Ordering::Relaxed), 0);
-    // An error of the caller's own.
+    // An error in a call of the caller's is counted.
     let usage = BufferUsages::MAP_READ | BufferUsages::MAP_WRITE | BufferUsages::STORAGE;
     drop(buffer_for(&reducer, 16, usage));
     assert_eq!(count.load(Ordering::Relaxed), 1);

@@ -1,4 +1,4 @@
-//! Scratch of the caller's: how much there must be, where it may lie, and what is refused.
+//! The caller's scratch: how much is needed, where it may lie, and what is refused.
 
 use super::buffers::too_small;
 use super::{buffer, buffer_for, prepared, reducer, submit};
@@ -36,7 +36,7 @@ fn scratch_is_as_large_as_the_plan_says() {
     let plan = reduction.plan();
     let slots = [Slot::Partials, Slot::Temp(0), Slot::Temp(1)];
     for (slot, bytes) in slots.into_iter().zip(reduction.scratch_sizes()) {
-        // Tensors that begin anywhere may need more.
+        // Tensors at other offsets may need more.
         assert!(bytes >= plan.slot_bytes(slot) && plan.slot_bytes(slot) > 0);
     }
     let one = prepared(&reducer, Problem::arg_max(DType::F32, &[1 << 20], 0));
@@ -131,7 +131,7 @@ fn scratch_that_overlaps_something_else_is_refused() {
             other => panic!("{other:?}"),
         }
     }
-    // Apart in one buffer: a dispatch reads one and writes the other.
+    // Slices that lie apart in one buffer: a dispatch reads one and writes the other.
     let thirds = [
         large.slice(..half / 2),
         large.slice(half / 2..half),

@@ -1,4 +1,4 @@
-//! Adapters: how they are listed, that each gives what the CPU gives, and what is done without.
+//! Adapters: how they are listed, that each agrees with the CPU, and what happens without one.
 
 use super::{Folder, adapters, floats, text};
 
@@ -46,7 +46,7 @@ fn without_an_adapter_auto_falls_back_to_the_cpu_and_says_so() {
     assert_eq!(text(&run("devices --json").stdout).trim(), "[]");
 }
 
-/// Mesa's software drivers crash a process that unloads them before it exits, now and then.
+/// Mesa's software drivers sometimes crash a process that unloads them before it exits.
 #[test]
 fn the_process_ends_well_on_every_adapter() {
     let folder = Folder::new();

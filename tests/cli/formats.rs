@@ -1,4 +1,4 @@
-//! What is read and what is written: every element type, order and byte order, and the print.
+//! Formats that are read and written: every element type, order and byte order, and the printed text.
 
 use super::{Folder, floats, npy, parts, text};
 use std::fs;
@@ -19,7 +19,7 @@ const TYPES: [(&str, &str, usize); 13] = [
     ("|b1", "bool", 1),
 ];
 
-/// Two rows of three, of which a copy must keep every bit.
+/// Two rows of three elements; a copy must keep every bit.
 fn bits(size: usize) -> Vec<u8> {
     (0..6 * size).map(|i| (i * 37 + 11) as u8).collect()
 }

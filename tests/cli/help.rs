@@ -1,4 +1,4 @@
-//! What the tool says of itself: help, examples, completions, manual, colours.
+//! The tool's texts about itself: help, examples, completions, manual, colours.
 
 use super::onnx::case;
 use super::{Folder, adapters, floats, text};
@@ -9,7 +9,7 @@ fn commands(folder: &Folder) -> Vec<String> {
     let list = help.split("Commands:").nth(1).unwrap();
     let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
     let name = |line: &str| line.split_whitespace().next().unwrap().to_string();
-    // A long description goes on in a line that begins farther right.
+    // A long description continues on a line that begins further right.
     let own = lines.filter(|line| !line.starts_with("   "));
     own.map(name).filter(|name| name != "help").collect()
 }
@@ -27,7 +27,7 @@ fn the_example_of_every_command_runs() {
     let commands = commands(&folder);
     assert_eq!(commands.len(), 21, "{commands:?}");
     for command in commands {
-        // Half a minute of measuring.
+        // These measure for half a minute.
         if ["bench", "tune"].contains(&command.as_str()) && !support::all() {
             continue;
         }
@@ -37,7 +37,7 @@ fn the_example_of_every_command_runs() {
         assert!(example.starts_with(&command), "{example}");
         let output = folder.run(example);
         let stderr = text(&output.stderr);
-        // Nothing to measure with, or to compare: said in so many words.
+        // Without an adapter, these have nothing to measure or to compare with, and say so.
         let needs_adapter = ["bench", "tune", "max"].contains(&command.as_str());
         let expected = match needs_adapter && adapters(&folder).is_empty() {
             true => 2,
@@ -61,7 +61,7 @@ fn colours_are_for_terminals_and_no_color_turns_them_off() {
     };
     for line in ["--help", "argmin none.npy", "argmin --unheard"] {
         assert!(!escapes(line, &[]), "{line}: in a pipe");
-        // As on a terminal.
+        // Colours are forced, as on a terminal.
         let forced = ("CLICOLOR_FORCE", "1");
         assert!(escapes(line, &[forced]), "{line}");
         assert!(!escapes(line, &[forced, ("NO_COLOR", "1")]), "{line}");

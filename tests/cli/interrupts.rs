@@ -1,12 +1,12 @@
-//! Signals in the midst of a run, and those that were ignored before it.
+//! Signals during a run, and signals that were ignored before it.
 #![cfg(unix)]
 
 use super::{Folder, after, floats, parts, text};
 use std::fs;
 use std::process::Command;
 
-/// Starts the tool and waits until it has written `out.npy`, beside its place, and waits itself
-/// for somebody to read `pipe`.
+/// Starts the tool and waits until it has written the new `out.npy` to a temporary file; the tool then waits
+/// for a reader of `pipe`.
 fn halfway(folder: &Folder, said: &str) -> std::process::Child {
     folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
     folder.write("out.npy", b"precious");
@@ -34,7 +34,7 @@ fn signal(child: &std::process::Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Whether this process ignores a signal; known on Linux alone.
+/// Whether this process ignores a signal; known only on Linux.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.split("SigIgn:").nth(1).unwrap_or("0");
@@ -46,13 +46,13 @@ fn is_ignored(signal: i32) -> bool {
 fn an_interrupted_run_leaves_existing_outputs_and_no_trace() {
     use std::os::unix::process::ExitStatusExt;
     let signals = [("INT", 2), ("TERM", 15), ("HUP", 1)].into_iter();
-    // What is ignored here, as under nohup, is ignored by the tool.
+    // The tool also ignores the signals that this process ignores, as under nohup.
     for (name, number) in signals.filter(|&(_, number)| !is_ignored(number)) {
         let folder = Folder::new();
         let child = halfway(&folder, ":");
         signal(&child, name);
         let output = child.wait_with_output().unwrap();
-        // What called it sees that it was interrupted.
+        // The caller sees that the run was interrupted.
         assert_eq!(output.status.signal(), Some(number), "{output:?}");
         assert_eq!(text(&output.stderr), "error: interrupted\n");
         assert!(output.stdout.is_empty());

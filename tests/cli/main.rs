@@ -1,6 +1,6 @@
 //! The command-line tool as its users see it: files, streams and exit codes.
 //!
-//! Keeps a folder to run the tool in, and .npy files without the code under test.
+//! Has a folder to run the tool in, and reads and writes .npy files without the code under test.
 
 mod devices;
 mod formats;
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// A folder to work in, gone at the end.
+/// A folder to work in, removed at the end.
 struct Folder(TempDir);
 
 impl Folder {
@@ -49,12 +49,12 @@ impl Folder {
         names
     }
 
-    /// The tool in this folder, its arguments divided by spaces.
+    /// The tool in this folder, with arguments that are split at spaces.
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
         command.current_dir(self.0.path()).args(line.split(' '));
         command.env_remove("RUST_LOG").stdin(Stdio::null());
-        // As on a machine without a screen, where drivers like to complain on stderr.
+        // As on a machine without a screen, where drivers tend to complain on stderr.
         command.env_remove("XDG_RUNTIME_DIR");
         command
     }
@@ -63,7 +63,7 @@ impl Folder {
         self.command(line).output().unwrap()
     }
 
-    /// Runs on the CPU reference and expects success; what was printed.
+    /// Runs on the CPU reference, expects success, and returns what was printed.
     fn cpu(&self, line: &str) -> String {
         let output = self.run(&format!("{line} --device cpu"));
         assert_eq!(
@@ -75,7 +75,7 @@ impl Folder {
         text(&output.stdout)
     }
 
-    /// Runs and expects exit code 2, nothing on stdout and an error first; that line.
+    /// Runs and expects exit code 2, nothing on stdout, and an error in the first line, which it returns.
     fn refused(&self, line: &str) -> String {
         let output = self.run(line);
         let stderr = text(&output.stderr);
@@ -115,7 +115,7 @@ fn parts(file: &[u8]) -> (String, Vec<u8>) {
     (text(header), data.to_vec())
 }
 
-/// The indices in `devices`, or none where no adapter is.
+/// The indices in `devices`; none if there is no adapter.
 fn adapters(folder: &Folder) -> Vec<String> {
     let list = folder.run("devices --json");
     assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
@@ -126,7 +126,7 @@ fn adapters(folder: &Folder) -> Vec<String> {
     list.iter().map(|a| a["index"].to_string()).collect()
 }
 
-/// The tool in a shell that says something before: `ulimit -f 1; exec "$0" "$@"`.
+/// The tool in a shell that runs a command first: `ulimit -f 1; exec "$0" "$@"`.
 #[cfg(unix)]
 fn after(folder: &Folder, said: &str, line: &str) -> Command {
     let tool = folder.command(line);

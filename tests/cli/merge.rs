@@ -1,4 +1,4 @@
-//! `--part` and `merge`: many processes give what one gives, and no wrong set of parts does.
+//! `--part` and `merge`: many processes give the result of one, and a wrong set of parts is refused.
 
 use super::{Folder, adapters, floats, npy, parts, text};
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ fn part(i: usize) -> String {
     format!("p{i}.part")
 }
 
-/// The result of a line, and the values beside indices.
+/// The result of a line, and the values of index operators.
 fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
     let values = if values { " --values values.npy" } else { "" };
     done(folder, &format!("{line} -o out.npy{values}"));
@@ -34,7 +34,7 @@ fn results(folder: &Folder, line: &str, values: bool) -> Vec<Vec<u8>> {
     names.iter().map(|name| folder.read(name)).collect()
 }
 
-/// That parts by some devices, merged flat and as a tree, give what one process gives.
+/// Checks that parts made by several devices, merged flat and as a tree, give the result of one process.
 fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bits) {
     let values = line.starts_with("arg");
     let expected = results(folder, &format!("{line} --device cpu"), values);
@@ -53,7 +53,7 @@ fn same_by_parts(folder: &Folder, line: &str, devices: &[String], bits: &mut Bit
         }
         let flat = results(folder, &format!("merge {}", all.join(" ")), values);
         assert!(flat == expected, "{line}, merged flat");
-        // Some to one, and these again.
+        // Groups of parts are merged, and then their results.
         let halves = all.chunks(3).enumerate().map(|(i, parts)| {
             let half = format!("half{i}.part");
             done(folder, &format!("merge {} -o {half}", parts.join(" ")));
@@ -90,7 +90,7 @@ fn sixteen_processes_give_the_bytes_of_one() {
     let devices: Vec<String> = [vec!["--device cpu".into(); 4], adapters.collect()].concat();
     let mut bits = Bits::new(18);
     let lines = [
-        // Through the segments, and beside them.
+        // Cut through the segments, and between them.
         "argmin a.npy --axis 0",
         "argmax a.npy --axis 1 --select-last-index --index-type int32 --keepdims false",
         "argmax-abs f.npy --axis -1 --nan ignore",
@@ -98,7 +98,7 @@ fn sixteen_processes_give_the_bytes_of_one() {
         "reduce-max a.npy",
         "reduce-min f.npy --axes 2,0 --keepdims false",
         "reduce-max-abs b.npy --axes 1",
-        // The longest dimension is the fastest.
+        // The longest dimension varies fastest.
         "argmin b.npy --axis 2 --index-type uint32",
         "min b.npy c.npy",
         "max c.npy b.npy",
@@ -204,7 +204,7 @@ fn parts_larger_than_memory_are_reduced_piece_by_piece() {
             assert!(merged == expected, "{line} {device}");
         }
     }
-    // A partial result is held as a whole.
+    // A partial result must fit in memory whole.
     folder.write(
         "wide.npy",
         &npy("'|u1'", false, "(2, 100000)", &[7; 200_000]),
@@ -217,7 +217,7 @@ fn parts_larger_than_memory_are_reduced_piece_by_piece() {
     }
 }
 
-/// Files in Fortran order of one dimension that counts, and rows of one beside others.
+/// Order makes no difference if only one dimension is longer than 1, even beside files of the other order.
 #[test]
 fn an_order_that_makes_no_difference_makes_none() {
     let folder = Folder::new();
@@ -244,7 +244,7 @@ fn an_order_that_makes_no_difference_makes_none() {
     }
 }
 
-/// As many files as a process may have open are fewer than the parts.
+/// There are more parts than a process may have files open.
 #[cfg(unix)]
 #[test]
 fn more_parts_than_open_files_are_merged() {
@@ -267,7 +267,7 @@ fn more_parts_than_open_files_are_merged() {
     assert!(results(&folder, "merge all.part", false) == expected);
 }
 
-/// What has no elements, or too few for all parts.
+/// Inputs without elements, or with too few for all parts.
 #[test]
 fn parts_of_nothing_are_parts() {
     let folder = Folder::new();
@@ -335,7 +335,7 @@ fn what_makes_no_whole_is_refused_by_name() {
     let mut newer = whole.clone();
     newer[4] = 2;
     folder.write("newer.part", &newer);
-    // A letter of the header, and a key that no element has.
+    // A wrong letter in the header, and a key that no element has.
     let mut other = whole.clone();
     let at = other.windows(7).position(|w| w == b"float32").unwrap();
     other[at + 5] = b'9';
@@ -344,7 +344,7 @@ fn what_makes_no_whole_is_refused_by_name() {
     let end = keys.len();
     keys[end - 24..].fill(0xff);
     folder.write("keys.part", &keys);
-    // An index of another part's, and an axis below zero.
+    // An index from another part, and an axis that the shape does not have.
     let mut index = whole.clone();
     index[end - 16] ^= 8;
     folder.write("index.part", &index);
@@ -352,7 +352,7 @@ fn what_makes_no_whole_is_refused_by_name() {
     let at = axes.windows(10).position(|w| w == b"\"axes\":[0]").unwrap();
     axes[at + 8] = b'7';
     folder.write("axes.part", &axes);
-    // What another operator's part leaves, under this one's header.
+    // The data of another operator's part, under this part's header.
     let of_max = folder.read("max.part");
     let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
     let mixed = [&whole[..head(&whole)], &of_max[head(&of_max)..]].concat();
@@ -456,7 +456,7 @@ fn what_makes_no_whole_is_refused_by_name() {
         refused.contains("w.npy: is asked for where parts are merged to a part"),
         "{refused}"
     );
-    // What is refused while parts are cut.
+    // Requests that are refused while parts are cut.
     for (line, named) in [
         (
             "argmin a.npy --part 4/4 -o q.part",
@@ -497,7 +497,7 @@ fn what_makes_no_whole_is_refused_by_name() {
     assert_eq!(folder.names(), before, "something was left");
 }
 
-/// A file without a name is what a part works in.
+/// A part is written to a file without a name.
 #[test]
 fn a_part_that_is_killed_leaves_nothing() {
     let folder = Folder::new();
@@ -522,7 +522,7 @@ fn a_part_that_is_killed_leaves_nothing() {
     }
 }
 
-/// Values come out of the parts.
+/// The values come from the parts.
 #[test]
 fn merge_does_not_read_the_input() {
     let folder = Folder::new();

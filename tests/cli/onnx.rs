@@ -1,4 +1,4 @@
-//! `wgreduce onnx`: cases that pass, that fail and that are none.
+//! `wgreduce onnx`: cases that pass, cases that fail, and folders without a case.
 
 use super::{Folder, text};
 use std::fs;
@@ -102,7 +102,7 @@ fn onnx_cases_that_fail_are_named_with_the_reason() {
         "{stdout}"
     );
     assert_eq!(lines[2], "1 passed, 2 failed, 0 skipped");
-    // What was computed is saved, right or not; nothing was for the refused model.
+    // Computed outputs are saved, right or wrong; the refused model has none.
     assert!(folder.path("saved/wrong").exists());
     assert!(!folder.path("saved/foreign").exists());
 }

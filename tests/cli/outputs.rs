@@ -72,7 +72,7 @@ fn links_and_pipes_are_written_through_not_replaced() {
     assert_eq!(parts(&reader.join().unwrap()).1, expected);
 }
 
-/// A disk without room, as Linux has one.
+/// A disk without room, which Linux offers as /dev/full.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error_in_one_line() {
@@ -96,13 +96,13 @@ fn a_full_disk_is_an_error_in_one_line() {
     }
 }
 
-/// What does not fit ends in the midst of writing, as on a disk that fills up.
+/// Writing fails in the middle, as on a disk that fills up.
 #[cfg(unix)]
 #[test]
 fn a_file_that_grows_too_large_leaves_what_was_there() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(3000,)", &[1.0; 3000]));
-    // More than the memory that is given: it is streamed.
+    // The file is larger than the memory given, so it is streamed.
     let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
     folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");

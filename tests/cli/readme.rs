@@ -1,10 +1,10 @@
-//! The README's commands print what it shows, as far as that does not depend on the machine.
+//! The README's commands print what it shows, where that does not depend on the machine.
 
 use super::{Folder, adapters, text};
 use std::fs;
 use std::path::Path;
 
-/// Commands and what is shown under each, in order.
+/// Commands and the output shown under each, in order.
 fn shown(readme: &str) -> Vec<(String, Vec<String>)> {
     let blocks = readme.split("```console\n").skip(1);
     let blocks = blocks.filter_map(|block| block.split("```").next());
@@ -19,8 +19,8 @@ fn shown(readme: &str) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// A line without what depends on the machine: adapters, their plans unless they are for the one
-/// that the README was written on, times.
+/// A line without its machine-dependent part: adapters, times, and plans unless they are for the adapter on
+/// which the README was written.
 fn known(line: &str, planned: bool) -> String {
     let cuts = [
         ("device: ", "device: cpu"),
@@ -48,7 +48,7 @@ fn the_commands_of_the_readme_print_what_it_shows() {
     assert!(commands.len() >= 5, "{commands:?}");
     let adapters = adapters(&folder);
     for (line, expected) in commands {
-        // Without an adapter nothing is planned, and nothing can be checked.
+        // Without an adapter, nothing is planned, so nothing can be checked.
         let needs_one = !line.contains("--device cpu") && !line.contains("--axis 5");
         if needs_one && adapters.is_empty() {
             continue;

@@ -1,4 +1,4 @@
-//! Requests that cannot be met: each is refused in a line that names what is wrong.
+//! Requests that cannot be met: each is refused with a line that names the fault.
 
 use super::{Folder, adapters, floats, npy, text};
 
@@ -87,7 +87,7 @@ fn wrong_requests_name_what_is_wrong_with_them() {
         ("frobnicate f.npy", "'frobnicate'"),
         ("--quiet", "subcommand"),
     ] {
-        // Where a device is not the point, none is opened.
+        // If the test is not about a device, none is opened.
         let line = match line.contains("--device") {
             true => line.to_string(),
             false => format!("--device cpu {line}"),
@@ -119,7 +119,7 @@ fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
     );
     let line = "min a.npy b.npy --device cpu";
     assert!(folder.refused(line).contains("exceeds --memory"));
-    // More than there can be: then it would not be streamed.
+    // More memory than there can be, so that the inputs are not streamed.
     let line = format!("{line} --memory 9999999999");
     assert!(folder.refused(&line).contains("does not fit in memory"));
 }
@@ -134,7 +134,7 @@ fn a_device_that_is_not_there_is_never_another_one() {
         let line = format!("plan argmin --shape 3 --dtype int8 --device {device}");
         let refused = folder.refused(&line);
         assert!(refused.contains(device), "{refused}");
-        // Those that exist are named.
+        // The error names those that exist.
         assert_eq!(refused.contains("there are: none"), adapters.is_empty());
     }
 }

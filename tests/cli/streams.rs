@@ -16,7 +16,7 @@ fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
     npy(descr, fortran, "(400, 500)", &data)
 }
 
-/// What is left by a run of a line: the result, the values beside it, and what was said.
+/// The outputs of a run: the result, the values beside it, and stderr.
 fn written(folder: &Folder, line: &str) -> (Vec<u8>, Option<Vec<u8>>, String) {
     let output = folder.run(&format!("{line} -o out.npy"));
     let stderr = text(&output.stderr);
@@ -28,7 +28,7 @@ fn written(folder: &Folder, line: &str) -> (Vec<u8>, Option<Vec<u8>>, String) {
 const SMALL: &str = "--memory 1";
 const WHOLE: &str = "--memory 100";
 
-/// That a line gives the same piece by piece and at once, as files and as text.
+/// Checks that a line gives the same piece by piece and at once, as files and as text.
 fn same_by_pieces(folder: &Folder, line: &str, device: &str) {
     let (expected, values, said) = written(folder, &format!("{line} {WHOLE} {device}"));
     assert!(!said.contains("piece by piece"), "{said}");
@@ -37,14 +37,14 @@ fn same_by_pieces(folder: &Folder, line: &str, device: &str) {
     assert_eq!(in_c_order(&ours), in_c_order(&expected), "{line} {device}");
     let in_order = |values: Option<Vec<u8>>| values.map(|v| in_c_order(&v));
     assert_eq!(in_order(our_values), in_order(values), "{line} {device}");
-    // What is elementwise is too large to print.
+    // Elementwise results are too large to print.
     if !line.starts_with('m') {
         let print = |memory| folder.run(&format!("{line} {memory} --quiet {device}"));
         assert_eq!(print(SMALL).stdout, print(WHOLE).stdout, "{line}");
     }
 }
 
-/// On the CPU and on every adapter, what is read piece by piece gives what is read at once.
+/// On the CPU and on every adapter, reading piece by piece gives the result of reading at once.
 #[test]
 fn files_larger_than_memory_are_read_piece_by_piece() {
     read_piece_by_piece(false);
@@ -75,7 +75,7 @@ fn read_piece_by_piece(fortran: bool) {
         folder.write("a.npy", &many(fortran, big_endian, 1));
         folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
         let runs = lines.into_iter().zip(devices.iter().cycle());
-        // Every line with two of the four layouts, or with all.
+        // Each line runs with two of the four layouts, or with all of them in the long suite.
         let first = usize::from(fortran != big_endian);
         let every = if support::all() { 1 } else { 2 };
         for (line, device) in runs.skip(first % every).step_by(every) {
@@ -102,8 +102,8 @@ fn what_cannot_be_read_piece_by_piece_is_refused_with_the_way_out() {
     assert!(printed.contains("name a file with -o"), "{printed}");
 }
 
-/// Data of an .npy file of two dimensions of 4-byte or 8-byte elements, and its header but for
-/// the order.
+/// The header without the order, and the data in C order, of an .npy file with two dimensions and elements of 4
+/// or 8 bytes.
 fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
     let (header, data) = parts(file);
     let size = if header.contains("f4") || header.contains("i4") {
@@ -123,7 +123,7 @@ fn in_c_order(file: &[u8]) -> (String, Vec<u8>) {
     (plain, elements)
 }
 
-/// Elements along the last dimension that the header names.
+/// The length of the last dimension in the header.
 fn columns(header: &str) -> usize {
     let shape = header.split(['(', ')']).nth(1).unwrap();
     let mut dims = shape.split(',').filter_map(|d| d.trim().parse().ok());
@@ -165,7 +165,7 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // The reader is gone before the input comes, and so before the result.
+    // The reader is gone before the input arrives, and so before the result.
     drop(child.stdout.take());
     let input = floats("(3,)", &[3.0, 1.0, 2.0]);
     child.stdin.take().unwrap().write_all(&input).unwrap();

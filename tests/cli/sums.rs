@@ -1,8 +1,8 @@
-//! The sums' commands, on the CPU.
+//! The commands for sums, on the CPU.
 
 use super::{Folder, floats, npy, parts, text};
 
-/// The data of an output.
+/// The header and the data of an output.
 fn data(folder: &Folder, line: &str) -> (String, Vec<u8>) {
     folder.cpu(&format!("{line} -o out.npy"));
     parts(&folder.read("out.npy"))
@@ -68,7 +68,7 @@ fn integer_sums_wrap_and_norms_saturate() {
         ("reduce-mean in.npy", 24),
         ("reduce-l1 in.npy", 72),
         ("reduce-l2 in.npy", 127),
-        // 36,384.
+        // 36,384 modulo 256.
         ("reduce-sum-square in.npy", 32),
     ] {
         let (header, bytes) = data(&folder, line);
@@ -90,7 +90,7 @@ fn an_ignored_nan_is_not_counted() {
 #[test]
 fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
     let folder = Folder::new();
-    // What cancels lies far apart.
+    // The values that cancel are far apart.
     let mut values: Vec<f32> = (0..500_000).map(|i| (i % 1013) as f32 * 1e-3).collect();
     values[3] = 3e38;
     values[499_998] = -3e38;
@@ -110,7 +110,7 @@ fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
     }
     let run = folder.run("reduce-sum in.npy --memory 1 --device cpu -o out.npy");
     assert!(text(&run.stderr).starts_with("device: cpu reference"));
-    // Without the two the sum is some 253,000.
+    // Without the two large values, the sum is about 253,000.
     let (_, bytes) = data(&folder, "reduce-sum in.npy --memory 1");
     assert!((252_000.0..254_000.0).contains(&singles(&bytes)[0]));
 }

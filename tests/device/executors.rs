@@ -1,5 +1,4 @@
-//! Futures: under any executor, with and without a thread of the library's own, and dropped at
-//! every point.
+//! Futures: under any executor, with and without the library's own thread, and dropped at every point.
 
 use super::noop::Noop;
 use std::future::Future;
@@ -15,7 +14,7 @@ fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
     reducer.prepare(&problem).expect("a reduction")
 }
 
-/// Tests that count threads do so alone, once those of others have ended.
+/// Tests that count threads run alone, once the threads of other tests have ended.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +26,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     alone
 }
 
-/// Waiter threads of this process, where the system can tell.
+/// The number of waiter threads of this process; 0 where the system cannot tell.
 fn waiters() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
     let name = |task: std::io::Result<std::fs::DirEntry>| {
@@ -84,7 +83,7 @@ fn a_thread_starts_with_the_first_future_that_waits_and_ends_with_the_reducer() 
     }
     drop((reduction, noop));
     drop(_alone);
-    // It has nothing left to wait for.
+    // The thread has nothing left to wait for.
     drop(alone());
 }
 
@@ -111,7 +110,7 @@ fn with_the_callers_polling_there_is_no_thread_and_futures_follow_the_polls() {
     };
     assert_eq!(outputs.expect("a run")[0].len(), 24);
     assert!(polls > 0);
-    // Blocking calls poll by themselves.
+    // Blocking calls poll the device themselves.
     assert!(reduction.run_bytes_blocking(&[&[0; 2100]]).is_ok());
     assert_eq!(waiters(), 0);
 }
@@ -141,7 +140,7 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
     assert_eq!(done.expect("both runs"), (24, 24));
     drop(runtime);
 
-    // Where the caller polls, nothing else makes it go on.
+    // With the caller's polling, nothing else makes a stream go on.
     let reducer = noop.reducer.with_polling(Polling::Caller);
     let stream = reducer.stream(&problem, 100_000).expect("a stream");
     let mut future = Box::pin(stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
@@ -178,7 +177,7 @@ fn a_stream_is_bounded_in_time_as_a_run_is() {
     assert!(run(&noop.reducer.with_timeout(Duration::MAX)).is_ok());
 }
 
-/// Drops a run after some polls; whether it was done by then.
+/// Drops a run after some polls; returns whether it was done by then.
 fn dropped_after(polls: usize, noop: &Noop, reduction: &Reduction, input: &[&[u8]]) -> bool {
     let mut future = Box::pin(reduction.run_bytes(input));
     let once = |_| {
@@ -209,7 +208,7 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
         }
         points += 1;
     }
-    // On a reducer of its own each, whose buffers are all new and are awaited.
+    // Each on its own reducer, whose buffers are all new and are awaited.
     for polls in (1..).step_by(19) {
         let reducer = Reducer::new(noop.reducer.device(), noop.reducer.queue());
         let reducer = reducer.expect("a reducer").with_polling(Polling::Caller);
@@ -224,12 +223,12 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
         points += 1;
     }
     assert!(points >= 6, "only {points} points");
-    // A future that is dropped before it begins has done nothing.
+    // A future that is dropped before its first poll has done nothing.
     let calls = noop.calls_of(|| drop(reduction.run_bytes(&input)));
     assert!(calls.is_empty(), "{calls:?}");
 }
 
-/// Polls until a future is done, polling the device between.
+/// Polls a future until it is done, and the device in between; returns the number of polls.
 fn polls_of<F: Future>(noop: &Noop, future: F) -> usize {
     let mut future = Box::pin(future);
     let mut polls = 1;
@@ -255,7 +254,7 @@ fn futures_copy_a_mebibyte_a_poll_and_compile_a_kernel_a_poll() {
     let stream = reducer.stream(&copy, 64 << 20).expect("a stream");
     let polls = polls_of(&noop, stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     assert!(polls > 20, "{polls} polls of a stream");
-    // A long row: slices, and what finishes them.
+    // A long row: a pass over slices, and a pass that finishes them.
     let row = Problem::arg_max(DType::F32, &[1, 1 << 22], 1).expect("a problem");
     let mut kernels = 0;
     let polls = polls_of(&noop, async {
@@ -314,6 +313,6 @@ fn what_was_kept_goes_with_the_reducer() {
     }
     assert!(noop.buffers() > none);
     drop(reducer);
-    // The upload's chunk belongs to all reducers of the device.
+    // The upload's chunk stays, as it belongs to all reducers of the device.
     assert_eq!(noop.buffers(), none + 1);
 }

@@ -1,4 +1,4 @@
-//! A small argmax, one row of logits: what it asks of a device, counted. The times are in
+//! A small argmax over one row of logits: its calls to the device are counted. The times are in
 //! `benches/record`.
 
 use super::noop::Noop;
@@ -23,7 +23,7 @@ fn tuned(reducer: &Reducer, class: AdapterClass) -> Reducer {
 
 #[test]
 fn a_small_argmax_is_two_dispatches_in_one_submit() {
-    // On a CPU an invocation walks a slice alone, and eight of them finish.
+    // On a CPU one invocation walks each slice alone, and eight invocations finish the slices.
     for (class, barriers) in CLASSES.into_iter().zip([3, 22, 22]) {
         let noop = Noop::new();
         let reducer = tuned(&noop.reducer, class);
@@ -61,7 +61,7 @@ fn other_numbers_of_logits_compile_next_to_nothing() {
         };
         assert_eq!(compiled(&[128 << 10]), 2, "{class:?}");
         assert_eq!(compiled(&[70_000, 129_280, 151_936, 256_000, 500_000]), 0);
-        // Few partial results have a kernel, and many on a GPU.
+        // A kernel finishes few partial results, and on a GPU another one finishes many.
         assert_eq!(compiled(&[9000, 20_000, 32_000, 50_257]), 1);
         let many = usize::from(class != AdapterClass::Software);
         assert_eq!(

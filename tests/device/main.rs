@@ -1,5 +1,5 @@
-//! What the library asks of a device, by wgpu's own records of a noop device: calls counted,
-//! buffers counted, and futures under executors of all kinds. Needs no adapter.
+//! The library's calls to a device, by wgpu's own trace of a noop device: calls and buffers are counted, and
+//! futures run under executors of all kinds. Needs no adapter.
 
 mod executors;
 mod latency;

@@ -1,11 +1,11 @@
-//! wgpu's noop device, which validates and computes nothing, with what can be counted of it.
+//! wgpu's noop device, which validates calls but computes nothing, and counts of its calls and buffers.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use wgreduce::Reducer;
 use wgreduce::wgpu;
 
-/// A device that panics on uncaptured errors and writes down every call that reaches it.
+/// A device that panics on uncaptured errors and traces every call that reaches it.
 pub struct Noop {
     pub instance: wgpu::Instance,
     pub reducer: Reducer,
@@ -17,7 +17,7 @@ impl Noop {
         Noop::with(wgpu::Features::empty())
     }
 
-    /// One with optional features.
+    /// A device with optional features.
     pub fn with(features: wgpu::Features) -> Noop {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -39,16 +39,16 @@ impl Noop {
         }
     }
 
-    /// wgpu's own record of all calls.
+    /// wgpu's own trace of all calls.
     pub fn trace(&self) -> String {
         std::fs::read_to_string(self.trace.join("trace.ron")).expect("a trace")
     }
 
-    /// The calls that have reached the device, by name: `CreateBuffer`, `Submit`. What the host
-    /// wrote to mapped memory is none.
+    /// The names of the calls that have reached the device: `CreateBuffer`, `Submit`. The host's writes to
+    /// mapped memory are left out.
     pub fn calls(&self) -> Vec<String> {
         let text = self.trace();
-        // A call begins at the start of a line; what belongs to it is indented.
+        // A call begins at the start of a line; its fields are indented.
         let calls = text.split("\n").map(|line| match line {
             "    queued: false," => "mapped",
             _ => line.split(['(', '{']).next().unwrap_or_default(),
@@ -71,12 +71,12 @@ impl Noop {
         self.calls().split_off(before)
     }
 
-    /// Buffers of a label that have been made.
+    /// The number of buffers with this label that were made.
     pub fn made(&self, label: &str) -> usize {
         self.trace().matches(&format!("Some(\"{label}\")")).count()
     }
 
-    /// Buffers that are alive.
+    /// The number of buffers that are alive.
     pub fn buffers(&self) -> usize {
         let polled = self
             .reducer
@@ -90,7 +90,7 @@ impl Noop {
 
 impl Drop for Noop {
     fn drop(&mut self) {
-        // A folder that stays harms nobody.
+        // A folder that is left over does no harm.
         let _ = std::fs::remove_dir_all(&self.trace);
     }
 }

@@ -1,5 +1,5 @@
-//! What runs ask of a device once they are prepared, by wgpu's own record of calls: nothing is
-//! allocated, nothing compiled, and each run is one submit.
+//! The calls that prepared runs make to a device, by wgpu's own trace: nothing is allocated, nothing is
+//! compiled, and each run is one submit.
 
 use super::executors::alone;
 use super::noop::Noop;
@@ -14,7 +14,7 @@ pub fn count(calls: &[String], name: &str) -> usize {
     calls.iter().filter(|call| call.starts_with(name)).count()
 }
 
-/// Fails unless some calls are submits and nothing else.
+/// Fails unless the calls are this many submits and nothing else.
 #[track_caller]
 fn only_submits(calls: &[String], submits: usize) {
     assert!(calls.iter().all(|call| call == "Submit"), "{calls:?}");
@@ -34,7 +34,7 @@ fn the_record_of_calls_tells_what_is_made() {
             .run_blocking::<f32, i64>(&problem(&[3, 50]), &[0.0; 150])
             .expect("a run");
     });
-    // Input, upload, parameters, output and its way back; a device may have timestamps.
+    // Input, upload, parameters, output and readback; a device may also have timestamps.
     assert!(count(&calls, "CreateBuffer") >= 5, "{calls:?}");
     assert_eq!(count(&calls, "CreateBindGroup"), 1);
     assert_eq!(count(&calls, "Submit"), 1);
@@ -42,7 +42,7 @@ fn the_record_of_calls_tells_what_is_made() {
 
 #[test]
 fn a_prepared_run_is_one_submit_and_makes_nothing() {
-    // Its futures have a thread wait, which others count.
+    // Its futures make a thread wait, and other tests count threads.
     let _alone = alone();
     let noop = Noop::new();
     let reduction = noop
@@ -56,7 +56,7 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
     for run in [&blocking as &dyn Fn(), &future] {
         only_submits(&noop.calls_of(|| (0..20).for_each(|_| run())), 20);
     }
-    // A chunk that held this holds all that is smaller, of any reduction.
+    // A chunk that held this input holds every smaller one, of any reduction.
     let other = noop.reducer.prepare(&problem(&[9, 700])).expect("prepared");
     let input = [0u8; 9 * 700 * 4];
     let run = || drop(other.run_bytes_blocking(&[&input]).expect("a run"));
@@ -74,7 +74,7 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
     run();
     assert_eq!(noop.made("an upload"), 2);
-    // 44 MiB: two full chunks go ahead of the work, the rest with it.
+    // 44 MiB: two full chunks are submitted before the work, and the rest with it.
     only_submits(&noop.calls_of(run), 3);
     let smaller = noop
         .reducer
@@ -83,7 +83,7 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     let made = noop.calls_of(|| drop(smaller.run_bytes_blocking(&[&input]).expect("a run")));
     let chunks = noop.calls_of(|| drop(noop.reducer.prepare(&problem(&[2, n / 2]))));
     assert!(chunks.is_empty(), "{chunks:?}");
-    // Input, output, its way back, and perhaps parameters, scratch and timestamps: no upload.
+    // Input, output, readback, and perhaps parameters, scratch and timestamps, but no upload.
     assert!(count(&made, "CreateBuffer") <= 7, "{made:?}");
     assert_eq!(noop.made("an upload"), 2);
 }
@@ -108,16 +108,16 @@ fn single_calls_of_the_same_small_problems_make_nothing_after_the_first() {
             .run_blocking::<f32, i64>(&problem(&[3, n]), &vec![0.0; 3 * n as usize]);
         assert_eq!(winners.expect("a run").len(), 3);
     };
-    // As many problems as are kept, in turn.
+    // As many problems as are kept, one after another.
     let all = || (1..=8).for_each(|i| call(10 * i));
     all();
     only_submits(&noop.calls_of(all), 8);
-    // One more, and the oldest is forgotten.
+    // With one more, the oldest is forgotten.
     call(90);
     let forgotten = noop.calls_of(|| call(10));
     assert!(count(&forgotten, "CreateBuffer") > 0, "{forgotten:?}");
     only_submits(&noop.calls_of(|| call(90)), 1);
-    // What is large is not kept.
+    // A large problem is not kept.
     let large = || call(1 << 20);
     large();
     assert!(count(&noop.calls_of(large), "CreateBuffer") > 0);
@@ -128,7 +128,7 @@ fn a_new_shape_of_a_known_kernel_compiles_nothing() {
     let noop = Noop::new();
     let prepared = |shape: &[u64]| noop.reducer.prepare(&problem(shape)).expect("prepared");
     let kernel = |r: &wgreduce::Reduction| r.plan().passes()[0].kernel;
-    // Rows of whole vec4, and others.
+    // Rows of whole vec4s, and other rows.
     for shapes in [
         [[64, 1000], [8, 1000], [3000, 1024]],
         [[64, 1001], [8, 999], [3000, 1234]],

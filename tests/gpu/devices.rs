@@ -1,4 +1,4 @@
-//! What can happen to a device: a run too long, a loss, many devices at once.
+//! What can happen to a device: a run that takes too long, a loss, many devices at once.
 
 use super::reductions::ramp;
 use libtest_mimic::Failed;
@@ -9,14 +9,14 @@ use wgreduce::{
     AdapterChoice, Buffers, DType, Error, Problem, Reducer, Reduction, adapters_blocking,
 };
 
-/// A run past its time is an error at once; its work goes on and harms nothing that follows.
+/// A run beyond its timeout is an error at once; its work goes on and harms no later run.
 pub fn late(reducer: &Reducer) -> Result<(), Failed> {
     let n = 1 << 26;
     let input = ramp(DType::U8, n);
     let problem = Problem::arg_max(DType::U8, &[n], 0)?;
     let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
     let soon = reducer.with_timeout(Duration::ZERO).prepare(&problem)?;
-    // OpenGL may compute while it is told to: then all is done in no time.
+    // OpenGL may compute during the submit, so the run may be done in time.
     let may_be_done = reducer.adapter_info().backend == Backend::Gl;
     for _ in 0..3 {
         match soon.run_bytes_blocking(&[&input]) {
@@ -34,12 +34,12 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
         other => return Err(format!("{other:?}").into()),
     }
     assert_eq!(whole.run_bytes_blocking(&[&input])?, expected);
-    // Futures know no time.
+    // Futures have no timeout.
     assert_eq!(pollster::block_on(soon.run_bytes(&[&input]))?, expected);
     Ok(reducer.clone().close(Duration::from_secs(600))?)
 }
 
-/// Submits a reduction many times, and waits for none.
+/// Submits a reduction many times and waits for none of them.
 fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
     let bytes = [reduction.problem().input_bytes(0), 8];
     let [from, to] = bytes.map(|bytes| buffer(reducer, bytes, BufferUsages::STORAGE));
@@ -66,7 +66,7 @@ fn index_of(reducer: &Reducer) -> Result<usize, Failed> {
     Ok(found.ok_or("the adapter is gone")?.index)
 }
 
-/// Opened, used and dropped by threads that know nothing of each other.
+/// Threads open, use and drop devices independently of each other.
 pub fn several(reducer: &Reducer) -> Result<(), Failed> {
     let index = index_of(reducer)?;
     let input = ramp(DType::U8, 100_000);
@@ -94,7 +94,7 @@ pub fn several(reducer: &Reducer) -> Result<(), Failed> {
     })
 }
 
-/// Losing a device loses its runs, and nothing else: another one on the same adapter works.
+/// A lost device loses its runs and nothing else: another device on the same adapter works.
 pub fn lost(reducer: &Reducer) -> Result<(), Failed> {
     let n = 1 << 24;
     let input = ramp(DType::U8, n);
@@ -110,7 +110,7 @@ pub fn lost(reducer: &Reducer) -> Result<(), Failed> {
             doomed.device().destroy();
             match run.join().map_err(|_| "the run panicked")? {
                 Err(Error::DeviceLost { .. }) => Ok(()),
-                // It was done by then.
+                // The run was done before the loss.
                 Ok(outputs) if outputs == expected => Ok(()),
                 other => Err(format!("{other:?}")),
             }

@@ -1,6 +1,6 @@
 //! Min and Max of broadcast inputs, and of views of them.
 //!
-//! Every way that inputs may lie under an output; reductions are not looked at.
+//! Covers every way that inputs may lie under an output, but no reductions.
 
 use super::{data_for, same, slices, some, tiny, turns};
 use libtest_mimic::Failed;
@@ -50,7 +50,7 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// More inputs than one dispatch binds.
+/// More inputs than one dispatch can bind.
 fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
     let shapes = (0..11).map(|i| [[40, 16], [1, 16], [40, 1]][i % 3]);
     let problem = Problem::max(dtype, &shapes.collect::<Vec<_>>())?;
@@ -65,7 +65,7 @@ fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Inputs that are views: by whole vec4 where all lies in them, and every other way.
+/// Inputs that are views: where everything is in whole vec4s, and every other way.
 pub const TOGETHER: &[&[Viewed]] = &[
     &[
         (&[6, 32], &[48, 1], 16, 400),
@@ -85,7 +85,7 @@ pub const TOGETHER: &[&[Viewed]] = &[
     &[(&[0, 3], &[1, 1], 5, 0), (&[3], &[1], 0, 3)],
 ];
 
-/// Min and Max of views and their data, of which the reference gives what it gives on copies.
+/// Min and Max of views, and their data; the reference must give the same results on copies.
 pub fn together(
     dtype: DType,
     views: &[Viewed],

@@ -1,6 +1,6 @@
 //! Both extremes and their indices from one read.
 //!
-//! What the reference says of them `tests/reference` holds against separate operators.
+//! `tests/reference` compares the reference's extremes with separate operators.
 
 use super::pieces::streamed;
 use super::{check_all, same, some, tiny, tuned, turns};
@@ -33,7 +33,7 @@ pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows, columns and what lies between, by reducers that map them differently.
+/// Rows, columns and shapes in between, by reducers that map them differently.
 fn contiguous(reducers: [&Reducer; 3], dtype: DType, turn: u64) -> Result<(), Failed> {
     let tiny = tiny(reducers[0]);
     let shapes = [

@@ -1,4 +1,4 @@
-//! Limits, tunings and budgets: whatever they cut the work into, the results stay.
+//! Limits, tunings and budgets: however they cut the work, the results stay the same.
 
 use super::pieces::{shard, streamed};
 use super::{check, check_all, data_for, same, slices, some, tuned, turns};
@@ -7,8 +7,8 @@ use support::{Bits, extremes, index_problem, mixed, tensor, types, value_problem
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
 use wgreduce::{DType, Problem, Reducer, Tuning};
 
-/// Rows of which a binding holds a few: partials of shallow columns, in whole vec4 and anywhere. Those
-/// of many outputs, also several of each, become results in turn.
+/// Bindings that hold only a few rows: partials of shallow columns, in whole vec4s and elsewhere. An invocation
+/// finishes many outputs, or several partials of each, one after another.
 pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));
     let few = several.with_caps(several.caps().lowered(8192, 65_535));
@@ -27,20 +27,20 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
             check_all(&several, &[extremes(dtype, &shape, 1, turn)?], shape)?;
             let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
             check_all(&few, std::slice::from_ref(&fused), shape)?;
-            // Partial results that are the result.
+            // Here the partial results are the output.
             let input = tensor(dtype, shape, turn);
             shard(&few, &fused, shape, &input, &mut bits)?;
             let value = value_problem(dtype, &shape, &[1], turn)?;
             shard(&few, &value, shape, &input, &mut bits)?;
         }
-        // Of the rows a part: results begin inside a word.
+        // Only some of the rows fit a binding, so results begin inside a word.
         check(&few, DType::U8, [1, 5, 1101], turn)?;
     }
     Ok(())
 }
 
-/// The same suite at WebGPU's default limits, on a device that has no more; with windows of the
-/// least size, three workgroups a dimension and buffers of some vec4; at the adapter's limits.
+/// The same suite at the adapter's limits; at WebGPU's default limits, on a device that has no more; and with
+/// small windows, two or three workgroups a dimension and buffers of three windows.
 pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {
     turns().try_for_each(|turn| limits(reducer, turn))
 }
@@ -71,7 +71,7 @@ fn at_default_limits(reducer: &Reducer) -> Result<Reducer, Failed> {
         backends: info.backend.into(),
         ..InstanceDescriptor::new_without_display_handle()
     };
-    // Never unloaded: Mesa's drivers do not bear it.
+    // Never unloaded, as Mesa's drivers do not survive it.
     let instance: &'static Instance = Box::leak(Box::new(Instance::new(descriptor)));
     let adapters = pollster::block_on(instance.enumerate_adapters(info.backend.into()));
     let mut adapters = adapters.into_iter();
@@ -89,8 +89,8 @@ fn at_default_limits(reducer: &Reducer) -> Result<Reducer, Failed> {
     Ok(reducer)
 }
 
-/// Something of everything: operators, types, rows and columns, scattered axes, values, Min and
-/// Max, buffers of the caller's and from the host, streams and shards.
+/// Some of everything: operators, types, rows and columns, scattered axes, values, Min and Max, the caller's
+/// buffers and host data, streams and shards.
 fn suite(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
     let mut bits = Bits::new(17);
     for dtype in some(reducer, turn as usize, types(turn)) {
@@ -122,7 +122,7 @@ fn suite(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Budgets that cut the work into many dispatches and these into many submits.
+/// Budgets that cut the work into many dispatches, and the dispatches into many submits.
 pub fn submits(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         for budget in [0, 6000] {

@@ -1,7 +1,7 @@
-//! Every adapter against the CPU reference, byte for byte.
+//! Compares every adapter with the CPU reference, byte for byte.
 //!
-//! A trial per adapter and subject, with the adapter's name. Without an adapter the trials show
-//! as ignored; a backend that WGREDUCE_REQUIRE_ADAPTER names and that is not there is a failure.
+//! Each adapter and subject has a trial, with the adapter's name. Without an adapter the trials show as
+//! ignored; a missing backend that WGREDUCE_REQUIRE_ADAPTER names is a failure.
 //!
 //! A run takes one turn of types and ways (see `support::ways`). With WGREDUCE_SUITE=all it takes more of
 //! each product, and WGREDUCE_SEED chooses the turn.
@@ -107,12 +107,12 @@ fn main() {
             let named = format!("{name}::{}_{}", adapter.info.backend, adapter.info.name);
             let named = named.replace(|c: char| !c.is_alphanumeric() && c != ':', "_");
             let trial = Trial::test(named.clone(), move || {
-                // OpenGL's devices share a context. Who waits for it for some seconds panics in wgpu.
+                // OpenGL's devices share a context, and wgpu panics if a thread waits for it for seconds.
                 static OPENGL: Mutex<()> = Mutex::new(());
                 let alone = || OPENGL.lock().unwrap_or_else(PoisonError::into_inner);
                 let _alone = (backend == Backend::Gl).then(alone);
                 let begin = Instant::now();
-                // A device of its own: what it has compiled, gigabytes in all, goes with it.
+                // Each trial has its own device, which takes its compiled kernels, gigabytes, with it.
                 let adapter = AdapterChoice::Index(index);
                 let result = subject(&Reducer::open_blocking(&adapter)?);
                 println!("{named}: {:.1} s", begin.elapsed().as_secs_f64());
@@ -138,9 +138,9 @@ fn required(found: &[String]) -> Result<(), Failed> {
     }
 }
 
-/// Of how many choices an adapter takes one: the first driver of two, its second backend and the third
-/// driver of twelve. In the long suite the first takes all, the others one of two. With fewer on the first
-/// driver, faults of tests/faults.toml are missed.
+/// An adapter takes one choice of this many. The first driver takes one of two; its second backend and the
+/// third driver take one of twelve. In the long suite the first takes all, the others one of two. If the first
+/// driver took fewer, faults of tests/faults.toml would be missed.
 fn every(reducer: &Reducer) -> usize {
     let info = reducer.adapter_info();
     let second = info.backend == Backend::Gl || info.name.contains("SwiftShader");
@@ -151,14 +151,14 @@ fn every(reducer: &Reducer) -> usize {
     }
 }
 
-/// An adapter's share of the choices at place `i` of a list, at least one: over the list it takes them all.
+/// An adapter's share of the choices at place `i` of a list, at least one; over the list it takes all of them.
 fn some<T>(reducer: &Reducer, i: usize, choices: impl IntoIterator<Item = T>) -> Vec<T> {
     let choices: Vec<T> = choices.into_iter().collect();
     let every = every(reducer).min(choices.len()).max(1);
     choices.into_iter().skip(i % every).step_by(every).collect()
 }
 
-/// The turns that each subject takes: one, and in the long suite another one each time.
+/// The turns that each subject takes: one, which the seed chooses in the long suite.
 fn turns() -> Range<u64> {
     let turn = if all() { seed() % 36 } else { 0 };
     turn..turn + 1
@@ -175,7 +175,7 @@ fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], turn: u64) -> Result<
 fn check_all(reducer: &Reducer, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
     for (i, problem) in problems.iter().enumerate() {
         let dtype = problem.dtype();
-        // Most in whole vec4, some an element further.
+        // Most data begins at a vec4, some an element later.
         let offset = if i % 3 == 1 { dtype.size() } else { 0 };
         let data = seeds(shape).map(|seed| tensor(dtype, shape, seed));
         check_data(reducer, problem, offset, data)?;
@@ -206,7 +206,7 @@ fn same(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]], offset: u64) -> 
     }
 }
 
-/// Data for every input of a problem, of which each element may decide.
+/// Data for every input of a problem, in which each element may decide the result.
 fn data_for(problem: &Problem, seed: u64) -> Vec<Vec<u8>> {
     let size = problem.dtype().size();
     let elements = (0..problem.inputs().len()).map(|i| problem.input_bytes(i) / size);
@@ -226,7 +226,7 @@ fn tuned(reducer: &Reducer, change: impl Fn(&mut Tuning)) -> Reducer {
     reducer.with_caps(reducer.caps().tuned(tuning))
 }
 
-/// With windows of the least size and three workgroups a dimension.
+/// The same device with windows of the least size and three workgroups a dimension.
 fn tiny(reducer: &Reducer) -> Reducer {
     let least = reducer.caps().offset_alignment + 16;
     let small = tuned(reducer, |t| (t.workgroup, t.slice_bytes) = (16, 64));

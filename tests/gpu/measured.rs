@@ -1,14 +1,14 @@
-//! What `bench` measures, right before it is fast.
+//! The cases of `bench`, which must be right before they are fast.
 
 use super::{every, same, slices};
 use libtest_mimic::Failed;
 use support::catalogue::{Case, catalogue};
 use wgreduce::{Plan, Reducer};
 
-/// What `bench` measures: planned as it is, run where every long dimension is cut.
+/// Plans each case of `bench` as it is, and runs it with its long dimensions cut.
 pub fn measured(reducer: &Reducer) -> Result<(), Failed> {
     for (i, case) in catalogue().into_iter().enumerate() {
-        // Operators alternate, and so do the choices.
+        // Operators alternate in the list, so the choice shifts with every pair.
         if !(i / 2 + i).is_multiple_of(every(reducer)) {
             continue;
         }
@@ -26,7 +26,7 @@ fn shrunk(mut case: Case) -> Case {
         let longest = case.shapes[0].iter().max().copied();
         for size in case.shapes.iter_mut().flatten() {
             if Some(*size) == longest {
-                // What is odd stays odd.
+                // Odd sizes stay odd.
                 *size = (*size / 2) | (*size % 2);
             }
         }

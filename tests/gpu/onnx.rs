@@ -1,4 +1,4 @@
-//! ONNX's own node tests, by the reference and by every adapter. `scripts/onnx_cases.py` writes them.
+//! ONNX's own node tests, on the reference and on every adapter. `scripts/onnx_cases.py` writes them.
 
 use libtest_mimic::Failed;
 use std::fmt::Display;
@@ -7,10 +7,10 @@ use support::root;
 use wgreduce::onnx::{Outcome, discover};
 use wgreduce::{Problem, Reducer, reference};
 
-/// How many of them are for our operators.
+/// The number of cases for our operators.
 const CASES: usize = 128;
 
-/// Where the cases are: WGREDUCE_ONNX_CASES, or the project's own folder.
+/// The folder of the cases: WGREDUCE_ONNX_CASES, or the project's own.
 pub fn folder() -> Option<PathBuf> {
     let named = std::env::var_os("WGREDUCE_ONNX_CASES").map(PathBuf::from);
     let own = Some(root(".onnx-cases")).filter(|path| path.exists());

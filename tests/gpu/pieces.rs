@@ -12,7 +12,7 @@ use wgreduce::{
     Reducer, Reduction,
 };
 
-/// Inputs and outputs in buffers that end anywhere, of any operator and type.
+/// Inputs and outputs in buffers that end anywhere, for every operator and type.
 pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         let mut bits = Bits::new(3 + turn);
@@ -23,7 +23,7 @@ pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
                 in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
             }
             views_to_cut(reducer, dtype, t, &mut bits)?;
-            // Scratch of the caller's, in several buffers.
+            // The caller's scratch, in several buffers.
             let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
             let inputs = data_for(&between, turn);
             same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
@@ -40,7 +40,7 @@ fn small_buffers(reducer: &Reducer) -> Reducer {
     })
 }
 
-/// Checks a problem on tensors that are cut by chance, and from the host.
+/// Checks a problem on tensors that are cut at random, and on host data.
 pub fn in_pieces(
     reducer: &Reducer,
     problem: &Problem,
@@ -48,7 +48,7 @@ pub fn in_pieces(
     turn: usize,
     bits: &mut Bits,
 ) -> Result<(), Failed> {
-    // Every third with whole vec4 only, which take other kernels.
+    // Every third has whole vec4s only, which other kernels take.
     let (vecs, offset) = match turn % 3 {
         0 => (16, 48),
         _ => (1, 8 * (turn as u64 % 5)),
@@ -66,7 +66,7 @@ pub fn in_pieces(
     if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
         return Err(e.into());
     }
-    // From the host.
+    // On host data.
     let reduction = small_buffers(reducer).prepare(problem)?;
     let outputs = reduction.run_bytes_blocking(inputs);
     let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
@@ -74,8 +74,8 @@ pub fn in_pieces(
         .map_err(|e| format!("{problem} from the host: {e}").into())
 }
 
-/// Views of one input and of several; every type takes some ways to reduce them, and all together
-/// take them all.
+/// Views of one input and of several. Each type takes some ways to reduce them, and all types together take all
+/// ways.
 fn views_to_cut(
     reducer: &Reducer,
     dtype: DType,
@@ -99,7 +99,7 @@ fn views_to_cut(
     Ok(())
 }
 
-/// Problems of every kind, of two shapes that the turn picks.
+/// Problems of every kind, with two shapes that the turn picks.
 fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemError> {
     let mut problems = Vec::new();
     let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
@@ -118,7 +118,7 @@ fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemErr
     Ok(problems)
 }
 
-/// Up to four cuts of a tensor by chance, each a multiple of that many elements.
+/// Up to three random cuts of a tensor, each at a multiple of `vecs` elements.
 fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
     let mut cuts = cuts(n.max(1), 1 + bits.draw() % 4, bits);
     cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
@@ -127,14 +127,14 @@ fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
     cuts
 }
 
-/// A tensor of 2^32 + 3 elements in many pieces, all but three of them the same small buffer:
-/// extremes and ties at both ends, so that only an index of 64 bits tells them apart.
+/// A tensor of 2^32 + 3 elements in many pieces, which are the same buffer except for the first and the last.
+/// Extremes and ties are at both ends, so that only a 64-bit index tells them apart.
 pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
     let n = (1u64 << 32) + 3;
-    // As large as bindings and the driver allow, and some elements at either end.
+    // Pieces as large as bindings and the driver allow, and some elements at either end.
     let piece = reducer.caps().binding_bytes.min(1 << 27) - 1024;
     let end = 64;
-    // Least at 2 and n - 1, greatest at 1 and n - 2.
+    // The least are at 2 and n - 1, the greatest at 1 and n - 2.
     let rest = (n - end) % piece;
     let first = bytes_of(reducer, end, &[(1, 200), (2, 7)]);
     let same = bytes_of(reducer, piece, &[]);
@@ -167,7 +167,7 @@ pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A buffer of bytes of 100 but for those at some places.
+/// A buffer of bytes of 100, apart from the changed ones.
 fn bytes_of(reducer: &Reducer, size: u64, changed: &[(u64, u8)]) -> Buffer {
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
     let buffer = buffer(reducer, size, usage);
@@ -211,7 +211,7 @@ fn winner_of(
     Ok((bytemuck::pod_read_unaligned(&bytes[..8]), bytes[8]))
 }
 
-/// Parts cut by chance, reduced by the device or by the reference and merged in any order.
+/// Parts cut at random, reduced by the device or by the reference, and merged in any order.
 pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
     let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
     for turn in turns() {
@@ -301,7 +301,7 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
         .with_values(problem.outputs().len() > 1)
 }
 
-/// Data that is read and written piece by piece, under bounds from the least to plenty.
+/// Data that is read and written piece by piece, with memory bounds from the least to plenty.
 pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
     turns().try_for_each(|turn| streams_of(reducer, turn))?;
     broken_streams(reducer)
@@ -314,7 +314,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         for shape in [[3, 500, 1], [300, 9, 1], [2, 60, 7], [1, 3, 700], [5, 1, 3]] {
             problems.extend(ways(dtype, &shape, 1, turn)?);
         }
-        // Values beside indices that lines leave some of: to one dispatch more, and to two.
+        // Values beside indices, where lines leave a rest to one more dispatch, and to two.
         for shape in [[1, 3, 5003], [700, 5, 3], [1101, 3, 1]] {
             let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
             problems.extend([fused.clone(), fused.index_type(IndexType::I32)?]);
@@ -327,7 +327,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         problems.push(Problem::max(dtype, &[&[900u64][..]])?);
         problems.push(Problem::extremes(dtype, &[3, 200, 2], 1)?);
         problems.push(Problem::extremes(dtype, &[70, 20], 1)?);
-        // Views: a transposed matrix, every third column from the last on, a repeated one.
+        // Views: a transposed matrix, every third column from the last backwards, a repeated row.
         problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7)?);
         problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26)?);
         problems.push(Problem::min(dtype, &[[8, 50], [8, 50]])?.strided(1, &[0, 1], 3)?);
@@ -345,7 +345,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the caller's functions say ends the run, and the next one is as good as new.
+/// An error of the caller's functions ends the run, and the next run works as before.
 fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     use std::io::{Error as IoError, ErrorKind};
     let input = mixed(DType::U8, 50_000, 1);
@@ -373,7 +373,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
         run(u64::MAX, u64::MAX)?;
     }
     streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
-    // However little there is, it is the memory that does not suffice.
+    // However little memory there is, the error names it.
     let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true)?;
     for memory in [0, 1, 100] {
         for problem in [&problem, &values] {
@@ -382,7 +382,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
             assert!(text.contains("memory of a stream"), "{memory}: {text}");
         }
     }
-    // And hardly any of it is left unused.
+    // Hardly any of the memory is left unused.
     let rows = Problem::arg_max(DType::F32, &[900, 1000], 1)?;
     for memory in [1_900_000, 2_300_000, 2_900_000] {
         let used = reducer.stream(&rows, memory)?.memory();
@@ -391,7 +391,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
             "{used} of {memory}"
         );
     }
-    // What lies between two steps must fit as well.
+    // The tensors between two passes must fit as well.
     let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
     let error = reducer
         .stream(&scattered, 100_000)
@@ -415,7 +415,7 @@ pub fn streamed(
     if stream.memory() > memory {
         return Err(format!("takes {} bytes", stream.memory()));
     }
-    // Twice: a stream can be run again.
+    // Runs twice, as a stream can be run again.
     for blocking in [true, false] {
         let mut outputs = vec![Vec::new(); expected.len()];
         let mut read = 0;

@@ -1,5 +1,5 @@
-//! Reductions whatever the walk: every type and way, scattered axes, degenerate shapes, buffers of
-//! foreign sizes, data from the host.
+//! Reductions by any walk: every type and way, scattered axes, degenerate shapes, buffers of foreign sizes,
+//! host data.
 
 use super::{check_all, check_data, data_for, every, same, slices, some, tuned, turns};
 use libtest_mimic::Failed;
@@ -9,11 +9,11 @@ use support::{golden, index_problem, mixed, seed, tensor, types, value_problem, 
 use wgreduce::wgpu::{Buffer, BufferUsages, MapMode, PollType};
 use wgreduce::{BoundReduction, Buffers, Class, DType, Problem, Reducer, Tensor};
 
-/// All types, each in every order: values element by element, indices by rows, either by columns. Of the
-/// ways to ask for more than a value, the plain suite takes every third.
+/// All types, each in every order: values of short rows, indices of long rows, both of columns. Of the ways to
+/// ask for more than a value, the plain suite takes every third.
 pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
     for (t, dtype) in (0..).zip(DType::ALL) {
-        // Only floats can be NaNs, which the second half of the ways ignores.
+        // Only floats can be NaN, which the second half of the ways ignores.
         let policies = if dtype.class() == Class::Float { 2 } else { 1 };
         for (i, shape) in [[14, 3, 1], [14, 70, 1], [1, 37, 16]]
             .into_iter()
@@ -28,7 +28,7 @@ pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
                 1 => indices.collect(),
                 _ => values.chain(indices).collect(),
             };
-            // Of the first shape twice as many, or all.
+            // The first shape takes three times as many as the others; in the long suite each takes all.
             let every = match support::all() {
                 true => 1,
                 false if i == 0 => every(reducer) / 2,
@@ -55,7 +55,7 @@ pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         for (i, &(shape, axes)) in (0..).zip(cases) {
             for dtype in some(reducer, i as usize, types(turn)) {
-                // Three ways of one type, over all cases all of them.
+                // Three ways for one type; over all cases, all of the ways.
                 for way in some(reducer, i as usize, [0, 1, 2].map(|way| turn + i + 4 * way)) {
                     let problem = value_problem(dtype, shape, axes, way)?;
                     let problem = problem.keepdims(way % 2 == 0)?;
@@ -152,7 +152,7 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
     several_results(reducer, &scores)
 }
 
-/// Typed runs with several inputs and outputs, and those that would drop an output.
+/// Typed runs with several inputs and outputs, and runs that would drop an output.
 fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
     let both = Problem::arg_max(DType::F32, &[2, 3], 1)?.with_values(true)?;
     let outputs = reducer.run_many_blocking(&both, &[scores])?;
@@ -198,7 +198,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
     let sliced = tuned(reducer, |t| (t.invocations, t.slice_bytes) = (1 << 20, 64));
     for (i, dtype) in some(reducer, seed() as usize, (0..).zip(types(0))) {
         let size = dtype.size();
-        // All at whole vec4, or anywhere.
+        // Everything begins at a whole vec4, or anywhere.
         for (offset, multiple) in [(0, 16), (size, size)] {
             let problems = [
                 Problem::arg_max(dtype, &[3, 700, 2], 1)?.with_values(true)?,
@@ -270,7 +270,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What a buffer holds after a run.
+/// The contents of a buffer after a run.
 fn contents(reducer: &Reducer, bound: &BoundReduction, buffer: &Buffer) -> Result<Vec<u8>, Failed> {
     let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
     let back = self::buffer(reducer, buffer.size(), usage);
@@ -284,8 +284,7 @@ fn contents(reducer: &Reducer, bound: &BoundReduction, buffer: &Buffer) -> Resul
     Ok(contents)
 }
 
-/// What the ONNX reference implementation answered; tests/reference holds the CPU reference
-/// to it.
+/// The answers of the ONNX reference implementation; tests/reference compares the CPU reference with them.
 pub fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
     for case in some(reducer, seed() as usize, golden::cases()) {
         assert_eq!(case.expected.len() as u64, case.output.bytes());
@@ -342,7 +341,7 @@ fn folded(reducer: &Reducer) -> Result<(), Failed> {
     Ok(verified.map_err(|e| format!("{problem}: {e}"))?)
 }
 
-/// Elements that rise and fall slowly, with the extremes near the end and repeated.
+/// Elements in no particular order; the extremes are repeated, also near the end.
 pub fn ramp(dtype: DType, n: u64) -> Vec<u8> {
     let size = dtype.size() as usize;
     let n = n as usize;

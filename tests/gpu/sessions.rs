@@ -1,5 +1,5 @@
-//! Inside other people's programs: their encoders with their own dispatches in between, many
-//! threads on one reducer, futures under executors that do not poll.
+//! Reductions inside other programs: encoders with the program's own dispatches in between, many threads on one
+//! reducer, futures under executors that do not poll.
 
 use libtest_mimic::Failed;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use wgreduce::{
     ProblemOptions, Reducer, Reduction, reference,
 };
 
-/// A program's shader that changes every word of a buffer, and its inverse.
+/// A program's shader that flips every bit of a buffer, and is its own inverse.
 struct Flip {
     pipeline: wgpu::ComputePipeline,
 }
@@ -65,7 +65,7 @@ fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
     device::buffer(reducer, size, storage)
 }
 
-/// A program that has an input and three outputs of two reductions, and dispatches of its own.
+/// A program with an input, three outputs of two reductions, and its own dispatches.
 struct Program<'a> {
     device: &'a wgpu::Device,
     flip: Flip,
@@ -78,13 +78,13 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// All in two passes, between which a result is copied.
+    /// Everything in two passes, with a copy between them.
     fn in_two_passes(&self, encoder: &mut wgpu::CommandEncoder) {
         let flip = |pass: &mut wgpu::ComputePass<'_>, buffer| {
             self.flip.record(self.device, pass, buffer);
         };
         let mut pass = encoder.begin_compute_pass(&Default::default());
-        // Twice is as if never.
+        // Two flips cancel out.
         flip(&mut pass, &self.input);
         flip(&mut pass, &self.input);
         self.rows.record(&mut pass);
@@ -97,7 +97,7 @@ impl Program<'_> {
         flip(&mut pass, &self.first);
     }
 
-    /// A pass for each.
+    /// Everything in a pass of its own.
     fn one_by_one(&self, encoder: &mut wgpu::CommandEncoder) {
         let flip = |encoder: &mut wgpu::CommandEncoder, buffer| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -112,11 +112,11 @@ impl Program<'_> {
     }
 }
 
-/// Two reductions of different shapes, and one of them again over what was changed in between,
-/// in one encoder and in one pass, with the program's own dispatches before, between and after.
+/// Two reductions of different shapes, and one of them again over changed input, in one encoder, with the
+/// program's own dispatches before, between and after.
 pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
     let device = reducer.device();
-    // The first over [7, 900] as rows, the second over the same bytes as columns.
+    // The first reduces [7, 900] by rows, the second the same bytes by columns.
     let rows = Problem::arg_max(DType::U32, &[7, 900], 1)?.index_type(IndexType::U32)?;
     let columns = Problem::reduce_min(DType::I16, &[450, 28], &[0])?;
     let data = tensor(DType::U32, [7, 900, 1], 3);
@@ -186,7 +186,7 @@ fn download(reducer: &Reducer, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Failed>
 const THREADS: u64 = 8;
 const RUNS: u64 = 200;
 
-/// A prepared problem with data, and the right answer.
+/// A prepared problem, its data, and the right answer.
 type Case = (Reduction, Vec<u8>, Vec<Vec<u8>>);
 
 fn cases(reducer: &Reducer) -> Result<Vec<Case>, Failed> {
@@ -205,8 +205,8 @@ fn cases(reducer: &Reducer) -> Result<Vec<Case>, Failed> {
     problems.iter().map(case).collect()
 }
 
-/// Eight threads, two hundred runs each on one reducer: shared reductions, single calls and
-/// futures, each with data of its own.
+/// Eight threads make two hundred runs each on one reducer: shared reductions, single calls and futures, each
+/// with its own data.
 pub fn threads(reducer: &Reducer) -> Result<(), Failed> {
     let cases = cases(reducer)?;
     let single = Problem::arg_max(DType::I32, &[5, 40], 1)?;
@@ -246,8 +246,8 @@ pub fn threads(reducer: &Reducer) -> Result<(), Failed> {
     })
 }
 
-/// Futures by hundreds under tokio, some of them dropped at whatever point they are; and, with
-/// the caller's polling, a loop that polls the device as an application does.
+/// Hundreds of futures under tokio, some of which are dropped at any point; and, with the caller's polling, a
+/// loop that polls the device as an application does.
 pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
     let cases = Arc::new(cases(reducer)?);
     let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -289,7 +289,7 @@ pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Arrays as they lie: in C order, transposed, flipped, sliced, broadcast.
+/// Arrays as they lie in memory: in C order, transposed, flipped, sliced, broadcast.
 pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
     use ndarray::{Array3, ArrayView3, s};
     let mut bits = Bits::new(7);
@@ -370,7 +370,7 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     assert_eq!(data.len(), whole.len());
     assert_eq!(reducer.run_many_blocking(&viewed, &[&data])?, outputs);
 
-    // A view that was there before gives way to the array.
+    // The array's view replaces a view that was there before.
     let stale = both.clone().strided(0, &[0, 0, 0], 7)?;
     assert_eq!(
         reducer

@@ -1,4 +1,4 @@
-//! Exact sums: every operator and type under every tuning, whatever the data.
+//! Exact sums: every operator and type under every tuning, with data of every kind.
 
 use super::pieces::{in_pieces, shard, streamed};
 use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
@@ -11,11 +11,11 @@ use wgreduce::reference::evaluate;
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
 
-/// `[outer, len, inner]`, of which the middle is summed: segments of one invocation and of many, that begin inside
-/// a vec4 and end there, in slices; columns of whole vec4 and others.
+/// `[outer, len, inner]`; the middle is summed. Segments of one invocation and of many, which begin and end
+/// inside a vec4, or are cut into slices; columns of whole vec4s and others.
 const SHAPES: [[u64; 3]; 16] = [
     [5, 1, 1],
-    // Whole vec4, all of a row at once, of every type.
+    // Rows of whole vec4s for every type, which are taken at once.
     [33, 8, 1],
     [70, 16, 1],
     [40, 3, 1],
@@ -33,7 +33,7 @@ const SHAPES: [[u64; 3]; 16] = [
     [2, 200, 9],
 ];
 
-/// All data of each kind.
+/// Data of every kind.
 fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
     let (dtype, n) = (
         problem.dtype(),
@@ -52,7 +52,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         for (t, dtype) in (turn..).zip(summed()) {
             for (i, shape) in some(reducer, t as usize, (t..).zip(SHAPES)) {
-                // Over the shapes each of the ten ways has its turn.
+                // Over the shapes, each of the ten ways gets its turn.
                 let ways = (0..10).skip(i as usize % 10);
                 for way in ways.step_by(if all() { 5 } else { 10 }) {
                     let problem = sum_problem(dtype, &shape, &[1], way)?;
@@ -67,8 +67,8 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Shapes, axes, types, tunings, limits and data by chance; in the long suite 200 problems of each operator, others
-/// for every seed.
+/// Random shapes, axes, types, tunings, limits and data; the long suite takes 200 problems of each operator,
+/// and others for every seed.
 pub fn random(reducer: &Reducer) -> Result<(), Failed> {
     let mut bits = Bits::new(seed() + 61);
     let types: Vec<_> = summed().collect();
@@ -102,13 +102,13 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Sums of integers are mapped as minima are: every walk under every tuning, and every one that can be forced.
+/// Integer sums are mapped like minima: every walk under every tuning, and every walk that can be forced.
 pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     use Family::{Bands, Columns, Each, Finish, Panels, Rows, Shallow, SmallRows, Strips};
     let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
-    // Workgroups that merge the slices they take.
+    // Here workgroups merge the slices that they take.
     all.push(reducer.with_caps(reducer.caps().tuned(Tuning {
         invocations: 1 << 16,
         ..Tuning::of(AdapterClass::Discrete)
@@ -118,7 +118,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
         for (r, reducer) in all.iter().enumerate() {
             let shapes = WALKED.iter().map(|&shape| (shape, false));
             let shapes = shapes.chain(WIDE.map(|shape| (shape, true)));
-            // Forced walks take what the tunings leave.
+            // The tunings take every shape, the forced walks one of six.
             let every = if r < 3 { 1 } else { 6 };
             for (i, ([outer, len, inner], in_bytes)) in shapes.enumerate() {
                 let way = i + r + turn as usize;
@@ -154,7 +154,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     }
 }
 
-/// Columns of which an invocation of the software tuning takes several vec4, every way to sum them.
+/// Columns of which an invocation of the software tuning takes several vec4s, with every way to sum them.
 pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
     let strips = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
     for (t, dtype) in summed().enumerate() {
@@ -163,7 +163,7 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
             let data = data(&problem).skip(way as usize % 3).step_by(3);
             check_data(&strips, &problem, 0, data)?;
         }
-        // As many vec4 as an invocation may take, and fewer, where rows have no more.
+        // As many vec4s as an invocation may take, and fewer, if rows have no more.
         for columns in [2048, 64] {
             let problem = Problem::reduce_sum(dtype, &[13, columns], &[0])?;
             check_data(&strips, &problem, 0, data(&problem).take(3))?;
@@ -172,8 +172,8 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows of a few whole vec4, whose sums are rounded without limbs where exponents are near; in regions that begin
-/// inside a word of results, too.
+/// Rows of a few whole vec4s, whose sums are rounded without limbs if exponents are near; also in regions that
+/// begin inside a word of results.
 pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (4, 3));
@@ -195,12 +195,12 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Many of the largest mantissas, and now and then an element far below them: no window holds a block, and limbs must
-/// carry in time.
+/// Many of the largest mantissas, and sometimes an element far below them: no window holds a block, and limbs
+/// must carry in time.
 pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in summed().filter(|t| t.class() == Class::Float) {
         let element = |i: u64| match (dtype, i % 8) {
-            // A window has all exponents: a NaN, which does not count.
+            // A window has all exponents of this type, so the element is a NaN, which is ignored.
             (DType::F16, 5) => 0x7e00,
             (DType::F16, _) => 0x3bff,
             (DType::BF16, 5) => 0x0d80,
@@ -221,7 +221,7 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Scattered axes, which take one pass over a view, and views of all kinds.
+/// Scattered axes, which take one pass over a view, and all kinds of views.
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     let scattered: [(&[u64], &[i64]); 5] = [
         (&[6, 8, 10], &[0, 2]),
@@ -235,7 +235,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         for (t, dtype) in (turn..).zip(summed()) {
             for (i, (shape, axes)) in some(reducer, t as usize, (t..).zip(scattered)) {
                 let problem = sum_problem(dtype, shape, axes, i)?;
-                // In parts, and all by one invocation.
+                // In parts, and each by one invocation.
                 for reducer in [reducer, &alone] {
                     check_data(reducer, &problem, 0, data(&problem))?;
                 }
@@ -245,7 +245,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
             {
                 let axis = i as i64 % shape.len() as i64;
                 let Ok(problem) = sum_problem(dtype, shape, &[axis], i) else {
-                    // A mean of no integers.
+                    // A mean of no integers is refused.
                     continue;
                 };
                 let problem = problem.strided(0, strides, *offset)?;
@@ -261,8 +261,8 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Few workgroups, small bindings and submits: regions whose partial sums meet, slices that one dispatch leaves and
-/// another one finishes.
+/// Few workgroups, small bindings and small submits: regions whose partial sums meet, and slices that one
+/// dispatch leaves and another finishes.
 pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
     let tuned = reducer.caps().tuned(Tuning {
         workgroup: 16,
@@ -276,7 +276,7 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
             for (i, shape) in some(reducer, t as usize, (t..).zip(shapes)) {
                 let problem = sum_problem(dtype, &shape, &[1], i)?;
                 let small = reducer.with_caps(tuned.lowered(4096, 3));
-                // Special elements always: what an earlier region has met must not be lost.
+                // Always with special elements, as those of an earlier region must not be lost.
                 let some = |kind: usize| kind % 3 == i as usize % 3 || [7, 8].contains(&kind);
                 let data = data(&problem).enumerate().filter(|(kind, _)| some(*kind));
                 check_data(&small, &problem, 0, data.map(|(_, data)| data))?;
@@ -286,7 +286,7 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Nothing to sum, nothing to give, and no axes.
+/// Nothing to sum, no outputs, and no axes.
 pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     let shapes: [&[u64]; 6] = [&[], &[1, 1], &[5], &[3, 0], &[0, 3], &[2, 0, 3]];
     let choices = summed().flat_map(|t| shapes.map(|s| (t, s)));
@@ -295,7 +295,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
         let problems = ways.into_iter().flat_map(|way| {
             let all = sum_problem(dtype, shape, &[], way);
             let none = all.clone().and_then(|p| p.noop_with_empty_axes(true));
-            // Of no integers there is no mean.
+            // A mean of no integers is refused and left out.
             [all, none, sum_problem(dtype, shape, &[-1], way)]
                 .into_iter()
                 .flatten()
@@ -313,8 +313,8 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The same elements in one dispatch, in slices, in up to seven parts that are merged in any order, through small windows
-/// of a stream, and as a view of a transposed matrix.
+/// The same elements in one dispatch, in slices, in up to seven parts that are merged in any order, through
+/// small windows of a stream, and as a view of a transposed matrix.
 pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
     let shape = [3, 1400, 1];
     let sliced = reducer.with_caps(reducer.caps().tuned(Tuning {
@@ -326,7 +326,7 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
         let mut bits = Bits::new(41 + turn);
         for (t, dtype) in (turn..).zip(summed()) {
             let size = dtype.size() as usize;
-            // Always a 0 among -0, which a part may have alone.
+            // Always with a 0 among -0, which a part may have alone.
             let kinds = (t % 3..SUMMANDS).step_by(3);
             let kinds = some(reducer, t as usize, kinds).into_iter().chain([8]);
             for kind in kinds {
@@ -352,7 +352,7 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Parts from anywhere, merged in any order, and streams of small windows.
+/// Parts cut anywhere and merged in any order, and streams with small windows.
 pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {
         let mut bits = Bits::new(31 + turn);
@@ -368,7 +368,7 @@ pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Tensors of several buffers, which end anywhere, or on whole vec4.
+/// Tensors in several buffers, which end anywhere or at whole vec4s.
 pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
     let mut bits = Bits::new(37);
     for turn in turns() {

@@ -1,4 +1,4 @@
-//! Views against the same problem on a copy of their elements.
+//! Compares views with the same problem on a copy of their elements.
 
 use super::pieces::streamed;
 use super::{every, same, some, tiny, tuned, turns};
@@ -30,7 +30,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
             views_by_other_ways(reducer, view, turn)?;
             for dtype in some(reducer, v, types(turn)) {
                 let problems = view_problems(dtype, view.0, turn)?;
-                // Over all views all ways.
+                // All views together take all ways.
                 let some = problems.iter().enumerate().skip(v % every).step_by(every);
                 for (i, problem) in some {
                     let offset = [0, dtype.size(), 48][i % 3];
@@ -39,7 +39,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
                 }
             }
             for dtype in some(reducer, v, [DType::F32, DType::F64, DType::Bool]) {
-                // Windows of some elements: many dispatches for a long view.
+                // Windows hold a few elements, so a long view takes many dispatches.
                 if view.0.iter().product::<u64>() > 400 {
                     continue;
                 }
@@ -54,7 +54,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Views from host data that goes on behind them, as streams, and as partial results.
+/// Views of host data that goes on after their end, as streams, and as partial results.
 fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<(), Failed> {
     let mut data = mixed(DType::F16, view.3, turn);
     data.extend([0; 40]);

@@ -1,4 +1,4 @@
-//! Every walk under every tuning: what a GPU would be given runs here, too.
+//! Every walk under every tuning, also those that only a GPU would be given.
 
 use super::{check, check_all, check_data, every, same, some, tuned, turns};
 use libtest_mimic::Failed;
@@ -8,9 +8,9 @@ use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
-/// `[outer, len, inner]` in elements, of which the middle is reduced.
+/// `[outer, len, inner]` in elements; the middle is reduced.
 pub const SHAPES: &[[u64; 3]] = &[
-    // Rows: of a few elements, on both sides of a vec4, of several lanes, and long ones.
+    // Rows: of a few elements, around a vec4, by several invocations, and long ones.
     [40, 1, 1],
     [1030, 2, 1],
     [40, 3, 1],
@@ -22,7 +22,7 @@ pub const SHAPES: &[[u64; 3]] = &[
     [9, 16, 1],
     [9, 17, 1],
     [144, 21, 1],
-    // Three whole vec4 of 16 bits, and of 8.
+    // Three whole vec4s of 16-bit elements, and of 8-bit elements.
     [33, 24, 1],
     [9, 48, 1],
     [33, 31, 1],
@@ -64,8 +64,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with rows of so many bytes, which the software tuning takes by strips, by bands, and by
-/// panels that are parts of rows.
+/// The same with `inner` in bytes: rows that the software tuning takes by strips, by bands, and by panels that
+/// are parts of rows.
 pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],
@@ -74,7 +74,7 @@ pub const WIDE: [[u64; 3]; 5] = [
     [30, 17, 6144],
 ];
 
-/// What each tuning must have dispatched: its own walks, and what all of them share.
+/// The families that every tuning must dispatch, besides its own.
 const SHARED: [Family; 12] = [
     Family::Rows,
     Family::SmallRows,
@@ -111,7 +111,7 @@ pub fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
     reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
 }
 
-/// A class' turn. The tunings of GPUs share most kernels, and both differ from the software tuning's.
+/// A class's turn. The tunings of GPUs share most kernels, and the software tuning has others.
 fn turn_of(class: AdapterClass, turn: u64) -> u64 {
     turn + u64::from(class != AdapterClass::Software)
 }
@@ -134,7 +134,7 @@ fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), F
     }
 }
 
-/// A reducer, and what it was made to dispatch.
+/// A reducer and the families that it dispatched.
 struct Walked {
     reducer: Reducer,
     families: BTreeSet<Family>,
@@ -201,8 +201,8 @@ impl Walked {
     }
 }
 
-/// Segments in many slices under every tuning, of which every position wins in one; and long ones, whose
-/// winners lie on both sides of the borders of vec4, invocations and windows.
+/// Segments in many slices under every tuning, where every position wins in one segment; and long segments,
+/// whose winners lie on both sides of the borders of vec4s, invocations and windows.
 pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     const N: u64 = 1031;
     let kinds = Seed::ALL.len() as u64;
@@ -225,12 +225,13 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
                     let data = std::iter::once(diagonal(dtype, N, rows));
                     check_data(&sliced, &index(shape)?, 0, data)?;
                 }
-                // Neighbours of every kind: a slice that ends late takes what is the next segment's.
+                // Segments of every kind side by side: a slice that ends late would take elements
+                // of the next one.
                 let shape = [kinds, N, 1];
                 let data = std::iter::once(tensor(dtype, shape, turn));
                 check_data(&sliced, &index(shape)?, 0, data)?;
                 for shape in [[1, 70_003, 1], [1, 9001, 8]] {
-                    // The first seed of all, in other places every time.
+                    // The first kind of seed, with other places every time.
                     let seeds = (0..places).map(|place| (turn * places + place) * kinds);
                     let data = seeds.map(|seed| tensor(dtype, shape, seed));
                     check_data(&reducer, &index(shape)?, 0, data)?;
@@ -241,8 +242,8 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Columns of which all elements are the worst there is, in slices of which the first row lacks some columns, and
-/// the last have none of some or none at all: what took nothing must not win a tie.
+/// Columns whose elements are all the worst possible, in slices whose first row lacks some columns; the last
+/// slices have nothing of some columns, or nothing at all. An invocation without elements must not win a tie.
 pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
     let reducer = of_class(reducer, AdapterClass::Discrete);
     for dtype in [DType::U8, DType::U16, DType::U32, DType::I64] {
@@ -250,7 +251,7 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
             DType::I64 => i64::MAX.to_le_bytes().to_vec(),
             _ => vec![0xff; dtype.size() as usize],
         };
-        // 64 slices of 34 rows, of which the last has nothing; rows side by side; two slices.
+        // 64 slices of 34 rows, of which the last is empty; rows side by side; two slices.
         let wide = 512 / dtype.size();
         for (len, inner) in [(2112, wide), (4225, wide / 4 - 1), (301, 3)] {
             let shape = [2, len, inner];
@@ -264,8 +265,8 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Columns in as few slices as may be, of more rows than fit into the bits below an element of 16 bits: each has its winner
-/// twice, 2^16 rows apart.
+/// Columns in as few slices as possible, with more rows than fit into the bits below a 16-bit element: each has
+/// its winner twice, 2^16 rows apart.
 pub fn many_rows(reducer: &Reducer) -> Result<(), Failed> {
     let reducer = tuned(reducer, |t| {
         (t.slices, t.force) = (1, Some(Family::Columns));
@@ -286,7 +287,7 @@ pub fn many_rows(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Every family wherever it is possible, rows in every way, and two tunings far apart.
+/// Every family wherever it is possible, rows in every way, and two tunings that are far apart.
 pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
@@ -308,7 +309,7 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     let rows = lanes.flat_map(|lanes| [true, false].map(|blocked| rows((lanes, blocked))));
     let families = [Each, Columns, Strips, Bands, SmallRows, Shallow, Panels];
     let families = families.map(force);
-    // Rows of whole vec4 by an invocation alone, whatever their length.
+    // Rows of whole vec4s by one invocation alone, whatever their length.
     let whole = tuned(reducer, |t| {
         (t.force, t.short_row_bytes) = (Some(Rows), u64::MAX)
     });
@@ -339,8 +340,8 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows of whole vec4, of which an invocation takes several: at once and in blocks, and results that share words, the last
-/// of which is not full.
+/// Rows of whole vec4s, of which an invocation takes several, at once and in blocks. Results share words, and
+/// the last word is not full.
 pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| {
         (t.invocations, t.short_rows, t.short_row_bytes) = (4, 3, u64::MAX);
@@ -352,7 +353,7 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
                 check(&several, dtype, [67, vecs * 16 / dtype.size(), 1], turn)?;
             }
         }
-        // In every suite: the least element of rows of 8 bits.
+        // Every suite takes the least element of rows of 8-bit elements.
         let shape = [67, 48, 1];
         check_all(
             &several,
@@ -363,7 +364,7 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Bands are unrolled for the number of vec4 that an invocation takes: every such number.
+/// Bands are unrolled for the number of vec4s that an invocation takes, rounded up to a multiple of 2 or 4.
 pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
     use DType::{BF16, F32, F64, I8};
     let reducer = &of_class(reducer, AdapterClass::Software);
@@ -375,7 +376,7 @@ pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
         (I8, &[10]),
     ] {
         for &count in counts.iter().step_by(if support::all() { 1 } else { 3 }) {
-            // But for the first, some invocations have a vec4 less than others.
+            // Except for a count of 2, some invocations have a vec4 less than others.
             let vecs = 8 * count - 3 * u64::from(count > 2);
             let shape = [2, 70, vecs * 16 / dtype.size()];
             let problem = match count % 4 {

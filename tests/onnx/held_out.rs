@@ -23,7 +23,7 @@ enum Axes {
     EmptyName,
 }
 
-/// One node, before it is a model.
+/// The parts of one node from which a model is made.
 struct Sketch {
     op: Op,
     opset: i64,
@@ -39,7 +39,7 @@ impl Sketch {
     fn random(n: &mut Numbers, op: Op, opset: i64, dtype: DType) -> Sketch {
         let shapes = match op.is_elementwise() {
             true => elementwise_shapes(n, opset),
-            // A mean of no integers is refused.
+            // A mean of no integers is refused, so no dimension is 0.
             false if op == Op::ReduceMean => {
                 let shape = reduction_shape(n, false);
                 vec![shape.into_iter().map(|d| d.max(1)).collect()]
@@ -170,7 +170,7 @@ impl Sketch {
     }
 }
 
-/// The tensor as a message, in one of the two ways to hold its data.
+/// The tensor as a message that holds its data in one of the two ways, at random.
 pub fn either_form(n: &mut Numbers, tensor: &Tensor, name: &str) -> TensorProto {
     match n.chance(2) {
         true => tensor.to_proto(name),
@@ -180,7 +180,7 @@ pub fn either_form(n: &mut Numbers, tensor: &Tensor, name: &str) -> TensorProto 
 
 fn reduction_shape(n: &mut Numbers, index: bool) -> Vec<u64> {
     let rank = n.below(5).max(u64::from(index));
-    // Rarely a long one, but not twice: 7^4 elements are enough.
+    // Rarely one long dimension, but not two: 7^4 elements are enough.
     let mut shape: Vec<u64> = (0..rank).map(|_| 1 + n.below(7)).collect();
     if rank > 0 && n.chance(12) {
         shape = vec![2, 300 + n.below(200)];
@@ -215,7 +215,7 @@ fn random_axis(n: &mut Numbers, rank: usize) -> i64 {
     n.below(2 * rank as u64) as i64 - rank as i64
 }
 
-/// Some axes, none twice, in any order, counted from either end.
+/// Random axes without repeats, in any order, counted from either end.
 fn random_axes(n: &mut Numbers, rank: usize) -> Vec<i64> {
     let mut axes: Vec<i64> = (0..rank as i64).filter(|_| n.chance(2)).collect();
     for i in (1..axes.len()).rev() {
@@ -226,8 +226,8 @@ fn random_axes(n: &mut Numbers, rank: usize) -> Vec<i64> {
         .collect()
 }
 
-/// Few different values, so that there are ties, and with them the values that break kernels:
-/// NaN of several payloads, both zeros and infinities, subnormals, extremes.
+/// Few different values, so that there are ties, among them the values that break kernels: NaNs with
+/// several payloads, both zeros and infinities, subnormals, extremes.
 fn random_tensor(n: &mut Numbers, dtype: DType, shape: &[u64]) -> Tensor {
     let size = dtype.size() as usize;
     let top = 8 * size as u32 - 1;
@@ -279,7 +279,7 @@ fn random_tensor(n: &mut Numbers, dtype: DType, shape: &[u64]) -> Tensor {
     Tensor::new(dtype, shape, bytes.collect()).unwrap()
 }
 
-/// Whether the operator takes the type there; `rules.rs` proves that this is the standard's answer.
+/// Whether the operator takes the type at that opset; `rules.rs` proves that this is the standard's answer.
 fn takes(op: Op, opset: i64, dtype: DType) -> bool {
     let input = wgreduce::onnx::Input {
         dtype,
@@ -315,7 +315,7 @@ fn assert_right(case: &Case) {
     assert_eq!(outputs.len(), case.expected.len());
     for (output, expected) in outputs.iter().zip(&case.expected) {
         assert_eq!(compare(expected, output), Ok(()), "{:?}", case.model);
-        // The comparison overlooks zeros' signs and NaNs' bits; we do not.
+        // `compare` ignores the signs of zeros and the bits of NaNs; this test does not.
         assert_eq!(output, expected, "{:?}", case.model);
     }
 }

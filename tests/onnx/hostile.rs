@@ -1,4 +1,4 @@
-//! Files that were made to break a reader: every one is refused or read, none panics.
+//! Files made to break a reader: each is refused or read, and none panics.
 
 use crate::held_out::cases;
 use crate::support::*;
@@ -17,7 +17,7 @@ static SEEDS: LazyLock<Vec<(Vec<u8>, Vec<Tensor>)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Reads and, where that works, runs: small, so that a huge result would be a failure.
+/// Reads a model and, if that works, runs it, but evaluates no result above 1 MiB.
 fn survive(bytes: &[u8], inputs: &[Tensor]) {
     let Ok(model) = Model::decode(bytes) else {
         return;
@@ -26,7 +26,7 @@ fn survive(bytes: &[u8], inputs: &[Tensor]) {
     let given: usize = inputs.iter().flatten().map(|t| t.bytes().len()).sum();
     let result = model.run(&inputs, |problem, data| {
         let wanted: u64 = problem.outputs().iter().map(|o| o.bytes()).sum();
-        // More than this only a mutated initializer could ask for, by broadcasting.
+        // Only a mutated initializer could ask for more, by broadcasting.
         match wanted > 1 << 20 {
             true => Err(None),
             false => evaluate(problem, data).map_err(Some),
@@ -89,7 +89,7 @@ proptest! {
             bytes[at] = byte;
         }
         if let Ok(tensor) = Tensor::decode(&bytes) {
-            // A packed number of one byte is at most eight in memory.
+            // A packed number of one byte takes at most eight bytes in memory.
             prop_assert!(tensor.bytes().len() <= bytes.len() * 8);
         }
     }
@@ -113,7 +113,7 @@ fn every_truncation_of_a_model_and_of_a_tensor_is_refused_or_run() {
 
 #[test]
 fn a_length_beyond_the_file_is_refused_without_being_allocated() {
-    // Field 9 (raw_data) and field 4 (float_data) that claim 2^40 bytes.
+    // Field 9 (raw_data) and field 4 (float_data) claim 2^40 bytes.
     for tag in [0x4a, 0x22] {
         let bytes = [0x10, 1, tag, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20, 0, 0];
         let error = Tensor::decode(&bytes).unwrap_err();
@@ -132,7 +132,7 @@ fn a_length_beyond_the_file_is_refused_without_being_allocated() {
 
 #[test]
 fn deep_nesting_and_unknown_fields_do_not_matter() {
-    // Groups within groups in a field we do not know: the protobuf crate stops at a depth.
+    // Nested groups in an unknown field: the protobuf crate limits their depth.
     let nested = [0xfb, 0x07].repeat(100_000);
     assert!(matches!(
         Model::decode(&nested),

@@ -485,7 +485,7 @@ fn results_of_all_nodes_together_have_one_limit() {
         let mut proto = one_node(13, "Max", &[], &x);
         let graph = proto.graph.as_mut().unwrap();
         (graph.node, graph.output) = (nodes(count), vec![named("x0")]);
-        // Zeroed memory that nobody touches is not really there.
+        // The system does not back zeroed memory that nobody touches.
         let evaluate = |problem: &Problem, _: &[&[u8]]| {
             Ok::<_, String>(vec![vec![0; problem.outputs()[0].bytes() as usize]])
         };

@@ -5,7 +5,7 @@ use wgreduce::DType::{self, *};
 use wgreduce::onnx::{AttributeProto, Input, OnnxError, Operator, Tensor};
 use wgreduce::{Op, Problem, ProblemError};
 
-/// The newest opset the tests ask for; the operators' last change was in 20.
+/// The newest opset that the tests use; the operators last changed in opset 20.
 const NEWEST: i64 = 26;
 
 const FLOATS: [DType; 3] = [F16, F32, F64];
@@ -70,7 +70,7 @@ fn every_operator_runs_in_every_opset_on_its_types_and_refuses_the_others_by_nam
     );
 }
 
-/// What a 2x3 tensor of zeros gives, with ONNX's defaults.
+/// The result of a 2x3 tensor of zeros, with ONNX's defaults.
 fn of_zeros(op: Op, dtype: DType) -> Tensor {
     match op {
         Op::ArgMin | Op::ArgMax => zeros(I64, &[1, 3]),
@@ -477,7 +477,7 @@ fn a_mean_of_no_integers_is_refused_unless_nothing_is_reduced() {
     assert_eq!(error, OnnxError::Problem { op, opset, source });
     let noop = AttributeProto::int("noop_with_empty_axes", 1);
     assert_eq!(attempt(op, opset, &[noop], &data).unwrap(), data[0]);
-    // Of no floats it is NaN.
+    // A mean of no floats is NaN.
     let floats = [zeros(F32, &[2, 0]), tensor(&[1], &[1i64])];
     let output = attempt(op, opset, &[], &floats).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Cases on disk: what passes, what fails and with which words, what is saved.
+//! Cases on disk: which pass, which fail and with which words, and what is saved.
 
 use crate::held_out::{Case, cases, either_form};
 use crate::support::*;
@@ -65,7 +65,7 @@ fn generated_cases_pass_and_are_saved_to_the_last_bit() {
     }
 }
 
-/// A case of ReduceMin over [[5, 1], [2, 4]] with axes as an input, and its folder.
+/// Writes a case of ReduceMin over [[5, 1], [2, 4]] with axes as an input; returns its folder.
 fn small(name: &str) -> PathBuf {
     let inputs = vec![tensor(&[2, 2], &[5f32, 1., 2., 4.]), tensor(&[1], &[1i64])];
     let case = Case {
@@ -216,7 +216,7 @@ fn a_case_of_which_one_data_set_is_refused_saves_nothing() {
     let report = assert_fails(&path, "test_data_set_1/inputs: ");
     assert!(report.computed.is_empty());
     assert!(report.files(&path).is_empty());
-    // And a difference that came before is still the reason.
+    // A difference that was found earlier is still the reason.
     expect(&path, &tensor(&[2, 1], &[1f32, 3.]));
     assert!(
         assert_fails(&path, "output_0.pb: element [1, 0]")

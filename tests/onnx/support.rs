@@ -1,4 +1,4 @@
-//! Builders of tensors and models, and a source of numbers that is the same on every run.
+//! Builders of tensors and models, and a source of numbers that repeats on every run.
 
 use prost::Message;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ pub fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
     Tensor::new(dtype, shape, vec![0; bytes as usize]).unwrap()
 }
 
-/// The codes of the standard, written down apart from the library's.
+/// The standard's type codes, independent of the library's.
 pub const CODES: [(DType, i32); 13] = [
     (DType::F32, 1),
     (DType::U8, 2),
@@ -67,7 +67,7 @@ fn widen<T: Element, W: From<T>>(bytes: &[u8]) -> Vec<W> {
     T::from_bytes(bytes).into_iter().map(W::from).collect()
 }
 
-/// A graph input or output with everything declared.
+/// A graph input or output with its type and shape declared.
 pub fn declare(name: &str, dtype: DType, shape: &[u64]) -> ValueInfoProto {
     let dim = |&d: &u64| DimensionProto {
         value: Some(Dimension::Value(d as i64)),
@@ -91,7 +91,7 @@ pub fn declare_code(name: &str, elem_type: i32, shape: Option<TensorShapeProto>)
     }
 }
 
-/// A graph output of which only the name is known.
+/// A graph output with only a name.
 pub fn named(name: &str) -> ValueInfoProto {
     ValueInfoProto {
         name: name.into(),
@@ -159,7 +159,7 @@ pub fn run(proto: &ModelProto, inputs: &[Tensor]) -> Result<Vec<Tensor>, OnnxErr
     run_with(proto, &inputs)
 }
 
-/// As [`run`], with inputs that may be missing.
+/// Like [`run`], with inputs that may be missing.
 pub fn run_with(proto: &ModelProto, inputs: &[Option<Tensor>]) -> Result<Vec<Tensor>, OnnxError> {
     let model = Model::decode(&proto.encode_to_vec())?;
     match model.run(inputs, evaluate) {
@@ -169,12 +169,12 @@ pub fn run_with(proto: &ModelProto, inputs: &[Option<Tensor>]) -> Result<Vec<Ten
     }
 }
 
-/// The reference, with each problem's own check that its inputs fit.
+/// The reference, which also checks that the inputs fit the problem.
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
     wgreduce::reference::evaluate(problem, inputs)
 }
 
-/// An empty folder for one test, under the build's own.
+/// An empty folder for one test, inside the build's folder.
 pub fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join("onnx")

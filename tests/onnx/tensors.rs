@@ -1,4 +1,4 @@
-//! `TensorProto` in and out.
+//! Reading and writing `TensorProto`.
 
 use crate::support::*;
 use prost::Message;
@@ -6,7 +6,7 @@ use wgreduce::DType::{self, *};
 use wgreduce::onnx::proto::{TensorProto, Unread};
 use wgreduce::onnx::{OnnxError, Tensor};
 
-/// Every byte in every position, so that no order of bytes looks like another.
+/// Bytes that count up, so that a wrong byte order shows.
 fn pattern(dtype: DType, shape: &[u64]) -> Tensor {
     let bytes = shape.iter().product::<u64>() * dtype.size();
     let limit = if dtype == Bool { 2 } else { 251 };
@@ -141,7 +141,7 @@ fn data_of_the_wrong_length_is_refused_with_both_lengths() {
                 raw_data,
                 ..empty(dtype, &[2, 3])
             });
-            // Without a byte of raw data it is the typed field that is short.
+            // Without any raw data, the typed field is too short instead.
             let (unit, expected) = if actual == 0 {
                 ("elements", 6)
             } else {
@@ -305,7 +305,7 @@ fn impossible_dimensions_are_refused_before_anything_is_allocated() {
             }
         );
     }
-    // These could exist, but the file does not have the bytes.
+    // Tensors of these shapes could exist, but the file does not have the bytes.
     for (dtype, dims) in [(U8, &[i64::MAX][..]), (F32, &[1 << 30, 1 << 30])] {
         let proto = TensorProto {
             raw_data: Some(vec![0; 4]),

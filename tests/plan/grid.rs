@@ -1,4 +1,4 @@
-//! Plans run on the host, over a grid and by chance.
+//! Plans run on the host, over a grid of problems and on random ones.
 
 use super::interpret::{Check, ensure, limits, run};
 use super::truth::Truth;
@@ -10,7 +10,7 @@ use support::{all, picked};
 use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Plan, Problem, Tuning};
 
-/// Devices and tunings that plans must do on, by name.
+/// Devices and tunings that plans must work on, with their names.
 pub fn devices() -> Vec<(String, Caps)> {
     let classes = CLASSES.map(|c| (format!("{c:?}"), class(c)));
     let few = Caps {
@@ -23,7 +23,7 @@ pub fn devices() -> Vec<(String, Caps)> {
     all.chain(small_submits()).chain(odd_tunings()).collect()
 }
 
-/// Limits that no device has, with the tuning of a class and with one that cuts wherever it can.
+/// Limits that no device has, with a class's tuning and with one that cuts wherever it can.
 fn tight_limits() -> Vec<(String, Caps)> {
     let mut all = Vec::new();
     for (binding, alignment, workgroups, wg) in [
@@ -47,7 +47,7 @@ fn tight_limits() -> Vec<(String, Caps)> {
     all
 }
 
-/// Every family wherever it is possible, and rows in every way.
+/// Every family wherever it is possible, and rows with several numbers of invocations.
 fn forced_families() -> Vec<(String, Caps)> {
     use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let mut all = Vec::new();
@@ -114,14 +114,14 @@ fn odd_tunings() -> [(String, Caps); 4] {
     ]
 }
 
-/// Plans a problem and runs the plan at some places in foreign buffers.
+/// Plans a problem and runs the plan at some offsets in foreign buffers.
 pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let plan = Plan::new(problem, caps).map_err(|e| format!("no plan: {e}"))?;
     let again = Plan::new(problem, caps).map_err(|e| format!("no second plan: {e}"))?;
     if plan != again {
         return Err(format!("planned twice: {plan}; and {again}"));
     }
-    // Anywhere in buffers another plan may be needed.
+    // Tensors that begin anywhere in a buffer may need another plan.
     let loose = Plan::in_pieces(problem, caps, &BufferSplits::default(), false);
     let loose = loose.map_err(|e| format!("no plan for any place: {e}"))?;
     let outputs = problem.outputs();
@@ -148,7 +148,7 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     Ok(plan)
 }
 
-/// Whether parts are all passes in order, as many at once as the budget allows.
+/// Checks that the parts are all passes in order, each with as many as the budget allows.
 fn in_parts(plan: &Plan, caps: &Caps) -> Check {
     let budget = caps.tuning.submit_bytes.max(1024);
     let (mut done, mut before) = (0, budget);
@@ -165,7 +165,7 @@ fn in_parts(plan: &Plan, caps: &Caps) -> Check {
     Ok(())
 }
 
-/// What a plan makes use of, so that the grid can tell what it covers.
+/// Adds the features that a plan uses, so that the grid can check what it covers.
 fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     for pass in plan.passes() {
         let (kernel, p) = (&pass.kernel, &pass.params);
@@ -266,7 +266,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
 
 const FEATURES: usize = 46;
 
-/// Halves of the grid, which run beside each other.
+/// Runs the two halves of the grid at the same time.
 #[test]
 fn every_element_reaches_its_output_once_over_the_grid() {
     let halves = std::thread::scope(|scope| {
@@ -284,7 +284,7 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     for (d, (name, caps)) in devices().into_iter().enumerate() {
         for (t, &dtype) in types.iter().enumerate() {
             let mut problems = reductions(dtype);
-            // Tunings mean little to them.
+            // A forced family changes nothing for them.
             if caps.tuning.force.is_none() {
                 problems.extend(elementwise(dtype));
             }
@@ -311,7 +311,7 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     seen
 }
 
-/// Sums on the same devices: no element may be met twice.
+/// Sums on the same devices: no element may be taken twice.
 #[test]
 fn every_element_is_summed_once_over_the_grid() {
     let mut failures = Vec::new();
@@ -328,7 +328,7 @@ fn every_element_is_summed_once_over_the_grid() {
                 let least = caps.binding_bytes.min(caps.tuning.submit_bytes.max(1024));
                 match check(&problem, &caps, &[[0, 1, 5][i % 3]]) {
                     Ok(plan) => features(&plan, &mut seen),
-                    // A partial sum may be more than a binding of some vec4.
+                    // A partial sum may be larger than a small binding or submit.
                     Err(e) if needed > least && e.contains("partial sums") => {}
                     Err(e) => failures.push(format!("{name}: {problem}: {e}")),
                 }
@@ -356,7 +356,7 @@ fn every_element_is_summed_once_over_the_grid() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Slices that end just before or behind a matrix that begins inside a vec4.
+/// Slices that end just before or after a matrix that begins inside a vec4.
 #[test]
 fn columns_are_cut_at_every_length() {
     let caps = Caps {
@@ -381,7 +381,7 @@ fn columns_are_cut_at_every_length() {
     assert!(merged > 100, "only {merged} regions in slices");
 }
 
-/// A tuning that a caller may come up with.
+/// A tuning that a caller may choose.
 pub fn any_tuning() -> impl Strategy<Value = Tuning> {
     let size = || prop::sample::select(vec![0, 1, 3, 16, 64, 1000, 1 << 20, u64::MAX]);
     let small = || prop::sample::select(vec![0, 1, 2, 3, 4, 7, 16, 64, 100, 256, u32::MAX]);
@@ -477,7 +477,7 @@ proptest! {
     }
 }
 
-/// Min and Max of up to twelve inputs that broadcast, of up to eleven dimensions.
+/// Max of two to twelve inputs that broadcast, with up to eleven dimensions.
 pub fn any_zip() -> impl Strategy<Value = Problem> {
     let size = prop::sample::select(vec![1u64, 2, 2, 3, 4, 5, 7, 8, 16, 33, 64]);
     let some = prop::collection::vec(size, 0..6);
@@ -485,7 +485,7 @@ pub fn any_zip() -> impl Strategy<Value = Problem> {
     let shape = prop_oneof![2 => some, 1 => many];
     let most = |shape: &Vec<u64>| shape.iter().product::<u64>() <= 2000;
     let dtype = prop::sample::select(DType::ALL.to_vec());
-    // Per input the dimensions it has, and how many it leaves out before them.
+    // For each input, a mask of its dimensions and how many of the first ones it leaves out.
     let masks = prop_oneof![any::<u16>(), Just(u16::MAX)];
     let inputs = prop::collection::vec((masks, 0usize..4), 2..13);
     (shape.prop_filter("small", most), dtype, inputs).prop_map(|(shape, dtype, inputs)| {
@@ -510,7 +510,7 @@ proptest! {
         storage_buffers in 2u32..10,
         step in 0u64..40,
     ) {
-        // Copies need no more than two, either.
+        // Two storage buffers must be enough, for copies as well.
         let caps = Caps { storage_buffers, ..caps };
         let done = check(&problem, &caps, &[step]);
         prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
@@ -531,7 +531,7 @@ fn more_than_a_row_of_workgroups_folds() {
     assert_eq!(plan.passes()[0].workgroups, [65_535, 2, 1]);
 }
 
-/// What the interpreter is worth: plans that are a little wrong are refused.
+/// Tests the interpreter: it must refuse plans that are slightly wrong.
 #[test]
 fn broken_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
@@ -584,7 +584,7 @@ pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Bre
     for (name, wrong) in breaks {
         let mut passes = plan.passes().to_vec();
         wrong(&mut passes);
-        // Arithmetic that overflows panics, which refuses the plan as well.
+        // An overflow panics, which refuses the plan as well.
         let run = || run(problem, &truth, caps, plan, &passes, [0, 0]);
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         assert!(!matches!(ran, Ok(Ok(()))), "{name} passes: {plan}");

@@ -1,5 +1,5 @@
-//! Tensors of more than 2^32 elements, planned only: their parts cover them, and no number of a
-//! dispatch exceeds 32 bits.
+//! Tensors of more than 2^32 elements, planned but not run: their parts cover them, and no number of a dispatch exceeds
+//! 32 bits.
 
 use super::grid::any_tuning;
 use super::interpret::limits;
@@ -63,7 +63,7 @@ fn tensors_beyond_32_bits_are_covered_once_with_the_right_bases() {
             }
         }
     }
-    // Hundreds of plans; a debug build on a busy machine takes much longer than a release.
+    // Hundreds of plans; a debug build on a busy machine takes much longer than a release build.
     let took = start.elapsed();
     assert!(took < Duration::from_secs(20), "planning took {took:?}");
 }
@@ -83,7 +83,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     for pass in plan.passes() {
         limits(pass, caps).unwrap_or_else(|e| panic!("{plan}: {e}"));
         let p = &pass.params;
-        // What a kernel computes past the last slice must not wrap either.
+        // Numbers that a kernel computes past the last slice must not wrap either.
         let sliced = u64::from(p.slice) * u64::from(p.slices);
         let beyond = match pass.kernel.family() {
             Family::Rows => sliced,
@@ -94,7 +94,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             Family::SmallRows | Family::Shallow | Family::Panels
                 if pass.kernel.workgroup <= 1 << 16 =>
             {
-                // Lines of the last invocations, by elements, and a row behind the last.
+                // The elements up to the last invocations' last line, and one row more.
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 let runs = lanes * u64::from(p.coarsening) + u64::from(p.team * p.coarsening);
@@ -130,11 +130,11 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         };
         match pass.kernel.family() {
             Family::SmallRows | Family::Shallow => lines = Some((begin, end)),
-            // What lines left over of their region.
+            // The rest of a region, which the lines left.
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
             _ => {}
         }
-        // The region is what its parameters say, and sits where its base says.
+        // The region matches the pass's parameters, and begins where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
         let matrix = u64::from(p.len) * u64::from(p.inner);
         assert_eq!((end - begin) % matrix, 0, "{plan}");
@@ -157,7 +157,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     );
 }
 
-/// A dimension of every magnitude, often next to a power of two.
+/// A dimension of any magnitude, at most two away from a power of two.
 fn any_dim() -> impl Strategy<Value = u64> {
     (0u32..34, 0u64..5).prop_map(|(power, more)| ((1 << power) + more).saturating_sub(2).max(1))
 }
@@ -175,7 +175,7 @@ proptest! {
     ) {
         let elements: u128 = shape.iter().map(|&d| u128::from(d)).product();
         prop_assume!(elements < 1 << 35);
-        // An invocation a segment, however long, takes more dispatches than a plan may have.
+        // If one invocation took each segment, however long, a plan would need too many dispatches.
         let alone = tuning.each_row_bytes.max(tuning.each_column_len) > 1000;
         prop_assume!(!alone && tuning.force != Some(Family::Each));
         let devices = devices();
@@ -254,7 +254,7 @@ fn absurd_tensors_are_refused_and_not_planned_forever() {
     }
 }
 
-/// A stream of the longest row: the values of every region are picked up while it is there.
+/// A stream of the longest row: the values of each region are gathered while the region is there.
 #[test]
 fn as_many_regions_as_a_plan_can_have_are_planned_at_once() {
     let start = Instant::now();

@@ -1,10 +1,10 @@
 //! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
 //! `families`.
 //!
-//! It computes no values. A cell of a tensor, and a partial, is the list of the input elements
-//! that compete for it, so that a run that ends well proves the schedule for all data: every
-//! element competes for its own output and for no other, with its true index; every output is
-//! written once; no access leaves its view; no partial is read that this step has not written.
+//! It computes no values. A cell of a tensor, and a partial, is the list of the input elements that compete for it. So
+//! a run that ends well proves the schedule for all data: every element competes for its own output and for no other,
+//! with its true index; every output is written once; no access leaves its view; every partial that is read was written
+//! in the same step.
 
 use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
@@ -26,7 +26,7 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// What an output holds.
+/// The content of an element of an output or temporary tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// The winner of these input elements.
@@ -35,7 +35,7 @@ pub enum Cell {
     Constant(u64),
 }
 
-/// A view as a pass sees it, aligned as `bound.rs` does it.
+/// A view as a pass sees it, aligned as in `run/buffers.rs`.
 #[derive(Clone)]
 pub struct Bind {
     pub slot: Slot,
@@ -77,21 +77,21 @@ pub struct Machine<'a> {
     /// Bytes before the inputs and the outputs in their buffers.
     shift: [u64; 2],
     cuts: &'a BufferSplits,
-    /// Of the first output, or of all four of the extremes.
+    /// The cells of the first output, or of all four outputs of extremes.
     results: Vec<Vec<Option<Cell>>>,
     /// How often each place of each output's segment is looked up for its value.
     gathered: Vec<u32>,
-    /// Whether that place competes in the index so far, beside values.
+    /// Whether that place has competed for the index so far, for problems that also give values.
     competes: Vec<bool>,
     temps: [Vec<Option<Cell>>; 2],
-    /// A temporary tensor was read: the next write begins a new one.
+    /// Whether a temporary tensor was read, so that the next write begins a new one.
     stale: [bool; 2],
     pub partials: Vec<Option<Vec<u32>>>,
-    /// Which of them were finished, and are left for what comes next.
+    /// Which partials were finished, so that the next step may overwrite them.
     pub finished: Vec<bool>,
 }
 
-/// An invocation, which view it loads from, and the first byte that it loads of the view's slot.
+/// An invocation, the number of the view that it loads from, and the first byte of the loaded word in the view's slot.
 pub type Loaded = (u32, usize, u64);
 
 /// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
@@ -115,8 +115,7 @@ pub fn run(
     .map(drop)
 }
 
-/// Runs passes on tensors of several buffers, all of which begin at `shift`; gives what the
-/// invocations of each load.
+/// Runs passes on tensors of several buffers, all of which begin at `shift`; returns the loads of each pass.
 pub fn run_in_pieces(
     problem: &Problem,
     truth: &Truth,
@@ -161,7 +160,7 @@ pub fn run_in_pieces(
 }
 
 impl Machine<'_> {
-    /// Whether all outputs are what they should be.
+    /// Checks that all outputs are as expected.
     fn end(mut self) -> Check {
         let mut partials = self.partials.iter().zip(&self.finished);
         ensure!(
@@ -178,7 +177,7 @@ impl Machine<'_> {
             false => (self.truth.len == 0).then(|| empty(self.problem)),
         };
         for (i, results) in self.results.iter_mut().enumerate() {
-            // The values of extremes, whose only element may need no place.
+            // The values of extremes: if each segment repeats one element, one place of it is enough.
             let value = fused(self.problem) && i < 2;
             let bare = value && self.truth.repeats();
             let constant = constant.filter(|_| !value);
@@ -188,7 +187,7 @@ impl Machine<'_> {
                     (Some(Cell::Constant(c)), Some(right)) if *c == right => {}
                     (Some(Cell::Of(from)), None) => {
                         from.sort_unstable();
-                        // A minimum may take an element again; elementwise none does, and no sum.
+                        // A minimum may take an element twice; an elementwise operator or a sum may not.
                         if !zips && !self.problem.op().is_sum() {
                             from.dedup();
                         }
@@ -213,9 +212,9 @@ impl Machine<'_> {
         }
     }
 
-    /// The buffer that a byte of a slot is in: bytes before the tensor, the tensor's bytes that it
-    /// holds, from and to, and its size. Foreign buffers end with the tensor, in whole words; the
-    /// library's own in whole vec4.
+    /// The buffer that holds a byte of a slot: the bytes before the tensor, the first byte and the end of the tensor's
+    /// bytes in the buffer, and the buffer's size. Foreign buffers end with the tensor, in whole words; the library's
+    /// own in whole vec4.
     fn buffer(&self, slot: Slot, offset: u64) -> (u64, u64, u64, u64) {
         let piece = |cuts: &[Vec<u64>], i: usize, size: u64, whole: u64, shift: u64| {
             let cuts = cuts.get(i).map_or(&[][..], Vec::as_slice);
@@ -235,7 +234,7 @@ impl Machine<'_> {
                 piece(&self.cuts.outputs, i, size, whole, self.shift[1])
             }
             Slot::Temp(_) => {
-                // In buffers as large as the device has.
+                // Temporary tensors lie in the largest buffers that the device has.
                 let (most, whole) = (self.caps.buffer_bytes / 16 * 16, self.plan.slot_bytes(slot));
                 let start = offset / most * most;
                 let end = whole.min(start + most);
@@ -291,7 +290,7 @@ impl Machine<'_> {
         })
     }
 
-    /// An element of an input, counted through all inputs.
+    /// The number of an input's element, counted through all inputs.
     pub fn element_of(&self, slot: Slot, element: u32) -> Check<u32> {
         let Slot::Input(i) = slot else {
             return Err(format!("elements are read from {slot:?}"));
@@ -329,12 +328,12 @@ fn copies(pass: &Pass) -> bool {
     }
 }
 
-/// Whether both extremes are found at once.
+/// Whether the problem asks for both extremes at once.
 pub fn fused(problem: &Problem) -> bool {
     problem.op() == Op::Extremes
 }
 
-/// The order that a pass must go by.
+/// The order that a pass must use.
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
@@ -370,7 +369,7 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         keys(dtype, side, nan, i >= 2)
     };
     match (pass.kernel.family(), pass.dst.slot) {
-        // The results one by one: the partials in between are of one of them.
+        // The results are found one by one: the partials in between belong to one of them.
         (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
         (_, Slot::Partials) if apart => {
             let mut all = (0..4).map(|i| result(dtype, i));
@@ -384,7 +383,7 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     }
 }
 
-/// The element that a reduction of nothing gives.
+/// The result of reducing no elements.
 fn empty(problem: &Problem) -> u64 {
     let outputs = wgreduce::reference::evaluate(problem, &[&[]]).expect("a reference");
     let size = problem.dtype().size() as usize;
@@ -393,11 +392,11 @@ fn empty(problem: &Problem) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Elements an invocation took: their positions in the source, and the index it claims for
-/// each, without the base.
+/// The elements that an invocation took: their positions in the source, and the index that it claims for each, without
+/// the base.
 pub type Found = Vec<(u32, u32)>;
 
-/// One pass at work.
+/// A pass while it runs.
 pub struct Run<'m, 'a> {
     pub machine: &'m mut Machine<'a>,
     pub pass: &'m Pass,
@@ -412,7 +411,7 @@ pub struct Run<'m, 'a> {
     pub wg: u32,
     /// Which words, or whole results, of the destination were written.
     written: Vec<bool>,
-    /// The invocation at work.
+    /// The current invocation.
     pub now: Rc<Current<u32>>,
     loaded: RefCell<Vec<Loaded>>,
 }
@@ -424,7 +423,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let dst = machine.bind(&pass.dst)?;
         let views = pass.stride_table.iter().flat_map(|(_, views)| views);
         let listed = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
-        // A strided pass reads its view, and the indices that it may have, by name.
+        // A strided pass lists its view, and its indices if it has any, in its stride table.
         let strided = strided(pass);
         let named = |i: usize| listed.get(i).filter(|_| strided).cloned();
         let (src, indices) = (src.or(named(0)), indices.or(named(1)));
@@ -482,7 +481,7 @@ impl<'m, 'a> Run<'m, 'a> {
         self.out().per_word()
     }
 
-    /// The source, where the family has one.
+    /// The source, if the family has one.
     pub fn source(&self) -> Check<&Bind> {
         self.src.as_ref().ok_or_else(|| "no source".into())
     }
@@ -502,14 +501,14 @@ impl<'m, 'a> Run<'m, 'a> {
         all.inspect(move |&invocation| now.set(invocation))
     }
 
-    /// Notes that the invocation at work loads what begins at a position of a binding.
+    /// Notes a load of the current invocation at a position of a binding.
     pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
         let element = u64::from(position.wrapping_sub(bind.delta)) + bind.first;
         let load = (self.now.get(), view, element * bind.element / 4 * 4);
         self.loaded.borrow_mut().push(load);
     }
 
-    /// Counts the loop iterations of an invocation.
+    /// Checks that an invocation has no more loop iterations than were planned.
     pub fn iterated(&self, iterations: u64) -> Check {
         let most = self.pass.iterations;
         ensure!(
@@ -519,12 +518,12 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// `output_at` of `out.wgsl`: before the first output it wraps.
+    /// `output_at` of `out.wgsl`; it wraps before the first output.
     pub fn output_at(&self, w: u32, j: u32) -> u32 {
         (w * self.per_word() + j).wrapping_sub(self.p.dst_delta % self.per_word())
     }
 
-    /// The input elements behind what an invocation found, with their indices checked.
+    /// The input elements that an invocation found, after a check of their indices.
     pub fn cell(&self, found: &Found) -> Check<Cell> {
         let src = self.source()?;
         let truth = self.machine.truth;
@@ -548,7 +547,7 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(Cell::Of(from))
     }
 
-    /// A result that has words of its own.
+    /// Writes a result that has words of its own.
     pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
         let at = self.p.dst_delta + slot;
         let element = self.dst.at(at)? as usize;
@@ -570,7 +569,7 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// Results that share word `v`, each with its place in the word.
+    /// Writes the results that share word `v`, each with its place in the word.
     pub fn write_word(&mut self, v: u32, results: Vec<(u32, Cell)>) -> Check {
         if results.is_empty() {
             return Ok(());
@@ -586,7 +585,7 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// Notes a word or result in the destination, which this pass has not written before.
+    /// Notes that a word or result of the destination is written, which the pass must not have written before.
     pub fn write_once(&mut self, at: u32) -> Check {
         let end = self.written.len().max(at as usize + 1);
         self.written.resize(end, false);
@@ -599,8 +598,7 @@ impl<'m, 'a> Run<'m, 'a> {
         matches!(self.pass.kernel.walk, Walk::Elementwise(taken) if taken.chained)
     }
 
-    /// What an output of an elementwise pass becomes: with what the pass before left there, or
-    /// without.
+    /// The new content of an elementwise pass's output: a chained pass adds to the previous pass's content.
     pub fn merged(&self, output: u32, mut from: Vec<u32>) -> Check<Cell> {
         ensure!(self.dst.slot == Slot::Output(0), "not to the output");
         match (&self.machine.results[0][output as usize], self.is_chained()) {
@@ -613,7 +611,7 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(Cell::Of(from))
     }
 
-    /// An element of a vec4 of outputs.
+    /// Writes an element of a vec4 of outputs.
     pub fn put_zipped(&mut self, element: u32, cell: Cell) -> Check {
         self.write_once(element)?;
         self.put(element as usize, cell)
@@ -624,7 +622,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let machine = &mut *self.machine;
         let beside = self.dst.slot == Slot::Output(1) && !fused(machine.problem);
         if let (true, Cell::Of(from)) = (beside, &cell) {
-            // The only element of a segment, whatever its index.
+            // The segment repeats one element, so its index does not matter.
             let len = machine.truth.len as usize;
             let of = &machine.truth.found[element * len..][..len];
             ensure!(of.iter().all(|e| [*e] == from[..]), "{from:?} at {element}");
@@ -637,7 +635,7 @@ impl<'m, 'a> Run<'m, 'a> {
             Slot::Temp(i) => &mut machine.temps[i],
             other => return Err(format!("results are written to {other:?}")),
         };
-        // Beside values an index is written after each region, of more elements each time.
+        // If the problem gives values, an index is written after each region, each time for more elements.
         let grown = match (&cells[element], &cell) {
             (Some(Cell::Of(before)), Cell::Of(now)) if machine.problem.gives_values() => {
                 let [before, now] = [before, now].map(|ids| ids.iter().collect::<BTreeSet<_>>());
@@ -667,10 +665,10 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// Takes a partial for the finishing pass; it counts as read until the pass ends.
+    /// A partial that a finishing pass reads; the pass marks it as finished when it ends.
     pub fn partial(&self, r: u32) -> Check<&[u32]> {
         let element = self.source()?.at(self.p.src_delta + r)? as usize;
-        // Beside values a later region may merge with some of an output's partials only.
+        // If the problem gives values, a later region may merge with only some of an output's partials.
         let left = self.machine.finished[element] && !self.machine.problem.gives_values();
         let partial = self.machine.partials[element].as_ref();
         partial
@@ -679,7 +677,7 @@ impl<'m, 'a> Run<'m, 'a> {
             .ok_or_else(|| format!("partial {element} was not written in this step"))
     }
 
-    /// Notes that output `o` takes its element if its index is the one at `position`.
+    /// Notes that output `o` takes the element at `position` if its index is `index`.
     pub fn gather(&mut self, o: u32, position: u32, index: u64) -> Check {
         let element = self.source()?.at(position)? as usize;
         let output = self.dst.at(self.p.dst_delta + o)?;
@@ -705,7 +703,7 @@ fn temp(bind: Option<&Bind>) -> Option<usize> {
     }
 }
 
-/// Whether a pass respects the limits that a device would check, and those it would not.
+/// Checks that a pass respects the limits that a device checks, and those that it does not.
 pub fn limits(pass: &Pass, caps: &Caps) -> Check {
     let [x, y, z] = pass.workgroups;
     ensure!(

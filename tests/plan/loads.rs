@@ -1,4 +1,4 @@
-//! The model of memory: the loads it tells are those of the interpreter, and what it promises of the catalogue.
+//! The model of memory: its loads are those of the interpreter, and the record of the catalogue is what it computes.
 
 use super::interpret::run_in_pieces;
 use super::truth::Truth;
@@ -10,7 +10,7 @@ use support::{picked, root};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Plan, Problem};
 use wgreduce_tool::memory::{Costs, Loads};
 
-/// GPUs, and some that take more than one item an invocation.
+/// GPUs, and one on which an invocation takes more than one item.
 fn devices() -> Vec<Caps> {
     let gpus = [AdapterClass::Integrated, AdapterClass::Discrete].map(class);
     let few = gpus[0].lowered(u64::MAX, 3);
@@ -34,7 +34,7 @@ fn loads_are_those_of_the_shaders() {
     assert!(told > 20_000, "{told} invocations");
 }
 
-/// How many invocations loaded something.
+/// Compares the loads of all invocations; returns how many invocations loaded something.
 fn compare(problem: &Problem, caps: &Caps) -> usize {
     let plan = Plan::new(problem, caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
     let (truth, uncut) = (Truth::new(problem), BufferSplits::default());
@@ -66,7 +66,7 @@ fn compare(problem: &Problem, caps: &Caps) -> usize {
     told
 }
 
-/// What a shader loads again is at hand.
+/// Drops repeated loads: they are cached.
 fn first_times(loads: impl IntoIterator<Item = (usize, u64)>) -> Vec<(usize, u64)> {
     let mut met = HashSet::new();
     loads.into_iter().filter(|load| met.insert(*load)).collect()
@@ -90,7 +90,7 @@ needed than a unit has (1024), nor more invocations on all units of a card than 
 
 ";
 
-/// Invocations that a unit holds of a kernel that takes 64 registers of 4 bytes, on a card of 64 Ki registers.
+/// Invocations that a unit holds of a kernel with 64 registers of 4 bytes, if the unit has 64 Ki registers.
 const RESIDENTS: f64 = 1024.0;
 
 #[test]

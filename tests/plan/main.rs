@@ -1,5 +1,5 @@
-//! The planner: named plans, what every plan keeps to, and plans run on a host interpreter
-//! under limits that no device has. Needs no adapter.
+//! The planner: plans of chosen shapes, rules for every plan, and plans run on a host interpreter under limits that no
+//! device has. Needs no adapter.
 
 mod families;
 mod grid;
@@ -16,7 +16,7 @@ use support::grid::class;
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Caps, Plan, Tuning};
 
-/// Limits of a fake device: bindings of that many bytes, aligned so, workgroups a dimension.
+/// Limits of a fake device: bytes and alignment of bindings, workgroups a dimension, invocations a workgroup.
 fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> Caps {
     let real = class(AdapterClass::Software);
     Caps {
@@ -31,7 +31,7 @@ fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> 
     }
 }
 
-/// A small tuning in which every family and every cut is taken early.
+/// A tuning of small numbers, which takes every family and every cut early.
 fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
     let real = class(AdapterClass::Software);
     let mut tuning = Tuning {

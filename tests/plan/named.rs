@@ -1,4 +1,4 @@
-//! Plans of named shapes, and of impossible ones.
+//! Plans of chosen shapes, and of impossible ones.
 
 use super::{fake, families};
 use support::grid::{CLASSES, class};
@@ -8,13 +8,13 @@ use wgreduce::unstable::Family::{
 use wgreduce::unstable::{Family, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
 
-/// Parts of a segment in the first pass, and rows of the second.
+/// The parts of a segment that the first pass leaves for the finishing pass.
 fn parts(plan: &Plan) -> u64 {
     let finish = plan.passes().iter().find(|p| p.kernel.family() == Finish);
     finish.map_or(1, |p| p.params.len.into())
 }
 
-/// The family that a class takes for columns: of rows longer than a band, and of others.
+/// The family that a class takes for columns; `long`: the rows are longer than a band.
 fn columns(kind: AdapterClass, long: bool) -> Family {
     match (kind, long) {
         (AdapterClass::Software, true) => Strips,
@@ -61,7 +61,7 @@ fn work_above_the_budget_is_cut_into_submits() {
             let plan = planned(Problem::arg_max(DType::F32, &shape, axis), &caps);
             plan.parts().len() as u64
         };
-        // Rows, and columns at a quarter of it; partials and ends fit beside them or not.
+        // Rows, then columns, which cost four times as much; the rest may need one more part.
         assert_eq!(parts([1, budget / 8], 1), 1);
         assert!((4..=5).contains(&parts([1, budget], 1)));
         assert!((16..=20).contains(&parts([budget / 4096, 4096], 0)));
@@ -81,7 +81,7 @@ fn long_rows_enough_for_the_device_take_one_pass() {
         assert_eq!(families(&plan), [Rows], "{plan}");
         assert_eq!(plan.scratch_bytes(), 0);
     }
-    // Small results share words, which one invocation must own: they take a second pass.
+    // Small results share words, each of which one invocation must write, so they take a second pass.
     let caps = class(AdapterClass::Integrated);
     let plan = planned(Problem::reduce_min(DType::U8, &[4096, 4096], &[1]), &caps);
     assert_eq!(families(&plan), [Rows, Finish], "{plan}");
@@ -115,7 +115,7 @@ fn short_rows_take_one_pass() {
     let plan = planned(Problem::arg_min(DType::F32, &[1 << 20, 16], 1), &caps);
     assert_eq!(families(&plan), [Rows], "{plan}");
     assert_eq!(whole(&plan), Some((true, 4)));
-    // Results that share words as well.
+    // The same with results that share words.
     let plan = planned(Problem::reduce_min(DType::U8, &[1 << 20, 32], &[1]), &caps);
     assert_eq!(families(&plan), [Rows], "{plan}");
     assert_eq!(whole(&plan), Some((true, 2)));
@@ -130,26 +130,26 @@ fn short_rows_take_one_pass() {
 fn short_axes_take_one_pass() {
     let caps = class(AdapterClass::Software);
     for (shape, family) in [
-        // Rows of an odd length, and columns, in whole vec4 and not.
+        // Rows that are not whole vec4; columns whose rows are whole vec4, and columns whose rows are not.
         ([1 << 20, 10, 1], SmallRows),
         ([40_000, 151, 1], SmallRows),
         ([1, 4, 3_000_000], Shallow),
         ([4, 21, 513 * 513], Shallow),
-        // Columns of more rows.
+        // Columns with more rows.
         ([2048, 64, 128], Panels),
         ([4, 50, 80_000], Panels),
     ] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         assert_eq!(families(&plan), [family], "{plan}");
     }
-    // What is left over: rows that are no whole tile, columns that are no whole line.
+    // A second pass takes the rest: rows that fill no tile, columns that fill no line.
     for shape in [[1_000_003, 10, 1], [1, 21, 513 * 513]] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         assert_eq!(families(&plan)[1..], [Each], "{plan}");
     }
 }
 
-/// Columns of few rows: how many neighbouring lines a lane takes, and whether they lie anywhere.
+/// Columns of few rows: how many neighbouring lines an invocation takes, and whether they are unaligned.
 #[test]
 fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     let taken = |kind, shape: [u64; 3]| {
@@ -192,12 +192,12 @@ fn wide_bands_are_cut_into_as_many_slices_as_narrower_ones() {
     for inner in [512, 768, 1024] {
         let plan = planned(Problem::arg_min(DType::F32, &[16_384, inner], 0), &caps);
         assert_eq!(families(&plan), [Bands, Finish], "{plan}");
-        // Teams of eight lanes, sixteen vec4 each: they fill 4096 invocations.
+        // A team of eight invocations counts as 8 * 16, so 32 slices reach the tuning's 4096.
         assert_eq!(parts(&plan), 32, "{plan}");
     }
 }
 
-/// Regions of few rows: each column has a partial, so that these decide.
+/// Regions of few rows leave a partial for each column, and the cost of those partials decides.
 #[test]
 fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_partials() {
     for kind in CLASSES {
@@ -214,7 +214,7 @@ fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_partials() {
     }
 }
 
-/// Narrow panels leave lanes idle, which must fit a dispatch as well.
+/// Narrow panels leave invocations idle, which must fit into a dispatch as well.
 #[test]
 fn panels_fit_as_many_workgroups_as_there_are() {
     for workgroups in [1, 2, 3, 5, 8] {
@@ -228,7 +228,7 @@ fn panels_fit_as_many_workgroups_as_there_are() {
     }
 }
 
-/// Where bindings cut rows, a part is whole if it begins and ends with a vec4.
+/// If bindings cut rows, a part counts as whole if it begins and ends at a vec4.
 #[test]
 fn parts_of_short_rows_are_whole_where_they_begin_and_end_with_a_vec4() {
     let whole = |shape: [u64; 2]| {
@@ -277,7 +277,7 @@ fn three_columns_are_folded_into_wide_rows() {
         assert_eq!(families(&plan), [Columns, Finish], "{plan}");
         let first = &plan.passes()[0].params;
         assert_eq!(first.width * 4 % first.inner, 0);
-        // Of software adapters a lane keeps to a column; GPUs read rows of some length at once.
+        // On software adapters an invocation keeps to a column; GPUs read rows of some length at once.
         let least = match kind {
             AdapterClass::Software => 3 * 16,
             _ => class(kind).tuning.wide_bytes,
@@ -291,22 +291,22 @@ fn three_columns_are_folded_into_wide_rows() {
 fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
     let caps = class(AdapterClass::Software);
     for (shape, family, times) in [
-        // One vec4 a lane up to ten, whatever the length.
+        // Up to ten vec4 a row: one for each invocation, whatever the length.
         ([512, 4096, 8], Columns, 1),
         ([2048, 1024, 8], Columns, 1),
         ([256, 1820, 36], Columns, 1),
         ([8192, 1024, 2], Columns, 1),
         ([1024, 2000, 40], Columns, 1),
-        // And up to fifteen while partials of rows side by side would cost much.
+        // Also up to fifteen, if partials of joined rows would cost much.
         ([512, 1500, 22], Columns, 1),
         ([64, 12_000, 22], Bands, 16),
-        // Where no lane of a team is without a column, of many matrices.
+        // Many matrices, if every invocation of a team has a column.
         ([512, 1024, 32], Panels, 1),
         ([1024, 270, 60], Panels, 2),
-        // Two matrices are no whole lines, short ones are.
+        // Small matrices: with rows that are not whole vec4, and with rows that are.
         ([2500, 256, 7], Shallow, 0),
         ([16_384, 256, 4], Shallow, 1),
-        // As many vec4 a lane as a row needs, by twos and fours.
+        // As many vec4 for each invocation as a row needs, in twos and fours.
         ([1, 65_000, 260], Bands, 10),
         ([64, 512, 512], Bands, 16),
         ([16, 2048, 516], Bands, 20),
@@ -335,7 +335,7 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
         .filter(|p| p.kernel.family() != Finish)
         .collect();
     assert_eq!(steps.len(), 2, "{plan}");
-    // One tensor between the steps, without one of the reduced axes.
+    // The tensor between the steps lacks the axis that the first step reduced.
     let read: Vec<u64> = steps.iter().map(|p| p.src_bytes()).collect();
     assert_eq!(read, [4 * (64 * 128 * 64 * 32), 4 * (128 * 64 * 32)]);
     assert!(plan.scratch_bytes() >= 4 * (128 * 64 * 32));
@@ -518,7 +518,7 @@ fn swiftshader_and_directx_and_browsers_in_software_take_no_long_kernels() {
     assert!(long("a GPU", DeviceType::DiscreteGpu, Backend::Dx12));
 }
 
-/// As many parts as tuning asks for are more than one invocation may take for each result of a word.
+/// The tuning asks for more parts than one invocation may take for each result of a word.
 #[test]
 fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_take() {
     let caps = class(AdapterClass::Discrete);

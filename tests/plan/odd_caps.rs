@@ -1,4 +1,4 @@
-//! Caps that no device has: a right plan or a typed error, whatever their fields are.
+//! Caps that no device has: whatever their fields are, the plan is right or the error typed.
 
 use super::interpret::run;
 use super::truth::Truth;
@@ -55,7 +55,7 @@ fn problems() -> Vec<Problem> {
     all.map(|p| p.expect("a problem")).into()
 }
 
-/// What was planned under these caps, if anything was.
+/// The plan under these caps, if there is one; it is run.
 fn planned(problem: &Problem, truth: &Truth, caps: &Caps) -> Result<Option<Plan>, String> {
     match Plan::new(problem, caps) {
         Ok(plan) => {

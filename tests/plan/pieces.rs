@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use support::grid::{SIZES, of_view, variants};
 use wgreduce::{BufferSplits, Caps, DType, Error, Plan, Problem};
 
-/// BufferSplits of tensors of so many elements, by chance.
+/// Random cuts of tensors with these numbers of elements, each cut at a multiple of `vecs`.
 fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> Vec<Vec<u64>> {
     let of = |(n, chance): (u64, &Vec<u16>)| {
         let place = |&c: &u16| u64::from(c) % n.max(1) / vecs * vecs;
@@ -59,7 +59,7 @@ fn by_chance(
     } else {
         1
     };
-    // Of a view the tensor that it lies in.
+    // For a view, the elements of the tensor that it lies in.
     let read = 0..problem.inputs().len();
     let read = read.map(|i| problem.input_bytes(i) / problem.dtype().size());
     let written = outputs.iter().map(|o| o.shape.iter().product());
@@ -102,14 +102,14 @@ proptest! {
         aligned in any::<bool>(),
         step in 0u64..9,
     ) {
-        // What lies between two steps takes buffers of that many vec4.
+        // The tensor between two steps is kept in buffers of `buffer` vec4.
         let caps = Caps { buffer_bytes: 16 * buffer, ..caps };
         let done = by_chance(&problem, &caps, &chance, aligned, step);
         prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
     }
 }
 
-/// A cut at every element in turn, and two of them.
+/// Cuts the input at every element in turn, and again seven elements later.
 #[test]
 fn a_buffer_may_end_at_any_element() {
     let caps = eager(|_| ());
@@ -140,7 +140,8 @@ fn only_what_a_buffer_ends_in_is_cut() {
         outputs: Vec::new(),
     };
     let plan = check(&problem, &caps, &cuts, true, 0).expect("a run that ends well");
-    // The rows behind the cut, those before it, the two parts of its row, and their winners.
+    // The rows after the cut, the rows before it, the two parts of the row with the cut, and the pass that finishes
+    // them.
     assert_eq!(plan.passes().len(), 5, "{plan}");
     let read: Vec<u64> = plan.passes()[..4]
         .iter()
@@ -154,7 +155,7 @@ fn only_what_a_buffer_ends_in_is_cut() {
     );
 }
 
-/// A cut at every element of a view's tensor in turn, and one more.
+/// Cuts a view's tensor at every element in turn, and again four elements later.
 #[test]
 fn a_buffer_may_end_at_any_element_of_a_view() {
     let caps = eager(|_| ());
@@ -195,13 +196,13 @@ fn a_view_is_divided_only_where_a_buffer_ends_in_it() {
         let view = problem.clone().strided(0, strides, 0).expect("a view");
         check(&view, &caps, &cut_at(at), true, 0).expect("a run that ends well")
     };
-    // Rows before the end of a buffer, the row that it is in, in two windows and their winners,
-    // and the rows behind it.
+    // The rows before the end of the buffer, the row with the end in two windows and a finishing pass, and the rows
+    // after it.
     let rows = Problem::arg_min(DType::F32, &[40, 50], 1).expect("a problem");
     assert_eq!(planned(&rows, &[64, 1], 64 * 7 + 20).passes().len(), 5);
-    // Between two rows nothing else is divided.
+    // If the buffer ends between two rows, no row is divided.
     assert_eq!(planned(&rows, &[64, 1], 64 * 7).passes().len(), 2);
-    // A row of columns: those before the end and those behind it, two windows each.
+    // The columns before the end in that row and those after it, each with two windows and a finishing pass.
     let columns = Problem::arg_min(DType::F32, &[40, 50], 0).expect("a problem");
     assert_eq!(planned(&columns, &[64, 1], 64 * 7 + 20).passes().len(), 6);
     assert_eq!(planned(&columns, &[64, 1], 64 * 7).passes().len(), 3);
@@ -209,7 +210,7 @@ fn a_view_is_divided_only_where_a_buffer_ends_in_it() {
 
 #[test]
 fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
-    // Windows that slide by one element: each of 100,000 would be in two buffers.
+    // The windows slide by one element: nearly all of the 100,000 would be in two buffers.
     let n = 100_000;
     let problem = Problem::reduce_min(DType::U8, &[n, n], &[1]).expect("a problem");
     let view = problem.strided(0, &[1, 1], 0).expect("a view");
@@ -225,7 +226,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
 
 #[test]
 fn a_view_that_is_cut_has_no_more_outputs_at_once_than_partials() {
-    // Eight partials a binding, and forty outputs, which one dispatch would write directly.
+    // A binding holds eight partials; one dispatch would write the forty outputs directly.
     let caps = fake(128, 16, 100, 16);
     let problem = Problem::reduce_min(DType::U8, &[2, 40], &[0]).expect("a problem");
     let view = problem.strided(0, &[50, 1], 0).expect("a view");

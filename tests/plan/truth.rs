@@ -1,27 +1,27 @@
-//! What a plan must bring about, element by element, told without it.
+//! What a plan must compute, element by element, found without the plan.
 
 use wgreduce::Problem;
 
-/// The right answer: per input element its output and its place in the segment.
+/// The right answer: for each input element, its output and its place in the segment.
 ///
-/// In a view an element of the data may stand for several of the input's. What competes for an
-/// output is then the element of the data, with its place where that counts.
+/// In a view, one element of the data may be several elements of the input. Then the element of the data competes for
+/// an output, with its place if the problem asks for an index.
 pub struct Truth {
     pub output: Vec<u32>,
     pub place: Vec<u32>,
-    /// Per input element its element of the data, and how many the data has; none of a tensor in
-    /// C order.
+    /// For each input element its element of the data, and the number of the data's elements; `None` for a tensor in C
+    /// order.
     pub view: Option<(Vec<u32>, u32)>,
-    /// Per output and place the element of the data.
+    /// For each output and place the element of the data.
     pub found: Vec<u32>,
     pub outputs: usize,
     pub len: u64,
     /// Whether the problem is elementwise, on several inputs.
     pub zips: bool,
-    /// Elements of all inputs before each, and of all.
+    /// The number of elements before each input, and of all.
     pub starts: Vec<u32>,
-    /// Per output the input elements that compete for it; of an elementwise problem one of each
-    /// input, counted through all.
+    /// For each output the input elements that compete for it; for an elementwise problem one element of each input,
+    /// counted through all inputs.
     pub expected: Vec<Vec<u32>>,
 }
 
@@ -74,7 +74,7 @@ impl Truth {
             truth.found[output as usize * len as usize + place as usize] = element;
             expected[output as usize].push(truth.id(element, if index { place } else { 0 }));
         }
-        // A sum takes an element as often as a view has it.
+        // A sum takes an element as often as the view repeats it.
         let once = !zips && !problem.op().is_sum();
         expected.iter_mut().filter(|_| !zips).for_each(|ids| {
             ids.sort_unstable();
@@ -86,7 +86,7 @@ impl Truth {
         truth
     }
 
-    /// What competes: an element of the data, and in a view its place where that counts.
+    /// The id of a competitor: an element of the data, and in a view also its place.
     pub fn id(&self, element: u32, place: u32) -> u32 {
         match &self.view {
             None => element,
@@ -99,15 +99,14 @@ impl Truth {
         self.found[output as usize * self.len as usize + place as usize]
     }
 
-    /// Whether all places of all outputs' segments are one element each: then only the first
-    /// or the last wins.
+    /// Whether each output's segment repeats one element: then only the first or the last place wins.
     pub fn repeats(&self) -> bool {
         let segments = self.found.chunks(self.len.max(1) as usize);
         segments.into_iter().all(|s| s.iter().all(|e| *e == s[0]))
     }
 }
 
-/// Where in a tensor element `flat` of a view is.
+/// The position in the tensor of element `flat` of a view.
 fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
     let (mut rest, mut at) = (flat, offset as i64);
     for (&size, &stride) in shape.iter().zip(strides).rev() {
@@ -117,7 +116,7 @@ fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
     at as u32
 }
 
-/// Broadcasting as ONNX tells it, coordinate by coordinate.
+/// Broadcasting as ONNX defines it, coordinate by coordinate.
 fn broadcast(problem: &Problem) -> Vec<Vec<u32>> {
     let output = &problem.outputs()[0].shape;
     let n: u64 = output.iter().product();

@@ -1,5 +1,4 @@
-//! Plans of strided views: which are plain ones after all, and every element of a view on the host
-//! interpreter.
+//! Plans of strided views: which of them are contiguous, and runs on the host interpreter.
 
 use super::families;
 use super::grid::{Break, any_limits, check, devices, refused};
@@ -30,7 +29,7 @@ fn every_element_of_a_view_reaches_its_outputs_over_the_grid() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Views of up to six dimensions with any small strides, and the ways to reduce them.
+/// Views of up to five dimensions with any small strides, and the ways to reduce them.
 pub fn any_view() -> impl Strategy<Value = Problem> {
     let dim = (prop_oneof![3 => 1u64..6, 1 => 1u64..40], -12i64..40);
     let dims = prop::collection::vec(dim, 0..6);
@@ -145,7 +144,7 @@ fn a_contiguous_view_takes_the_kernels_of_the_tensor_that_it_is() {
     assert_eq!(viewed(mixed, &[-1, 0, 1 << 8], (1 << 8) - 1), all);
     let middle = plain(&max(&[64, 50, 30], &[1]));
     assert_eq!(viewed(max(&[50, 64, 30], &[0]), &[30, 1500, 1], 0), middle);
-    // A transposed result is none.
+    // A transposed result is not contiguous.
     assert_eq!(viewed(max(&[4, 50, 6], &[1]), &[1, 24, 4], 0)[0], Strided);
 }
 
@@ -181,7 +180,7 @@ fn strides_in_whole_vec4_are_taken_by_vec4() {
     assert_eq!(pair(&[48, 1], 1), [ElementwiseWords]);
     assert_eq!(pair(&[47, 1], 0), [ElementwiseWords]);
     assert_eq!(pair(&[48, 2], 0), [ElementwiseWords]);
-    // One output element more than whole rows: nothing but elements.
+    // A copy of a contiguous view takes the kernel of a tensor; another copy reads by strides.
     let copy = Problem::min(DType::F32, &[[300]]).expect("a copy");
     assert_eq!(viewed(copy.clone(), &[1], 5), [Each]);
     assert_eq!(viewed(copy, &[2], 5), [Strided]);
@@ -232,7 +231,7 @@ fn more_dimensions_than_are_supported_are_an_error_with_its_numbers() {
 
 #[test]
 fn windows_cover_a_view_that_exceeds_a_binding() {
-    // A transposed-looking sub-matrix of 4 GiB under bindings of 128 MiB.
+    // A transposed sub-matrix that spans almost 4 GiB, under bindings of 128 MiB.
     let caps = class(AdapterClass::Integrated);
     let problem = Problem::arg_max(DType::F32, &[30_000, 30_000], 0).expect("a problem");
     let problem = problem.strided(0, &[1, 32_768], 0).expect("a view");
@@ -241,7 +240,7 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
     let seen: Vec<u64> = views.map(|(_, views)| views[0].bytes).collect();
     assert!(seen.len() > 20, "{plan}");
     assert!(seen.iter().all(|&bytes| bytes <= caps.binding_bytes));
-    // Nothing is read twice but what windows' rows skip.
+    // Windows overlap only in what the view skips between rows.
     assert!(seen.iter().sum::<u64>() < problem.input_bytes(0) + (1 << 20));
 }
 
@@ -260,12 +259,12 @@ fn extremes_are_read_once_and_finished_four_times() {
             assert_eq!(reads[0], by_vec, "{plan}");
             assert_eq!(reads[1..], [Finish; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
-            // A partial of each extreme, which both of its results are made of.
+            // Each extreme has partials, from which both its value and its index are made.
             let of: Vec<_> = plan.passes()[1..].iter().map(|p| p.src).collect();
             assert_eq!((of[0], of[1]), (of[2], of[3]), "{plan}");
         }
     }
-    // Partials of short segments would cost more than reading them four times.
+    // Partials of short segments would cost more than reading the segments four times.
     let short = Problem::extremes(DType::U8, &[4096, 300], 1).expect("a problem");
     assert_eq!(plain(&short).iter().filter(|f| **f == Finish).count(), 2);
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
@@ -323,7 +322,7 @@ fn broken_plans_of_extremes_are_refused() {
     }
 }
 
-/// What the interpreter is worth for views: plans that are a little wrong are refused.
+/// Tests the interpreter on views: it must refuse plans that are slightly wrong.
 #[test]
 fn broken_plans_of_views_are_refused() {
     let breaks: &[(&str, Break)] = &[

@@ -1,4 +1,4 @@
-//! The extension by magnitudes: what has no sign, and what its largest is.
+//! The operators by magnitude: elements without a sign, and the largest magnitude.
 
 use super::{FLOATS, Float, POLICIES, limits, run};
 use wgreduce::{Class, DType, NanPolicy, Problem, ProblemError};

@@ -1,7 +1,7 @@
-//! The oracle against the specification: what the ONNX reference implementation answered, then
-//! every rule of the operators by hand. Elements are written as bits throughout.
+//! The CPU reference against the specification: the answers of the ONNX reference implementation, then every rule of
+//! the operators by hand. Elements are written as bits throughout.
 //!
-//! Keeps the notable bits of every type and the shortest ways to ask the oracle.
+//! This file holds the notable bits of every type and the shortest ways to ask the reference.
 
 mod magnitudes;
 mod nans;
@@ -69,7 +69,7 @@ impl Float {
 const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
 const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
-/// The limits of a type, infinities for floats: what every other number lies between.
+/// The limits of a type, infinities for floats: every other number lies between them.
 fn limits(dtype: DType) -> (u64, u64) {
     match dtype {
         DType::BF16 => (0xff80, 0x7f80),
@@ -101,7 +101,7 @@ fn to_bits(dtype: DType, bytes: &[u8]) -> Vec<u64> {
     bits.collect()
 }
 
-/// All outputs of a problem, bits in and out.
+/// All outputs of a problem; inputs and outputs are bits.
 fn run(problem: Made, inputs: &[&[u64]]) -> Vec<Vec<u64>> {
     let problem = problem.unwrap();
     let inputs: Vec<_> = inputs
@@ -137,7 +137,7 @@ fn elementwise(op: Op, dtype: DType, shapes: &[Vec<u64>]) -> Made {
     }
 }
 
-/// The value of a set of elements; Min and Max take them as as many scalar inputs.
+/// The value of a set of elements; for Min and Max each element is a scalar input.
 fn value(op: Op, dtype: DType, nan: NanPolicy, set: &[u64]) -> u64 {
     if op.is_elementwise() {
         let problem = elementwise(op, dtype, &vec![vec![]; set.len()]).map(|p| p.nan(nan));

@@ -1,4 +1,4 @@
-//! What a NaN does to values, indices and copies, under both policies.
+//! The effect of a NaN on values, indices and copies, under both policies.
 
 use super::{POLICIES, VALUE_OPS, each_float, elementwise, ends, limits, reduce, run, value};
 use wgreduce::{DType, NanPolicy, Op, Problem};
@@ -64,7 +64,7 @@ fn one_nan_becomes_canonical_in_a_reduction_of_length_1_and_at_rank_0() {
                     let problem = reduce(op, float.dtype, shape, &[]).map(|p| p.nan(policy));
                     assert_eq!(run(problem, &[&[nan]]), [[float.nan]]);
                 }
-                // Also where the reduced axis is another one.
+                // Also if only one of two axes is reduced.
                 let problem = reduce(op, float.dtype, &[2, 1], &[1]).map(|p| p.nan(policy));
                 assert_eq!(run(problem, &[&[nan, 0]]), [[float.nan, 0]]);
             }

@@ -1,4 +1,4 @@
-//! Against the ONNX reference implementation, which computes with NumPy.
+//! Compares with the ONNX reference implementation, which uses NumPy.
 
 use half::{bf16, f16};
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use support::golden;
 use wgreduce::reference::{evaluate, first_difference};
 use wgreduce::{DType, Element};
 
-/// NumPy leaves the sign of a zero and the bits of a NaN open.
+/// NumPy does not define the sign of a zero or the bits of a NaN: removes both.
 fn blind(dtype: DType, bytes: &[u8]) -> Vec<u8> {
     macro_rules! blind {
         ($t:ty) => {{

@@ -119,7 +119,7 @@ fn a_row_of_one_extreme_value_gives_a_real_index_and_that_value() {
     }
 }
 
-/// Checks that every element of a list is below the next, for every operator.
+/// Checks that every element of a list is below all later ones, for values and indices.
 fn assert_ascending(dtype: DType, list: &[u64]) {
     for (i, &low) in list.iter().enumerate() {
         for &high in &list[i + 1..] {
@@ -143,7 +143,7 @@ fn assert_ascending(dtype: DType, list: &[u64]) {
 fn floats_are_ordered_from_infinity_to_infinity_subnormals_included() {
     for float in &FLOATS {
         let Float { sign, inf, one, .. } = *float;
-        // The least subnormals, one in the middle of the range, the least normal number.
+        // The least subnormals, one in the middle, the greatest one, the least normal number.
         let normal = inf & (!inf + 1);
         let positive = [
             1,
@@ -171,7 +171,7 @@ fn integers_are_ordered_over_their_full_width() {
         &[0x8000, 0x80ff, 0xff00, 0xffff, 0, 0xff, 0x100, 0x7fff],
     );
     assert_ascending(DType::U16, &[0, 0xff, 0x100, 0x7fff, 0x8000, 0xffff]);
-    // Neighbours that are one float, or that differ only above or below bit 32.
+    // Neighbours that are the same as float32, or that differ only above or below bit 32.
     let i32s = [
         0x8000_0000,
         0x8000_0001,

@@ -1,5 +1,4 @@
-//! The reference against the oracle, which was written a second time: any data, every operator, type and
-//! option.
+//! The reference against the oracle, which is a second implementation: any data, every operator, type and option.
 
 use super::{sums::reduce as sum_problem, to_bits, to_bytes};
 use support::exact::cancelling;
@@ -51,7 +50,7 @@ fn sums_are_those_of_big_integers() {
     for dtype in DType::ALL {
         for seed in 0..3 {
             let data = match seed {
-                // Of mixed kinds: NaNs and infinities decide most of them.
+                // Mixed kinds of data: NaNs and infinities decide most results.
                 0 | 1 => tensor(dtype, shape, seed),
                 _ => to_bytes(dtype, &cancelling(dtype, 266, &mut || bits.draw())),
             };
@@ -115,7 +114,7 @@ fn views_and_broadcast_inputs_are_what_the_oracle_sees() {
                 Problem::max(dtype, &[view.0, &[1]]),
             ];
             let mut problems: Vec<_> = problems.into_iter().flatten().collect();
-            // Of no integers there is no mean.
+            // Integers have no mean over an empty axis.
             if !view.0.contains(&0) {
                 let last: Vec<i64> = (0..view.0.len() as i64).rev().take(1).collect();
                 problems.extend(sums(dtype, view.0, &last));

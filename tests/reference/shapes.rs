@@ -1,5 +1,5 @@
-//! What a result looks like: sets without elements, dimensions of 0, scalars, views, scattered
-//! axes, broadcast inputs, the types of outputs; and inputs that do not fit.
+//! Shapes and types of results: sets without elements, dimensions of 0, scalars, views, scattered axes, broadcast
+//! inputs, the types of outputs; and inputs that do not fit.
 
 use super::{FLOATS, Float, POLICIES, VALUE_OPS, arg, limits, reduce, run, to_bytes, value};
 use wgreduce::reference::evaluate;
@@ -28,7 +28,7 @@ fn extremes_are_the_values_and_the_indices_of_four_operators() {
         let row = [*one, sign | one, *one, sign | inf, *inf, sign | inf];
         assert_eq!(propagate(false, &row), [sign | inf, *inf, 3, 4]);
         assert_eq!(propagate(true, &row), [sign | inf, *inf, 5, 4]);
-        // A NaN is both extremes, in its one form, or none.
+        // A NaN is both extremes, in canonical form, or is ignored.
         let row = [*one, nan | sign | 1, 0, *nan];
         assert_eq!(propagate(false, &row), [*nan, *nan, 1, 1]);
         assert_eq!(propagate(true, &row), [*nan, *nan, 3, 3]);
@@ -56,9 +56,9 @@ fn a_view_is_read_where_its_strides_lead() {
     };
     // Transposed: columns of [2, 4].
     assert_eq!(arg(&[4, 2], 1, &[1, 4], 0), [[1, 0, 1, 0], [3, 1, 2, 3]]);
-    // Every second of a row, flipped, from inside.
+    // Every second element of a row, flipped, from inside the tensor.
     assert_eq!(arg(&[2, 2], 1, &[4, -2], 3), [[1, 0], [1, 6]]);
-    // One element for all, and overlapping windows.
+    // One element for all places, and overlapping windows.
     assert_eq!(arg(&[2, 3], 1, &[0, 0], 6), [[0, 0], [2, 2]]);
     assert_eq!(arg(&[3, 3], 1, &[1, 1], 2), [[1, 0, 2], [3, 3, 2]]);
     let strided = |p: Problem, strides: &[i64], offset| p.strided(0, strides, offset);
@@ -67,7 +67,7 @@ fn a_view_is_read_where_its_strides_lead() {
     assert_eq!(run(max, &[&data]), [[3, 9, 3]]);
     let copy = Problem::min(DType::U8, &[[2, 2]]).and_then(|p| strided(p, &[-1, 2], 1));
     assert_eq!(run(copy, &[&data]), [[1, 3, 7, 9]]);
-    // A dimension of one stands still, whatever its stride.
+    // The stride of a dimension of 1 has no effect.
     let pair = Problem::min(DType::U8, &[&[2, 1][..], &[3]]);
     let pair = pair.and_then(|p| p.strided(0, &[2, 99], 0)?.strided(1, &[-1], 2));
     assert_eq!(run(pair, &[&data, &data]), [[7, 1, 7, 9, 1, 7]]);
@@ -105,7 +105,7 @@ fn a_zero_sized_dimension_that_is_kept_gives_an_empty_output() {
         let problem = Problem::min(dtype, &[&[0, 3][..], &[1], &[1, 1]]);
         assert_eq!(run(problem, &[&[], &[1], &[1]]), [empty]);
     }
-    // Nothing is computed from the other dimensions, whatever they are.
+    // The other dimensions do not matter, whatever they are.
     let shape = [0, u64::MAX, u64::MAX, 3];
     assert_eq!(
         run(Problem::reduce_min(DType::F64, &shape, &[3]), &[&[]]),
@@ -144,7 +144,7 @@ fn any_byte_but_zero_is_true_and_true_is_written_as_1() {
         );
         assert_eq!([set(&[7, 255]), set(&[128, 1])], [1, 1], "{op}");
     }
-    // Over a length of 1 and at rank 0 as well.
+    // Also over a length of 1 and at rank 0.
     assert_eq!(
         run(Problem::reduce_min(DType::Bool, &[2, 1], &[1]), &[&[7, 0]]),
         [[1, 0]]

@@ -1,4 +1,4 @@
-//! The sums by hand: a row for every rule.
+//! The sums with expected results by hand: at least a row for every rule.
 
 use super::{FLOATS, Float, POLICIES, limits, run};
 use NanPolicy::{Ignore, Propagate};
@@ -39,12 +39,12 @@ fn of(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> u64 {
     run(problem, &[row])[0][0]
 }
 
-/// The results of all five, in the order of [`Op::SUMS`].
+/// The results of all five sums, in the order of [`Op::SUMS`].
 fn all(dtype: DType, nan: NanPolicy, row: &[u64]) -> [u64; 5] {
     Op::SUMS.map(|op| of(op, dtype, nan, row))
 }
 
-/// Bits of a number that every float type has.
+/// The bits of a number that every float type can hold.
 fn bits(dtype: DType, number: f32) -> u64 {
     match dtype {
         DType::BF16 => {
@@ -64,15 +64,17 @@ fn bits(dtype: DType, number: f32) -> u64 {
 }
 
 impl Float {
-    /// The least number, the greatest finite one, and how many bits a fraction has.
+    /// The least positive number.
     fn least(&self) -> u64 {
         1
     }
 
+    /// The greatest finite number.
     fn most(&self) -> u64 {
         self.inf - 1
     }
 
+    /// Bits of a fraction.
     fn fraction(&self) -> u32 {
         self.inf.trailing_zeros()
     }
@@ -84,7 +86,7 @@ impl Float {
     }
 }
 
-/// The results of integers, wide enough for all of them.
+/// The results for integers, in a type wide enough for all of them.
 fn integers(dtype: DType, row: &[i128]) -> [i128; 5] {
     let size = 8 * dtype.size();
     let row: Vec<u64> = row.iter().map(|&x| x as u64).collect();
@@ -107,7 +109,7 @@ fn sums_of_small_numbers() {
         assert_eq!(all(dtype, Propagate, &pair), expected, "{dtype}");
     }
     for dtype in INTEGERS {
-        // 170 is past int8; its root is 13 and something.
+        // 170 does not fit in int8; its root is 13.04.
         let squares = if dtype == DType::I8 { 170 - 256 } else { 170 };
         let expected = [20, 5, 20, 13, squares];
         assert_eq!(integers(dtype, &[3, 4, 12, 1]), expected, "{dtype}");
@@ -127,7 +129,7 @@ fn what_cancels_leaves_what_is_left() {
         let row = [sign | most, sign | least, most, 0];
         let sum = of(ReduceSum, float.dtype, Propagate, &row);
         assert_eq!(sum, sign | least);
-        // A sum on the way may be past the largest number.
+        // An intermediate sum may exceed the largest number.
         let row = [most, most, sign | most];
         assert_eq!(of(ReduceSum, float.dtype, Propagate, &row), most);
     }
@@ -167,7 +169,7 @@ fn a_tie_goes_to_the_even_number_and_the_least_bit_breaks_it() {
 fn past_the_largest_number_is_infinity() {
     for float in &FLOATS {
         let (dtype, sign, most, inf) = (float.dtype, float.sign, float.most(), float.inf);
-        // Half of the step between the largest number and what would follow it.
+        // Half of the step from the largest number to the next one.
         let greatest =
             (float.inf >> float.fraction()) as i64 - 1 - (float.one >> float.fraction()) as i64;
         let half = float.power(greatest - i64::from(float.fraction()) - 1);
@@ -183,7 +185,7 @@ fn past_the_largest_number_is_infinity() {
             let sum = of(ReduceSum, dtype, Propagate, &negative);
             assert_eq!(sum, sign | expected, "{dtype}");
         }
-        // A mean has no sum that could be too large, and a root no square.
+        // The sum of a mean and the squares of a root may exceed the largest number.
         assert_eq!(of(ReduceMean, dtype, Propagate, &[most; 5]), most);
         assert_eq!(of(ReduceL2, dtype, Propagate, &[sign | most]), most);
         assert_eq!(of(ReduceL2, dtype, Propagate, &[most, most]), inf);
@@ -200,7 +202,7 @@ fn subnormals_count() {
         assert_eq!(one(ReduceSum, &[1, sign | 3]), sign | 2);
         assert_eq!(one(ReduceL1, &[1, sign | 3]), 4);
         assert_eq!(one(ReduceL2, &[3, sign | 4]), 5);
-        // 2.24 and 1.41: the nearest.
+        // 2.24 and 1.41 are rounded to the nearest.
         assert_eq!(one(ReduceL2, &[1, 2]), 2);
         assert_eq!(one(ReduceL2, &[1, 1]), 1);
         assert_eq!(one(ReduceMean, &[1, 0, 0]), 0);
@@ -211,7 +213,7 @@ fn subnormals_count() {
         assert_eq!(one(ReduceMean, &[2, 0, 0]), 1);
         // The square is far below the least number.
         assert_eq!(one(ReduceSumSquare, &[1, sign | 5]), 0);
-        // The largest subnormal and the least: the first normal number.
+        // The largest subnormal plus the least is the first normal number.
         let normal = 1 << float.fraction();
         assert_eq!(one(ReduceSum, &[normal - 1, 1]), normal);
     }
@@ -221,11 +223,11 @@ fn subnormals_count() {
 fn a_division_is_rounded_once() {
     for float in &FLOATS {
         let (dtype, one) = (float.dtype, float.one);
-        // (1 + next) / 2 is a tie, and so is not (1 + next + next) / 3.
+        // (1 + next) / 2 is a tie; (1 + next + next) / 3 is not.
         assert_eq!(of(ReduceMean, dtype, Propagate, &[one, one + 1]), one);
         let row = [one, one + 1, one + 1];
         assert_eq!(of(ReduceMean, dtype, Propagate, &row), one + 1);
-        // The tie is broken by what is far below.
+        // A far smaller element breaks the tie.
         let row = [one, one + 1, 1, 0];
         let expected = one - (1 << float.fraction());
         assert_eq!(of(ReduceMean, dtype, Propagate, &row), expected + 1);
@@ -247,7 +249,7 @@ fn a_root_is_rounded_once() {
         let row: Vec<u64> = row.iter().map(|x| x.to_bits()).collect();
         f64::from_bits(of(ReduceL2, DType::F64, Propagate, &row))
     };
-    // The language's root of an exact sum is right.
+    // The square root of the standard library is right for an exact sum.
     assert_eq!(root(&[1.0, 1.0]), 2f64.sqrt());
     assert_eq!(root(&[1.0, -1.0, 1.0]), 3f64.sqrt());
     let large = 2f64.powi(600);
@@ -256,7 +258,7 @@ fn a_root_is_rounded_once() {
     // sqrt(1 + 2^-1000) is just above 1.
     assert_eq!(root(&[1.0, 2f64.powi(-500)]), 1.0);
     assert_eq!(root(&[1.0 + f64::EPSILON]), 1.0 + f64::EPSILON);
-    // (1 + 2^-53)^2, the square of the middle above 1, is 1 + 2^-52 + 2^-106.
+    // The middle between 1 and the next number is 1 + 2^-53. Its square is 1 + 2^-52 + 2^-106.
     let [a, b] = [-26, -53].map(|exponent| 2f64.powi(exponent));
     assert_eq!(root(&[1.0, a]), 1.0);
     assert_eq!(root(&[1.0, a, b]), 1.0);
@@ -271,7 +273,7 @@ fn ones_beyond_what_the_type_counts_are_counted() {
         ((1 << 24) + 1, 16_777_216.0),
         ((1 << 24) + 3, 16_777_220.0),
     ] {
-        // One element, over and over.
+        // One element, repeated.
         let problem = |op| {
             let problem = reduce(op, DType::F32, &[n], &[0]);
             problem.strided(0, &[0], 0)
@@ -288,7 +290,7 @@ fn ones_beyond_what_the_type_counts_are_counted() {
         (DType::U16, 1, 4464),
     ] {
         let problem = reduce(ReduceSum, dtype, &[70_000], &[0]).strided(0, &[0], 0);
-        // 70,000 is infinite in float16, 70,144 in bfloat16, and past 2^16.
+        // 70,000 is infinite in float16, 70,144 in bfloat16, and wraps to 4464 in uint16.
         assert_eq!(run(problem, &[&[one]])[0][0], expected, "{dtype}");
         let problem = reduce(ReduceMean, dtype, &[70_000], &[0]).strided(0, &[0], 0);
         let mean = if dtype == DType::U16 { 0 } else { one };
@@ -323,7 +325,7 @@ fn ignored_nans_are_neither_summed_nor_counted() {
             for row in [[nan, a, b], [a, nan, b], [a, b, nan]] {
                 assert_eq!(all(dtype, Ignore, &row), without, "{dtype}");
             }
-            // Nothing is left.
+            // No element is left.
             let expected = [0, float.nan, 0, 0, 0];
             assert_eq!(all(dtype, Ignore, &[nan, nan]), expected, "{dtype}");
         }
@@ -380,7 +382,7 @@ fn a_sum_is_minus_zero_only_of_minus_zeros() {
             }
         }
         assert_eq!(all(dtype, Ignore, &[nan, sign, nan]), minus);
-        // What is not zero keeps its sign when it is rounded to zero.
+        // A result that is not zero keeps its sign when it is rounded to zero.
         assert_eq!(of(ReduceMean, dtype, Propagate, &[sign | 1, 0, 0]), sign);
         assert_eq!(of(ReduceMean, dtype, Propagate, &[1, sign, sign]), 0);
     }
@@ -402,7 +404,7 @@ fn integer_sums_wrap() {
             assert_eq!(sum(ReduceL1, &[minus_one, minus_one, 1]), 3);
         }
         assert_eq!(sum(ReduceSumSquare, &[minus_one, minus_one]), 2);
-        // The square of a number whose lower half is 0.
+        // The square of a number whose lower half is 0 wraps to 0.
         let half = 1 << (4 * dtype.size());
         assert_eq!(sum(ReduceSumSquare, &[half, 3]), 9, "{dtype}");
     }
@@ -450,7 +452,7 @@ fn integer_norms_are_floors_and_saturate() {
     assert_eq!(norm(DType::I64, &[i64::MAX.into()]), i64::MAX.into());
     assert_eq!(norm(DType::U64, &[u64::MAX.into()]), u64::MAX.into());
     assert_eq!(norm(DType::U64, &[u64::MAX.into(); 2]), u64::MAX.into());
-    // 2^63.5, and one below it.
+    // 2^63.5, rounded down; then the norm of that number alone.
     assert_eq!(
         norm(DType::U64, &[1 << 63, 1 << 63]),
         13_043_817_825_332_782_212
@@ -480,7 +482,7 @@ fn of_nothing_the_sums_are_zero_and_the_mean_is_none() {
         let error = ProblemError::EmptyAxis { op, axis, shape };
         assert!(error.to_string().ends_with("no element to average"));
         assert_eq!(refused, Err(error));
-        // A result without elements needs no element.
+        // A result without elements needs no input.
         let problem = reduce(op, dtype, &[2, 0, 2], &[0]);
         assert_eq!(run(problem, &[&[]]), [[0; 0]]);
     }
@@ -527,7 +529,7 @@ fn without_a_reduction_each_element_is_its_own() {
         assert_eq!(noop(ReduceL2, dtype, &row), [most, most, 3]);
         assert_eq!(noop(ReduceSumSquare, dtype, &row), [0, 1, 9]);
     }
-    // With axes the switch has no effect.
+    // With axes, the option has no effect.
     let given = reduce(ReduceSum, DType::I32, &[3], &[0]).noop_with_empty_axes(true);
     assert_eq!(run(given, &[&[1, 2, 3]]), [[6]]);
 }
@@ -566,7 +568,7 @@ fn a_repeated_element_counts_every_time() {
     assert_eq!(row(ReduceSum), [10, 20]);
     assert_eq!(row(ReduceMean), [2, 4]);
     assert_eq!(row(ReduceSumSquare), [20, 80]);
-    // Backwards, over each other.
+    // Overlapping rows, backwards.
     let problem = reduce(ReduceSum, DType::I16, &[3, 2], &[1]);
     let problem = problem.strided(0, &[-1, 1], 2);
     assert_eq!(run(problem, &[&[1, 10, 100, 1000]]), [[1100, 110, 11]]);

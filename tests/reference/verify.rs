@@ -1,4 +1,4 @@
-//! The comparator, which must find what is planted.
+//! The comparator must find every planted difference.
 
 use super::to_bytes;
 use wgreduce::reference::{Difference, VerifyError, evaluate, first_difference, verify};

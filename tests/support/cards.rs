@@ -1,16 +1,16 @@
-//! Graphics cards as their makers publish them, for what is reckoned on paper.
+//! Graphics cards with the numbers that their makers publish, for estimates on paper.
 
-/// A card: what bounds a reduction on it.
+/// A card, with the numbers that bound a reduction on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     pub name: &'static str,
-    /// Whose instructions ACO counts: its own family's, or those of RDNA 3 in their place.
+    /// The family whose instructions ACO counts: the card's own, or RDNA 3 in its place.
     pub family: &'static str,
     /// GB/s of its memory.
     pub bandwidth: f64,
-    /// Compute units, multiprocessors, cores or subslices: what shares a first cache.
+    /// Compute units, multiprocessors, cores or subslices: each has a first-level cache.
     pub units: f64,
-    /// Operations on 32-bit integers a clock, of all of them.
+    /// Operations on 32-bit integers a clock, of all units.
     pub integers: f64,
     /// GHz.
     pub clock: f64,
@@ -22,7 +22,7 @@ impl Card {
         self.integers * self.clock / self.bandwidth
     }
 
-    /// Bytes that a unit must have asked for so that the memory is never idle: bandwidth times a latency of 600 ns
+    /// Bytes that a unit must have requested so that the memory is never idle: bandwidth times a latency of 600 ns
     /// (Little's law).
     pub fn in_flight(&self) -> f64 {
         self.bandwidth * 600.0 / self.units
@@ -44,7 +44,7 @@ const fn card(
     }
 }
 
-/// AMD's, one of each family that ACO compiles for, and others.
+/// AMD's cards, one of each family that ACO compiles for, and others.
 pub const CARDS: [Card; 9] = [
     card("Radeon RX 580", "polaris10", [256.0, 36.0, 2304.0, 1.34]),
     card("Radeon VII", "vega20", [1024.0, 60.0, 3840.0, 1.75]),
@@ -55,7 +55,7 @@ pub const CARDS: [Card; 9] = [
         "gfx1100",
         [960.0, 96.0, 6144.0, 2.269],
     ),
-    // Half of the cores of Ada and Hopper take integers.
+    // Half of the cores of Ada and Hopper compute integers.
     card("GeForce RTX 4090", "gfx1100", [1008.0, 128.0, 8192.0, 2.52]),
     card("H100 SXM", "gfx1100", [3350.0, 132.0, 8448.0, 1.755]),
     card("Apple M2 Max", "gfx1100", [400.0, 38.0, 4864.0, 1.398]),

@@ -27,12 +27,12 @@ impl Bits {
     }
 }
 
-/// What the elements of a segment are.
+/// The kind of a segment's elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Seed {
     /// Any bits: NaNs with payloads and signs, subnormals.
     Random,
-    /// Any numbers, no NaN: hardly two alike where the type is wide enough.
+    /// Any numbers, no NaN: hardly two alike if the type is wide enough.
     Numbers,
     /// Few values, zeros of both signs among them: ties everywhere.
     Ties,
@@ -59,7 +59,7 @@ pub enum Seed {
 }
 
 impl Seed {
-    /// The kinds through which segments cycle: every second one has its winner anywhere.
+    /// The kinds through which segments cycle: in half of them the winner may be anywhere.
     pub const ALL: [Seed; 14] = [
         Seed::Spot,
         Seed::Random,
@@ -77,7 +77,7 @@ impl Seed {
         Seed::Bottom,
     ];
 
-    /// The kinds whose every element may decide.
+    /// The kinds in which every element may decide.
     const MIXED: [Seed; 4] = [Seed::Numbers, Seed::Sparse, Seed::Nans, Seed::Ties];
 }
 
@@ -105,7 +105,7 @@ impl Winners {
     }
 }
 
-/// A position of `n` elements: at an end, anywhere, or just before or after a border.
+/// A position among `n` elements: at an end, anywhere, or just before or after a border.
 fn place(first: u64, n: u64, bits: &mut Bits) -> u64 {
     if n == 0 {
         return 0;
@@ -135,8 +135,8 @@ fn float_bits(dtype: DType) -> (u64, u64, u64) {
     }
 }
 
-/// A middling element, and the least and the greatest of a segment of such. The greatest has the
-/// greatest magnitude. Of truth values `parity` tells which one is rare.
+/// A middling element, and the least and the greatest element of a segment of middling ones. The greatest has the
+/// greatest magnitude. For bool, `parity` tells which value is rare.
 fn middling(dtype: DType, any: u64, parity: bool) -> [u64; 3] {
     let width = 8 * dtype.size();
     let ones = u64::MAX >> (64 - width);
@@ -211,7 +211,7 @@ fn push(bytes: &mut Vec<u8>, dtype: DType, element: u64) {
     bytes.extend_from_slice(&element.to_le_bytes()[..dtype.size() as usize]);
 }
 
-/// A tensor `[outer, len, inner]` whose segments cycle through all seeds; `seed` is the first one's.
+/// A tensor `[outer, len, inner]` whose segments cycle through all seeds; `seed` is that of the first one.
 pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ (len << 20) ^ (inner << 8) ^ outer);
     let mut bytes = Vec::with_capacity((outer * len * inner * dtype.size()) as usize);
@@ -234,13 +234,13 @@ pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8>
     bytes
 }
 
-/// `n` segments of `n` elements, rows or columns: over them every position wins once, of either order.
+/// `n` segments of `n` elements, rows or columns: every position is once the least and once the greatest.
 pub fn diagonal(dtype: DType, n: u64, rows: bool) -> Vec<u8> {
     let mut bits = Bits::new(n);
     let mut bytes = Vec::with_capacity((n * n * dtype.size()) as usize);
     for i in 0..n * n {
         let (segment, at) = if rows { (i / n, i % n) } else { (i % n, i / n) };
-        // Of truth values one is rare in the first half of the segments, the other in the second.
+        // For bool, one value is rare in the first half of the segments, the other in the second.
         let [middle, least, greatest] = middling(dtype, bits.draw(), 2 * segment < n);
         let element = match at {
             at if at == segment => least,
@@ -252,17 +252,17 @@ pub fn diagonal(dtype: DType, n: u64, rows: bool) -> Vec<u8> {
     bytes
 }
 
-/// The seeds with which every segment of a tensor is of every kind once.
+/// The seeds with which the segments of a tensor are together of every kind.
 pub fn seeds([outer, _, inner]: [u64; 3]) -> impl Iterator<Item = u64> {
     let kinds = Seed::ALL.len() as u64;
     (0..kinds).step_by((outer * inner).clamp(1, kinds) as usize)
 }
 
-/// `n` elements that are read in any order: each may decide.
+/// `n` elements to be read in any order: each may decide.
 pub fn mixed(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ (n << 8));
     let kind = Seed::MIXED[seed as usize % Seed::MIXED.len()];
-    // Of truth values one is rare, or a long segment would have both at once.
+    // For bool, one value is rare: otherwise every long segment would hold both.
     let at = Winners {
         least: [seed / 4; 2],
         ..Winners::default()
@@ -297,7 +297,7 @@ pub fn part(
     (0..outer).flat_map(rows).copied().collect()
 }
 
-/// Where a length is cut by chance into at most so many parts, none of them empty: 0, cuts, `len`.
+/// Random cuts of a length into at most `parts` parts, none of them empty: 0, cuts, `len`.
 pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
     let mut cuts: Vec<u64> = (1..parts).map(|_| bits.below(len)).collect();
     cuts.extend([0, len]);
@@ -306,12 +306,12 @@ pub fn cuts(len: u64, parts: u64, bits: &mut Bits) -> Vec<u64> {
     cuts
 }
 
-/// Kinds of [`summands`].
+/// The number of kinds of [`summands`].
 pub const SUMMANDS: u64 = 12;
 
-/// Elements to be summed, of kinds that a seed chooses: of few exponents or of all, that cancel but for little,
-/// subnormal, close to the largest, zeros, with infinities and NaNs or NaNs alone, ever larger, ties with little beside them; what
-/// decides may stand anywhere.
+/// Elements to be summed, of a kind that the seed chooses: with few exponents or all, pairs that cancel, subnormals,
+/// close to the largest, zeros, with infinities and NaNs or NaNs alone, ever larger, ties with little beside them. The
+/// element that decides may be anywhere.
 pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ 0x5eed);
     let width = 8 * dtype.size();
@@ -319,7 +319,7 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     if dtype.class() != Class::Float {
         for _ in 0..n {
             let any = bits.draw();
-            // As they come, small ones, or those at the ends of the range.
+            // Any numbers, small ones, or those at the ends of the range.
             let element = match seed % 3 {
                 0 => any,
                 1 => (any as i64 >> 60) as u64,
@@ -346,13 +346,13 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             // Around 1, as most data is.
             0 => negative | (one + magnitude % (4 * least_normal)),
             1 => negative | (magnitude % infinity),
-            // Pairs that cancel, but for one element and what is next to it.
+            // Pairs that cancel, except for the last element of an odd number.
             2 if i % 2 == 1 => last ^ sign,
             2 => magnitude % infinity,
             3 => negative | (magnitude % (2 * least_normal)),
             4 => negative | (infinity - 1 - magnitude % least_normal),
             5 => sign,
-            // With zeros, as behind a ReLU, that fill a limb to its highest bits.
+            // Half of them zeros, as after a ReLU; the others fill a limb to its highest bits.
             6 if any & 8 == 0 => 0,
             6 => (24 * (1 + n % rooms) - 3) * least_normal + magnitude % (4 * least_normal),
             7 if special.contains(&i) => match any >> 8 & 3 {
@@ -362,14 +362,14 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
                 _ => sign,
             },
             7 => negative | (magnitude % infinity),
-            // -0 but for a 0, and in the last half for some.
+            // -0, with a few +0 anywhere and some more in the second half.
             8 if special.contains(&i) || 2 * i > n && any >> 8 & 15 == 0 => 0,
             8 => sign,
             // Ever larger.
             9 => negative | (infinity / n * i + magnitude % least_normal),
             // Nothing but NaNs.
             10 => negative | (infinity + 1 + magnitude % (least_normal - 1)),
-            // A large one, half of its last bit, and the least that there is.
+            // A large number, half of its last bit, the least number, and zeros.
             _ => match any >> 8 & 7 {
                 0 => infinity - 8 * least_normal,
                 1 => infinity - (8 + digits) * least_normal,
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn winners_lie_on_both_sides_of_borders() {
         let mut bits = Bits::new(1);
-        // By chance it were 4000 / unit.
+        // Uniform places would give 4000 / unit.
         let places: Vec<u64> = (0..4000).map(|_| place(0, 4096, &mut bits)).collect();
         for unit in [16, 64, 256, 1024] {
             for side in [0, unit - 1] {

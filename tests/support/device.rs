@@ -3,12 +3,11 @@
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, reference};
 
-/// What outputs are filled with before every run, and what stands round them.
+/// The byte that fills outputs before every run, and the guards around them.
 const POISON: u8 = 0xa5;
 
-/// Solves a problem on a device, from and to buffers like a caller's own: inputs that end with
-/// the data, `offset` bytes into the buffer; outputs poisoned, with guards on both sides.
-/// Returns what differs from the reference.
+/// Solves a problem on a device, in buffers like a caller's own: inputs that end with the data, `offset` bytes into the
+/// buffer; poisoned outputs with guards on both sides. Returns the difference from the reference.
 pub fn differs(
     reducer: &Reducer,
     problem: &Problem,
@@ -22,7 +21,7 @@ pub fn differs(
     reduction_differs(reducer, &reduction, inputs, offset)
 }
 
-/// [`differs`] with a reduction that is prepared, for many inputs.
+/// [`differs`] with a prepared reduction, for many inputs.
 pub fn reduction_differs(
     reducer: &Reducer,
     reduction: &Reduction,
@@ -41,7 +40,7 @@ pub fn reduction_differs(
     ))
 }
 
-/// [`differs`] with tensors of several buffers, each of which begins `offset` bytes in.
+/// [`differs`] with tensors of several buffers, in each of which the data begins `offset` bytes in.
 pub fn differs_in_pieces(
     reducer: &Reducer,
     problem: &Problem,
@@ -56,7 +55,7 @@ pub fn differs_in_pieces(
     Some(format!("{problem} cut at {cuts:?}: {difference}"))
 }
 
-/// The outputs of each run against the reference.
+/// Compares the first run with the reference, and each later run with the first.
 fn runs_differ(problem: &Problem, inputs: &[&[u8]], runs: &[Vec<Vec<u8>>]) -> Option<String> {
     let Some((first, later)) = runs.split_first() else {
         return Some("nothing ran".into());
@@ -68,7 +67,7 @@ fn runs_differ(problem: &Problem, inputs: &[&[u8]], runs: &[Vec<Vec<u8>>]) -> Op
     Some(format!("run {} differs from the first", wrong + 1))
 }
 
-/// A buffer of the caller's, in which the library has a part.
+/// A caller's buffer, of which the library has a part.
 struct Guarded {
     buffer: wgpu::Buffer,
     back: wgpu::Buffer,
@@ -77,7 +76,7 @@ struct Guarded {
 }
 
 impl Guarded {
-    /// A buffer that ends a guard's length behind the part, in whole words; poisoned.
+    /// A poisoned buffer that ends a guard's length after the part, in whole words.
     fn new(reducer: &Reducer, begin: u64, bytes: u64, guard: u64) -> Guarded {
         let size = (begin + bytes + guard).next_multiple_of(4);
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -101,7 +100,7 @@ impl Guarded {
         self.buffer.slice(self.begin..self.begin + self.bytes)
     }
 
-    /// What is in the part, if nothing was written round it.
+    /// The bytes of the part, if nothing was written around it.
     fn contents(&self) -> Result<Vec<u8>, String> {
         let view = self.back.slice(..).get_mapped_range().expect("mapped");
         let (begin, end) = (self.begin as usize, (self.begin + self.bytes) as usize);
@@ -126,7 +125,7 @@ pub fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer
     })
 }
 
-/// Buffers of poison, what `record` writes to them, and what they then hold.
+/// Poisons the buffers, submits what `record` encodes, and returns the contents.
 fn run(
     reducer: &Reducer,
     targets: &[Vec<Guarded>],
@@ -162,8 +161,8 @@ fn run(
     targets.iter().map(whole).collect()
 }
 
-/// The outputs of three runs from data `offset` bytes into a buffer: two with scratch of the library's
-/// own, which the second finds dirty, and one with the caller's, its parts submitted one by one.
+/// The outputs of three runs from data `offset` bytes into a buffer: two with the library's scratch, which is dirty in
+/// the second, and one with the caller's scratch and its parts submitted one by one.
 fn run_bound(
     reducer: &Reducer,
     reduction: &Reduction,
@@ -172,8 +171,7 @@ fn run_bound(
 ) -> Result<Vec<Vec<Vec<u8>>>, String> {
     let source = |data: &&[u8]| source(reducer, data, offset);
     let sources: Vec<wgpu::Buffer> = inputs.iter().map(source).collect();
-    // The slice begins a guard's length in, and a guard follows it; without an offset all data
-    // begins with a vec4, which plans may rely on.
+    // The slice lies between two guards. Without an offset all data begins at a vec4, and plans may rely on it.
     let guard = match offset {
         0 => 16,
         _ => offset.next_multiple_of(8),

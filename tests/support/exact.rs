@@ -1,5 +1,5 @@
-//! Sums in big integers. Nothing is rounded: the nearest float is searched for, by comparing the exact
-//! value with the middle between neighbours.
+//! Sums in big integers. Nothing is rounded: the nearest float is found by comparing the exact value with the middle
+//! between neighbours.
 
 use num_bigint::{BigInt, BigUint};
 use std::cmp::Ordering;
@@ -8,7 +8,7 @@ use wgreduce::{Class, DType, NanPolicy, Op};
 /// The unit of float values: the least subnormal of float64, 2^-1074.
 const UNIT: i64 = -1074;
 
-/// A float type: the bits of its fraction, and all of them.
+/// A float type: the number of bits of its fraction, and of all.
 #[derive(Clone, Copy)]
 struct Float {
     fraction: u32,
@@ -31,7 +31,7 @@ impl Float {
         ((1 << (self.bits - 1 - self.fraction)) - 1) << self.fraction
     }
 
-    /// What bits without a sign are worth, in units; of infinity's the number it would be if it were one.
+    /// The value of bits without a sign, in units; infinity is the number after the largest.
     fn value(self, bits: u64) -> BigUint {
         let bias = (1i64 << (self.bits - 2 - self.fraction)) - 1;
         let exponent = (bits >> self.fraction) as i64;
@@ -45,9 +45,9 @@ impl Float {
         BigUint::from(mantissa) << (lowest - UNIT)
     }
 
-    /// The nearest bits to what `compare` compares twice a value with.
+    /// The nearest bits to a value; `compare` compares twice that value with its argument.
     fn nearest(self, compare: impl Fn(&BigUint) -> Ordering) -> u64 {
-        // Whether the result is beyond `bits`: at the middle, whether it is then even.
+        // Whether the result is above `bits`; a tie goes to the even one.
         let beyond = |bits: u64| {
             let twice = self.value(bits) + self.value(bits + 1);
             match compare(&twice) {
@@ -158,8 +158,8 @@ fn integer_sum(op: Op, dtype: DType, bits: &[u64]) -> u64 {
     result as u64
 }
 
-/// Any numbers of a float type, of its whole range: half as many as `n` and the negatives of most of them,
-/// shuffled, so that the sum is made of the lowest bits of a few.
+/// Random numbers from a float type's whole range: about half of `n`, and the negatives of most of them, shuffled, so
+/// that the sum is made of the lowest bits of a few. Other types get random bits.
 pub fn cancelling(dtype: DType, n: usize, draw: &mut impl FnMut() -> u64) -> Vec<u64> {
     let Some(float) = Float::of(dtype) else {
         return (0..n).map(|_| draw() ^ draw() << 1).collect();
@@ -215,7 +215,7 @@ mod tests {
         );
         let mut bits = crate::Bits::new(3);
         for _ in 0..2000 {
-            // Doubles in and around the range of f32, half of them at a middle between floats.
+            // Doubles in and around the range of f32, half of them at a float or at a middle between floats.
             let middle = bits.draw().is_multiple_of(2);
             let exponent = 1023 - 160 + bits.below(300);
             let fraction = bits.draw() >> 11 & if middle { !0 << 28 } else { !0 };

@@ -1,4 +1,4 @@
-//! The golden cases of tests/golden/cases.json: what the ONNX reference implementation answered.
+//! The golden cases of tests/golden/cases.json: the answers of the ONNX reference implementation.
 
 use serde_json::Value;
 use wgreduce::{NanPolicy, Op, Output, Problem};
@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     parse(include_str!("../golden/cases.json")).unwrap()
 }
 
-/// What is wrong with a file's text.
+/// The error of a malformed file.
 type Malformed = Box<dyn std::error::Error>;
 
 /// All cases of the text of such a file, which may come from elsewhere.

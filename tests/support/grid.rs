@@ -1,5 +1,5 @@
-//! The problems that plans are checked with: shapes, axes and views in which planning differs, and
-//! the ways to reduce them.
+//! The problems that plans are checked with: shapes, axes and views that planning treats differently, and the ways to
+//! reduce them.
 
 use crate::sum_problem;
 use wgreduce::{AdapterClass, Caps, DType, IndexType, Problem, ProblemError};
@@ -15,7 +15,7 @@ pub const CLASSES: [AdapterClass; 3] = [
     AdapterClass::Discrete,
 ];
 
-/// The ways to reduce dimension 1 of a tensor that differ for the planner.
+/// The ways to reduce an axis of a tensor that differ for the planner.
 pub fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, ProblemError> {
     Ok(vec![
         Problem::arg_min(dtype, shape, axis)?,
@@ -34,7 +34,7 @@ pub fn variants(dtype: DType, shape: &[u64], axis: i64) -> Result<Vec<Problem>, 
 /// A type of each size.
 pub const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::I64];
 
-/// `[outer, len, inner]`, of which the middle is reduced.
+/// `[outer, len, inner]`; the middle is reduced.
 const SHAPES: &[[u64; 3]] = &[
     [1, 1, 1],
     [7, 1, 1],
@@ -71,7 +71,7 @@ const SHAPES: &[[u64; 3]] = &[
     [2, 3, 650],
 ];
 
-/// Shapes and reduced axes, one group and more.
+/// Shapes and reduced axes, in one group of neighbours or in several.
 const SCATTERED: &[(&[u64], &[i64])] = &[
     (&[], &[]),
     (&[5], &[]),
@@ -124,7 +124,7 @@ const ZIPPED: &[&[&[u64]]] = &[
     ],
 ];
 
-/// Min or Max of these shapes, and of eleven inputs of which they are the first.
+/// Min of these shapes, and Max of eleven inputs that repeat them.
 fn zips(dtype: DType, shapes: &[&[u64]]) -> Vec<Problem> {
     let eleven: Vec<_> = shapes.iter().cycle().take(11).collect();
     vec![
@@ -147,7 +147,7 @@ pub fn reductions(dtype: DType) -> Vec<Problem> {
     all
 }
 
-/// The sums of the lists above, of which each way has its turn: the planner knows them by what they are kept in.
+/// A sum for each entry of the lists here, each in the next way: the planner tells sums apart by their accumulator.
 pub fn sums(dtype: DType) -> Vec<Problem> {
     let mut ways = 0..;
     let mut sum =
@@ -165,7 +165,7 @@ pub fn sums(dtype: DType) -> Vec<Problem> {
             all.push(sum(shape, &[axis]).and_then(viewed));
         }
     }
-    // Of no integers there is no mean.
+    // Integers have no mean over an empty axis.
     all.into_iter().flatten().collect()
 }
 

@@ -1,5 +1,5 @@
-//! The kernels that plans hold: those of the grid and of the catalogue, in every element type and way
-//! to reduce, under every class of device.
+//! The kernels of plans for the grid and the catalogue, in every element type and way to reduce, under every class of
+//! device.
 
 use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
 use crate::{catalogue, sum_problem};
@@ -7,10 +7,9 @@ use std::collections::HashMap;
 use wgreduce::unstable::Kernel;
 use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Plan, Problem};
 
-/// What a pipeline is compiled from.
+/// The text and override values that a pipeline is compiled from.
 pub type Source = (String, Vec<(&'static str, u64)>);
 
-/// A kernel's text and the values of its overrides.
 pub fn source(kernel: &Kernel) -> Source {
     let constants = kernel.constants().into_iter();
     (
@@ -30,7 +29,7 @@ pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
     let mut seen = HashMap::new();
     for caps in devices {
         for problem in types.iter().flat_map(|&dtype| problems(dtype)) {
-            // Data that begins with a vec4, and anywhere.
+            // Data that begins at a vec4, and anywhere.
             for aligned in [true, false] {
                 let plan = Plan::in_pieces(&problem, caps, &BufferSplits::default(), aligned);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
@@ -51,7 +50,7 @@ pub fn kernels_on(devices: &[Caps], types: &[DType]) -> Vec<(Kernel, Source)> {
         .collect()
 }
 
-/// WebGPU's default limits with each class' tuning, on drivers that take long kernels and on others.
+/// WebGPU's default limits with each class's tuning, on drivers that take long kernels and on others.
 pub fn devices() -> Vec<Caps> {
     let short = |caps: &Caps| Caps {
         long_kernels: false,
@@ -103,7 +102,7 @@ fn all_sums(dtype: DType) -> Vec<Problem> {
     ways.chain(scattered).flatten().collect()
 }
 
-/// Rows and columns of every length of which some are written out, an element or a vec4 at a time.
+/// Rows and columns of every width that some kernels are unrolled for, in elements or in lines of 128 bytes.
 fn widths(dtype: DType) -> Vec<Problem> {
     let mut all = Vec::new();
     for width in 1..=33 {

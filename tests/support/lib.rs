@@ -1,4 +1,4 @@
-//! What the tests share: problems, data, devices, and the comparison of a device with the reference.
+//! Shared by the tests: problems, data, devices, and the comparison of a device with the reference.
 
 pub mod cards;
 #[path = "../../benches/catalogue.rs"]
@@ -25,20 +25,20 @@ pub fn all() -> bool {
     std::env::var("WGREDUCE_SUITE").is_ok_and(|suite| suite == "all")
 }
 
-/// Whether a place in a product is tried: in the plain suite one of four. Added up over the dimensions
-/// of the product, places take every value of each dimension with some of the others.
+/// Whether a case of a product is tried: in the plain suite one of four. `place` is the sum of the case's indices, so
+/// every value of each dimension is tried with some values of the others.
 pub fn picked(place: usize) -> bool {
     all() || place.is_multiple_of(4)
 }
 
-/// Where chance begins: WGREDUCE_SEED, or always the same.
+/// The seed of random tests: WGREDUCE_SEED, or always the same.
 pub fn seed() -> u64 {
     let seed = std::env::var("WGREDUCE_SEED").unwrap_or("1".into());
     seed.parse().expect("WGREDUCE_SEED is a number")
 }
 
-/// How a property is tried: so many cases in the long suite, which also keeps what fails beside the
-/// source, and a fifth of them in the plain one.
+/// How a property is tried: with `cases` cases in the long suite, which also keeps failures beside the source, and with
+/// a fifth of them in the plain one.
 pub fn property(cases: u32) -> Config {
     let beside = FileFailurePersistence::WithSource("regressions");
     Config {

@@ -1,5 +1,5 @@
-//! What the operators give, written a second time: element by element over coordinates, on values
-//! wide enough for every type. Shares nothing with the library but the names of types and operators.
+//! A second implementation of the operators: element by element over coordinates, on values wide enough for every type.
+//! Shares nothing with the library but the names of types and operators.
 
 use crate::exact;
 use crate::views::materialised;
@@ -51,7 +51,7 @@ pub fn answers(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
     }
 }
 
-/// Indices as integers of that many bytes.
+/// Indices as integers of `size` bytes.
 fn narrow(indices: &[u64], size: u64) -> Vec<u8> {
     let bytes = indices.iter().map(|i| i.to_le_bytes());
     bytes
@@ -69,7 +69,7 @@ pub struct Question<'a> {
     pub keepdims: bool,
     pub last: bool,
     pub nan: NanPolicy,
-    /// The result is a copy.
+    /// Whether the result is a copy.
     pub copy: bool,
 }
 
@@ -106,7 +106,7 @@ impl Wide {
         matches!(self, Wide::Float(v) if v.is_nan())
     }
 
-    /// Whether it is smaller; with `signs` also -0 than +0.
+    /// Whether it is smaller; with `signs`, -0 is smaller than +0.
     fn below(self, other: Wide, signs: bool) -> bool {
         match (self, other) {
             (Wide::Float(a), Wide::Float(b)) if a == 0.0 && b == 0.0 => {
@@ -285,7 +285,7 @@ impl Question<'_> {
         }
     }
 
-    /// The identity: what every element beats.
+    /// The identity: no element loses to it.
     fn of_nothing(&self) -> Vec<u8> {
         let size = self.dtype.size() as usize;
         if self.by_magnitude() {

@@ -1,8 +1,7 @@
 //! The ways to ask for a reduction, and the choice of some of them.
 //!
-//! A pipeline takes far longer to compile than to run, and each type and option is another one. So the
-//! suite asks one type of each size for a few ways, over all shapes: a *turn*. The long suite takes
-//! another turn each time.
+//! A pipeline takes far longer to compile than to run, and each type and option needs another one. So the suite tries a
+//! few ways for one type of each size, over all shapes: a *turn*. The long suite takes another turn each time.
 
 use wgreduce::{DType, IndexType, NanPolicy, Op, Problem, ProblemError};
 
@@ -55,7 +54,7 @@ pub fn value_problem(
     Ok(problem.nan(NANS[(way / 3 % 2) as usize]))
 }
 
-/// A turn's ways to reduce a dimension: an index, the same with values beside it, a value.
+/// A turn's ways to reduce a dimension: an index, an index with values, and a value.
 pub fn ways(
     dtype: DType,
     shape: &[u64],

@@ -1,9 +1,9 @@
-//! Strided views, and what they show as copies.
+//! Strided views, and copies of their elements.
 
 use crate::{value_problem, ways};
 use wgreduce::{DType, Problem, ProblemError, reference};
 
-/// A view: its shape, strides and offset, and the elements of the tensor it is in.
+/// A view: its shape, strides and offset, and the number of elements of its tensor.
 pub type Viewed = (&'static [u64], &'static [i64], u64, u64);
 
 pub const VIEWS: &[Viewed] = &[
@@ -37,7 +37,7 @@ pub const VIEWS: &[Viewed] = &[
     (&[], &[], 3, 4),
 ];
 
-/// The elements of a view, one after another.
+/// A copy of a view's elements, one after another.
 pub fn materialised(
     dtype: DType,
     shape: &[u64],
@@ -62,7 +62,7 @@ pub fn materialised(
     copy
 }
 
-/// A problem over a view. The reference gives for it what it gives for a copy of the elements.
+/// A problem over a view. The reference must give the same for it as for a copy of the elements.
 pub fn viewed(
     plain: &Problem,
     view: &Viewed,

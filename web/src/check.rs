@@ -1,4 +1,4 @@
-//! Whether this browser's GPU gives the right bytes: of all golden cases, and of one tensor by every way in.
+//! Checks that this browser's GPU gives the right bytes: for all golden cases, and for a tensor by each interface.
 
 #[expect(
     dead_code,
@@ -16,13 +16,13 @@ use wgreduce::{
     AdapterChoice, Buffers, DType, Element, Error, Partial, Problem, Reducer, reference,
 };
 
-/// Rows and columns of the tensor that is reduced by every way in.
+/// Rows and columns of the tensor that is reduced through every interface.
 const ROWS: usize = 3000;
 const COLUMNS: usize = 500;
-/// What a stream or a shard may use: a sixth of the tensor.
+/// Bytes that a stream or a shard may use: about a sixth of the tensor.
 const MEMORY: u64 = 1 << 20;
 
-/// One of ONNX's node tests, all of it in hexadecimal digits.
+/// One of ONNX's node tests, with its data in hexadecimal digits.
 #[derive(Deserialize)]
 struct Official {
     name: String,
@@ -31,10 +31,10 @@ struct Official {
     outputs: Vec<String>,
 }
 
-/// Runs every golden case of the file's text and compares all bytes with the CPU reference's, which the tests
-/// hold against the file's: ONNX leaves open which NaN comes out. Then ONNX's own cases, of the text `official`, and
-/// a tensor by every way in. `progress` is told how many are done, and of how many. Gives how many there were and
-/// what was wrong.
+/// Runs every golden case of the text `cases` and compares all bytes with those of the CPU reference, which the tests
+/// compare with the file: ONNX does not say which NaN comes out. Then runs ONNX's own cases, of the text `official`,
+/// and one tensor through every interface. `progress` gets the number of finished cases and of all. Returns the number
+/// of cases and the failures.
 pub async fn run(
     reducer: &Reducer,
     cases: &str,
@@ -69,7 +69,7 @@ pub async fn run(
 }
 
 impl Official {
-    /// By the CPU reference the outputs must be ONNX's; by the device each node's those of the reference.
+    /// The CPU reference must give ONNX's outputs, and the device the reference's outputs for each node.
     async fn check(&self, reducer: &Reducer) -> Result<(), Failure> {
         let tensor = |digits: &String| Ok::<_, Failure>(Tensor::decode(&bytes(digits)?)?);
         let inputs = self.inputs.iter().map(|digits| tensor(digits).map(Some));
@@ -111,7 +111,7 @@ async fn golden(reducer: &Reducer, problem: &Problem, inputs: &[&[u8]]) -> Resul
     Ok(reference::verify(problem, inputs, &outputs)?)
 }
 
-/// Scores with many ties, and the place of each column's greatest.
+/// Scores with many ties, and the problem to find the greatest of each column.
 fn tensor() -> Result<(Problem, Vec<f32>), Error> {
     let score = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as f32;
     let data = (0..(ROWS * COLUMNS) as u64).map(score).collect();
@@ -145,7 +145,7 @@ async fn shards(reducer: &Reducer) -> Result<(), Failure> {
         let shard = reducer.shard(&own, MEMORY)?;
         shard.run_bytes(rows.start as u64, f32::bytes(data)).await
     };
-    // The later rows first, and over bytes, as from another page.
+    // The later rows first, and the others as bytes, as from another page.
     let mut merged = part(1700..ROWS).await?;
     merged.merge(&Partial::from_bytes(&part(0..1700).await?.to_bytes())?)?;
     Ok(reference::verify(
@@ -209,7 +209,7 @@ async fn at_once(reducer: &Reducer) -> Result<(), Failure> {
     Ok(reference::verify(&least, &bytes, &worst?)?)
 }
 
-/// What a binding of another device's buffers met is told once, to who asks for it, and to no run.
+/// A binding of another device's buffers is an error that only `settled` returns, and only once.
 async fn refused_binding(reducer: &Reducer) -> Result<(), Failure> {
     let other = Reducer::open(&AdapterChoice::Auto).await?;
     let [scores, winners] = [(); 2].map(|()| {

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use std::fmt::Display;
 use wgreduce::{DType, Element};
 
-/// Calls a function of an element type by its name.
+/// Calls a function with the Rust type of an element type.
 macro_rules! by_type {
     ($dtype:expr, $function:ident($($argument:expr),*)) => {
         match $dtype {
@@ -25,7 +25,7 @@ macro_rules! by_type {
     };
 }
 
-/// An element that text can be.
+/// An element that can be read from text.
 trait Written: Element + Display {
     fn read(text: &str) -> Option<Self>;
 }
@@ -41,7 +41,7 @@ macro_rules! written {
     )*};
 }
 written!(
-    // Rounded once, from 64 bits.
+    // Rounded from f64.
     bf16: |t| t.parse().ok().map(bf16::from_f64),
     f16: |t| t.parse().ok().map(f16::from_f64),
     f32: |t| t.parse().ok(), f64: |t| t.parse().ok(),
@@ -54,7 +54,7 @@ written!(
     }
 );
 
-/// The bytes of elements that are apart by spaces, commas, semicolons or brackets.
+/// The bytes of elements that are separated by spaces, commas, semicolons or brackets.
 pub fn parsed(dtype: DType, text: &str) -> Result<Vec<u8>, String> {
     by_type!(dtype, parsed_as(text))
 }
@@ -67,7 +67,7 @@ fn parsed_as<T: Written>(text: &str) -> Result<Vec<u8>, String> {
     Ok(T::bytes(&elements).to_vec())
 }
 
-/// The first `most` elements.
+/// The first `most` elements, as text.
 pub fn shown(dtype: DType, bytes: &[u8], most: usize) -> Vec<String> {
     by_type!(dtype, shown_as(bytes, most))
 }

@@ -1,6 +1,6 @@
-//! What the page calls: a device, one reduction on it, and the check of all golden cases.
+//! The page's calls: open a device, run one reduction on it, check all golden cases, and measure.
 //!
-//! Takes and gives JSON and bytes. What a reduction is, the library knows; what a page looks like, the script.
+//! They take and return JSON and bytes. The library defines reductions; the script defines the page.
 
 mod check;
 mod elements;
@@ -13,7 +13,7 @@ use wasm_bindgen::prelude::*;
 use web_time::Instant;
 use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Problem, Reducer, reference};
 
-/// Elements that are shown of a result.
+/// Elements of a result that are shown.
 const SHOWN: usize = 1000;
 /// Bytes of tensors that a reduction here may hold at once; a page's program has 4 GiB at most.
 const ROOM: u64 = 1 << 30;
@@ -54,11 +54,11 @@ struct Answer {
     dtype: &'static str,
     shape: Vec<u64>,
     elements: u64,
-    /// The first of them.
+    /// The first elements.
     shown: Vec<String>,
-    /// Of a second run: the first compiles.
+    /// The time of a second run: the first one compiles.
     milliseconds: f64,
-    /// What differs from the CPU reference, if anything.
+    /// The difference from the CPU reference, if there is one.
     difference: Option<String>,
 }
 
@@ -107,15 +107,15 @@ impl Request {
 
 #[wasm_bindgen]
 impl Device {
-    /// Opens the browser's adapter and asks it questions whose answers are known. `last_words` is told why the
-    /// program is about to end, if ever it panics.
+    /// Opens the browser's adapter and tests it with known answers. If the program panics, `last_words` is called with
+    /// the reason before the end.
     pub async fn open(last_words: js_sys::Function) -> Result<Device, JsError> {
         LAST_WORDS.set(Some(last_words));
         std::panic::set_hook(Box::new(|panic| {
             let payload = panic.payload();
             let words = payload.downcast_ref::<String>().map(String::as_str);
             let words = words.or_else(|| payload.downcast_ref::<&str>().copied());
-            // What follows is where it was.
+            // The first line says why; the others are details.
             let words = words.and_then(|words| words.lines().next());
             let words = words.unwrap_or("it panicked").into();
             LAST_WORDS
@@ -125,7 +125,7 @@ impl Device {
         Ok(Device { reducer })
     }
 
-    /// What the browser says of the adapter, as JSON.
+    /// Describes the adapter, as JSON.
     pub fn about(&self) -> String {
         let caps = self.reducer.caps();
         let limits = self.reducer.device().limits();
@@ -151,8 +151,8 @@ impl Device {
         Ok(serde_json::to_string(&answer)?)
     }
 
-    /// Checks the device with the golden cases and ONNX's own, each the text of a file. `progress` is called with how many are done and
-    /// how many there are. Gives what was wrong, as JSON.
+    /// Checks the device with the golden cases and ONNX's own; each argument is the text of a file. `progress` is
+    /// called with the number of finished cases and of all. Returns the number of cases and the failures, as JSON.
     pub async fn check(
         &self,
         cases: &str,
@@ -160,7 +160,7 @@ impl Device {
         progress: &js_sys::Function,
     ) -> Result<String, JsError> {
         let progress = |done: usize, all: usize| {
-            // A page that cannot show it loses nothing else.
+            // A page that cannot show the progress loses nothing else.
             let _ = progress.call2(&JsValue::NULL, &done.into(), &all.into());
         };
         let checked = check::run(&self.reducer, cases, official, progress).await;
@@ -169,7 +169,7 @@ impl Device {
     }
 
     /// Measures the quick cases of the catalogue that have `filter` in their name, operator and type. `progress` is
-    /// called with how many are done, how many there are and which comes next. Gives rows as JSON, as `wgreduce
+    /// called with the number of finished cases, of all cases, and the next case. Returns rows as JSON, as `wgreduce
     /// bench --json` does.
     pub async fn measure(
         &self,
@@ -185,7 +185,7 @@ impl Device {
         Ok(serde_json::to_string(&rows)?)
     }
 
-    /// Destroys the device, as a driver that crashes does.
+    /// Destroys the device, as a crashing driver does.
     pub fn destroy(&self) {
         self.reducer.device().destroy();
     }
@@ -219,10 +219,10 @@ impl Device {
     }
 }
 
-/// Refuses what the page's program would have no room for: it would end without a word.
+/// Refuses problems that do not fit into the page's memory: the program would end without a message.
 fn room(problem: &Problem) -> Result<(), Failure> {
     let outputs: u64 = problem.outputs().iter().map(|output| output.bytes()).sum();
-    // Two answers, one of them once more to be shown, and the reference's.
+    // The outputs of two runs, a copy of the second, and the reference's.
     let needed = problem
         .input_bytes(0)
         .saturating_add(outputs.saturating_mul(4));
@@ -242,14 +242,14 @@ pub fn most_bytes() -> f64 {
     ROOM as f64
 }
 
-/// Charts of what [`Device::measure`] gave, as HTML.
+/// Charts of the rows from [`Device::measure`], as HTML.
 #[wasm_bindgen]
 pub fn charts_of(rows: &str) -> Result<String, JsError> {
     let rows: Vec<serde_json::Value> = serde_json::from_str(rows)?;
     measure::shares(&rows).map_err(told)
 }
 
-/// The bytes of elements that are written as text, apart by spaces, commas or brackets.
+/// The bytes of elements written as text, separated by spaces, commas, semicolons or brackets.
 #[wasm_bindgen]
 pub fn elements_of(dtype: &str, text: &str) -> Result<Vec<u8>, JsError> {
     let dtype: DType = dtype.parse()?;

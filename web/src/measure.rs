@@ -1,7 +1,7 @@
-//! How fast the cases of the catalogue are on this browser's GPU, each in turns with the fastest plain kernel.
+//! Measures the cases of the catalogue on this browser's GPU, each alternating with the fastest plain kernel.
 //!
-//! Times come from the GPU's clock where the browser lends it, or else from the page's; both are coarse on
-//! purpose, so that a case is recorded many times into one submission.
+//! Times come from the GPU's clock if the browser gives access, or else from the page's; both are coarse on purpose, so
+//! a case is recorded many times into one submission.
 
 #[path = "../../benches/catalogue.rs"]
 mod catalogue;
@@ -25,20 +25,20 @@ use wgreduce::{
     BoundReduction, Buffers, Element, Output, Plan, Problem, Reducer, Tensor, reference,
 };
 
-/// A submission is to take so long: a hundred steps of the coarsest clocks.
+/// The time that a submission should take: a hundred steps of the coarsest clocks.
 const ENOUGH_NS: u64 = 20_000_000;
 /// Most times that a case is recorded into one submission.
 const MOST: u64 = 4096;
-/// Submissions of a case, each in turns with one of the ceiling.
+/// Submissions of a case, each alternating with one of the ceiling.
 const ROUNDS: usize = 5;
-/// Of every walk that may be the ceiling.
+/// Submissions of every walk that may be the ceiling.
 const CEILING_ROUNDS: usize = 3;
-/// Of what the CPU does alone.
+/// Repetitions of work that the CPU does alone.
 const CPU_REPEATS: u32 = 200;
 
-/// Measures the quick cases that have `filter` in their name, operator and type. `progress` is told how many are
-/// done, of how many, and which comes next. Gives rows as `wgreduce bench --json` writes them; a case that
-/// failed has no time, and its `error`.
+/// Measures the quick cases that have `filter` in their name, operator and type. `progress` gets the number of finished
+/// cases, of all cases, and the next case. Returns rows as `wgreduce bench --json` writes them; a case that failed has
+/// no time, but an `error`.
 pub async fn run(
     reducer: &Reducer,
     filter: &str,
@@ -157,8 +157,8 @@ async fn row(
     }))
 }
 
-/// The shares of the ceiling as charts, in SVG: by shape and type of each operator that ran on several types,
-/// and the others as bars.
+/// Charts of the shares of the ceiling, in SVG: a matrix by shape and type for each operator that ran on several types,
+/// and bars for the others.
 pub fn shares(rows: &[Value]) -> Result<String, Failure> {
     let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
     let distinct = |rows: &[&Value], name: &str| {
@@ -210,10 +210,10 @@ pub fn shares(rows: &[Value]) -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Nanoseconds of planning once; the page's clock is too coarse for less than many.
+/// Nanoseconds to plan once, the mean of many: the page's clock is too coarse for one.
 fn plan_ns(reducer: &Reducer, problem: &Problem) -> u64 {
     repeated(|| {
-        // It was made before: it can be made again.
+        // The plan was made before, so this cannot fail.
         let _ = black_box(Plan::new(problem, reducer.caps()));
     })
 }
@@ -233,7 +233,7 @@ fn whole(buffers: &[Held]) -> Vec<Tensor<'_>> {
     buffers.iter().map(|held| held.0.slice(..).into()).collect()
 }
 
-/// A buffer that is destroyed when it is dropped: a page's collector would take its time.
+/// A buffer that is destroyed when it is dropped: the page's garbage collector may free it late.
 struct Held(wgpu::Buffer);
 
 impl Drop for Held {
@@ -242,7 +242,7 @@ impl Drop for Held {
     }
 }
 
-/// What a submission took, or one of many in it.
+/// The time of a submission, or of one pass of many in it.
 #[derive(Clone, Copy)]
 struct Timing {
     gpu_ns: Option<u64>,
@@ -254,13 +254,13 @@ impl Timing {
         self.gpu_ns.unwrap_or(self.wall_ns)
     }
 
-    /// Of one in many.
+    /// The median time of one of `many` passes.
     fn median(times: &[Timing], many: u64) -> Timing {
         let gpu = times.iter().filter_map(|t| Some(t.gpu_ns? / many));
         let wall = times.iter().map(|t| t.wall_ns / many).collect();
         let gpu = gpu.collect();
         Timing {
-            // A clock that stands still measures nothing.
+            // A clock that shows no time measures nothing.
             gpu_ns: median(gpu).filter(|&ns| ns > 0),
             wall_ns: median(wall).unwrap_or(0).max(1),
         }
@@ -299,7 +299,7 @@ impl Gpu<'_> {
 
     fn upload(&self, data: &[u8]) -> Held {
         let buffer = self.buffer(data.len() as u64, U::STORAGE | U::COPY_DST);
-        // Whole words only.
+        // `write_buffer` takes whole words only.
         let (words, rest) = data.split_at(data.len() / 4 * 4);
         self.queue.write_buffer(&buffer.0, 0, words);
         if !rest.is_empty() {
@@ -311,7 +311,7 @@ impl Gpu<'_> {
         buffer
     }
 
-    /// The first bytes of a buffer, once all that was submitted is done.
+    /// The first bytes of a buffer, after all submitted work is done.
     async fn download(&self, buffer: &Held, bytes: u64) -> Result<Vec<u8>, Failure> {
         let back = self.buffer(bytes, U::MAP_READ | U::COPY_DST);
         let mut encoder = self.encoder();
@@ -326,7 +326,7 @@ impl Gpu<'_> {
         Ok(view[..bytes as usize].to_vec())
     }
 
-    /// A future with the errors that it caused: no call below asks for them, and what is void measures nothing.
+    /// Runs a future, and returns the device's errors, which no call below does: invalid work measures nothing.
     async fn told<T>(&self, run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
@@ -339,7 +339,7 @@ impl Gpu<'_> {
         }
     }
 
-    /// Runs so many of a pass in one submission, and gives what all took.
+    /// Records a pass `many` times into one submission, and returns the time of all.
     async fn time(
         &self,
         many: u64,
@@ -365,7 +365,7 @@ impl Gpu<'_> {
         }
         let start = Instant::now();
         self.queue.submit([encoder.finish()]);
-        // Whether or not they say anything, they come when the work is done.
+        // This download ends when the work is done, even if the ticks are not used.
         let ticks = u64::from_bytes(&self.download(&self.ticks, 16).await?);
         let wall = start.elapsed().as_nanos() as u64;
         let period = f64::from(self.queue.get_timestamp_period());
@@ -376,7 +376,7 @@ impl Gpu<'_> {
         })
     }
 
-    /// How many of a pass take long enough for the clocks. A coarse one may not notice the first.
+    /// How many times a pass must run to take long enough for the clocks. A coarse clock may not see the first run.
     async fn enough(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<u64, Failure> {
         let mut many = 1;
         loop {
@@ -389,7 +389,7 @@ impl Gpu<'_> {
         }
     }
 
-    /// The medians of two passes, in turns.
+    /// The medians of two passes that alternate.
     async fn in_turns(
         &self,
         own: impl Fn(&mut wgpu::ComputePass<'_>),
@@ -434,7 +434,7 @@ impl Ceiling {
         let mut all: Vec<Plain> = kind.walks().map(of).collect();
         let mut many = Vec::new();
         for plain in &all {
-            // The first has compilation and first touches in it.
+            // The first run includes compilation and first touches.
             gpu.time(1, |pass| plain.record(pass)).await?;
             many.push(gpu.enough(|pass| plain.record(pass)).await?);
         }

@@ -1,5 +1,5 @@
-//! ACO, the compiler of AMD's GPUs in Mesa, for devices that are not there: RADV makes one of a
-//! family's name, and tells what it compiled.
+//! ACO, Mesa's compiler for AMD GPUs, for devices that are not here: RADV makes a device of the family that is
+//! named, and reports what it compiled.
 
 use crate::choice::few;
 use crate::isa::{self, Loop};
@@ -20,10 +20,10 @@ use wgreduce::{AdapterClass, DType, Plan, Problem};
 /// RADV's names: Polaris and Vega of GCN, RDNA 1, 2 and 3.
 const FAMILIES: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];
 
-/// Registers that may spill, until the kernel is mended: the extremes of columns of 8 bits.
+/// The number of registers that may spill in the extremes of columns of 8 bits, until this kernel is mended.
 const KNOWN: (&str, u64) = ("reduce/extreme_columns/8bit/", 43);
 
-/// What a family made of a kernel.
+/// The numbers of a kernel that a family compiled.
 #[derive(Clone, Default, Debug)]
 struct Compiled {
     vgprs: u64,
@@ -34,7 +34,7 @@ struct Compiled {
     hot: Option<Loop>,
 }
 
-/// As wgpu has a trusted shader written for Vulkan; checks of bounds are the driver's.
+/// As wgpu writes a trusted shader for Vulkan; the driver checks bounds.
 fn spirv(kernel: &Kernel, source: &Source) -> Result<Vec<u32>> {
     let (module, info) = hlsl::module(kernel, source)?;
     let mut options = spv::Options {
@@ -51,12 +51,12 @@ fn spirv(kernel: &Kernel, source: &Source) -> Result<Vec<u32>> {
     spv::write_vec(&module, &info, &options, Some(&entry)).map_err(|e| format!("SPIR-V: {e}"))
 }
 
-/// RADV's device of the family that the environment names.
+/// A RADV device of the family that the environment names.
 struct Device {
     device: ash::Device,
     executables: ash::khr::pipeline_executable_properties::Device,
     instance: ash::Instance,
-    // The loader's library, which is dropped last.
+    // The loader's library is dropped last.
     _entry: ash::Entry,
 }
 
@@ -73,7 +73,7 @@ impl Device {
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
             .push_next(&mut told);
-        // SAFETY: what is created lives as long as what it is made of, and is used by one thread.
+        // SAFETY: every object is destroyed before what it was made of, and one thread uses them all.
         unsafe {
             let entry = ash::Entry::load().map_err(|e| format!("no Vulkan loader: {e}"))?;
             let instance = entry.create_instance(&create, None).map_err(failed)?;
@@ -110,8 +110,8 @@ impl Device {
         let bindings: Vec<_> = bindings.collect();
         let name = CString::new(kernel.entry_point()).map_err(|e| e.to_string())?;
         let device = &self.device;
-        // SAFETY: handles are of this device and destroyed once, after the last use; the SPIR-V is
-        // naga's, of a module that was validated.
+        // SAFETY: the handles are of this device and destroyed once, after their last use; naga made the SPIR-V
+        // from a validated module.
         unsafe {
             let module = vk::ShaderModuleCreateInfo::default().code(&words);
             let module = device.create_shader_module(&module, None).map_err(failed)?;
@@ -144,7 +144,7 @@ impl Device {
         }
     }
 
-    /// What RADV tells of a pipeline.
+    /// RADV's report on a pipeline.
     ///
     /// # Safety
     /// The pipeline is this device's, with statistics and representations captured.
@@ -152,8 +152,8 @@ impl Device {
         let info = vk::PipelineExecutableInfoKHR::default()
             .pipeline(pipeline)
             .executable_index(0);
-        // SAFETY: by contract; names end with a zero, statistics of RADV are 64-bit numbers, and
-        // what is read into `texts` is as long as was asked for.
+        // SAFETY: by contract; names end with a zero, RADV's statistics are 64-bit numbers, and the buffers of
+        // `texts` have the lengths that RADV asked for.
         unsafe {
             let statistics = self.executables.get_pipeline_executable_statistics(&info)?;
             let value = |name: &str| {
@@ -170,7 +170,7 @@ impl Device {
             for (text, data) in texts.iter_mut().zip(&mut data) {
                 text.p_data = data.as_mut_ptr().cast();
             }
-            // The wrapper asks for lengths only.
+            // The wrapper only asks for lengths.
             let read = self
                 .executables
                 .fp()
@@ -190,7 +190,7 @@ impl Device {
             let assembly = assembly.map(|(_, data)| String::from_utf8_lossy(data).into_owned());
             let assembly = assembly.unwrap_or_default();
             if let Some(folder) = std::env::var_os("ISA") {
-                // Named by the line of what is printed.
+                // The name is the number of the printed line.
                 static LINE: AtomicUsize = AtomicUsize::new(1);
                 let name = format!("{:03}.s", LINE.fetch_add(1, Ordering::Relaxed));
                 let _ = std::fs::write(Path::new(&folder).join(name), &assembly);
@@ -209,7 +209,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: all that was made of them is destroyed.
+        // SAFETY: everything that was made of them is destroyed.
         unsafe {
             self.device.destroy_device(None);
             self.instance.destroy_instance(None);
@@ -217,7 +217,7 @@ impl Drop for Device {
     }
 }
 
-/// The cases of the table: by what name, shape and axis.
+/// The cases of the table: name, shape and axis.
 const CASES: [(&str, [u64; 2], i64); 6] = [
     ("A", [1, 1 << 24], 1),
     ("B", [4096, 4096], 1),
@@ -227,11 +227,11 @@ const CASES: [(&str, [u64; 2], i64); 6] = [
     ("short axis", [4, 3_000_000], 0),
 ];
 
-/// What is added to the label of a kernel that has limbs: it finds them by an element's exponent, and many of them, or those of
-/// several columns, are in scratch memory. Loops over windows leave them alone.
+/// Added to the label of a kernel that has limbs: it indexes them by an element's exponent, and many limbs, or
+/// those of several columns, are in scratch memory. Loops over windows leave them alone.
 const LIMBS: &str = " (limbs)";
 
-/// The first kernel of each case with discrete tuning, by a type of each width.
+/// The first kernel of each case with discrete tuning, for a type of each width.
 fn cases() -> Result<Vec<(String, Kernel, Source)>> {
     let mut all = Vec::new();
     for (name, shape, axis) in CASES {
@@ -240,7 +240,7 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
                 Problem::arg_min(dtype, &shape, axis),
                 Problem::reduce_min(dtype, &shape, &[axis]),
             ];
-            // Where a loop takes them: of short segments all that counts is one by one.
+            // Only where a loop takes the sums: short segments take their elements one by one.
             if ["A", "C"].contains(&name) {
                 problems.push(Problem::reduce_sum(dtype, &shape, &[axis]));
             }
@@ -261,7 +261,7 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
     Ok(all)
 }
 
-/// Compiles for the family of the environment, and prints what it came to: a line for each kernel.
+/// Compiles for the family that the environment names, and prints a line for each kernel.
 pub fn compile() -> Result<()> {
     let device = Device::open()?;
     let cases = cases()?;
@@ -289,7 +289,7 @@ pub fn compile() -> Result<()> {
     Ok(())
 }
 
-/// What a family's process printed of a kernel.
+/// Parses what a family's process printed of a kernel.
 fn parse(line: &str) -> Option<(bool, String, Compiled)> {
     let words: Vec<&str> = line.split('\t').collect();
     let [kind, label, numbers @ ..] = &words[..] else {
@@ -323,8 +323,8 @@ fn parse(line: &str) -> Option<(bool, String, Compiled)> {
     Some((*kind == "case", (*label).to_owned(), compiled))
 }
 
-/// Compiles for every family, a process each: RADV reads its environment once. Fails where registers
-/// spill or scratch memory is used, but for limbs. `write`: writes the record.
+/// Compiles for every family, in a process each, as RADV reads its environment once. Fails if registers spill
+/// or scratch memory is used, except by limbs and by the kernel in `KNOWN`. `write` writes the record.
 pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let compile = |_: &mut (), family: &&str| -> Result<Vec<(bool, String, Compiled)>> {
@@ -378,7 +378,7 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     Ok(())
 }
 
-/// Each case with the instructions a byte that the family of a card takes.
+/// Each case with the instructions a byte that a card's family takes.
 fn counted<'a>(
     families: &'a [Vec<(bool, String, Compiled)>],
     card: &Card,

@@ -1,11 +1,11 @@
-//! Which kernels a slow compiler is asked about.
+//! Chooses the kernels that slow compilers compile.
 
 use std::collections::HashSet;
 use support::kernels::{Source, kernels_on};
 use wgreduce::unstable::Kernel;
 use wgreduce::{Caps, DType};
 
-/// The overrides that decide which code there is. Others are numbers in it.
+/// The overrides that decide which code there is; the others are numbers in it.
 const SHAPING: [&str; 11] = [
     "OUT",
     "INDEX",
@@ -23,7 +23,7 @@ const SHAPING: [&str; 11] = [
 /// A type of each width. Floats have all the code that integers have, and more.
 const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
 
-/// Those that differ in more than numbers.
+/// The kernels that differ in more than numbers.
 fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     for name in SHAPING {
         let has = |(_, (_, constants)): &(Kernel, Source)| constants.iter().any(|c| c.0 == name);
@@ -32,7 +32,7 @@ fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
     all.retain(|(_, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-        // A group of lanes walks a tree, higher or lower; 4 lanes stand for 8 to 128.
+        // A group of lanes walks a tree, whose height its number sets; 4 lanes stand for 8 to 128.
         let lanes = match value("LANES") {
             8..=128 => 4,
             lanes => lanes,
@@ -44,9 +44,9 @@ fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
     all
 }
 
-/// Fewer of them, for compilers that take a second for one, of those that these devices plan: where
-/// kernels are written out those for 0, 1, 2, 4, and so on, and of a text one with an index and one
-/// without, by lanes alone and together, with results of whole words and of parts of them.
+/// Fewer of the kernels that these devices plan, for compilers that take a second for each: of unrolled kernels
+/// those for 0, 1, 2, 4, and so on; of each text one with an index and one without, by one lane and by several,
+/// with results of whole words and of parts of words.
 pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     let mut seen = HashSet::new();
     let mut all = shapes_of(kernels_on(devices, &WIDTHS));
@@ -55,7 +55,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
         let ways = ["INDEX", "COARSENED", "WG"].map(value);
         let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
-        // Of sums the kernel knows no order.
+        // The kernel has no order for sums.
         let floats = match kernel.sum {
             Some(sum) => sum.has_windows(),
             None => value("IS_FLOAT") == 1,

@@ -1,4 +1,4 @@
-//! Runs plans on lavapipe, by SPIR-V that DXC made of their kernels' HLSL.
+//! Runs plans on lavapipe, with SPIR-V that DXC makes from their kernels' HLSL.
 
 use crate::Result;
 use crate::dxc::Dxc;
@@ -13,9 +13,9 @@ use wgreduce::unstable::{Kernel, Params, Pass, Slot, StrideTable, View};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{Plan, Problem};
 
-/// What every buffer is filled with before a run.
+/// Every buffer is filled with this byte before a run.
 const POISON: u8 = 0xa5;
-/// WebGPU's default: what bindings begin at a multiple of.
+/// WebGPU's default alignment of bindings.
 const ALIGNMENT: u64 = 256;
 
 struct Pipeline {
@@ -29,9 +29,9 @@ pub struct Device {
     queue: wgpu::Queue,
     dxc: Dxc,
     pipelines: HashMap<Source, Rc<Pipeline>>,
-    /// What is put for what in the HLSL before it is compiled: to see that it is noticed.
+    /// A text and its replacement in the HLSL, to see that the fault is noticed.
     fault: Option<(&'static str, &'static str)>,
-    /// Seconds that DXC took, and lavapipe's compiler.
+    /// The seconds that DXC and lavapipe's compiler took.
     pub compiled: [f64; 2],
 }
 
@@ -60,7 +60,7 @@ impl Device {
         })
     }
 
-    /// Kernels that were compiled.
+    /// The number of kernels that were compiled.
     pub fn kernels(&self) -> usize {
         self.pipelines.len()
     }
@@ -101,10 +101,10 @@ impl Device {
             glsl: None,
             wgsl: None,
         };
-        // SAFETY: the SPIR-V is DXC's, its bindings were checked against the layout below, and
-        // DXC's code reads and writes nothing but them.
+        // SAFETY: the SPIR-V is DXC's, its bindings were checked against the layout below, and its code reads
+        // and writes nothing else.
         let module = unsafe { self.device.create_shader_module_passthrough(descriptor) };
-        // wgpu gives Vulkan's bindings their places in this list.
+        // wgpu numbers Vulkan's bindings by their places in this list.
         let entries =
             hlsl.registers
                 .iter()
@@ -150,14 +150,14 @@ impl Device {
         Ok(Pipeline { raw, layout })
     }
 
-    /// Plants a fault, or none, in what is compiled from now on.
+    /// Plants a fault, or none, in everything that is compiled from now on.
     pub fn plant(&mut self, fault: Option<(&'static str, &'static str)>) {
         self.pipelines.clear();
         self.fault = fault;
     }
 
-    /// Runs a plan whose inputs and outputs begin so many bytes into their buffers. Fails where
-    /// bytes round the outputs were written.
+    /// Runs a plan whose inputs and outputs begin this many bytes into their buffers. Fails if bytes around the
+    /// outputs were written.
     pub fn run(
         &mut self,
         problem: &Problem,
@@ -215,7 +215,7 @@ impl Device {
             .collect()
     }
 
-    /// A buffer with these bytes, and poison up to a whole word.
+    /// A buffer with these bytes, padded with poison to whole words and at least a vec4.
     fn filled(&self, mut bytes: Vec<u8>) -> wgpu::Buffer {
         bytes.resize(bytes.len().next_multiple_of(4).max(16), POISON);
         let usage = BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -224,7 +224,7 @@ impl Device {
         buffer
     }
 
-    /// A pass' bind group: views as the library binds them, and the parameters.
+    /// A pass's bind group: the views, bound as the library binds them, and the parameters.
     fn bound(
         &self,
         pass: &Pass,
@@ -258,7 +258,7 @@ impl Device {
             1 if pass.stride_table.is_some() => (&blocks[1], 0, blocks[1].size()),
             2 => dst.binding(),
             _ if pass.stride_table.is_some() => {
-                // The one view may be bound twice.
+                // If there is only one view, it is bound twice.
                 strided
                     .get(binding as usize - 3)
                     .unwrap_or(&strided[0])
@@ -274,7 +274,7 @@ impl Device {
         )
     }
 
-    /// Submits, and reads whole buffers.
+    /// Submits the encoder and reads whole buffers.
     fn read(
         &self,
         mut encoder: wgpu::CommandEncoder,
@@ -301,8 +301,8 @@ impl Device {
     }
 }
 
-/// HLSL whose workgroups begin with junk in their memory. lavapipe clears it before each dispatch,
-/// so that memory that is read before it is written would not be seen.
+/// HLSL whose workgroups begin with junk in their memory. lavapipe clears the memory before each dispatch,
+/// which would hide a read before the first write.
 fn spoiled(text: &str) -> Result<String> {
     let arrays = text.lines().filter_map(|line| {
         let (kind, rest) = line.strip_prefix("groupshared ")?.split_once(' ')?;
@@ -318,7 +318,7 @@ fn spoiled(text: &str) -> Result<String> {
         Some((name, at + text[at..].find(end)? + end.len()))
     });
     let (name, at) = parts.ok_or("HLSL whose invocations have no number")?;
-    // An element for each invocation.
+    // Each invocation writes one element.
     let junk =
         |(kind, array): (&str, &str)| format!("    {array}[{name}] = ({kind})0x9e3779b9u;\n");
     let junk: String = arrays.into_iter().map(junk).collect();
@@ -328,13 +328,13 @@ fn spoiled(text: &str) -> Result<String> {
     ))
 }
 
-/// Compiles HLSL to SPIR-V whose bindings are the places of the registers' list, and checks them.
+/// Compiles HLSL to SPIR-V whose bindings are the registers' places in the list, and checks them.
 fn spirv(dxc: &Dxc, hlsl: &Hlsl) -> Result<Vec<u32>> {
     let mut more: Vec<String> = ["-spirv", "-fspv-target-env=vulkan1.1"]
         .map(str::to_owned)
         .into();
     for (register, place) in hlsl.registers.iter().zip(0..) {
-        // Register, its space, binding and set. All that is bound must be told so.
+        // The register, its space, binding and set. DXC needs these for every bound register.
         let name = format!("{}{}", register.class, register.number);
         more.extend([
             "-fvk-bind-register".into(),
@@ -357,8 +357,8 @@ fn spirv(dxc: &Dxc, hlsl: &Hlsl) -> Result<Vec<u32>> {
     Ok(words)
 }
 
-/// Whether SPIR-V has each variable in the place of WGSL's variable of that name: DXC says nothing of
-/// two in one place, and lavapipe nothing of a place that is not in the layout.
+/// Whether SPIR-V has each variable in the place of WGSL's variable of that name: DXC does not report two in
+/// one place, and lavapipe does not report a place that the layout lacks.
 fn bindings_agree(words: &[u32], hlsl: &Hlsl) -> Result<()> {
     const NAME: u32 = 5;
     const DECORATE: u32 = 71;
@@ -403,7 +403,7 @@ fn bindings_agree(words: &[u32], hlsl: &Hlsl) -> Result<()> {
     }
 }
 
-/// A binding that covers a view, as the library's: from a multiple of the alignment on.
+/// A binding that covers a view like the library's: it begins at a multiple of the alignment.
 #[derive(Clone, Copy)]
 struct Range<'a> {
     buffer: &'a wgpu::Buffer,
@@ -422,7 +422,7 @@ fn range<'a>(view: &View, slots: &'a HashMap<Slot, (wgpu::Buffer, u64)>) -> Rang
     let (buffer, first) = &slots[&view.slot];
     let begin = first + view.offset;
     let mut offset = begin / ALIGNMENT * ALIGNMENT;
-    // At least a vec4 where the buffer has one.
+    // At least a vec4, if the buffer has one.
     if begin + view.bytes - offset < 16 && offset >= ALIGNMENT {
         offset -= ALIGNMENT;
     }
@@ -460,8 +460,8 @@ fn words(p: &Params) -> Vec<u32> {
     [&first[..], &wide(p.base), &wide(p.fill)].concat()
 }
 
-/// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with what divides by them,
-/// strides of eight inputs a dimension, and where each input starts.
+/// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with the numbers that divide
+/// by them, strides of eight inputs a dimension, and where each input starts.
 fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
     let mut words = vec![0; 4 * 8 + 8 * 8 + 8];
     for (i, &size) in table.shape.iter().enumerate() {

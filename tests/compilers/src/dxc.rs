@@ -1,6 +1,6 @@
-//! DXC, the compiler of DirectX 12's shader model 6, out of its shared library.
+//! DXC, the compiler for DirectX 12's shader model 6, loaded from its shared library.
 //!
-//! COM objects are called through their tables of functions, whose places are those of `dxcapi.h`.
+//! COM objects are called through their tables of functions, with the places of `dxcapi.h`.
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -34,7 +34,7 @@ const fn guid(a: u32, [b, c]: [u16; 2], rest: [u8; 8]) -> Guid {
     ]
 }
 
-/// What is compiled: `DxcBuffer`.
+/// The source text to compile: `DxcBuffer`.
 #[repr(C)]
 struct Buffer {
     text: *const u8,
@@ -63,7 +63,7 @@ type Release = unsafe extern "C" fn(Object) -> u32;
 struct Owned(Object);
 
 impl Owned {
-    /// The function at a place of the object's table.
+    /// The function at a place in the object's table.
     ///
     /// # Safety
     /// `F` is the type of that function.
@@ -72,7 +72,7 @@ impl Owned {
         unsafe { std::mem::transmute_copy(&*(*self.0).add(place)) }
     }
 
-    /// What a function of a result that returns a blob returns.
+    /// The bytes of the blob that a function of a result returns.
     fn bytes(&self, place: usize) -> Vec<u8> {
         let mut blob = null_mut();
         // SAFETY: `GetResult` (4) and `GetErrorBuffer` (5) are `Blob`s, and a blob's functions 3
@@ -110,7 +110,7 @@ pub struct Dxc {
 impl Dxc {
     pub fn load(path: &Path) -> Result<Dxc, String> {
         let failed = |e: libloading::Error| format!("{}: {e}", path.display());
-        // SAFETY: it is DXC's library, whose initialisers ask for nothing.
+        // SAFETY: it is DXC's library, whose initialisers have no requirements.
         let library = unsafe { libloading::Library::new(path) }.map_err(failed)?;
         let mut compiler = null_mut();
         // SAFETY: `DxcCreateInstance` is declared so in dxcapi.h.
@@ -129,7 +129,7 @@ impl Dxc {
         })
     }
 
-    /// Compiles HLSL to DXIL with wgpu's own arguments, and more of them: `-spirv` for SPIR-V.
+    /// Compiles HLSL to DXIL with wgpu's own arguments and `more`, where `-spirv` asks for SPIR-V.
     pub fn compile(&self, text: &str, entry: &str, more: &[String]) -> Result<Vec<u8>, String> {
         let fixed = [
             "-E",
@@ -142,7 +142,7 @@ impl Dxc {
             "-Ges",
         ];
         let arguments = fixed.into_iter().chain(more.iter().map(String::as_str));
-        // A wide character has four bytes outside of Windows.
+        // A wide character has four bytes except on Windows.
         let wide = |a: &str| a.chars().map(u32::from).chain([0]).collect::<Vec<u32>>();
         let wide: Vec<Vec<u32>> = arguments.map(wide).collect();
         let arguments: Vec<*const u32> = wide.iter().map(|a| a.as_ptr()).collect();

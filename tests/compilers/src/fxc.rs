@@ -1,4 +1,4 @@
-//! FXC, which wgpu uses on DirectX 12 where it finds no DXC, in Wine.
+//! FXC in Wine, which wgpu uses on DirectX 12 if it finds no DXC.
 
 use crate::choice::few;
 use crate::{Result, hlsl, in_parallel, none_of};
@@ -9,9 +9,9 @@ use std::process::Command;
 use support::grid::class;
 use wgreduce::{AdapterClass, Caps};
 
-/// A text that stays as it is, and its entry point. How long FXC takes for it tells how fast the machine is.
+/// A fixed text and its entry point. The time that FXC takes for it tells how fast the machine is.
 const YARDSTICK: (&str, &str) = ("rows", include_str!("../yardstick.hlsl"));
-/// Most processor time for a kernel, and for half of them, as multiples of the yardstick's.
+/// The most processor time for a kernel, and for half of them, as multiples of the yardstick's.
 const SLOWEST: f64 = 4.5;
 const MEDIAN: f64 = 0.35;
 
@@ -24,7 +24,7 @@ struct Job {
 /// Kernels whose HLSL is the same are compiled once.
 fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
     let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
-    // WARP is the one software adapter of DirectX 12; it is planned no long kernels.
+    // WARP is the only software adapter of DirectX 12, and no long kernels are planned for it.
     let warp = Caps {
         long_kernels: false,
         ..class(AdapterClass::Software)
@@ -47,7 +47,7 @@ fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
     Ok((all.len(), jobs))
 }
 
-/// What a file took in seconds, in the order of the jobs.
+/// The seconds that each file took, in the order of the jobs.
 fn compile(wine: &str, exe: &Path, dll: &str, jobs: &[&Job]) -> Result<Vec<(f64, String)>> {
     let first = jobs.first().ok_or("nothing to compile")?;
     let list = first.path.with_extension("list");
@@ -96,7 +96,7 @@ pub fn check(wine: &str, exe: &Path, dll: &str) -> Result<()> {
         entry: YARDSTICK.0.into(),
         path,
     };
-    // Neighbours are alike: every second one is as much work as the others.
+    // Neighbours are alike, so every second one makes halves of equal work.
     let halves: Vec<Vec<&Job>> = (0..2)
         .map(|half| jobs.iter().skip(half).step_by(2).collect())
         .collect();

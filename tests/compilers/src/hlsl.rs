@@ -89,9 +89,9 @@ pub fn write(kernel: &Kernel, source: &Source, model: ShaderModel) -> Result<Hls
         shader_model: model,
         binding_map: bound.collect(),
         fake_missing_bindings: false,
-        // wgpu-core asks every layout for them; they follow the uniform buffers.
+        // wgpu-core asks every layout for these; they follow the uniform buffers.
         special_constants_binding: Some(target(uniforms as u32)),
-        // As the library's pipelines are created.
+        // The library's pipelines are created with the same options.
         zero_initialize_workgroup_memory: false,
         restrict_indexing: true,
         force_loop_bounding: true,

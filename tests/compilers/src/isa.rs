@@ -1,6 +1,6 @@
-//! The loop of a disassembly that reads most, or all of it.
+//! Finds the loop of a disassembly that reads the most memory.
 
-/// A loop: its instructions of the vector units, and the bytes that an invocation reads in a turn of it.
+/// A loop: its instructions of the vector units, and the bytes that an invocation reads in one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loop {
     pub instructions: usize,
@@ -13,8 +13,8 @@ impl Loop {
     }
 }
 
-/// Of the loops that read memory, and hold no other that does, the one that reads most, first of those that read vec4
-/// alone; the whole kernel where none does.
+/// The loop that reads the most, of the loops that hold no other reading loop; loops that read only vec4s come
+/// first. The whole kernel, if no loop reads.
 pub fn hot_loop(assembly: &str) -> Option<Loop> {
     let mut lines: Vec<&str> = Vec::new();
     let mut labels: Vec<(&str, usize)> = Vec::new();
@@ -49,7 +49,7 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
         let within = |b: &(usize, usize, u64)| a.0 <= b.0 && b.1 <= a.1 && (a.0, a.1) != (b.0, b.1);
         !loops.iter().any(within)
     };
-    // The source is read by whole vec4, partials are not.
+    // The source is read in whole vec4s, partials are not.
     let vecs = |l: &&(usize, usize, u64)| {
         let lines = lines.get(l.0..=l.1).unwrap_or_default();
         let mut reads = lines.iter().map(|l| read(l)).filter(|&bytes| bytes > 0);
@@ -63,14 +63,14 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
     })
 }
 
-/// Instructions of a line that every invocation of a wave takes: scalar ones, branches and loads go to other units. RDNA 3
-/// writes two on a line where it starts them together.
+/// The instructions of a line that every invocation of a wave takes: scalar ones, branches and loads go to
+/// other units. RDNA 3 writes two on a line if it starts them together.
 fn vector(line: &str) -> usize {
     let parts = line.split("::");
     parts.filter(|p| p.trim_start().starts_with("v_")).count()
 }
 
-/// Bytes that an instruction reads of a storage buffer.
+/// The bytes that an instruction reads from a storage buffer.
 fn read(line: &str) -> u64 {
     let operation = line.split_whitespace().next().unwrap_or_default();
     let loads = ["buffer_load_", "global_load_", "flat_load_"];

@@ -1,5 +1,5 @@
-//! Asks compilers of platforms that are not here what they make of the kernels that plans hold.
-//! `scripts/compilers` fetches them and calls this.
+//! Has compilers of platforms that are not here compile the kernels that plans use. `scripts/compilers` fetches
+//! them and calls this.
 
 mod aco;
 mod choice;
@@ -47,8 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does each of the jobs on some threads; each thread has a worker of its own. Results come in the
-/// order of the jobs.
+/// Does the jobs on several threads, each with its own worker. Results come in the order of the jobs.
 fn in_parallel<J: Sync, W, R: Send>(
     jobs: &[J],
     worker: impl Fn() -> Result<W> + Sync,
@@ -79,7 +78,7 @@ fn in_parallel<J: Sync, W, R: Send>(
     Ok(all.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Fails with the first of what failed.
+/// Fails if anything failed, and names the first eight.
 fn none_of(what: &str, failed: &[String]) -> Result<()> {
     let shown = failed.iter().take(8).map(String::as_str);
     match failed.len() {

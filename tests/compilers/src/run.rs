@@ -1,4 +1,4 @@
-//! DirectX 12's shader text: compiled by DXC, and run.
+//! DirectX 12's shader text, compiled by DXC and run.
 
 use crate::choice::few;
 use crate::device::Device;
@@ -14,13 +14,13 @@ use support::kernels::devices;
 use wgreduce::unstable::Family;
 use wgreduce::{BufferSplits, DType, Plan, reference};
 
-/// Compiles a choice of kernels of every device to DXIL.
+/// Compiles a choice of every device's kernels to DXIL.
 pub fn compile(library: &Path) -> Result<()> {
     let all = few(&devices());
     let mut texts = BTreeMap::new();
     for (kernel, source) in &all {
         let hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
-        // A device has any shader model from 6.0 on.
+        // A device may have any shader model from 6.0 on.
         if hlsl.text != hlsl::write(kernel, source, ShaderModel::V6_7)?.text {
             return Err(format!(
                 "{}: HLSL that depends on the shader model",
@@ -60,10 +60,10 @@ pub fn compile(library: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the problems of an element type came to.
+/// The results of an element type's problems.
 #[derive(Default)]
 struct Outcome {
-    /// Whether the first failures are printed as they come.
+    /// Whether the first failures are printed as they occur.
     shown: bool,
     turn: usize,
     runs: usize,
@@ -73,7 +73,7 @@ struct Outcome {
     failed: Vec<String>,
 }
 
-/// Runs golden cases and spots under each class, of the element types that are named, or of all.
+/// Runs golden cases and spots under each class, for the element types that are named, or for all.
 pub fn run(library: &Path, names: &[&str]) -> Result<()> {
     let mut types = spots::types();
     types.retain(|t| names.is_empty() || names.contains(&t.to_string().as_str()));
@@ -108,7 +108,7 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Faults in HLSL, by what is put for what, each of which some run below must notice.
+/// Faults in HLSL: name, text and replacement. Some run below must notice each of them.
 const FAULTS: [(&str, &str, &str); 8] = [
     (
         "a reversed comparison",
@@ -128,7 +128,7 @@ const FAULTS: [(&str, &str, &str); 8] = [
     ("an element less", "P.len;", "P.len - 1u;"),
 ];
 
-/// Shows that faults are noticed: a row by 256 invocations, in slices that are finished.
+/// Shows that faults are noticed, with rows by 256 invocations, in slices that another pass finishes.
 pub fn faults(library: &Path) -> Result<()> {
     let mut device = Device::open(library)?;
     let all = spots::rows().map_err(|e| format!("rows: {e}"))?;
@@ -172,8 +172,8 @@ fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs a problem under each class, from data that begins with a vec4 inside a binding or with any
-/// element: each class takes the other the next time, and neighbouring classes differ.
+/// Runs a problem under each class, with data that begins at a vec4 inside a binding or at any element: each
+/// class takes the other the next time, and neighbouring classes differ.
 fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> {
     let problem = &spot.problem;
     let size = problem.dtype().size();

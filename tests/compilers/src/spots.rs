@@ -1,13 +1,13 @@
-//! Problems that are run, with their data and what must come of it: the golden cases, and for every
-//! family rows and columns in which one element wins, anywhere.
+//! Problems to run, with their data and the expected results: the golden cases, and for every family rows and
+//! columns in which one element wins, anywhere.
 
 use support::golden::{self, Case};
 use support::grid::{elementwise, variants, views};
 use support::{Seed, mixed, tensor};
 use wgreduce::{DType, NanPolicy, Problem, reference};
 
-/// `[outer, len, inner]`, of which the middle is reduced: shapes that every family of contiguous
-/// tensors takes under one of the classes.
+/// `[outer, len, inner]`; the middle is reduced. Every family of contiguous tensors takes some of these under
+/// one of the classes.
 const SHAPES: [[u64; 3]; 19] = [
     [3, 70_001, 1],
     [300, 1000, 1],
@@ -30,7 +30,7 @@ const SHAPES: [[u64; 3]; 19] = [
     [40, 3, 3],
 ];
 
-/// The types whose problems are made here; the golden cases are of all.
+/// The types whose problems are made here; the golden cases have all types.
 const TYPES: [DType; 4] = [DType::F16, DType::I64, DType::F32, DType::U8];
 
 /// A problem with inputs and expected outputs.
@@ -40,13 +40,13 @@ pub struct Spot {
     pub expected: Vec<Vec<u8>>,
 }
 
-/// All element types, those with most to do first.
+/// All element types, those with the most work first.
 pub fn types() -> Vec<DType> {
     let others = DType::ALL.into_iter().filter(|t| !TYPES.contains(t));
     TYPES.into_iter().chain(others).collect()
 }
 
-/// Calls back with every problem of an element type.
+/// Calls `call` with every problem of an element type.
 pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> Result<(), String> {
     let mut call = |problem: &Problem, inputs: Vec<Vec<u8>>| {
         let slices: Vec<&[u8]> = inputs.iter().map(|data| &data[..]).collect();
@@ -58,7 +58,7 @@ pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> R
             expected,
         })
     };
-    // The bits of a NaN are the reference's, which ONNX's leaves open.
+    // The bits of a NaN are the reference's, as ONNX leaves them open.
     for Case {
         problem, inputs, ..
     } in golden::cases()
@@ -76,7 +76,7 @@ pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> R
         let ignoring = problems[2].clone().nan(NanPolicy::Ignore);
         problems.push(ignoring);
         for problem in problems {
-            // Segments of all kinds, single winners first; and others.
+            // Segments of all kinds, first single winners, then others.
             for seed in [0, Seed::ALL.len() as u64, number] {
                 call(&problem, vec![tensor(dtype, shape, seed)])?;
             }

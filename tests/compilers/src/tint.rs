@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use support::kernels::kernels;
 use wgreduce::DType;
 
-/// Every text as a module, and every kernel as a pipeline of it.
+/// Checks every text as a module, and every kernel as a pipeline of it.
 pub fn check(script: &Path) -> Result<()> {
     let mut texts: HashMap<String, usize> = HashMap::new();
     let mut modules: Vec<Value> = Vec::new();
@@ -36,7 +36,7 @@ pub fn check(script: &Path) -> Result<()> {
     feed.join()
         .map_err(|_| "the writer panicked")?
         .map_err(|e| format!("node: {e}"))?;
-    // A line for what Tint refuses, and at the end one with the counts.
+    // Each refusal is a line, and the last line has the counts.
     let lines = String::from_utf8_lossy(&output.stdout);
     let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();
     let counts = lines.pop().unwrap_or_default();

@@ -28,7 +28,7 @@ impl Run<'_, '_> {
             let mut s = self.slice_of(item / p.team);
             let whole = s.low == s.begin && s.high == s.end;
             ensure!(ragged || whole, "a slice that is ragged");
-            // Of more vec4 the text takes one row at a time.
+            // The kernel takes more than 16 vec4 one row at a time.
             if runs > 16 {
                 s.blocks = s.low;
             }
@@ -142,17 +142,17 @@ impl Run<'_, '_> {
         u64::from((s.blocks - s.low) / BLOCK + s.high - s.blocks)
     }
 
-    /// What a slice takes of each column of vec4 v.
+    /// The elements that a slice takes of each column of vec4 `v`.
     fn column(&self, s: Slice, v: u32, loops: &mut u64) -> Check<Vec<Found>> {
         let (p, e) = (self.p, self.e);
-        // Per column the rows that were taken, each with the row its place remembers.
+        // For each column, the rows that were taken, each with the row that the kernel remembers.
         let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); e as usize];
-        // The wide row that a column claims which has taken nothing.
+        // The wide row that a column claims if it has taken nothing.
         let mut nothing = p.slices * p.slice;
         if s.begin < s.end {
             nothing = s.low;
         }
-        // The first row, where the matrix lacks some of it.
+        // The first row, if the matrix lacks some of it.
         if s.low > s.begin {
             let at = (s.begin * p.width + v) * e;
             let low = at.max(s.skew) - at;
@@ -172,7 +172,7 @@ impl Run<'_, '_> {
             self.take(&mut lists, [t, t], 0, e)?;
         }
         *loops += self.whole_loops(s);
-        // The last row, where the matrix lacks some of it.
+        // The last row, if the matrix lacks some of it.
         if s.high < s.end {
             let at = ((s.end - 1) * p.width + v) * e;
             let high = (at + e).min(s.ends.max(at)) - at;
@@ -188,14 +188,14 @@ impl Run<'_, '_> {
         (0..).zip(lists).map(of).collect()
     }
 
-    /// The result of column `i` of the wide rows.
+    /// Writes the result of column `i` of the wide rows.
     fn column_emit(&mut self, s: Slice, part: u32, i: u32, found: &Found) -> Check {
         let wide = self.p.width * self.e;
         let cell = self.cell(found)?;
         self.emit(part * wide + (i + wide - s.skew) % wide, cell)
     }
 
-    /// What was taken of column `i` of the wide rows, by the rows.
+    /// The elements that were taken of column `i` of the wide rows, with their indices.
     fn column_found(&self, s: Slice, i: u32, nothing: u32, taken: Vec<(u32, u32)>) -> Check<Found> {
         let p = self.p;
         let wide = p.width * self.e;
@@ -214,8 +214,7 @@ impl Run<'_, '_> {
             // A column that took nothing better than what it began with.
             let claims = taken.first().is_none_or(|&(block, _)| block > s.begin);
             if claims && place(nothing) < p.total {
-                // The identity with a real index, which must be one of the segment, and
-                // the first of those that were taken.
+                // It claims the identity with a real index, which must be in the segment, and the first that was taken.
                 let claim = index(nothing)?;
                 self.cell(&vec![claim])?;
                 let first = taken.first().map(|&(block, _)| block);
@@ -225,8 +224,7 @@ impl Run<'_, '_> {
         taken.into_iter().map(|(_, t)| index(t)).collect()
     }
 
-    /// Adds wide row `t`, remembered as `block`, to the columns low..high of a vec4, in rising
-    /// order or again.
+    /// Adds wide row `t`, remembered as `block`, to the columns low..high of a vec4. Rows must rise or repeat.
     fn take(
         &self,
         lists: &mut [Vec<(u32, u32)>],
@@ -243,8 +241,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// `column_row` looks for a column's row first among all the rows of its block, then only
-    /// among rows that were taken later: an equal there would have won where the last one does.
+    /// `column_row` searches all rows of a column's block first, and beyond them only rows that were taken later: if
+    /// the last of equals wins, an equal there would have won.
     fn sought(&self, s: Slice, taken: &[(u32, u32)]) -> Check {
         let mut at = 0;
         for of_block in taken.chunk_by(|a, b| a.0 == b.0) {

@@ -1,11 +1,11 @@
-//! `elementwise.wgsl` over `stride_table.wgsl`: inputs under an output.
+//! `elementwise.wgsl` over `stride_table.wgsl`: the inputs of each output.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::{RUNS, TEAM};
 use wgreduce::unstable::Elementwise;
 
 impl Run<'_, '_> {
-    /// What an output unit is of: input elements by the input's place among all.
+    /// The elements that an output unit combines, each with the number of its input.
     fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no inputs".into());
@@ -60,7 +60,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// One vec4 of outputs.
+    /// Writes one vec4 of outputs.
     fn zip_vec(&mut self, taken: &Elementwise, at: u32, from: &[(usize, u32)]) -> Check {
         let e = self.e;
         ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
@@ -110,7 +110,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Where the inputs of a column of a row are, `row` rows on.
+    /// The positions of the inputs of a column, `row` rows further.
     fn strip_inputs(
         &self,
         taken: &Elementwise,
@@ -125,7 +125,7 @@ impl Run<'_, '_> {
             return Err("no strides along a row".into());
         };
         let place = |&(input, at): &(usize, u32)| {
-            // What is read once a column serves all rows; a run further is a vec4 further.
+            // A row-invariant input does not move from row to row; a vec4 further is the next column.
             let still = taken.row_invariant >> input & 1 == 1;
             ensure!(still == (down[input] == 0), "input {input} moves");
             let splat = taken.scalars >> input & 1 == 1;

@@ -1,11 +1,11 @@
-//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials a part of a segment.
+//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials for each part of a segment.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::Span;
 use wgreduce::DType;
 
 impl Run<'_, '_> {
-    /// Whether bytes are taken for what they are, truth values or numbers.
+    /// Checks that bytes are taken as truth values if they are, and as numbers otherwise.
     fn counts_truth(&self, truth: bool) -> Check {
         let wanted = self.machine.problem.dtype() == DType::Bool;
         ensure!(truth == wanted, "truth values are misread");
@@ -45,7 +45,7 @@ impl Run<'_, '_> {
             if skip >= p.len {
                 continue;
             }
-            // Both finds look at four vec4.
+            // Each of the two searches looks at four vec4.
             let mut loops = 8;
             let start = self.segment(output, &mut loops)?;
             let s = Span::of_ends(start + skip, p.slice.min(p.len - skip), e);
@@ -99,7 +99,7 @@ impl Run<'_, '_> {
             let end = (begin + p.slice).min(p.len);
             let lane = item - part * p.inner;
             let (outer, v) = (lane / width, lane % width);
-            // Blocks of four rows; every column is sought twice, in four rows.
+            // Blocks of four rows; every column is searched twice, in four rows.
             let mut loops = u64::from((end - begin).div_ceil(4) + 10 * e);
             let first = self.segment(outer * size, &mut loops)?;
             ensure!(first.is_multiple_of(e), "columns begin at {first}");

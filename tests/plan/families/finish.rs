@@ -1,5 +1,4 @@
-//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: from partials, from nothing,
-//! and by indices.
+//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: outputs from partials, from nothing, and by indices.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
 use std::collections::BTreeSet;
@@ -12,13 +11,13 @@ impl Run<'_, '_> {
             1 => self.finish_alone()?,
             _ => self.finish_by_teams(lanes)?,
         };
-        // Some of the outputs leave partials that lie between theirs.
+        // If the pass finishes only some outputs, other partials lie between theirs.
         let all = self.source()?.count == u64::from(p.items * p.len);
         ensure!(
             !all || read.len() as u64 == self.source()?.count,
             "partials are left out"
         );
-        // The next step begins without them; of the extremes the indices are read after the values.
+        // The next step may overwrite these partials; for extremes the index passes read them again after the values.
         let fused = self.machine.reads_once;
         let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
         if !again {
@@ -28,7 +27,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Words of outputs, some for each invocation: the partials that are read.
+    /// Each invocation finishes some words of outputs; returns the partials that are read.
     fn finish_alone(&mut self) -> Check<BTreeSet<u32>> {
         let (p, wg) = (self.p, self.wg);
         ensure!(p.coarsening >= 1, "{} a lane", p.coarsening);
@@ -49,7 +48,7 @@ impl Run<'_, '_> {
         Ok(read)
     }
 
-    /// Outputs whose partials some invocations share: the partials that are read.
+    /// Several invocations share the partials of an output; returns the partials that are read.
     fn finish_by_teams(&mut self, lanes: u32) -> Check<BTreeSet<u32>> {
         let p = self.p;
         let teams = self.wg / lanes;
@@ -88,7 +87,7 @@ impl Run<'_, '_> {
         Ok(read)
     }
 
-    /// What becomes of the partials of output `o`, which its lanes share.
+    /// Merges the partials of output `o`, which `lanes` invocations share.
     fn team_best(&self, lanes: u32, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
         let p = self.p;
         let outer = o / p.inner;
@@ -108,7 +107,7 @@ impl Run<'_, '_> {
         Ok(Cell::Of(from))
     }
 
-    /// Writes the words of a workgroup's results, from its first on.
+    /// Writes the words of a workgroup's results, of which `first` is the first.
     fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
         let per_word = self.per_word();
         for word in (0..self.wg).take_while(|word| word * per_word < bests.len() as u32) {
@@ -152,7 +151,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What every index that output `o` may have would make it read.
+    /// Gathers what output `o` would read for every index that it may have.
     fn take_indices(&mut self, words: u32, o: u32, output: u32) -> Check {
         let p = self.p;
         let Some(indices) = &self.indices else {

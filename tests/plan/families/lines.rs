@@ -33,7 +33,7 @@ impl Run<'_, '_> {
         (first..end).step_by(p.team as usize)
     }
 
-    /// What the segments of a line give.
+    /// Writes the results of a line's segments.
     fn write_line(&mut self, v: u32, found: &[Found]) -> Check {
         let (e, size) = (self.e, self.out().bytes());
         let begins = u64::from(self.p.dst_delta) * size;
@@ -47,7 +47,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What the columns of vec4 number `v` give, as partials.
+    /// Writes the partials of the columns of vec4 `v`.
     fn leave_partials(&mut self, v: u32, found: &[Found]) -> Check {
         for (j, column) in (0..self.e).zip(found) {
             let cell = self.cell(column)?;
@@ -56,7 +56,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// Items of a lane: one, unless the text has a loop over them.
+    /// Checks that an invocation takes one item, unless the kernel has a loop over items.
     pub(super) fn coarsened(&self, coarsened: bool, items: u32) -> Check {
         ensure!(coarsened == (items > 1), "{items} items a lane");
         Ok(())
@@ -106,7 +106,7 @@ impl Run<'_, '_> {
                 let by_vec = !loose || self.fits(runs, start)?;
                 loops += 1 + u64::from(if by_vec { p.len } else { 0 });
                 let mut line = start;
-                // What is read by vec4 is never more than there is.
+                // A run that is read by vec4 has no more lines than there are.
                 let end = (i + 1) * abreast;
                 for v in i * abreast..if by_vec { end } else { end.min(p.items) } {
                     let found = match (loose, by_vec) {
@@ -143,7 +143,7 @@ impl Run<'_, '_> {
         Ok(runs > 0 && s.column + runs * e <= p.inner && inside)
     }
 
-    /// All rows of a line that lies in one matrix: of two vec4 each.
+    /// All rows of a line that lies in one matrix, each from two vec4.
     fn shifted_line(&self, s: Start) -> Check<Vec<Found>> {
         let mut found = vec![Found::new(); self.e as usize];
         for t in 0..self.p.len {
@@ -183,7 +183,7 @@ impl Run<'_, '_> {
             (0..p.len).map(|t| (at + t * p.inner, t)).collect()
         };
         let columns: Vec<Found> = (0..self.e).map(column).collect();
-        // Row by row.
+        // The shader loads row by row.
         for t in 0..p.len as usize {
             self.loads_each(&columns.iter().map(|column| column[t]).collect())?;
         }

@@ -1,8 +1,8 @@
-//! The shaders' index arithmetic, family by family: what `shaders/` does with `Params`, on
-//! lists of positions. Names are the shaders'. Plain arithmetic panics where it overflows;
-//! what wraps in a shader by design wraps here by name.
+//! The shaders' index arithmetic, family by family: what `shaders/` computes from `Params`, on lists of positions.
+//! Names are the shaders'. Plain arithmetic panics if it overflows; where a shader wraps by design, the code here wraps
+//! explicitly.
 //!
-//! Keeps what several families do alike; memory and bookkeeping are the interpreter's.
+//! This file holds what several families share; memory and bookkeeping are the interpreter's.
 
 mod columns;
 mod elementwise;
@@ -73,14 +73,14 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Items that there are work for.
+    /// The invocations that have an item.
     fn items(&self) -> impl Iterator<Item = u32> + use<> {
         let items = self.p.items;
         self.invocations().filter(move |&item| item < items)
     }
 
-    /// The outputs of the word that an invocation writes, each with its place; one, where results
-    /// have words of their own.
+    /// The outputs of the word that an invocation writes, each with its place; one output if results have words of
+    /// their own.
     fn outputs(&self, w: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         let (items, per_word) = (self.p.items, self.per_word());
         let first = match per_word {
@@ -103,7 +103,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The positions of a whole vec4, all of which count.
+    /// The positions of a whole vec4.
     fn vec4(&self, v: u32) -> Check<Vec<u32>> {
         let src = self.source()?;
         ensure!(
@@ -115,16 +115,16 @@ impl Run<'_, '_> {
         self.edge(v, 0, self.e)
     }
 
-    /// The positions low..high of a vec4. Words outside of the binding are never among them,
-    /// because elements outside of the view are refused when they are looked up.
+    /// The positions low..high of a vec4. No word outside of the binding is among them, because a look-up of an element
+    /// outside of the view fails.
     fn edge(&self, v: u32, low: u32, high: u32) -> Check<Vec<u32>> {
         ensure!(low < high && high <= self.e, "elements {low}..{high}");
         Ok((v * self.e + low..v * self.e + high).collect())
     }
 }
 
-/// Elements begin..end; the vec4 first..last are wholly among them in rows.wgsl, and hold the
-/// first and the last in extreme_rows.wgsl.
+/// Elements begin..end. In rows.wgsl the vec4 first..last lie wholly among them; in extreme_rows.wgsl `first` holds the
+/// first element and `last` the last.
 #[derive(Clone, Copy)]
 struct Span {
     begin: u32,

@@ -10,7 +10,7 @@ impl Run<'_, '_> {
         for item in self.invocations() {
             let mut loops = 0;
             for w in item * self.p.coarsening..(item + 1) * self.p.coarsening {
-                // A word, and its results.
+                // One for the word, and one for each result.
                 loops += 1 + u64::from(self.per_word());
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
@@ -47,7 +47,7 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// An invocation takes at most `at_once` vec4, or any number if that is 0; with `whole` all there is of a row.
+    /// An invocation takes at most `at_once` vec4, or any number if that is 0; if `whole`, a row is whole vec4.
     pub(super) fn rows(
         &mut self,
         lanes: u32,
@@ -66,7 +66,7 @@ impl Run<'_, '_> {
             self.per_word() == 1 && !whole || lanes == 1 && p.slices == 1,
             "whole rows, or results that share a word, in parts"
         );
-        // Results that share words have one loop over them all.
+        // If results share words, the kernel has one loop over words and none over items.
         match self.per_word() {
             1 => self.coarsened(several, p.coarsening)?,
             _ => ensure!(!several, "a loop over items and one over words"),
@@ -86,7 +86,7 @@ impl Run<'_, '_> {
                     self.write(item, results)?;
                     continue;
                 }
-                // What reads the last item again leaves nothing.
+                // Teams past the last item read it again and write nothing.
                 let first = match item < p.items {
                     true => team * lanes,
                     false => u32::MAX,
@@ -103,7 +103,8 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// What lanes find in an item. `first`: the first lane's invocation; `u32::MAX` if its item is a repeated one.
+    /// The elements that `lanes` invocations find in an item. `first`: the first invocation; `u32::MAX` if the item is
+    /// a repeated one.
     fn row(
         &self,
         item: u32,
@@ -147,7 +148,7 @@ impl Run<'_, '_> {
         Ok(found)
     }
 
-    /// Loops of an invocation that takes so many vec4 of an item, and elements beside them.
+    /// Iterations of an invocation that takes `vecs` vec4 and `edges` single elements of an item.
     fn row_loops(&self, lanes: u32, vecs: u64, edges: u64) -> u64 {
         if self.pass.kernel.sum.is_none() {
             // Blocks, two trees, and the item itself.
@@ -159,7 +160,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// The whole vec4 that a lane takes.
+/// The whole vec4 that invocation `lane` takes.
 fn lane_vecs(s: &Span, lane: u32, lanes: u32, blocked: bool) -> Vec<u32> {
     if !blocked {
         return (s.first + lane..s.last).step_by(lanes as usize).collect();

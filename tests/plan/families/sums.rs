@@ -1,20 +1,19 @@
-//! `sum_columns.wgsl`, and what a sum takes in the other walks: every element once, and the loops over
-//! limbs.
+//! `sum_columns.wgsl`, and the loops over limbs that a sum adds to the other walks.
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, NanPolicy, Op};
 
-/// Elements that limbs take between two carries.
+/// Elements that are added to the limbs between two carries.
 const TAKES: u64 = 60;
-/// Times that an invocation of several columns begins or goes without a window.
+/// Most turns of an invocation of several columns; in each it begins a window or goes without one.
 const TURNS: u64 = 8;
-/// Turns of the longest loop over the bits of a result: a root of 64 bits, or a quotient.
+/// Iterations of the longest loop over the bits of a result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
 
 impl Run<'_, '_> {
-    /// Limbs, with those of a count, which a mean without its NaNs has.
+    /// The number of limbs, with those of the count that a mean without its NaNs keeps.
     fn limbs(&self) -> u64 {
         let problem = self.machine.problem;
         let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
@@ -23,13 +22,13 @@ impl Run<'_, '_> {
         u64::from(limbs) + if counts { 3 } else { 0 }
     }
 
-    /// Loops over limbs of an invocation that takes so many elements one by one.
+    /// Iterations over limbs of an invocation that takes `elements` elements one by one.
     pub(super) fn take_loops(&self, elements: u64) -> u64 {
         elements / TAKES * self.limbs()
     }
 
-    /// Loops of an invocation that begins with nothing and ends with a result: to clear, to carry, to turn round, to
-    /// find the top, and what a result takes; or to carry twice and to write.
+    /// Iterations of an invocation that begins with nothing and ends with a result: it clears, carries, negates, finds
+    /// the top limb and makes the result, or carries twice and writes a partial.
     pub(super) fn end_loops(&self) -> u64 {
         match self.pass.kernel.sum {
             None => 0,
@@ -37,7 +36,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Loops of an invocation that makes a result of so many partial ones.
+    /// Iterations of an invocation that makes a result of `parts` partials.
     pub(super) fn join_loops(&self, parts: u32) -> u64 {
         match self.pass.kernel.sum {
             None => u64::from(parts) + 1,
@@ -45,7 +44,7 @@ impl Run<'_, '_> {
         }
     }
 
-    /// `runs` vec4 of a row an invocation, or one column if that is 0.
+    /// An invocation takes `runs` vec4 of a row, or one column if `runs` is 0.
     pub(super) fn sum_columns(&mut self, runs: u32) -> Check {
         let (p, e) = (self.p, self.e);
         let (by_vec, step) = (runs > 0, if runs > 1 { TEAM } else { 1 });
@@ -83,7 +82,7 @@ impl Run<'_, '_> {
                 self.emit(part * p.inner + column, cell)?;
             }
             let rows = u64::from(end.saturating_sub(first));
-            // The limbs of several columns are fetched, carried and kept.
+            // Limbs of several columns are fetched, carried and kept.
             let turns = if by_vec { TURNS * 3 * limbs } else { 0 };
             let one = rows + self.take_loops(rows) + self.end_loops() + turns;
             self.iterated(rows.div_ceil(32) + u64::from(columns) * one)?;

@@ -4,8 +4,7 @@ use super::super::interpret::{Check, Found, Run, ensure, fused};
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
-    /// `along`: how far a place of the dimensions first..end lies from the first element. Strides
-    /// wrap.
+    /// `along`: the distance of a place of the dimensions first..end from the first element. Strides wrap.
     pub(super) fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());
@@ -28,7 +27,7 @@ impl Run<'_, '_> {
         Ok(at)
     }
 
-    /// Whether the kept dimensions make that many outputs, those up to `total` that many elements.
+    /// Checks that the kept dimensions make `outputs` outputs, and those up to `total` `len` elements.
     pub(super) fn dimensions(&self, outputs: u32, total: u32, len: u32) -> Check {
         let shape = self
             .pass
