@@ -177,6 +177,14 @@ fn partial_results_are_survived() {
 }
 
 #[test]
+fn seeds_of_partial_results_can_be_read() {
+    for seed in seeds("partial") {
+        let read = wgreduce::Partial::from_bytes(&seed);
+        assert!(read.is_ok(), "{:?}", read.err());
+    }
+}
+
+#[test]
 fn problems_and_plans_are_survived() {
     // A plan has a bound on its passes, whatever the numbers are.
     let room = Room {

@@ -10,7 +10,10 @@ pub fn survive(data: &[u8]) {
     let mut merged = partial.clone();
     match merged.merge(&partial) {
         // The same again, or twice the sum.
-        Ok(()) => assert_eq!(Partial::from_bytes(&merged.to_bytes()).as_ref(), Ok(&merged)),
+        Ok(()) => assert_eq!(
+            Partial::from_bytes(&merged.to_bytes()).as_ref(),
+            Ok(&merged)
+        ),
         Err(error) => assert!(matches!(error, PartialError::TooMany { .. }), "{error}"),
     }
     if let Ok(outputs) = merged.finish() {
