@@ -6,7 +6,7 @@ use super::{check_data, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::views::VIEWS;
-use support::{Bits, SUMMANDS, all, seed, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, all, float_bits, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
@@ -63,6 +63,23 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
                 }
             }
         }
+    }
+    // A mean that ignores NaNs counts its elements, also those of a run that ends inside a block.
+    for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+        let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
+        for class in CLASSES {
+            let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
+            check_data(&tuned, &problem, 0, data(&problem))?;
+        }
+        // One element of a row is an infinity or a NaN, at each place of a vec4.
+        let (infinity, nan, one) = float_bits(dtype);
+        let problem = Problem::reduce_sum(dtype, &[16, 640], &[1])?;
+        let rows = |special: u64| {
+            let element = move |i: u64| if i % 641 == 80 { special } else { one };
+            let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
+            (0..16 * 640).flat_map(bytes).collect()
+        };
+        check_data(reducer, &problem, 0, [infinity, nan].map(rows).into_iter())?;
     }
     Ok(())
 }

@@ -126,7 +126,7 @@ fn place(first: u64, n: u64, bits: &mut Bits) -> u64 {
 }
 
 /// (infinity, quiet NaN, one) of a float type, as bits.
-fn float_bits(dtype: DType) -> (u64, u64, u64) {
+pub fn float_bits(dtype: DType) -> (u64, u64, u64) {
     match dtype {
         DType::F16 => (0x7c00, 0x7e00, 0x3c00),
         DType::BF16 => (0x7f80, 0x7fc0, 0x3f80),
