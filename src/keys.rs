@@ -38,7 +38,7 @@ pub struct Keys {
 
 impl Keys {
     /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie (for an
-    /// index), -0 and +0 share a key, and keys of 8 and 16 bits have no noise below the element.
+    /// index), -0 and +0 share a key, and keys of floats of 16 bits have no noise below the element.
     pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let keys = Keys::of_sides(dtype, order, nan, zeros_tie);
         // Wider elements are reduced by blocks first; zeros are merged once a block.
@@ -146,17 +146,20 @@ impl Keys {
         }
     }
 
-    /// The same without noise. A signed float's key is then its signed magnitude, counted from an end of the
-    /// order, so that both zeros share a key.
+    /// The keys of floats without noise, below which a place fits; those of others become so when they are made
+    /// canonical. A signed float's key is then its signed magnitude, counted from an end of the order, so that
+    /// both zeros share a key.
     fn clean(self) -> Keys {
+        let Some((nan_key, nan_bits, infinity)) = self.nan else {
+            return self;
+        };
         let keys = Keys {
             taken: self.keep,
             ..self
         };
-        let (nan_key, nan_bits, infinity) = match self.nan {
-            Some(nan) if self.unsign != 0 => nan,
-            _ => return keys,
-        };
+        if self.unsign == 0 {
+            return keys;
+        }
         // In 32 bits: the one between complement and negative lies below the element.
         let (all, one) = (u64::MAX << 32, 1 << 32);
         let unit = 1u64 << (64 - self.bits);
@@ -254,7 +257,7 @@ impl Keys {
         let mut names = vec![
             ("TERMS", self.are_terms().into()),
             ("NANS", self.nan.is_some().into()),
-            ("ENDS", self.are_ends().into()),
+            ("ENDS", self.take_ends().into()),
             ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
         ];
@@ -268,20 +271,9 @@ impl Keys {
     }
 
     /// Whether the least key of a block is that of an end of its elements as integers: of floats whose NaNs win.
-    fn are_ends(&self) -> bool {
+    fn take_ends(&self) -> bool {
         let wins = |(key, _, _): (u64, u64, u64)| key == self.floor;
         self.bits < 64 && self.nan.is_some_and(wins)
-    }
-
-    /// The same keys with noise below the element, where a block is reduced before its key is made canonical.
-    /// Those of floats are others with noise.
-    pub(crate) fn noisy(self) -> Keys {
-        let taken = if self.are_floats() {
-            self.taken
-        } else {
-            u64::MAX
-        };
-        Keys { taken, ..self }
     }
 
     pub(crate) fn are_floats(&self) -> bool {

@@ -429,11 +429,7 @@ impl Kernel {
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut all = vec![("WG", self.workgroup), ("OUT", self.out.code())];
         if self.walk != Walk::Fill {
-            let keys = match self.walk {
-                Walk::Rows { vecs: 0, .. } => self.keys.noisy(),
-                _ => self.keys,
-            };
-            all.extend(keys.constants());
+            all.extend(self.keys.constants());
         }
         if self.has_source() && self.sum.is_none() {
             all.push(("LAST", self.last.into()));
