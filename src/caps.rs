@@ -21,8 +21,7 @@ pub struct Caps {
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
     /// Whether the driver compiles kernels of some thousand instructions. Only then are these planned:
-    /// `strips`, `bands`, `panels`, `elementwise_strips`, unrolled small rows, and several shallow columns at
-    /// once.
+    /// `strips`, `panels`, `elementwise_strips`, unrolled small rows, and several shallow columns at once.
     pub long_kernels: bool,
     /// Kind of machine.
     pub class: AdapterClass,

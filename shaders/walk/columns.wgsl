@@ -43,14 +43,12 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         at += P.width;
     }
 //# end
-//# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
 //# for r in 0..RUNS
         a{r} = acc_block(a{r}, block_at(at + {r * STRIDE}u), t - origin(s));
 //# end
         at += BLOCK * P.width;
     }
-//# end
     for (; t < s.end; t++) {
 //# for r in 0..RUNS
 //# if RAGGED
@@ -64,12 +62,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# if RUNS == 1
     column_emit(lid, s, first, a0);
 //# else
-    // Eight runs a loop. A loop over all would compare its number with each; without a loop the text compiles slowly.
-//# for g in 0..RUNS step 8
-    for (var j = {g}u; j < {min(g + 8, RUNS)}u; j++) {
-        var a = a{g};
+    // Without a loop the text compiles slowly.
+    for (var j = 0u; j < {RUNS}u; j++) {
+        var a = a0;
         switch j {
-//# for r in g + 1..min(g + 8, RUNS)
+//# for r in 1..RUNS
             case {r}u: {
                 a = a{r};
             }
@@ -79,6 +76,5 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         }
         column_emit(lid, s, first + j * {STRIDE}u, a);
     }
-//# end
 //# end
 }

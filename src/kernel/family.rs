@@ -18,8 +18,6 @@ pub enum Family {
     Panels,
     /// Columns whose rows are longer than a team takes at once: an invocation takes eight vec4 of a row.
     Strips,
-    /// Columns: an invocation takes as many vec4 as its team needs to take whole rows.
-    Bands,
     /// An invocation takes an output word, element by element.
     Each,
     /// Partial results become results.
@@ -48,14 +46,13 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 19] = [
+    pub const ALL: [Family; 18] = [
         Family::Rows,
         Family::SmallRows,
         Family::Columns,
         Family::Shallow,
         Family::Panels,
         Family::Strips,
-        Family::Bands,
         Family::Each,
         Family::Finish,
         Family::Gather,
@@ -72,7 +69,7 @@ impl Family {
 
     /// Whether columns are walked as wide rows; joined rows and slices leave partials.
     pub const fn is_columns(self) -> bool {
-        matches!(self, Family::Columns | Family::Strips | Family::Bands)
+        matches!(self, Family::Columns | Family::Strips)
     }
 
     /// The name in plans and in `force`.
@@ -84,7 +81,6 @@ impl Family {
             Family::Shallow => "shallow",
             Family::Panels => "panels",
             Family::Strips => "strips",
-            Family::Bands => "bands",
             Family::Each => "each",
             Family::Finish => "finish",
             Family::Gather => "gather",

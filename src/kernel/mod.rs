@@ -220,12 +220,10 @@ pub enum Unit {
     Strip,
 }
 
-/// Invocations in a team of strips, bands and panels: they take neighbouring vec4, and step on by as many.
+/// Invocations in a team of strips and panels: they take neighbouring vec4, and step on by as many.
 pub(crate) const TEAM: u32 = 8;
 /// Vec4 of a row that an invocation of strips takes.
 pub(crate) const RUNS: u32 = 8;
-/// Most vec4 of a wide row that an invocation takes by blocks of four rows. The text for more compiles slowly.
-pub(crate) const BLOCKED_RUNS: u32 = 16;
 
 macro_rules! fragments {
     ($($name:literal)+) => {
@@ -298,8 +296,7 @@ impl Kernel {
             Walk::SmallRows { .. } => Family::SmallRows,
             Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
-            Walk::Columns { runs: RUNS, .. } => Family::Strips,
-            Walk::Columns { .. } => Family::Bands,
+            Walk::Columns { .. } => Family::Strips,
             Walk::Shallow { .. } => Family::Shallow,
             Walk::Panels { .. } => Family::Panels,
             Walk::Each { .. } => Family::Each,
@@ -333,7 +330,7 @@ impl Kernel {
     /// The name of the entry point.
     pub fn entry_point(&self) -> &'static str {
         match self.family() {
-            Family::Strips | Family::Bands => Family::Columns.name(),
+            Family::Strips => Family::Columns.name(),
             Family::StridedGather => Family::Gather.name(),
             _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
             family => family.name(),
@@ -553,7 +550,6 @@ impl Kernel {
                 names: vec![
                     ("RUNS", runs),
                     ("STRIDE", if runs == 1 { 1 } else { TEAM }),
-                    ("BLOCKS", (runs <= BLOCKED_RUNS).into()),
                     ("RAGGED", ragged.into()),
                     ("SHARED", shared.into()),
                 ],

@@ -1,9 +1,9 @@
 //! The directives in the shaders' text: they repeat or leave out lines, by numbers that are known when a
 //! kernel is made.
 //!
-//! `//# for x in A..B [step N]`, `//# if E`, `//# else` and `//# end` stand on lines of their own and
+//! `//# for x in A..B`, `//# if E`, `//# else` and `//# end` stand on lines of their own and
 //! nest; `{E}` anywhere else becomes a number. E is an expression over integers: names, literals,
-//! parentheses, `min(a, b)` and Rust's operators `+ - * / % >> & == != < <= > >=`. A `{` that no letter,
+//! parentheses and Rust's operators `+ - * / % >> & == != < <= > >=`. A `{` that no letter,
 //! digit or parenthesis follows is WGSL's own. Mistakes panic: the shaders are a part of the crate, and
 //! tests expand every one.
 
@@ -42,10 +42,9 @@ fn block<'a>(lines: &[&'a str], names: &mut Names<'a>, out: &mut String) {
             }
         } else if let Some(range) = words.strip_prefix("for ") {
             let (name, range) = range.split_once(" in ").expect("for x in");
-            let (range, step) = range.split_once(" step ").unwrap_or((range, "1"));
             let (first, last) = range.split_once("..").expect("a range");
             let (first, last) = (value(first, names), value(last, names));
-            for x in (first..last).step_by(value(step, names) as usize) {
+            for x in first..last {
                 names.push((name, x));
                 block(body, names, out);
                 names.pop();
@@ -150,30 +149,18 @@ fn operand(rest: &mut &str, names: &Names<'_>) -> i64 {
     if let Some(inside) = rest.strip_prefix('(') {
         *rest = inside;
         let value = expression(rest, names, 0);
-        expect(rest, ')');
+        let after = rest.trim_start().strip_prefix(')');
+        *rest = after.unwrap_or_else(|| panic!("no ) before {rest:?}"));
         return value;
     }
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
     *rest = after;
-    if word == "min" {
-        expect(rest, '(');
-        let a = expression(rest, names, 0);
-        expect(rest, ',');
-        let b = expression(rest, names, 0);
-        expect(rest, ')');
-        return a.min(b);
-    }
     if let Ok(number) = word.parse() {
         return number;
     }
     let known = names.iter().rev().find(|(name, _)| *name == word);
     known.unwrap_or_else(|| panic!("{word:?} has no value")).1
-}
-
-fn expect(rest: &mut &str, c: char) {
-    let after = rest.trim_start().strip_prefix(c);
-    *rest = after.unwrap_or_else(|| panic!("no {c:?} before {rest:?}"));
 }
 
 #[cfg(test)]
@@ -185,10 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn loops_repeat_their_lines_and_may_nest_and_step() {
-        let text =
-            "//# for i in 0..N\na{i}\n  //# for j in i..N step 2\nb{i}{j}\n  //# end\n//# end\nc";
-        assert_eq!(expanded(text), "a0;b00;b02;a1;b11;a2;b22;c;");
+    fn loops_repeat_their_lines_and_may_nest() {
+        let text = "//# for i in 0..N\na{i}\n  //# for j in i..N\nb{i}{j}\n  //# end\n//# end\nc";
+        assert_eq!(expanded(text), "a0;b00;b01;b02;a1;b11;b12;a2;b22;c;");
         assert_eq!(expanded("//# for i in N..N\na\n//# end\n"), "");
     }
 
@@ -202,9 +188,8 @@ mod tests {
 
     #[test]
     fn numbers_follow_the_order_of_operations() {
-        let text =
-            "{1 + 2 * N} {(1 + 2) * N} {N - 1 - 1} {13 >> ON & 1} {7 / 2 % 2} {min(N, 2) + 4}";
-        assert_eq!(expanded(text), "7 9 1 0 1 6;");
+        let text = "{1 + 2 * N} {(1 + 2) * N} {N - 1 - 1} {13 >> ON & 1} {7 / 2 % 2}";
+        assert_eq!(expanded(text), "7 9 1 0 1;");
         assert_eq!(expanded("{N != 3}{N <= 3}{N >= 4}{2 < N}"), "0101;");
     }
 

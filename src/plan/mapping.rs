@@ -3,7 +3,7 @@
 //! Chooses the family by shape, limits and tuning. `partition.rs` decides which regions there are,
 //! `reduce.rs` which parameters a kernel gets.
 
-use crate::kernel::{self, BLOCKED_RUNS, Family, StoreFormat};
+use crate::kernel::{self, Family, StoreFormat};
 use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
@@ -26,7 +26,7 @@ const SHARED_BYTES: u64 = 32;
 /// data stays in a CPU's cache.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
-/// Invocations in a team of strips, bands, panels and lines, and vec4 of a wide row that an invocation of
+/// Invocations in a team of strips, panels and lines, and vec4 of a wide row that an invocation of
 /// strips takes.
 pub(crate) const TEAM: u64 = kernel::TEAM as u64;
 pub(crate) const RUNS: u64 = kernel::RUNS as u64;
@@ -35,10 +35,8 @@ const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
 /// Most elements of a row that small rows are unrolled for.
 const MOST_UNROLLED: u64 = 16;
-/// Most vec4 of a wide row of bands; twice as many for elements of 32 bits and more.
-const BAND: u64 = 2 * RUNS * TEAM;
-/// Wide rows of at most so many vec4 are taken by `columns`, whatever else is possible.
-const NARROW: u64 = TEAM + 2;
+/// Least vec4 of a wide row of strips.
+const LONG_ROW: u64 = 4 * RUNS * TEAM;
 /// Most rows of a slice of columns: below an element of 16 bits there is room for so many places.
 const MOST_PLACES: u64 = (1 << 16) - 1;
 /// Least bytes that are read for each byte of partials, of joined rows and of slices of sums.
@@ -189,7 +187,7 @@ impl Planner<'_> {
         let lines = step.outer * step.inner * element / 16;
         let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
         let near = near && step.len <= NEAR_ROWS;
-        // Panels, bands and strips take matrices with more rows, if the rows are whole vec4.
+        // Panels, columns and strips take matrices with more rows, if the rows are whole vec4.
         let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
         let most = if longer {
             LEAST_PANEL_ROWS - 1
@@ -208,14 +206,12 @@ impl Planner<'_> {
             true => step.len <= FEW_PANEL_ROWS,
             false => step.len <= FEW_PANEL_ROWS / 2,
         };
-        // Bands take these as well.
-        let banded = element >= 4 && width <= 2 * BAND && width + u64::from(!few) > BAND;
         let many = step.outer * parts >= self.caps.tuning.panels;
         let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
         // Invocations without a column cost as much as the others.
         let teams = width.div_ceil(TEAM);
         let busy = 4 * width > 3 * TEAM * teams || teams > 2;
-        self.caps.long_strips() && many && !banded && worth && busy
+        self.caps.long_strips() && many && worth && busy
     }
 
     /// How many slices fill the device, at most `most`.
@@ -365,19 +361,12 @@ impl Planner<'_> {
         // Partials of joined rows must stay a small part of what is read.
         let worth =
             (len * element / (PARTIALS_SHARE * StoreFormat::Partial.bytes()) / least).max(1);
-        let widest = if element < 4 { BAND } else { 2 * BAND };
-        let band = (BAND / vecs).min(worth).clamp(1, most.max(1));
         let forced = tuning.force.filter(|family| family.is_columns());
         let family = match forced {
             _ if !self.caps.long_kernels => Family::Columns,
-            Some(Family::Bands) if vecs > widest => Family::Strips,
-            // Bands may take one row an iteration: the longest segments would need too many slices.
-            Some(Family::Bands) | None if len / MAX_ITERATIONS > MAX_PARTS / 2 => Family::Columns,
             Some(family) => family,
-            None if !self.caps.long_strips() => Family::Columns,
-            None if vecs > widest => Family::Strips,
-            None if vecs <= NARROW || vecs < 2 * TEAM && band * vecs * 2 < BAND => Family::Columns,
-            None => Family::Bands,
+            None if self.caps.long_strips() && vecs >= LONG_ROW => Family::Strips,
+            None => Family::Columns,
         };
         let unrolled = match family {
             Family::Columns if self.caps.long_strips() => 1,
@@ -391,7 +380,6 @@ impl Planner<'_> {
                     lines => wide.next_multiple_of(lines),
                 }
             }
-            Family::Bands => band,
             _ => 1,
         };
         (most > 0).then_some((family, least * unrolled))
@@ -418,9 +406,7 @@ impl Planner<'_> {
             _ => 1,
         };
         let near = near.min(most).min(self.caps.tuning.slices);
-        // An invocation that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
-        let vecs = lane_vecs(family, width).min(2 * RUNS);
-        let busy = (b.outer * lanes * vecs).max(1);
+        let busy = (b.outer * lanes * lane_vecs(family)).max(1);
         let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
         // Slices of few rows would be taken row by row, and pay more for their ends than for their rows.
         let long = (rows / (2 * FEW_ROWS)).max(1);
@@ -434,8 +420,7 @@ impl Planner<'_> {
         };
         let filled = self.slices(busy * shared, most);
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
-        let longest = column_rows(family, width)
-            * (MAX_ITERATIONS - 64 - column_ends(family, width, element));
+        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - column_ends(family, element));
         let longest = match step.index && element < 4 {
             true => longest.min(MOST_PLACES),
             false => longest,
@@ -555,44 +540,23 @@ pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
     vecs(b.at) && vecs(b.inner)
 }
 
-/// Vec4 of a wide row of bands that an invocation takes. Each number is a kernel of its own, so only some are
-/// used.
-fn band_runs(width: u64) -> u64 {
-    let runs = width.div_ceil(TEAM);
-    runs.next_multiple_of(if runs <= 2 * RUNS { 2 } else { 4 })
-}
-
 /// Vec4 of a wide row that an invocation takes.
-pub(crate) fn lane_vecs(family: Family, width: u64) -> u64 {
-    match family {
-        Family::Strips => RUNS,
-        Family::Bands => band_runs(width),
-        _ => 1,
-    }
+pub(crate) fn lane_vecs(family: Family) -> u64 {
+    if family == Family::Strips { RUNS } else { 1 }
 }
 
 /// Invocations that share a wide row of that many vec4.
 pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
     match family {
         Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
-        Family::Bands => TEAM,
         _ => width,
-    }
-}
-
-/// Wide rows that an iteration takes.
-pub(crate) fn column_rows(family: Family, width: u64) -> u64 {
-    if lane_vecs(family, width) > u64::from(BLOCKED_RUNS) {
-        1
-    } else {
-        BLOCK_ROWS
     }
 }
 
 /// Iterations of an invocation of columns beyond its blocks: for few rows, and to write its results, each of
 /// which it looks for in a block of rows.
-pub(crate) fn column_ends(family: Family, width: u64, element: u64) -> u64 {
-    lane_vecs(family, width) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
+    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -121,7 +121,7 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Integer sums are mapped like minima: every walk under every tuning, and every walk that can be forced.
 pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
-    use Family::{Bands, Columns, Each, Finish, Panels, Rows, Shallow, SmallRows, Strips};
+    use Family::{Columns, Each, Finish, Panels, Rows, Shallow, SmallRows, Strips};
     let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
@@ -162,7 +162,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     }
     let mut wanted = vec![Columns, Each, Finish, Rows, Shallow, SmallRows];
     if reducer.caps().long_kernels {
-        wanted.extend([Strips, Bands, Panels]);
+        wanted.extend([Strips, Panels]);
     }
     wanted.retain(|family| !families.contains(family));
     match wanted.as_slice() {

@@ -64,8 +64,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with `inner` in bytes: rows that the software tuning takes by strips, by bands, and by panels that
-/// are parts of rows.
+/// The same with `inner` in bytes: rows that the software tuning takes by strips, and by panels that are parts
+/// of rows.
 pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],
@@ -92,7 +92,7 @@ const SHARED: [Family; 12] = [
 
 pub fn software(reducer: &Reducer) -> Result<(), Failed> {
     let own: &[Family] = match reducer.caps().long_kernels {
-        true => &[Family::Strips, Family::Bands, Family::Panels],
+        true => &[Family::Strips, Family::Panels],
         false => &[],
     };
     walks(reducer, AdapterClass::Software, own)
@@ -289,7 +289,7 @@ pub fn many_rows(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Every family wherever it is possible, rows in every way, and two tunings that are far apart.
 pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
+    use Family::{Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let force = |family| tuned(reducer, move |t| t.force = Some(family));
     let rows = |(lanes, blocked)| {
         tuned(reducer, move |t| {
@@ -307,7 +307,7 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     });
     let lanes = [1, 8, 64].into_iter();
     let rows = lanes.flat_map(|lanes| [true, false].map(|blocked| rows((lanes, blocked))));
-    let families = [Each, Columns, Strips, Bands, SmallRows, Shallow, Panels];
+    let families = [Each, Columns, Strips, SmallRows, Shallow, Panels];
     let families = families.map(force);
     // Rows of whole vec4s by one invocation alone, whatever their length.
     let whole = tuned(reducer, |t| {
@@ -360,37 +360,6 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
             &[Problem::reduce_min(DType::I8, &shape, &[1])?],
             shape,
         )?;
-    }
-    Ok(())
-}
-
-/// Bands are unrolled for the number of vec4s that an invocation takes, rounded up to a multiple of 2 or 4.
-pub fn bands(reducer: &Reducer) -> Result<(), Failed> {
-    use DType::{BF16, F32, F64, I8};
-    let reducer = &of_class(reducer, AdapterClass::Software);
-    let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
-    for (dtype, counts) in [
-        (F32, every),
-        (F64, &[20, 22, 28, 30]),
-        (BF16, &[6, 12]),
-        (I8, &[10]),
-    ] {
-        for &count in counts.iter().step_by(if support::all() { 1 } else { 3 }) {
-            // Except for a count of 2, some invocations have a vec4 less than others.
-            let vecs = 8 * count - 3 * u64::from(count > 2);
-            let shape = [2, 70, vecs * 16 / dtype.size()];
-            let problem = match count % 4 {
-                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
-                _ => Problem::reduce_min(dtype, &shape, &[1])?,
-            };
-            let plan = Plan::new(&problem, reducer.caps())?;
-            let times = u64::from(plan.passes()[0].kernel.unrolled());
-            let unrolled = times == count.next_multiple_of(if count > 16 { 4 } else { 2 });
-            if reducer.caps().long_kernels && !unrolled {
-                return Err(format!("{plan}: not unrolled for {count} vec4").into());
-            }
-            check_all(reducer, &[problem], shape)?;
-        }
     }
     Ok(())
 }

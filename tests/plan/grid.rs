@@ -49,11 +49,9 @@ fn tight_limits() -> Vec<(String, Caps)> {
 
 /// Every family wherever it is possible, and rows with several numbers of invocations.
 fn forced_families() -> Vec<(String, Caps)> {
-    use Family::{Bands, Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
+    use Family::{Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
     let mut all = Vec::new();
-    let families = [
-        Each, Columns, Strips, Bands, Rows, SmallRows, Shallow, Panels,
-    ];
+    let families = [Each, Columns, Strips, Rows, SmallRows, Shallow, Panels];
     for family in families {
         let caps = class(AdapterClass::Integrated);
         let tuning = Tuning {
@@ -62,7 +60,7 @@ fn forced_families() -> Vec<(String, Caps)> {
         };
         all.push((format!("{family:?} forced"), caps.tuned(tuning)));
     }
-    for family in [Columns, Strips, Bands, SmallRows, Shallow, Panels] {
+    for family in [Columns, Strips, SmallRows, Shallow, Panels] {
         let caps = eager(|t| t.force = Some(family));
         all.push((format!("{family:?} forced, eager"), caps));
     }
@@ -264,7 +262,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 46;
+const FEATURES: usize = 45;
 
 /// Runs the two halves of the grid at the same time.
 #[test]
@@ -393,7 +391,6 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             Some(Family::Rows),
             Some(Family::Columns),
             Some(Family::Strips),
-            Some(Family::Bands),
             Some(Family::SmallRows),
             Some(Family::Shallow),
             Some(Family::Panels),

@@ -3,7 +3,7 @@
 use super::{fake, families};
 use support::grid::{CLASSES, class};
 use wgreduce::unstable::Family::{
-    Bands, Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, SmallRows, Strips,
+    Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, SmallRows, Strips,
 };
 use wgreduce::unstable::{Family, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
@@ -14,11 +14,10 @@ fn parts(plan: &Plan) -> u64 {
     finish.map_or(1, |p| p.params.len.into())
 }
 
-/// The family that a class takes for columns; `long`: the rows are longer than a band.
-fn columns(kind: AdapterClass, long: bool) -> Family {
-    match (kind, long) {
-        (AdapterClass::Software, true) => Strips,
-        (AdapterClass::Software, false) => Bands,
+/// The family that a class takes for columns, if software adapters take that one.
+fn of_software(kind: AdapterClass, family: Family) -> Family {
+    match kind {
+        AdapterClass::Software => family,
         _ => Columns,
     }
 }
@@ -94,7 +93,7 @@ fn columns_are_cut_along_their_length() {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 0), &class(kind));
         assert_eq!(
             plan.passes()[0].kernel.family(),
-            columns(kind, true),
+            of_software(kind, Strips),
             "{plan}"
         );
         assert_eq!(plan.passes()[0].params.width, 1024);
@@ -186,17 +185,6 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     assert_eq!(kernel.walk, walk);
 }
 
-#[test]
-fn wide_bands_are_cut_into_as_many_slices_as_narrower_ones() {
-    let caps = class(AdapterClass::Software);
-    for inner in [512, 768, 1024] {
-        let plan = planned(Problem::arg_min(DType::F32, &[16_384, inner], 0), &caps);
-        assert_eq!(families(&plan), [Bands, Finish], "{plan}");
-        // A team of eight invocations counts as 8 * 16, so 32 slices reach the tuning's 4096.
-        assert_eq!(parts(&plan), 32, "{plan}");
-    }
-}
-
 /// Regions of few rows leave a partial for each column, and the cost of those partials decides.
 #[test]
 fn rows_of_which_a_binding_holds_few_are_shallow_columns_that_leave_partials() {
@@ -262,8 +250,9 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family(), columns(kind, false), "{plan}");
-        assert_eq!((first.params.width, first.params.total), (128, 512 * 512));
+        assert_eq!(first.kernel.family(), of_software(kind, Panels), "{plan}");
+        let params = &first.params;
+        assert_eq!((params.width, params.len, params.inner), (128, 512, 512));
     }
 }
 
@@ -291,28 +280,25 @@ fn three_columns_are_folded_into_wide_rows() {
 fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
     let caps = class(AdapterClass::Software);
     for (shape, family, times) in [
-        // Up to ten vec4 a row: one for each invocation, whatever the length.
+        // One vec4 for each invocation.
         ([512, 4096, 8], Columns, 1),
         ([2048, 1024, 8], Columns, 1),
         ([256, 1820, 36], Columns, 1),
         ([8192, 1024, 2], Columns, 1),
         ([1024, 2000, 40], Columns, 1),
-        // Also up to fifteen, if partials of joined rows would cost much.
-        ([512, 1500, 22], Columns, 1),
-        ([64, 12_000, 22], Bands, 16),
+        ([64, 12_000, 22], Columns, 1),
         // Many matrices, if every invocation of a team has a column.
         ([512, 1024, 32], Panels, 1),
         ([1024, 270, 60], Panels, 2),
         // Small matrices: with rows that are not whole vec4, and with rows that are.
         ([2500, 256, 7], Shallow, 0),
         ([16_384, 256, 4], Shallow, 1),
-        // As many vec4 for each invocation as a row needs, in twos and fours.
-        ([1, 65_000, 260], Bands, 10),
-        ([64, 512, 512], Bands, 16),
-        ([16, 2048, 516], Bands, 20),
-        ([64, 512, 768], Bands, 24),
-        ([1, 16_384, 1024], Bands, 32),
-        ([1, 16_320, 1028], Strips, 8),
+        ([64, 512, 512], Panels, 16),
+        // Too few matrices for panels, or too many rows for parts of rows: eight vec4 for each invocation where a row has 256 or more.
+        ([64, 512, 768], Columns, 1),
+        ([1, 65_000, 260], Columns, 1),
+        ([1, 16_448, 1020], Columns, 1),
+        ([1, 16_384, 1024], Strips, 8),
     ] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         let first = &plan.passes()[0].kernel;
@@ -371,7 +357,7 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn forced_families_are_taken() {
-    for family in [Rows, SmallRows, Columns, Strips, Bands, Each] {
+    for family in [Rows, SmallRows, Columns, Strips, Each] {
         let caps = Caps::webgpu_default();
         let caps = caps.tuned(Tuning {
             force: Some(family),
@@ -467,7 +453,7 @@ fn a_plan_reads_as_one_paragraph() {
 
 #[test]
 fn a_driver_that_takes_no_long_kernels_gets_none() {
-    for force in [None, Some(Strips), Some(Bands), Some(Panels)] {
+    for force in [None, Some(Strips), Some(Panels)] {
         let software = class(AdapterClass::Software);
         let caps = Caps {
             long_kernels: false,

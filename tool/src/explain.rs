@@ -289,7 +289,7 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
             "by      0000 0000 0000 1111 1111 1111",
         ],
-        Family::Strips | Family::Bands | Family::Panels => &[
+        Family::Strips | Family::Panels => &[
             "row 0  |abcdefgh|ijklmnop|   a letter is a vec4",
             "row 1  |abcdefgh|ijklmnop|",
             "by      01234567 01234567",
