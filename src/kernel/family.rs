@@ -16,7 +16,7 @@ pub enum Family {
     Shallow,
     /// Columns: a team takes all rows, or a part of every row, and an invocation some vec4 of each.
     Panels,
-    /// Columns whose rows are longer than a team takes at once: an invocation takes eight vec4 of a row.
+    /// Columns with long rows: an invocation takes eight vec4 of a row.
     Strips,
     /// An invocation takes an output word, element by element.
     Each,

@@ -358,19 +358,17 @@ impl Planner<'_> {
         let vecs = least * pitch / 16;
         // Each joined row leaves a part for every slice: half of the parts are for the slices.
         let most = ((len / 2).min(MAX_PARTS / 2) / least).max(u64::from(least == 1));
-        // Partials of joined rows must stay a small part of what is read.
-        let worth =
-            (len * element / (PARTIALS_SHARE * StoreFormat::Partial.bytes()) / least).max(1);
-        let forced = tuning.force.filter(|family| family.is_columns());
-        let family = match forced {
+        let family = match tuning.force.filter(|family| family.is_columns()) {
             _ if !self.caps.long_kernels => Family::Columns,
             Some(family) => family,
             None if self.caps.long_strips() && vecs >= LONG_ROW => Family::Strips,
             None => Family::Columns,
         };
-        let unrolled = match family {
-            Family::Columns if self.caps.long_strips() => 1,
-            Family::Columns => {
+        let joined = match family {
+            Family::Columns if !self.caps.long_strips() => {
+                // Partials of joined rows must stay a small part of what is read.
+                let share = PARTIALS_SHARE * StoreFormat::Partial.bytes();
+                let worth = (len * element / share / least).max(1);
                 let most = worth.clamp(1, most.max(1));
                 let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, most);
                 // In whole lines of memory, unless that makes it much wider.
@@ -382,7 +380,7 @@ impl Planner<'_> {
             }
             _ => 1,
         };
-        (most > 0).then_some((family, least * unrolled))
+        (most > 0).then_some((family, least * joined))
     }
 
     fn columns(&self, step: &Step, b: &Region) -> Option<Mapping> {

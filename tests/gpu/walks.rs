@@ -5,7 +5,7 @@ use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::views::VIEWS;
 use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
-use wgreduce::unstable::Family;
+use wgreduce::unstable::{Family, Walk};
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements; the middle is reduced.
@@ -64,12 +64,12 @@ pub const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with `inner` in bytes: rows that the software tuning takes by strips, and by panels that are parts
-/// of rows.
+/// The same with `inner` in bytes: long rows, which the software tuning takes by columns, by strips, and by panels
+/// that are parts of rows.
 pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],
-    [1, 40, 3648],
+    [1, 40, 4160],
     [1, 530, 4448],
     [30, 17, 6144],
 ];
@@ -360,6 +360,32 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
             &[Problem::reduce_min(DType::I8, &shape, &[1])?],
             shape,
         )?;
+    }
+    Ok(())
+}
+
+/// Panels are unrolled for the number of vec4s that an invocation takes.
+pub fn panels(reducer: &Reducer) -> Result<(), Failed> {
+    use DType::{BF16, F32, F64, I8};
+    let reducer = &tuned(&of_class(reducer, AdapterClass::Software), |t| {
+        t.force = Some(Family::Panels);
+    });
+    for (dtype, counts) in [(F32, 1..=16), (F64, 13..=16), (BF16, 9..=12), (I8, 5..=8)] {
+        for count in counts.step_by(if support::all() { 1 } else { 3 }) {
+            // Except for a count of 1, some invocations have a vec4 less than others.
+            let vecs = 8 * count - 3 * u64::from(count > 1);
+            let shape = [3, 20, vecs * 16 / dtype.size()];
+            let problem = match count % 2 {
+                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
+                _ => Problem::reduce_min(dtype, &shape, &[1])?,
+            };
+            let plan = Plan::new(&problem, reducer.caps())?;
+            let walk = Walk::Panels { runs: count as u32 };
+            if reducer.caps().long_kernels && plan.passes()[0].kernel.walk != walk {
+                return Err(format!("{plan}: not unrolled for {count} vec4").into());
+            }
+            check_all(reducer, &[problem], shape)?;
+        }
     }
     Ok(())
 }

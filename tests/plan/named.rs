@@ -294,7 +294,8 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
         ([2500, 256, 7], Shallow, 0),
         ([16_384, 256, 4], Shallow, 1),
         ([64, 512, 512], Panels, 16),
-        // Too few matrices for panels, or too many rows for parts of rows: eight vec4 for each invocation where a row has 256 or more.
+        // Too few matrices for panels, or too many rows for parts of rows: eight vec4 for each invocation
+        // where a row has 256 or more.
         ([64, 512, 768], Columns, 1),
         ([1, 65_000, 260], Columns, 1),
         ([1, 16_448, 1020], Columns, 1),
@@ -307,6 +308,18 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
             (family, times),
             "{plan}"
         );
+    }
+}
+
+#[test]
+fn strips_take_rows_of_256_vec4_and_more_of_every_type() {
+    let caps = class(AdapterClass::Software);
+    for dtype in [DType::U8, DType::F16, DType::F32, DType::F64] {
+        for (vecs, family) in [(255, Columns), (256, Strips)] {
+            let inner = vecs * 16 / dtype.size();
+            let plan = planned(Problem::arg_min(dtype, &[16_384, inner], 0), &caps);
+            assert_eq!(families(&plan), [family, Finish], "{plan}");
+        }
     }
 }
 
