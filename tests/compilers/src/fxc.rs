@@ -47,8 +47,8 @@ fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
     Ok((all.len(), jobs))
 }
 
-/// The seconds that each file took, in the order of the jobs.
-fn compile(wine: &str, exe: &Path, dll: &str, jobs: &[&Job]) -> Result<Vec<(f64, String)>> {
+/// The seconds of processor time for each job, in their order.
+fn compile<'a>(wine: &str, exe: &Path, dll: &str, jobs: &[&'a Job]) -> Result<Vec<(f64, &'a Job)>> {
     let first = jobs.first().ok_or("nothing to compile")?;
     let list = first.path.with_extension("list");
     let line = |job: &&Job| format!("{} {}\n", job.entry, job.path.display());
@@ -68,18 +68,20 @@ fn compile(wine: &str, exe: &Path, dll: &str, jobs: &[&Job]) -> Result<Vec<(f64,
         let (done, all) = (results.len(), jobs.len());
         return Err(format!("FXC ended after {done} of {all}: {text}{told}"));
     }
-    let outcome = |(line, job): (&&str, &&Job)| {
+    let (mut times, mut refused) = (Vec::new(), Vec::new());
+    for (line, job) in results.iter().zip(jobs) {
         let mut words = line.split_whitespace().skip(1);
-        let time = match words.next() {
+        let micros = match words.next() {
             Some("ok") => words.next().and_then(|w| w.parse::<f64>().ok()),
             _ => None,
         };
-        match time {
-            Some(micros) => (micros / 1e6, job.label.clone()),
-            None => (f64::INFINITY, format!("{}: {line}", job.label)),
+        match micros {
+            Some(micros) => times.push((micros / 1e6, *job)),
+            None => refused.push(format!("{}: {line}", job.label)),
         }
-    };
-    Ok(results.iter().zip(jobs).map(outcome).collect())
+    }
+    none_of("FXC", &refused)?;
+    Ok(times)
 }
 
 /// Compiles every kernel within the budget.
@@ -98,26 +100,28 @@ pub fn check(wine: &str, exe: &Path, dll: &str) -> Result<()> {
     };
     // Neighbours are alike, so every second one makes halves of equal work.
     let halves: Vec<Vec<&Job>> = (0..2)
-        .map(|half| jobs.iter().skip(half).step_by(2).collect())
+        .map(|half| {
+            let jobs = jobs.iter().skip(half).step_by(2);
+            jobs.chain([&yardstick; 3]).collect()
+        })
         .collect();
-    let work = |_: &mut (), half: &Vec<&Job>| {
-        let measured = [&half[..], &[&yardstick; 3]].concat();
-        compile(wine, exe, dll, &measured)
-    };
     let mut times = Vec::new();
-    for half in in_parallel(&halves, || Ok(()), work)? {
+    for half in in_parallel(&halves, || Ok(()), |(), jobs| compile(wine, exe, dll, jobs))? {
         times.extend(half?);
     }
-    times.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let (measures, times): (Vec<_>, Vec<_>) =
-        times.into_iter().partition(|t| t.1 == yardstick.label);
+    let (mut measures, mut times): (Vec<_>, Vec<_>) = times
+        .into_iter()
+        .partition(|t| std::ptr::eq(t.1, &yardstick));
+    measures.sort_by(|a, b| b.0.total_cmp(&a.0));
     let unit = measures[measures.len() / 2].0;
-    let refused: Vec<String> = times
-        .iter()
-        .filter(|t| t.0.is_infinite())
-        .map(|t| t.1.clone())
-        .collect();
-    none_of("FXC", &refused)?;
+    let (slowest, half) = (SLOWEST * unit, MEDIAN * unit);
+    // Other work on the same core can make a time half as long again; the least of three is the kernel's own.
+    for time in times.iter_mut().filter(|t| t.0 > slowest) {
+        for (again, _) in compile(wine, exe, dll, &[time.1; 2])? {
+            time.0 = time.0.min(again);
+        }
+    }
+    times.sort_by(|a, b| b.0.total_cmp(&a.0));
     let median = times[times.len() / 2].0;
     let over = |limit: f64| times.iter().filter(|t| t.0 > limit).count();
     println!(
@@ -127,10 +131,9 @@ pub fn check(wine: &str, exe: &Path, dll: &str) -> Result<()> {
         times[0].0,
         over(1.0)
     );
-    for (time, label) in times.iter().take(6) {
-        println!("  {time:.2} s {label}");
+    for (time, job) in times.iter().take(6) {
+        println!("  {time:.2} s {}", job.label);
     }
-    let (slowest, half) = (SLOWEST * unit, MEDIAN * unit);
     println!(
         "the yardstick {unit:.2} s: at most {slowest:.2} s for one and {half:.2} s for half of them"
     );
