@@ -164,7 +164,10 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     exactly(Family::SmallRows, &[&[0], &to_16[1..]].concat());
     exactly(Family::Panels, &to_16);
     exactly(Family::Shallow, &[0, 1, 2, 4]);
-    exactly(Family::Strips, &[8]);
+    exactly(
+        Family::Strips,
+        &[2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32],
+    );
     // Every override has a value; overrides with few values have exactly these.
     let mut values: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
     for (name, x) in KERNELS.iter().flat_map(|(_, (_, constants))| constants) {

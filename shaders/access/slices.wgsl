@@ -26,8 +26,12 @@ fn slice_of(part: u32) -> Slice {
     let begin = (part - outer * P.slices) * P.slice;
     let end = max(begin, min(begin + P.slice, (ends + wide - 1u) / wide));
     let low = begin + select(0u, 1u, begin == 0u && skew > 0u);
+//# if BLOCKS
     let high = max(low, min(end, ends / wide));
     let blocks = select(low, high - (high - low) % BLOCK, high - low > FEW);
+//# else
+    let blocks = low;
+//# end
     return Slice(start / E, skew, begin, end, low, blocks, part, wide / P.inner);
 }
 

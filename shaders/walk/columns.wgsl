@@ -43,12 +43,14 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         at += P.width;
     }
 //# end
+//# if BLOCKS
     for (; t < s.blocks; t += BLOCK) {
 //# for r in 0..RUNS
         a{r} = acc_block(a{r}, block_at(at + {r * STRIDE}u), t - origin(s));
 //# end
         at += BLOCK * P.width;
     }
+//# end
     for (; t < s.end; t++) {
 //# for r in 0..RUNS
 //# if RAGGED

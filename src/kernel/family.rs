@@ -16,7 +16,8 @@ pub enum Family {
     Shallow,
     /// Columns: a team takes all rows, or a part of every row, and an invocation some vec4 of each.
     Panels,
-    /// Columns with long rows: an invocation takes eight vec4 of a row.
+    /// Columns with long rows: an invocation takes as many vec4 as its team needs to take rows whole, or eight
+    /// of rows that are too long for that.
     Strips,
     /// An invocation takes an output word, element by element.
     Each,

@@ -222,7 +222,8 @@ pub enum Unit {
 
 /// Invocations in a team of strips and panels: they take neighbouring vec4, and step on by as many.
 pub(crate) const TEAM: u32 = 8;
-/// Vec4 of a row that an invocation of strips takes.
+/// Vec4 that an invocation of strips takes of a row that is too wide for a team, and the most that it takes by
+/// blocks of four rows. More are taken one row at a time, in the order of memory.
 pub(crate) const RUNS: u32 = 8;
 
 macro_rules! fragments {
@@ -550,6 +551,7 @@ impl Kernel {
                 names: vec![
                     ("RUNS", runs),
                     ("STRIDE", if runs == 1 { 1 } else { TEAM }),
+                    ("BLOCKS", (runs <= RUNS).into()),
                     ("RAGGED", ragged.into()),
                     ("SHARED", shared.into()),
                 ],

@@ -26,8 +26,8 @@ const SHARED_BYTES: u64 = 32;
 /// data stays in a CPU's cache.
 const NEAR_ROWS: u64 = 256;
 const NEAR_BYTES: u64 = 1024;
-/// Invocations in a team of strips, panels and lines, and vec4 of a wide row that an invocation of
-/// strips takes.
+/// Invocations in a team of strips, panels and lines, and vec4 that an invocation of strips takes of a row
+/// that is too wide for a team.
 pub(crate) const TEAM: u64 = kernel::TEAM as u64;
 pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Least rows of panels, and most rows of panels that are narrower than their matrix.
@@ -35,8 +35,10 @@ const LEAST_PANEL_ROWS: u64 = 17;
 const FEW_PANEL_ROWS: u64 = 64;
 /// Most elements of a row that small rows are unrolled for.
 const MOST_UNROLLED: u64 = 16;
-/// Least vec4 of a wide row of strips.
-const LONG_ROW: u64 = 4 * RUNS * TEAM;
+/// Most vec4 of a wide row that a team of strips takes whole; twice as many for elements of 32 bits and more.
+const WHOLE_ROW: u64 = 2 * RUNS * TEAM;
+/// Wide rows of at most so many vec4 are taken by `columns`, whatever else is possible.
+const NARROW: u64 = TEAM + 2;
 /// Most rows of a slice of columns: below an element of 16 bits there is room for so many places.
 const MOST_PLACES: u64 = (1 << 16) - 1;
 /// Least bytes that are read for each byte of partials, of joined rows and of slices of sums.
@@ -61,7 +63,8 @@ pub(crate) enum Mapping {
 /// How columns are mapped: `fold` joined rows make a wide row, and a slice has `slice` wide rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnMapping {
-    pub family: Family,
+    /// Vec4 of a wide row that an invocation takes; 0 for sums: one column.
+    pub vecs: u64,
     pub fold: u64,
     pub slices: u64,
     pub slice: u64,
@@ -187,7 +190,7 @@ impl Planner<'_> {
         let lines = step.outer * step.inner * element / 16;
         let near = bytes <= tuning.shallow_bytes && lines >= tuning.invocations;
         let near = near && step.len <= NEAR_ROWS;
-        // Panels, columns and strips take matrices with more rows, if the rows are whole vec4.
+        // Panels, strips and columns take matrices with more rows, if the rows are whole vec4.
         let longer = self.caps.long_strips() && (step.inner * element).is_multiple_of(16);
         let most = if longer {
             LEAST_PANEL_ROWS - 1
@@ -206,12 +209,14 @@ impl Planner<'_> {
             true => step.len <= FEW_PANEL_ROWS,
             false => step.len <= FEW_PANEL_ROWS / 2,
         };
+        // Strips take these as well, and values by fewer operations.
+        let strips = element >= 4 && (WHOLE_ROW..=2 * WHOLE_ROW).contains(&width);
         let many = step.outer * parts >= self.caps.tuning.panels;
         let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
         // Invocations without a column cost as much as the others.
         let teams = width.div_ceil(TEAM);
         let busy = 4 * width > 3 * TEAM * teams || teams > 2;
-        self.caps.long_strips() && many && worth && busy
+        self.caps.long_strips() && !strips && many && worth && busy
     }
 
     /// How many slices fill the device, at most `most`.
@@ -247,7 +252,7 @@ impl Planner<'_> {
         let slices = filled.max(b.len.div_ceil(longest));
         let slice = b.len.div_ceil(slices);
         let mapped = ColumnMapping {
-            family: Family::Columns,
+            vecs: columns * element / 16,
             fold: 1,
             slices: b.len.div_ceil(slice),
             slice,
@@ -358,27 +363,31 @@ impl Planner<'_> {
         let vecs = least * pitch / 16;
         // Each joined row leaves a part for every slice: half of the parts are for the slices.
         let most = ((len / 2).min(MAX_PARTS / 2) / least).max(u64::from(least == 1));
+        // Partials of joined rows must stay a small part of what is read.
+        let share = PARTIALS_SHARE * StoreFormat::Partial.bytes();
+        let worth = (len * element / share / least).clamp(1, most.max(1));
+        let strips = (WHOLE_ROW / vecs).clamp(1, worth);
+        // Strips may take one row an iteration: the longest segments would need too many slices.
+        let many_slices = len / MAX_ITERATIONS > MAX_PARTS / 2;
+        let few_vecs = vecs <= NARROW || vecs < 2 * TEAM && strips * vecs * 2 < WHOLE_ROW;
         let family = match tuning.force.filter(|family| family.is_columns()) {
-            _ if !self.caps.long_kernels => Family::Columns,
+            _ if !self.caps.long_kernels || many_slices => Family::Columns,
             Some(family) => family,
-            None if self.caps.long_strips() && vecs >= LONG_ROW => Family::Strips,
+            None if self.caps.long_strips() && !few_vecs => Family::Strips,
             None => Family::Columns,
         };
         let joined = match family {
-            Family::Columns if !self.caps.long_strips() => {
-                // Partials of joined rows must stay a small part of what is read.
-                let share = PARTIALS_SHARE * StoreFormat::Partial.bytes();
-                let worth = (len * element / share / least).max(1);
-                let most = worth.clamp(1, most.max(1));
-                let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, most);
+            Family::Strips => strips,
+            _ if self.caps.long_strips() => 1,
+            _ => {
+                let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, worth);
                 // In whole lines of memory, unless that makes it much wider.
                 match TEAM / gcd(vecs, TEAM) {
                     lines if lines > wide => wide,
-                    lines if wide.next_multiple_of(lines) > most => wide / lines * lines,
+                    lines if wide.next_multiple_of(lines) > worth => wide / lines * lines,
                     lines => wide.next_multiple_of(lines),
                 }
             }
-            _ => 1,
         };
         (most > 0).then_some((family, least * joined))
     }
@@ -396,15 +405,17 @@ impl Planner<'_> {
         let room = partials / (fold * b.inner).max(1);
         // Partials of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;
-        let lanes = column_lanes(family, width);
+        let vecs = lane_vecs(family, width, element);
+        let lanes = column_lanes(vecs, width);
         let most = worth.min(room).min(MAX_PARTS / fold);
         // Neighbours read their parts of a row close in time only where slices are short.
         let near = match family {
-            Family::Strips => rows / NEAR_ROWS.max(NEAR_BYTES / element),
+            Family::Strips if lanes > TEAM => rows / NEAR_ROWS.max(NEAR_BYTES / element),
             _ => 1,
         };
         let near = near.min(most).min(self.caps.tuning.slices);
-        let busy = (b.outer * lanes * lane_vecs(family)).max(1);
+        // An invocation that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
+        let busy = (b.outer * lanes * vecs.min(2 * RUNS)).max(1);
         let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
         // Slices of few rows would be taken row by row, and pay more for their ends than for their rows.
         let long = (rows / (2 * FEW_ROWS)).max(1);
@@ -418,7 +429,7 @@ impl Planner<'_> {
         };
         let filled = self.slices(busy * shared, most);
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
-        let longest = BLOCK_ROWS * (MAX_ITERATIONS - 64 - column_ends(family, element));
+        let longest = column_rows(vecs) * (MAX_ITERATIONS - 64 - column_ends(vecs, element));
         let longest = match step.index && element < 4 {
             true => longest.min(MOST_PLACES),
             false => longest,
@@ -429,7 +440,7 @@ impl Planner<'_> {
         // Results that share words come from partials, too.
         let direct = fold == 1 && slices == 1 && step.out.per_word() == 1;
         let mapped = ColumnMapping {
-            family,
+            vecs,
             fold,
             slices,
             slice,
@@ -463,7 +474,7 @@ impl Planner<'_> {
 
     /// Invocations for a matrix, or for each of its slices that leave partials.
     pub(crate) fn column_invocations(&self, wide: &ColumnMapping, width: u64) -> u64 {
-        let lanes = column_lanes(wide.family, width);
+        let lanes = column_lanes(wide.vecs, width);
         let wg = u64::from(self.caps.workgroup());
         match wide.shared {
             1 => lanes,
@@ -538,23 +549,39 @@ pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
     vecs(b.at) && vecs(b.inner)
 }
 
-/// Vec4 of a wide row that an invocation takes.
-pub(crate) fn lane_vecs(family: Family) -> u64 {
-    if family == Family::Strips { RUNS } else { 1 }
+/// Vec4 of a wide row that an invocation takes: of strips as many as a team needs to take the row whole, if it
+/// can. Each number is a kernel of its own, so only some are used.
+fn lane_vecs(family: Family, width: u64, element: u64) -> u64 {
+    let widest = if element < 4 {
+        WHOLE_ROW
+    } else {
+        2 * WHOLE_ROW
+    };
+    let whole = width.div_ceil(TEAM);
+    match family {
+        Family::Strips if width > widest => RUNS,
+        Family::Strips => whole.next_multiple_of(if whole <= 2 * RUNS { 2 } else { 4 }),
+        _ => 1,
+    }
 }
 
-/// Invocations that share a wide row of that many vec4.
-pub(crate) fn column_lanes(family: Family, width: u64) -> u64 {
-    match family {
-        Family::Strips => width.div_ceil(TEAM * RUNS) * TEAM,
-        _ => width,
+/// Invocations that share a wide row of `width` vec4.
+pub(crate) fn column_lanes(vecs: u64, width: u64) -> u64 {
+    match vecs {
+        1 => width,
+        _ => width.div_ceil(TEAM * vecs) * TEAM,
     }
+}
+
+/// Wide rows that an iteration takes.
+pub(crate) fn column_rows(vecs: u64) -> u64 {
+    if vecs <= RUNS { BLOCK_ROWS } else { 1 }
 }
 
 /// Iterations of an invocation of columns beyond its blocks: for few rows, and to write its results, each of
 /// which it looks for in a block of rows.
-pub(crate) fn column_ends(family: Family, element: u64) -> u64 {
-    lane_vecs(family) * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
+pub(crate) fn column_ends(vecs: u64, element: u64) -> u64 {
+    vecs * ((16 / element) * (BLOCK_ROWS + 1) + 1) + FEW_ROWS
 }
 
 fn gcd(a: u64, b: u64) -> u64 {

@@ -7,8 +7,8 @@ use crate::kernel::params::Params;
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::plan::limits::dispatches;
 use crate::plan::mapping::{
-    BLOCK_BYTES, BLOCK_ROWS, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, in_vecs,
-    lane_vecs, panels,
+    BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
+    panels,
 };
 use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
@@ -446,7 +446,7 @@ impl Planner<'_> {
         merge: bool,
     ) -> Result<(), Error> {
         let ColumnMapping {
-            family,
+            vecs,
             fold,
             slices,
             slice,
@@ -459,7 +459,7 @@ impl Planner<'_> {
         let width = fold * b.inner * element / 16;
         let invocations = b.outer * slices * self.column_invocations(&wide, width);
         let (items, lanes) = match shared {
-            1 => (invocations, column_lanes(family, width)),
+            1 => (invocations, column_lanes(vecs, width)),
             // Workgroups.
             _ => {
                 let wg = u64::from(self.caps.workgroup());
@@ -469,7 +469,7 @@ impl Planner<'_> {
         // Matrices of whole wide rows all begin with a vec4 if the first does.
         let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
         let walk = Walk::Columns {
-            runs: lane_vecs(family) as u32,
+            runs: vecs as u32,
             ragged: !(begins && b.len.is_multiple_of(fold)),
             shared: shared > 1,
         };
@@ -486,7 +486,7 @@ impl Planner<'_> {
         };
         // Four planes at most, each merged by halves.
         let merges = 4 * u64::from(shared.ilog2());
-        let iterations = slice.div_ceil(BLOCK_ROWS) + column_ends(family, element) + merges;
+        let iterations = slice.div_ceil(column_rows(vecs)) + column_ends(vecs, element) + merges;
         let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices * fold));
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }

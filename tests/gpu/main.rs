@@ -39,7 +39,7 @@ const SUBJECTS: &[Subject] = &[
     ("columns_of_very_many_rows", walks::many_rows),
     ("forced_walks_and_tunings_agree", walks::forced),
     ("whole_rows_in_turn", walks::whole_rows),
-    ("unrolled_panels_of_every_width", walks::panels),
+    ("unrolled_walks_of_every_width", walks::unrolled),
     ("every_type_and_way", reductions::every_type),
     ("limits_change_nothing", limits::least_and_most),
     ("rows_of_which_a_binding_holds_few", limits::wide_rows),

@@ -5,7 +5,7 @@ use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::views::VIEWS;
 use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
-use wgreduce::unstable::{Family, Walk};
+use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements; the middle is reduced.
@@ -64,8 +64,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with `inner` in bytes: long rows, which the software tuning takes by columns, by strips, and by panels
-/// that are parts of rows.
+/// The same with `inner` in bytes: rows that the software tuning takes by strips, whole and in parts, and by panels that are
+/// parts of rows.
 pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],
@@ -364,24 +364,46 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Panels are unrolled for the number of vec4s that an invocation takes.
-pub fn panels(reducer: &Reducer) -> Result<(), Failed> {
+/// Panels and strips are unrolled for the number of vec4s that an invocation takes; of strips rounded up to a multiple
+/// of 2 or 4.
+pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
     use DType::{BF16, F32, F64, I8};
-    let reducer = &tuned(&of_class(reducer, AdapterClass::Software), |t| {
-        t.force = Some(Family::Panels);
-    });
-    for (dtype, counts) in [(F32, 1..=16), (F64, 13..=16), (BF16, 9..=12), (I8, 5..=8)] {
-        for count in counts.step_by(if support::all() { 1 } else { 3 }) {
-            // Except for a count of 1, some invocations have a vec4 less than others.
-            let vecs = 8 * count - 3 * u64::from(count > 1);
-            let shape = [3, 20, vecs * 16 / dtype.size()];
-            let problem = match count % 2 {
-                0 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
+    use Family::{Panels, Strips};
+    let of_family = |family| {
+        tuned(&of_class(reducer, AdapterClass::Software), move |t| {
+            t.force = Some(family);
+        })
+    };
+    let (panels, strips) = (of_family(Panels), of_family(Strips));
+    let to_16: Vec<u64> = (1..=16).collect();
+    let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
+    for (reducer, dtype, counts) in [
+        (&panels, F32, &to_16[..]),
+        (&panels, F64, &[13, 16]),
+        (&panels, BF16, &[9, 12]),
+        (&panels, I8, &[5, 8]),
+        (&strips, F32, every),
+        (&strips, F64, &[20, 22, 28, 30]),
+        (&strips, BF16, &[6, 12]),
+        (&strips, I8, &[10]),
+    ] {
+        for &count in counts.iter().step_by(if support::all() { 1 } else { 3 }) {
+            // Except for counts of 1 and 2, some invocations have a vec4 less than others.
+            let vecs = 8 * count - 3 * u64::from(count > 2);
+            let shape = [2, 70, vecs * 16 / dtype.size()];
+            let problem = match count % 4 {
+                0 | 1 => Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
                 _ => Problem::reduce_min(dtype, &shape, &[1])?,
             };
             let plan = Plan::new(&problem, reducer.caps())?;
-            let walk = Walk::Panels { runs: count as u32 };
-            if reducer.caps().long_kernels && plan.passes()[0].kernel.walk != walk {
+            let kernel = &plan.passes()[0].kernel;
+            let times = match kernel.family() {
+                Strips => count.next_multiple_of(if count > 16 { 4 } else { 2 }),
+                _ => count,
+            };
+            let forced = Some(kernel.family()) == reducer.caps().tuning.force;
+            let unrolled = forced && u64::from(kernel.unrolled()) == times;
+            if reducer.caps().long_kernels && !unrolled {
                 return Err(format!("{plan}: not unrolled for {count} vec4").into());
             }
             check_all(reducer, &[problem], shape)?;

@@ -242,6 +242,10 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 family == Family::Strips && p.team > 8,
             ),
             (
+                "strips of whole rows",
+                family == Family::Strips && kernel.unrolled() > 8,
+            ),
+            (
                 "inputs that stand still",
                 taken.is_some_and(|t| t.row_invariant > 0),
             ),
@@ -262,7 +266,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 45;
+const FEATURES: usize = 46;
 
 /// Runs the two halves of the grid at the same time.
 #[test]

@@ -250,7 +250,7 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family(), of_software(kind, Panels), "{plan}");
+        assert_eq!(first.kernel.family(), of_software(kind, Strips), "{plan}");
         let params = &first.params;
         assert_eq!((params.width, params.len, params.inner), (128, 512, 512));
     }
@@ -280,26 +280,29 @@ fn three_columns_are_folded_into_wide_rows() {
 fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
     let caps = class(AdapterClass::Software);
     for (shape, family, times) in [
-        // One vec4 for each invocation.
+        // Up to ten vec4 a row: one for each invocation, whatever the length.
         ([512, 4096, 8], Columns, 1),
         ([2048, 1024, 8], Columns, 1),
         ([256, 1820, 36], Columns, 1),
         ([8192, 1024, 2], Columns, 1),
         ([1024, 2000, 40], Columns, 1),
-        ([64, 12_000, 22], Columns, 1),
+        // Also up to fifteen, if partials of joined rows would cost much.
+        ([512, 1500, 22], Columns, 1),
+        ([64, 12_000, 22], Strips, 16),
         // Many matrices, if every invocation of a team has a column.
         ([512, 1024, 32], Panels, 1),
         ([1024, 270, 60], Panels, 2),
         // Small matrices: with rows that are not whole vec4, and with rows that are.
         ([2500, 256, 7], Shallow, 0),
         ([16_384, 256, 4], Shallow, 1),
-        ([64, 512, 512], Panels, 16),
-        // Too few matrices for panels, or too many rows for parts of rows: eight vec4 for each invocation
-        // where a row has 256 or more.
-        ([64, 512, 768], Columns, 1),
-        ([1, 65_000, 260], Columns, 1),
-        ([1, 16_448, 1020], Columns, 1),
-        ([1, 16_384, 1024], Strips, 8),
+        // Too few matrices for panels, or too many rows for parts of rows: as many vec4 for each invocation as a
+        // row needs, in twos and fours, or eight where a row is too wide for a team.
+        ([1, 65_000, 260], Strips, 10),
+        ([64, 512, 512], Strips, 16),
+        ([16, 2048, 516], Strips, 20),
+        ([64, 512, 768], Strips, 24),
+        ([1, 16_384, 1024], Strips, 32),
+        ([1, 16_320, 1028], Strips, 8),
     ] {
         let plan = planned(Problem::arg_min(DType::F32, &shape, 1), &caps);
         let first = &plan.passes()[0].kernel;
@@ -312,14 +315,31 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
 }
 
 #[test]
-fn strips_take_rows_of_256_vec4_and_more_of_every_type() {
+fn a_team_of_strips_takes_whole_rows_of_128_vec4_or_of_256_from_32_bits_on() {
     let caps = class(AdapterClass::Software);
-    for dtype in [DType::U8, DType::F16, DType::F32, DType::F64] {
-        for (vecs, family) in [(255, Columns), (256, Strips)] {
+    for (dtype, vecs, times) in [
+        (DType::U8, [128, 129], [16, 8]),
+        (DType::F16, [128, 129], [16, 8]),
+        (DType::F32, [256, 257], [32, 8]),
+        (DType::F64, [256, 257], [32, 8]),
+    ] {
+        for (vecs, times) in vecs.into_iter().zip(times) {
             let inner = vecs * 16 / dtype.size();
             let plan = planned(Problem::arg_min(dtype, &[16_384, inner], 0), &caps);
-            assert_eq!(families(&plan), [family, Finish], "{plan}");
+            assert_eq!(families(&plan), [Strips, Finish], "{plan}");
+            assert_eq!(plan.passes()[0].kernel.unrolled(), times, "{plan}");
         }
+    }
+}
+
+#[test]
+fn strips_of_wide_rows_are_cut_into_as_many_slices_as_those_of_narrower_ones() {
+    let caps = class(AdapterClass::Software);
+    for inner in [512, 768, 1024] {
+        let plan = planned(Problem::arg_min(DType::F32, &[16_384, inner], 0), &caps);
+        assert_eq!(families(&plan), [Strips, Finish], "{plan}");
+        // A team of eight invocations counts as 8 * 16, so 32 slices reach the tuning's 4096.
+        assert_eq!(parts(&plan), 32, "{plan}");
     }
 }
 

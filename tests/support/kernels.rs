@@ -105,9 +105,9 @@ fn all_sums(dtype: DType) -> Vec<Problem> {
 /// Rows and columns of every width that some kernels are unrolled for, in elements or in lines of 128 bytes.
 fn widths(dtype: DType) -> Vec<Problem> {
     let mut all = Vec::new();
-    for width in 1..=17 {
+    for width in 1..=33 {
         let row = 128 * width / dtype.size();
-        for shape in [[1 << 20, width, 1], [2048, 40, row]] {
+        for shape in [[1 << 20, width, 1], [64, 600, row], [2048, 40, row]] {
             all.push(Problem::arg_min(dtype, &shape, 1).expect("a problem"));
             all.push(Problem::reduce_max(dtype, &shape, &[1]).expect("a problem"));
         }

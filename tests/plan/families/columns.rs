@@ -25,9 +25,13 @@ impl Run<'_, '_> {
         let covered = p.team * runs;
         ensure!(p.width <= covered, "{covered} of {} vec4", p.width);
         for item in self.items() {
-            let s = self.slice_of(item / p.team);
+            let mut s = self.slice_of(item / p.team);
             let whole = s.low == s.begin && s.high == s.end;
             ensure!(ragged || whole, "a slice that is ragged");
+            // The kernel takes more than eight vec4 one row at a time.
+            if runs > 8 {
+                s.blocks = s.low;
+            }
             let lane = item % p.team;
             let first = lane / stride * (stride * runs) + lane % stride;
             // Runs share the loops over whole rows.

@@ -133,6 +133,8 @@ fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
             Walk::SmallRows { unrolled: n, .. }
             | Walk::Shallow { runs: n, .. }
             | Walk::Panels { runs: n } => *n = 1.min(*n),
+            // One vec4 is `columns`, more are `strips`.
+            Walk::Columns { runs: n, .. } => *n = 2.min(*n),
             _ => {}
         }
         (kernel, pass.workgroups[1] > 1)
