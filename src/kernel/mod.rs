@@ -158,6 +158,7 @@ pub enum Walk {
     },
     Panels {
         runs: u32,
+        coarsened: bool,
     },
     /// `raw`: elements are copied as they are.
     Each {
@@ -323,7 +324,9 @@ impl Kernel {
         match self.walk {
             Walk::SmallRows { unrolled, .. } => unrolled,
             Walk::Rows { vecs, .. } => vecs,
-            Walk::Columns { runs, .. } | Walk::Shallow { runs, .. } | Walk::Panels { runs } => runs,
+            Walk::Columns { runs, .. } | Walk::Shallow { runs, .. } | Walk::Panels { runs, .. } => {
+                runs
+            }
             _ => 0,
         }
     }
@@ -584,7 +587,7 @@ impl Kernel {
                 ],
                 ..base
             },
-            Walk::Panels { runs } => Recipe {
+            Walk::Panels { runs, coarsened } => Recipe {
                 fragments: fragments!(
                     "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
                     "walk/panels"
@@ -596,6 +599,7 @@ impl Kernel {
                     ("RUNS", runs),
                     ("STRIDE", TEAM),
                     ("UNALIGNED", 0),
+                    ("COARSENED", coarsened.into()),
                     ("PARTIAL", 0),
                 ],
                 ..base

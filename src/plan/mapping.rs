@@ -209,14 +209,12 @@ impl Planner<'_> {
             true => step.len <= FEW_PANEL_ROWS,
             false => step.len <= FEW_PANEL_ROWS / 2,
         };
-        // Strips take these as well, and values by fewer operations.
-        let strips = element >= 4 && (WHOLE_ROW..=2 * WHOLE_ROW).contains(&width);
         let many = step.outer * parts >= self.caps.tuning.panels;
         let worth = step.len >= LEAST_PANEL_ROWS && (parts == 1 || few);
         // Invocations without a column cost as much as the others.
         let teams = width.div_ceil(TEAM);
         let busy = 4 * width > 3 * TEAM * teams || teams > 2;
-        self.caps.long_strips() && !strips && many && worth && busy
+        self.caps.long_strips() && many && worth && busy
     }
 
     /// How many slices fill the device, at most `most`.

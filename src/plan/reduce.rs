@@ -330,7 +330,10 @@ impl Planner<'_> {
         let (runs, parts) = panels(width, element);
         let each = b.len + 1;
         let taken = self.items_per_invocation(b.outer * parts * TEAM, each);
-        let walk = Walk::Panels { runs: runs as u32 };
+        let walk = Walk::Panels {
+            runs: runs as u32,
+            coarsened: taken > 1,
+        };
         let kernel = self.kernel_of(step, walk, out);
         let params = Params {
             items: (b.outer * parts) as u32,

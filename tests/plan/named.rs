@@ -250,7 +250,7 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family(), of_software(kind, Strips), "{plan}");
+        assert_eq!(first.kernel.family(), of_software(kind, Panels), "{plan}");
         let params = &first.params;
         assert_eq!((params.width, params.len, params.inner), (128, 512, 512));
     }
@@ -292,13 +292,13 @@ fn how_wide_rows_are_decides_who_takes_columns_on_software_adapters() {
         // Many matrices, if every invocation of a team has a column.
         ([512, 1024, 32], Panels, 1),
         ([1024, 270, 60], Panels, 2),
+        ([64, 512, 512], Panels, 16),
         // Small matrices: with rows that are not whole vec4, and with rows that are.
         ([2500, 256, 7], Shallow, 0),
         ([16_384, 256, 4], Shallow, 1),
         // Too few matrices for panels, or too many rows for parts of rows: as many vec4 for each invocation as a
         // row needs, in twos and fours, or eight where a row is too wide for a team.
         ([1, 65_000, 260], Strips, 10),
-        ([64, 512, 512], Strips, 16),
         ([16, 2048, 516], Strips, 20),
         ([64, 512, 768], Strips, 24),
         ([1, 16_384, 1024], Strips, 32),

@@ -221,7 +221,7 @@ fn told(kernel: &Kernel) -> String {
                 "an invocation takes all rows of {vecs},\n        and writes what they give by whole vec4."
             );
         }
-        Walk::Panels { runs } => {
+        Walk::Panels { runs, .. } => {
             return format!(
                 "eight invocations take all rows of {} vec4 of columns, in the order of memory,\n        \
                  and write what they give by whole vec4.",

@@ -190,8 +190,9 @@ impl Run<'_, '_> {
         Ok(columns)
     }
 
-    pub(super) fn panels(&mut self, runs: u32) -> Check {
+    pub(super) fn panels(&mut self, runs: u32, coarsened: bool) -> Check {
         let p = self.p;
+        self.coarsened(coarsened, p.coarsening)?;
         ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
         for lane in self.invocations() {
             let first = lane / TEAM * p.coarsening;

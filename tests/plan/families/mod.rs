@@ -48,7 +48,7 @@ impl Run<'_, '_> {
                 unaligned,
                 coarsened,
             } => self.shallow(runs, unaligned, coarsened),
-            Walk::Panels { runs } => self.panels(runs),
+            Walk::Panels { runs, coarsened } => self.panels(runs, coarsened),
             Walk::Columns {
                 runs,
                 ragged,
