@@ -375,6 +375,8 @@ pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
         })
     };
     let (panels, strips) = (of_family(Panels), of_family(Strips));
+    // A team takes both matrices.
+    let in_turn = tuned(&panels, |t| t.invocations = 8);
     let to_16: Vec<u64> = (1..=16).collect();
     let every: &[u64] = &[2, 4, 6, 8, 10, 12, 14, 16, 18, 24, 26, 32];
     for (reducer, dtype, counts) in [
@@ -382,6 +384,7 @@ pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
         (&panels, F64, &[13, 16]),
         (&panels, BF16, &[9, 12]),
         (&panels, I8, &[5, 8]),
+        (&in_turn, F32, &[4, 9]),
         (&strips, F32, every),
         (&strips, F64, &[20, 22, 28, 30]),
         (&strips, BF16, &[6, 12]),
