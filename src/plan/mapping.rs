@@ -566,7 +566,7 @@ fn lane_vecs(family: Family, width: u64, element: u64) -> u64 {
 /// Invocations that share a wide row of `width` vec4.
 pub(crate) fn column_lanes(vecs: u64, width: u64) -> u64 {
     match vecs {
-        1 => width,
+        0 | 1 => width,
         _ => width.div_ceil(TEAM * vecs) * TEAM,
     }
 }
