@@ -365,11 +365,9 @@ impl Planner<'_> {
         let share = PARTIALS_SHARE * StoreFormat::Partial.bytes();
         let worth = (len * element / share / least).clamp(1, most.max(1));
         let strips = (WHOLE_ROW / vecs).clamp(1, worth);
-        // Strips may take one row an iteration: the longest segments would need too many slices.
-        let many_slices = len / MAX_ITERATIONS > MAX_PARTS / 2;
         let few_vecs = vecs <= NARROW || vecs < 2 * TEAM && strips * vecs * 2 < WHOLE_ROW;
         let family = match tuning.force.filter(|family| family.is_columns()) {
-            _ if !self.caps.long_kernels || many_slices => Family::Columns,
+            _ if !self.caps.long_kernels => Family::Columns,
             Some(family) => family,
             None if self.caps.long_strips() && !few_vecs => Family::Strips,
             None => Family::Columns,

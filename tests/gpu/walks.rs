@@ -64,8 +64,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [70, 25, 96],
 ];
 
-/// The same with `inner` in bytes: rows that the software tuning takes by strips, whole and in parts, and by panels that are
-/// parts of rows.
+/// The same with `inner` in bytes: rows that the software tuning takes by strips, whole and in parts, and by
+/// panels that are parts of rows.
 pub const WIDE: [[u64; 3]; 5] = [
     [1, 40, 3600],
     [1, 530, 4400],

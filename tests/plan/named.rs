@@ -5,7 +5,7 @@ use support::grid::{CLASSES, class};
 use wgreduce::unstable::Family::{
     Columns, Each, Fill, Finish, Gather, Panels, Rows, Shallow, SmallRows, Strips,
 };
-use wgreduce::unstable::{Family, StoreFormat, Walk};
+use wgreduce::unstable::{Family, MAX_ITERATIONS, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
 
 /// The parts of a segment that the first pass leaves for the finishing pass.
@@ -330,6 +330,24 @@ fn a_team_of_strips_takes_whole_rows_of_128_vec4_or_of_256_from_32_bits_on() {
             assert_eq!(plan.passes()[0].kernel.unrolled(), times, "{plan}");
         }
     }
+}
+
+/// No driver may be asked for more iterations than it runs.
+#[test]
+fn strips_that_take_one_row_an_iteration_are_cut_by_the_limit_on_iterations() {
+    let caps = class(AdapterClass::Software);
+    let caps = caps.tuned(Tuning {
+        slices: 1,
+        ..caps.tuning.clone()
+    });
+    // 80 vec4 a row: ten for each invocation.
+    let plan = planned(Problem::arg_min(DType::F32, &[80_000, 320], 0), &caps);
+    let first = &plan.passes()[0];
+    assert_eq!(
+        (first.kernel.family(), first.kernel.unrolled()),
+        (Strips, 10)
+    );
+    assert!(first.params.slice <= MAX_ITERATIONS as u32, "{plan}");
 }
 
 #[test]
