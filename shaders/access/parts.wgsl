@@ -16,6 +16,15 @@ fn part_begin(part: u32) -> u32 {
     return select(part, part * P.slice, P.step == 1u);
 }
 
+fn part_step() -> u32 {
+    return P.step;
+}
+
 fn part_end(part: u32) -> u32 {
     return min(part_begin(part) + P.slice * P.step, P.len);
+}
+
+// The distance of element i of a segment from its first one.
+fn offset_of(i: u32) -> u32 {
+    return along(P.kept_dims, P.dims, i);
 }

@@ -1,18 +1,20 @@
-// Strided: an invocation takes a part of a segment of a view, element by element, whatever the
-// strides; or a word of outputs, if their segments are whole.
+// Strided: an invocation takes a part of a segment, element by element, wherever the elements are; or a word of
+// outputs, if their segments are whole. For views, and for segments that are too short to share.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
+override COARSENED: u32; // 1: P.coarsening items, one after the other; 0: one
 
 fn reduced(o: u32, part: u32) -> Acc {
     let start = segment(o);
     let end = part_end(part);
     let begin = part_begin(part);
     var a = acc_none(begin);
-    for (var i = begin; i < end; i += P.step) {
-        a = acc_take(a, raw(start + along(P.kept_dims, P.dims, i)), i);
+    for (var i = begin; i < end; i += part_step()) {
+        a = acc_take(a, raw(start + offset_of(i)), i);
     }
     return a;
 }
+//# if VALUES
 
 // The value of output o, at the top of the word.
 fn value(o: u32) -> u32 {
@@ -21,23 +23,36 @@ fn value(o: u32) -> u32 {
     }
     return pack(acc_element(reduced(o, 0u))).x;
 }
+//# end
+
+fn take(w: u32) {
+//# if VALUES
+    if OUT >= 5u {
+        write_values(w);
+        return;
+    }
+//# end
+    if w < P.items {
+        if RAW != 0u {
+            write_bits(w, pack(raw(segment(w))));
+            return;
+        }
+        let p = part_of(w);
+        // A shorter window has fewer parts.
+        if part_begin(p.part) < P.len {
+            acc_emit(w, reduced(p.output, p.part));
+        }
+    }
+}
 
 @compute @workgroup_size(WG)
 fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let w = linear(group) * WG + lid;
-    if OUT < 5u {
-        if w < P.items {
-            if RAW != 0u {
-                write_bits(w, pack(raw(segment(w))));
-            } else {
-                let p = part_of(w);
-                // A shorter window has fewer parts.
-                if part_begin(p.part) < P.len {
-                    acc_emit(w, reduced(p.output, p.part));
-                }
-            }
-        }
+    let item = linear(group) * WG + lid;
+    if COARSENED == 0u {
+        take(item);
         return;
     }
-    write_values(w);
+    for (var i = 0u; i < P.coarsening; i++) {
+        take(item * P.coarsening + i);
+    }
 }

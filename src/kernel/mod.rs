@@ -336,6 +336,7 @@ impl Kernel {
         match self.family() {
             Family::Strips => Family::Columns.name(),
             Family::StridedGather => Family::Gather.name(),
+            Family::Each | Family::Extremes => Family::Strided.name(),
             _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
             family => family.name(),
         }
@@ -606,13 +607,14 @@ impl Kernel {
             },
             Walk::Each { raw, coarsened } => Recipe {
                 fragments: match sums {
-                    true => fragments!("store/values" "walk/each"),
-                    false => {
-                        fragments!("accumulate/best" "store/emit" "store/values" "walk/each")
-                    }
+                    true => fragments!("access/segments" "store/values" "walk/strided"),
+                    false => fragments!(
+                        "access/segments" "accumulate/best" "store/emit" "store/values"
+                        "walk/strided"
+                    ),
                 },
                 bindings: &[0, 2, 3],
-                names: vec![("SHARED", 0)],
+                names: vec![("SHARED", 0), ("VALUES", 1)],
                 constants: vec![("RAW", raw.into()), ("COARSENED", coarsened.into())],
                 ..base
             },
@@ -627,16 +629,21 @@ impl Kernel {
                         "store/emit" "store/values" "walk/strided"
                     ),
                 },
-                names: vec![("SHARED", 0)],
-                constants: vec![("RAW", raw.into())],
+                names: vec![("SHARED", 0), ("VALUES", 1)],
+                constants: vec![("RAW", raw.into()), ("COARSENED", 0)],
                 ..base
             },
             Walk::Extremes { truth } => Recipe {
                 fragments: fragments!(
                     "access/stride_table" "access/view" "access/parts" "elements/both"
-                    "accumulate/sides" "store/emit" "store/leave" "walk/extremes"
+                    "accumulate/sides" "accumulate/extremes" "store/emit" "store/leave"
+                    "walk/strided"
                 ),
-                constants: self.turn(truth),
+                names: vec![("VALUES", 0)],
+                constants: [("RAW", 0), ("COARSENED", 0)]
+                    .into_iter()
+                    .chain(self.turn(truth))
+                    .collect(),
                 ..base
             },
             Walk::ExtremeRows { truth } => Recipe {

@@ -1,4 +1,4 @@
-//! `extremes.wgsl`, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials for each part of a segment.
+//! `strided.wgsl` for both extremes, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials for each part of a segment.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::Span;

@@ -1,4 +1,4 @@
-//! `each.wgsl`, `rows.wgsl`: segments that lie one after another, or anywhere.
+//! `strided.wgsl` over `segments.wgsl`, `rows.wgsl`: segments that lie one after another, or anywhere.
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::{ROW_BLOCK, Span};

@@ -1,4 +1,4 @@
-//! `strided.wgsl`, `strided_gather.wgsl` over `view.wgsl`: elements found by their strides.
+//! `strided.wgsl` and `gather.wgsl` over `view.wgsl`: elements found by their strides.
 
 use super::super::interpret::{Check, Found, Run, ensure, fused};
 use wgreduce::unstable::Slot;
