@@ -5,9 +5,6 @@ struct Bests {
 //# if PACKED == 0
     at: Places,
 //# end
-//# if BOTH
-    least: Plane, // the least of the keys as they come
-//# end
 }
 
 struct Acc {
@@ -17,9 +14,6 @@ struct Acc {
 }
 
 fn bests(k: Plane, at: Places) -> Bests {
-//# if BOTH
-    return Bests(plane_canonical(k), at, k);
-//# else
 //# if PACKED
     if INDEX == 0u {
         return Bests(k);
@@ -30,7 +24,6 @@ fn bests(k: Plane, at: Places) -> Bests {
         return Bests(k, at);
     }
     return Bests(plane_canonical(k), at);
-//# end
 //# end
 }
 
@@ -43,19 +36,11 @@ fn bests_joined(earlier: Bests, later: Bests) -> Bests {
 //# if PACKED
     return Bests(plane_combined(earlier.key, later.key));
 //# else
-//# if BOTH == 0
     if INDEX == 0u {
         return Bests(plane_combined(earlier.key, later.key), earlier.at);
     }
-//# end
     let wins = plane_replaces(later.key, earlier.key);
-    let key = select(earlier.key, later.key, wins);
-    let at = select(earlier.at, later.at, wins);
-//# if BOTH
-    return Bests(key, at, plane_combined(earlier.least, later.least));
-//# else
-    return Bests(key, at);
-//# end
+    return Bests(select(earlier.key, later.key, wins), select(earlier.at, later.at, wins));
 //# end
 }
 
@@ -138,11 +123,3 @@ fn acc_key(a: Acc, i: u32) -> Key {
 fn acc_at(a: Acc, i: u32) -> u32 {
     return plane_place(bests_places(acc_bests(a, i), 0u), i >> {LOG}u);
 }
-//# if BOTH
-
-fn acc_side(a: Acc, i: u32) -> Side {
-    let b = acc_bests(a, i);
-    let n = i >> {LOG}u;
-    return Side(plane_key(b.least, n), plane_key(b.key, n), plane_place(b.at, n));
-}
-//# end

@@ -41,13 +41,11 @@ pub enum Family {
     Extremes,
     /// The same by whole vec4, where segments are contiguous.
     ExtremeRows,
-    /// The same by whole vec4, where neighbouring elements belong to neighbouring segments.
-    ExtremeColumns,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 18] = [
+    pub const ALL: [Family; 17] = [
         Family::Rows,
         Family::SmallRows,
         Family::Columns,
@@ -65,7 +63,6 @@ impl Family {
         Family::StridedGather,
         Family::Extremes,
         Family::ExtremeRows,
-        Family::ExtremeColumns,
     ];
 
     /// Whether columns are walked as wide rows; joined rows and slices leave partials.
@@ -93,7 +90,6 @@ impl Family {
             Family::StridedGather => "strided_gather",
             Family::Extremes => "extremes",
             Family::ExtremeRows => "extreme_rows",
-            Family::ExtremeColumns => "extreme_columns",
         }
     }
 }

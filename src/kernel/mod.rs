@@ -175,9 +175,6 @@ pub enum Walk {
     ExtremeRows {
         truth: bool,
     },
-    ExtremeColumns {
-        truth: bool,
-    },
     /// `lanes` invocations take the partial results of an output.
     Finish {
         lanes: u32,
@@ -305,7 +302,6 @@ impl Kernel {
             Walk::Strided { .. } => Family::Strided,
             Walk::Extremes { .. } => Family::Extremes,
             Walk::ExtremeRows { .. } => Family::ExtremeRows,
-            Walk::ExtremeColumns { .. } => Family::ExtremeColumns,
             Walk::Finish { .. } => Family::Finish,
             Walk::Gather { .. } => Family::Gather,
             Walk::StridedGather { .. } => Family::StridedGather,
@@ -350,12 +346,7 @@ impl Kernel {
 
     /// Whether the kernel finds the least and the greatest at once.
     pub fn is_extremes(&self) -> bool {
-        use Walk::{ExtremeColumns, ExtremeRows, Extremes};
-        let walk = self.walk;
-        matches!(
-            walk,
-            Extremes { .. } | ExtremeRows { .. } | ExtremeColumns { .. }
-        )
+        matches!(self.walk, Walk::Extremes { .. } | Walk::ExtremeRows { .. })
     }
 
     /// The bindings in use.
@@ -408,7 +399,6 @@ impl Kernel {
             ("E", 128 / bits),
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
-            ("BOTH", self.is_extremes().into()),
             (
                 "PACKED",
                 (bits < 32 && !self.is_extremes() && !self.keys.are_terms()).into(),
@@ -650,16 +640,6 @@ impl Kernel {
                 fragments: fragments!(
                     "access/stride_table" "access/view" "access/parts" "elements/both"
                     "accumulate/sides" "store/emit" "store/leave" "walk/extreme_rows"
-                ),
-                bindings: &[0, 1, 2, 3, 4],
-                source_vecs: 4,
-                constants: self.turn(truth),
-                ..base
-            },
-            Walk::ExtremeColumns { truth } => Recipe {
-                fragments: fragments!(
-                    "access/stride_table" "access/view" "elements/both" "accumulate/sides"
-                    "accumulate/columns" "store/emit" "store/leave" "walk/extreme_columns"
                 ),
                 bindings: &[0, 1, 2, 3, 4],
                 source_vecs: 4,

@@ -2,8 +2,8 @@
 //!
 //! A first pass leaves two partials for each part of a segment: one of the least element, one of the
 //! greatest. Each of the four results is finished from one of them, so four storage buffers are enough. Views
-//! are cut and walked as in `strided.rs`. Contiguous segments, and columns in whole vec4, are read by vec4.
-//! For many short segments the partials would cost more than they save, so four steps read the input instead.
+//! are cut and walked as in `strided.rs`. Contiguous segments are read by vec4.
+//! Where partials would cost more than they save, four steps read the input instead.
 
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::keys::Keys;
@@ -54,15 +54,18 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether segments are contiguous, and too short to be worth partials of their own.
-    pub(crate) fn short_segments(&self) -> bool {
+    /// Whether the four results of contiguous elements are as fast one by one: of segments that are too short to be
+    /// worth partials of their own, and of columns on software adapters, where reading vec4 is what pays.
+    pub(crate) fn apart_is_as_fast(&self) -> bool {
         let [_, len, inner] = self.one_axis(1);
+        let tuning = &self.caps.tuning;
         let bytes = len * self.problem.dtype().size();
-        let forced = matches!(
-            self.caps.tuning.force,
-            Some(Family::Extremes | Family::ExtremeRows)
-        );
-        inner == 1 && len > 1 && bytes < LEAST_FUSED && !forced
+        let forced = matches!(tuning.force, Some(Family::Extremes | Family::ExtremeRows));
+        let fast = match inner {
+            1 => bytes < LEAST_FUSED,
+            _ => tuning.blocked,
+        };
+        len > 1 && fast && !forced
     }
 
     /// Plans the four results one by one.
@@ -117,9 +120,6 @@ impl Planner<'_> {
         let (walk, share) = if self.by_rows(windows) {
             let share = self.share_rows(outputs, len);
             (Walk::ExtremeRows { truth }, share)
-        } else if self.by_columns(first) {
-            let share = self.share_columns(first);
-            (Walk::ExtremeColumns { truth }, share)
         } else {
             let share = self.share(first.layout, &partial(steps), outputs, len, true);
             (Walk::Extremes { truth }, share)
@@ -174,45 +174,6 @@ impl Planner<'_> {
             slice,
             step: lanes,
             inner: 1,
-            lanes: None,
-        }
-    }
-
-    /// Whether neighbouring elements belong to neighbouring segments and everything is whole vec4.
-    fn by_columns(&self, window: &Window<'_>) -> bool {
-        let Window { layout, kept, .. } = window;
-        let lanes = 16 / self.problem.dtype().size();
-        let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
-        let [Axis { stride, .. }] = layout.reduced[..] else {
-            return false;
-        };
-        let (Some((last, outer)), Some(&size)) = (layout.kept.split_last(), kept.sizes.last())
-        else {
-            return false;
-        };
-        let forced = self.caps.tuning.force == Some(Family::Extremes);
-        self.aligned
-            && !forced
-            && (last.stride == 1 && size.is_multiple_of(lanes))
-            && (stride > 0 && whole(stride) && outer.iter().all(|a| whole(a.stride)))
-            && whole(layout.first as i64 + kept.at)
-    }
-
-    /// Shares columns: cuts them into slices.
-    fn share_columns(&self, window: &Window<'_>) -> Share {
-        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
-        let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
-        // Partials must be worth their bytes.
-        let worth = len * self.problem.dtype().size() / 256;
-        let vecs = outputs * self.problem.dtype().size() / 16;
-        let wanted = self.slices(vecs, worth.min(room));
-        let slice = len.div_ceil(wanted.max(len.div_ceil(MAX_ITERATIONS)));
-        Share {
-            parts: len.div_ceil(slice),
-            slice,
-            step: 1,
-            inner: outputs,
-            lanes: Some(vecs),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Planner<'_> {
         }
         if problem.op() == Op::Extremes {
             self.dims = problem.dims();
-            if problem.layout(0).is_none() && self.short_segments() {
+            if problem.layout(0).is_none() && self.apart_is_as_fast() {
                 return self.extremes_apart(outputs);
             }
             return self.extremes(&StridedLayout::whole(problem), outputs);

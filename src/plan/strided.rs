@@ -31,8 +31,6 @@ pub(crate) struct Share {
     pub step: u64,
     /// Outputs whose parts lie side by side.
     pub inner: u64,
-    /// Invocations that take a part of all outputs; `None`: one for each output.
-    pub lanes: Option<u64>,
 }
 
 impl Window<'_> {
@@ -185,7 +183,6 @@ impl Planner<'_> {
             slice,
             step: if blocked { 1 } else { parts },
             inner: if across { outputs } else { 1 },
-            lanes: None,
         }
     }
 
@@ -260,18 +257,14 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (table, kept) = window.stride_table(1);
-        let (across, inner) = match share.lanes {
-            Some(lanes) => (lanes, lanes),
-            None => (outputs, share.inner),
-        };
-        let items = across * share.parts;
+        let items = outputs * share.parts;
         let dims = table.shape.len() as u64;
         let params = Params {
             items: items as u32,
             kept_dims: kept as u32,
             dims: dims as u32,
             len: len as u32,
-            inner: inner as u32,
+            inner: share.inner as u32,
             slices: share.parts as u32,
             slice: share.slice as u32,
             step: share.step as u32,
@@ -335,11 +328,6 @@ fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
         Walk::ExtremeRows { .. } => {
             let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
             bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
-        }
-        // Blocks, and for each column two searches in four rows.
-        Walk::ExtremeColumns { .. } => {
-            let columns = u64::from(128 / kernel.keys.bits());
-            share.slice / 4 + 5 + columns * 10 + dims
         }
         _ => {
             let reduced = (dims - kept).max(1);

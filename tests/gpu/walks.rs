@@ -75,7 +75,7 @@ pub const WIDE: [[u64; 3]; 5] = [
 ];
 
 /// The families that every tuning must dispatch, besides its own.
-const SHARED: [Family; 12] = [
+const SHARED: [Family; 11] = [
     Family::Rows,
     Family::SmallRows,
     Family::Columns,
@@ -87,7 +87,6 @@ const SHARED: [Family; 12] = [
     Family::StridedGather,
     Family::Extremes,
     Family::ExtremeRows,
-    Family::ExtremeColumns,
 ];
 
 pub fn software(reducer: &Reducer) -> Result<(), Failed> {

@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::picked;
 use wgreduce::unstable::Family::{
-    Each, ElementwiseVecs, ElementwiseWords, ExtremeColumns, ExtremeRows, Extremes, Fill, Finish,
-    Gather, Strided, StridedGather,
+    Each, ElementwiseVecs, ElementwiseWords, ExtremeRows, Extremes, Fill, Finish, Gather, Strided,
+    StridedGather,
 };
 use wgreduce::unstable::{Family, Slot, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
@@ -251,12 +251,15 @@ fn extremes_are_read_once_and_finished_four_times() {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
             let reads = families(&plan);
-            let by_vec = if axis == 1 {
-                ExtremeRows
-            } else {
-                ExtremeColumns
-            };
-            assert_eq!(reads[0], by_vec, "{plan}");
+            let software = kind == AdapterClass::Software;
+            if axis == 0 && software {
+                // Four steps by vec4 are as fast as one by elements.
+                let first = |f: &&Family| !matches!(f, Finish);
+                assert_eq!(reads.iter().filter(first).count(), 4, "{plan}");
+                continue;
+            }
+            let read = if axis == 1 { ExtremeRows } else { Extremes };
+            assert_eq!(reads[0], read, "{plan}");
             assert_eq!(reads[1..], [Finish; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
             // Each extreme has partials, from which both its value and its index are made.
@@ -292,9 +295,7 @@ fn broken_plans_of_extremes_are_refused() {
         }),
         ("truth for numbers", |passes| {
             match &mut passes[0].kernel.walk {
-                Walk::Extremes { truth }
-                | Walk::ExtremeRows { truth }
-                | Walk::ExtremeColumns { truth } => *truth ^= true,
+                Walk::Extremes { truth } | Walk::ExtremeRows { truth } => *truth ^= true,
                 other => panic!("{other:?}"),
             }
         }),

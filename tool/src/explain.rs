@@ -264,10 +264,6 @@ fn told(kernel: &Kernel) -> String {
             "invocations walk a slice of a segment abreast, by blocks of four vec4, and each\n\
              leaves two partials: of the least and of the greatest."
         }
-        Walk::ExtremeColumns { .. } => {
-            "an invocation takes a vec4 of columns, four rows at a time, and leaves two\n\
-             partials a column: of the least and of the greatest."
-        }
         Walk::Gather { .. } => "the elements that the indices point to.",
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
@@ -294,7 +290,7 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "row 1  |abcdefgh|ijklmnop|",
             "by      01234567 01234567",
         ],
-        Family::Columns | Family::Shallow | Family::ExtremeColumns => &[
+        Family::Columns | Family::Shallow => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "by      0 0 0 0 1 1 1 1",

@@ -177,10 +177,6 @@ impl<'a> Loads<'a> {
                 self.item(invocation)
                     .flat_map(move |item| self.extreme_rows(item)),
             ),
-            Walk::ExtremeColumns { .. } => Box::new(
-                self.item(invocation)
-                    .flat_map(move |item| self.extreme_columns(item)),
-            ),
             Walk::Elementwise(taken) => self.elementwise(taken, invocation)?,
             _ => return None,
         })
@@ -197,7 +193,7 @@ impl<'a> Loads<'a> {
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
-            Walk::Columns { .. } | Walk::ExtremeRows { .. } | Walk::ExtremeColumns { .. } => 4,
+            Walk::Columns { .. } | Walk::ExtremeRows { .. } => 4,
             Walk::Elementwise(taken) => u64::from(taken.inputs),
             _ => 1,
         }
@@ -409,18 +405,6 @@ impl<'a> Loads<'a> {
         let last = (begin + p.slice.min(p.len - skip) - 1) / self.e;
         let first = begin / self.e + 1 + part % p.step;
         Box::new((first..last).step_by(p.step as usize).map(vec4))
-    }
-
-    fn extreme_columns(self, item: u64) -> All<'a, Load> {
-        let p = self.p;
-        let (begin, lane) = (item / p.inner * p.slice, item % p.inner);
-        let size = self
-            .table()
-            .map_or(1, |t| u64::from(t.shape[p.kept_dims as usize - 1]));
-        let pitch = self.along(p.kept_dims..p.kept_dims + 1, 1, 0);
-        let first = self.skipped() + self.segment(lane / (size / self.e) * size);
-        let rows = begin..(begin + p.slice).min(p.len);
-        Box::new(rows.map(move |t| vec4((first + t * pitch) / self.e + lane % (size / self.e))))
     }
 
     /// A part of a segment of a view, or, `raw`, one element.

@@ -1,4 +1,4 @@
-//! `strided.wgsl` for both extremes, `extreme_rows.wgsl`, `extreme_columns.wgsl`: two partials for each part of a segment.
+//! `strided.wgsl` for both extremes, `extreme_rows.wgsl`: two partials for each part of a segment.
 
 use super::super::interpret::{Check, Run, ensure};
 use super::Span;
@@ -69,51 +69,6 @@ impl Run<'_, '_> {
             let cell = self.cell(&found.collect())?;
             self.emit(item, cell.clone())?;
             self.emit(p.items + item, cell)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn extreme_columns(&mut self, truth: bool) -> Check {
-        self.counts_truth(truth)?;
-        let (p, e) = (self.p, self.e);
-        let Some((table, _)) = &self.pass.stride_table else {
-            return Err("no dimensions".into());
-        };
-        ensure!(p.kept_dims > 0, "no column");
-        let size = table.shape[p.kept_dims as usize - 1];
-        let pitch = table.strides.get(p.kept_dims as usize).map_or(0, |s| s[0]);
-        let (width, outputs) = (size / e, p.inner * e);
-        self.dimensions(outputs, p.dims, p.len)?;
-        let whole = size.is_multiple_of(e) && pitch.is_multiple_of(e);
-        ensure!(
-            whole && p.inner.is_multiple_of(width),
-            "{size} columns, {pitch} apart"
-        );
-        ensure!(p.items == p.inner * p.slices, "{} items", p.items);
-        for item in self.items() {
-            let part = item / p.inner;
-            let begin = part * p.slice;
-            if begin >= p.len {
-                continue;
-            }
-            let end = (begin + p.slice).min(p.len);
-            let lane = item - part * p.inner;
-            let (outer, v) = (lane / width, lane % width);
-            // Blocks of four rows; every column is searched twice, in four rows.
-            let mut loops = u64::from((end - begin).div_ceil(4) + 10 * e);
-            let first = self.segment(outer * size, &mut loops)?;
-            ensure!(first.is_multiple_of(e), "columns begin at {first}");
-            self.iterated(loops)?;
-            for column in v * e..v * e + e {
-                let at = |t: u32| first + t * pitch + column;
-                for t in begin..end {
-                    self.vec4(at(t) / e)?;
-                }
-                let cell = self.cell(&(begin..end).map(|t| (at(t), t)).collect())?;
-                let slot = part * outputs + outer * size + column;
-                self.emit(slot, cell.clone())?;
-                self.emit(p.slices * outputs + slot, cell)?;
-            }
         }
         Ok(())
     }

@@ -68,7 +68,6 @@ impl Run<'_, '_> {
             Walk::StridedGather { index_words } => self.strided_gather(index_words),
             Walk::Extremes { truth } => self.extremes(truth),
             Walk::ExtremeRows { truth } => self.extreme_rows(truth),
-            Walk::ExtremeColumns { truth } => self.extreme_columns(truth),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }
