@@ -41,7 +41,8 @@ pub struct Tuning {
     pub row_lanes: u32,
     /// Bytes of a row that an invocation takes before another one is added.
     pub lane_bytes: u64,
-    /// Whether the invocations of a row take a contiguous run each, instead of every n-th vec4.
+    /// Whether the invocations of a row take a contiguous run each, instead of every n-th vec4. Then both extremes of
+    /// columns are also read by vec4 four times, instead of once by elements.
     pub blocked: bool,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,

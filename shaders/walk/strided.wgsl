@@ -2,7 +2,6 @@
 // outputs, if their segments are whole. For views, and for segments that are too short to share.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
-override COARSENED: u32; // 1: P.coarsening items, one after the other; 0: one
 
 fn reduced(o: u32, part: u32) -> Acc {
     let start = segment(o);
@@ -48,11 +47,11 @@ fn take(w: u32) {
 @compute @workgroup_size(WG)
 fn strided(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let item = linear(group) * WG + lid;
-    if COARSENED == 0u {
-        take(item);
-        return;
-    }
+//# if COARSENED
     for (var i = 0u; i < P.coarsening; i++) {
         take(item * P.coarsening + i);
     }
+//# else
+    take(item);
+//# end
 }

@@ -37,7 +37,7 @@ pub enum Family {
     Strided,
     /// The elements of a strided view that indices point to.
     StridedGather,
-    /// The least and the greatest of a strided view at once, element by element.
+    /// The least and the greatest at once, element by element, of a strided view or of columns.
     Extremes,
     /// The same by whole vec4, where segments are contiguous.
     ExtremeRows,

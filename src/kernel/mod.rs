@@ -399,10 +399,7 @@ impl Kernel {
             ("E", 128 / bits),
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
-            (
-                "PACKED",
-                (bits < 32 && !self.is_extremes() && !self.keys.are_terms()).into(),
-            ),
+            ("PACKED", (bits < 32 && !self.keys.are_terms()).into()),
         ]);
         names.extend(self.keys.names());
         names.extend(self.sum.iter().flat_map(|sum| sum.names()));
@@ -604,8 +601,12 @@ impl Kernel {
                     ),
                 },
                 bindings: &[0, 2, 3],
-                names: vec![("SHARED", 0), ("VALUES", 1)],
-                constants: vec![("RAW", raw.into()), ("COARSENED", coarsened.into())],
+                names: vec![
+                    ("SHARED", 0),
+                    ("VALUES", 1),
+                    ("COARSENED", coarsened.into()),
+                ],
+                constants: vec![("RAW", raw.into())],
                 ..base
             },
             Walk::Strided { raw } => Recipe {
@@ -619,8 +620,8 @@ impl Kernel {
                         "store/emit" "store/values" "walk/strided"
                     ),
                 },
-                names: vec![("SHARED", 0), ("VALUES", 1)],
-                constants: vec![("RAW", raw.into()), ("COARSENED", 0)],
+                names: vec![("SHARED", 0), ("VALUES", 1), ("COARSENED", 0)],
+                constants: vec![("RAW", raw.into())],
                 ..base
             },
             Walk::Extremes { truth } => Recipe {
@@ -629,11 +630,8 @@ impl Kernel {
                     "accumulate/sides" "accumulate/extremes" "store/emit" "store/leave"
                     "walk/strided"
                 ),
-                names: vec![("VALUES", 0)],
-                constants: [("RAW", 0), ("COARSENED", 0)]
-                    .into_iter()
-                    .chain(self.turn(truth))
-                    .collect(),
+                names: vec![("VALUES", 0), ("COARSENED", 0)],
+                constants: [("RAW", 0)].into_iter().chain(self.turn(truth)).collect(),
                 ..base
             },
             Walk::ExtremeRows { truth } => Recipe {

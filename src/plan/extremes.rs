@@ -1,9 +1,9 @@
-//! Planning both extremes and their indices from one read.
+//! Planning both extremes and their indices, from one read where that pays.
 //!
 //! A first pass leaves two partials for each part of a segment: one of the least element, one of the
 //! greatest. Each of the four results is finished from one of them, so four storage buffers are enough. Views
 //! are cut and walked as in `strided.rs`. Contiguous segments are read by vec4.
-//! Where partials would cost more than they save, four steps read the input instead.
+//! Where that is as fast, four steps read the input instead.
 
 use crate::kernel::{Family, StoreFormat, Walk};
 use crate::keys::Keys;
@@ -54,16 +54,17 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether the four results of contiguous elements are as fast one by one: of segments that are too short to be
-    /// worth partials of their own, and of columns on software adapters, where reading vec4 is what pays.
+    /// Whether the four results of contiguous elements are as fast one by one. They are of segments that are too short
+    /// to be worth two partials. On software adapters they also are of columns in whole vec4, and of narrow elements,
+    /// because those walks read vec4, and `extremes` reads elements.
     pub(crate) fn apart_is_as_fast(&self) -> bool {
         let [_, len, inner] = self.one_axis(1);
         let tuning = &self.caps.tuning;
-        let bytes = len * self.problem.dtype().size();
+        let element = self.problem.dtype().size();
         let forced = matches!(tuning.force, Some(Family::Extremes | Family::ExtremeRows));
         let fast = match inner {
-            1 => bytes < LEAST_FUSED,
-            _ => tuning.blocked,
+            1 => len * element < LEAST_FUSED,
+            _ => tuning.blocked && (element < 4 || (inner * element).is_multiple_of(16)),
         };
         len > 1 && fast && !forced
     }

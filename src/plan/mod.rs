@@ -11,7 +11,7 @@
 //! | `partition` | which regions a step is cut into |
 //! | `reduce` | the passes of a step of contiguous elements |
 //! | `elementwise` `strided` | the passes of Min and Max, and of views |
-//! | `extremes` | the passes that give four results from one read |
+//! | `extremes` | the passes that give the four results of extremes |
 //! | `schedule` | which steps a problem takes |
 
 mod elementwise;

@@ -24,13 +24,6 @@ impl Planner<'_> {
         if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
-        if problem.op() == Op::Extremes {
-            self.dims = problem.dims();
-            if problem.layout(0).is_none() && self.apart_is_as_fast() {
-                return self.extremes_apart(outputs);
-            }
-            return self.extremes(&StridedLayout::whole(problem), outputs);
-        }
         if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op());
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
@@ -38,10 +31,19 @@ impl Planner<'_> {
         self.dims = problem.dims();
         if let Some(view) = StridedLayout::of(problem) {
             let Some(dims) = view.contiguous() else {
-                return self.view(&view, outputs);
+                return match problem.op() {
+                    Op::Extremes => self.extremes(&view, outputs),
+                    _ => self.view(&view, outputs),
+                };
             };
             (self.dims, self.first) = (dims, view.first);
             self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
+        }
+        if problem.op() == Op::Extremes {
+            return match self.apart_is_as_fast() {
+                true => self.extremes_apart(outputs),
+                false => self.extremes(&StridedLayout::whole(problem), outputs),
+            };
         }
         if problem.is_copy() {
             return self.copy(outputs);

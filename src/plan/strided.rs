@@ -17,6 +17,8 @@ use crate::{DType, Error};
 
 /// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
+/// Least bytes of a part that leaves two partials of 16 bytes.
+const LEAST_PART_BYTES: u64 = 256;
 /// Neighbouring invocations that read neighbouring elements of a segment.
 pub(crate) const ABREAST: u64 = 32;
 /// Bytes that an iteration over a contiguous segment takes: four vec4.
@@ -172,7 +174,11 @@ impl Planner<'_> {
         let across = stride(&layout.kept) <= stride(&layout.reduced);
         let blocked = across || self.caps.tuning.blocked;
         let room = self.room(step.partial(), both) / outputs.max(1);
-        let most = (len / LEAST_PART).min(room).min(step.most_parts()).max(1);
+        let least = match both {
+            true => LEAST_PART.max(LEAST_PART_BYTES / self.problem.dtype().size()),
+            false => LEAST_PART,
+        };
+        let most = (len / least).min(room).min(step.most_parts()).max(1);
         let wanted = self.slices(outputs, most);
         let abreast = if blocked { 1 } else { ABREAST.min(most) };
         let parts = wanted.max(abreast).max(self.least_parts(layout, step, len));

@@ -105,7 +105,8 @@ impl Problem {
 
     /// Smallest and largest element along `axis` and the index of each. The outputs are those of
     /// [`Problem::reduce_min`], [`Problem::reduce_max`], [`Problem::arg_min`] and [`Problem::arg_max`], in this
-    /// order and bit for bit. The input is read once, unless segments are too short for that to pay.
+    /// order and bit for bit. The input is read once where that pays, else four times, also from
+    /// a stream: of short segments, and of columns on software adapters.
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};

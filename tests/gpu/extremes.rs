@@ -1,4 +1,4 @@
-//! Both extremes and their indices from one read.
+//! Both extremes and their indices, from one read or four.
 //!
 //! `tests/reference` compares the reference's extremes with separate operators.
 
@@ -44,6 +44,7 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType, turn: u64) -> Result<(), Fa
         [1, 5000, 1],
         [1500, 19, 1],
         [1, 37, 24],
+        [1, 9, 16],
         [1, 300, 5],
         [2, 67, 16],
         [2, 40, 6],

@@ -327,6 +327,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         problems.push(Problem::max(dtype, &[&[900u64][..]])?);
         problems.push(Problem::extremes(dtype, &[3, 200, 2], 1)?);
         problems.push(Problem::extremes(dtype, &[70, 20], 1)?);
+        problems.push(Problem::extremes(dtype, &[2, 1100], 1)?);
         // Views: a transposed matrix, every third column from the last backwards, a repeated row.
         problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7)?);
         problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26)?);

@@ -340,17 +340,19 @@ pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// Rows of whole vec4s, of which an invocation takes several, at once and in blocks. Results share words, and
-/// the last word is not full.
+/// the last word is not full. Also rows that are taken element by element, several an invocation.
 pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| {
         (t.invocations, t.short_rows, t.short_row_bytes) = (4, 3, u64::MAX);
         (t.small_row_len, t.each_row_bytes) = (0, 0);
     });
+    let each = tuned(&several, |t| t.force = Some(Family::Each));
     for turn in turns() {
         for dtype in types(turn) {
             for vecs in [1, 3, 4, 9] {
                 check(&several, dtype, [67, vecs * 16 / dtype.size(), 1], turn)?;
             }
+            check(&each, dtype, [67, 5, 1], turn)?;
         }
         // Every suite takes the least element of rows of 8-bit elements.
         let shape = [67, 48, 1];

@@ -6,11 +6,10 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is; the others are numbers in it.
-const SHAPING: [&str; 11] = [
+const SHAPING: [&str; 10] = [
     "OUT",
     "INDEX",
     "LAST",
-    "COARSENED",
     "BLOCKED",
     "RAW",
     "CHAINED",
@@ -52,7 +51,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     let mut all = shapes_of(kernels_on(devices, &WIDTHS));
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
-        let ways = ["INDEX", "COARSENED", "WG"].map(value);
+        let ways = ["INDEX", "WG"].map(value);
         let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         // The kernel has no order for sums.
