@@ -42,7 +42,7 @@ pub struct Tuning {
     /// Bytes of a row that an invocation takes before another one is added.
     pub lane_bytes: u64,
     /// Whether the invocations of a row take a contiguous run each, instead of every n-th vec4. Then both extremes of
-    /// columns are also read by vec4 four times, instead of once by elements.
+    /// columns, if these are whole vec4 or below 32 bits, are read by vec4 four times instead of once by elements.
     pub blocked: bool,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,

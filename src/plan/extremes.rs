@@ -55,8 +55,8 @@ impl Planner<'_> {
     }
 
     /// Whether the four results of contiguous elements are as fast one by one. They are of segments that are too short
-    /// to be worth two partials. On software adapters they also are of columns in whole vec4, and of narrow elements,
-    /// because those walks read vec4, and `extremes` reads elements.
+    /// to be worth two partials. Where `blocked`, they also are of columns that are whole vec4 or below 32 bits, because
+    /// their walks read vec4, and `extremes` reads elements.
     pub(crate) fn apart_is_as_fast(&self) -> bool {
         let [_, len, inner] = self.one_axis(1);
         let tuning = &self.caps.tuning;
@@ -75,10 +75,6 @@ impl Planner<'_> {
         let dtype = self.problem.dtype();
         for (i, step) in (0..).zip(self.sides(outputs)) {
             let order = [Order::Least, Order::Greatest][i % 2];
-            if step.index && len == 1 {
-                self.fill(i, step.out, 0, outputs)?;
-                continue;
-            }
             self.reduce(&Step {
                 keys: Keys::new(dtype, order, self.problem.nan_policy(), step.index),
                 outer,

@@ -105,8 +105,9 @@ impl Problem {
 
     /// Smallest and largest element along `axis` and the index of each. The outputs are those of
     /// [`Problem::reduce_min`], [`Problem::reduce_max`], [`Problem::arg_min`] and [`Problem::arg_max`], in this
-    /// order and bit for bit. The input is read once where that pays, else four times, also from
-    /// a stream: of short segments, and of columns on software adapters.
+    /// order and bit for bit. The input is read once where that pays, else four times: of
+    /// segments that are short, and on software adapters of columns that are whole vec4 or narrower than 32 bits. Then a
+    /// stream, too, reads what exceeds a window four times.
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};

@@ -138,8 +138,8 @@ impl StreamedReduction {
         self.layout.bytes(&self.ready.plan)
     }
 
-    /// Bytes that a run reads of all inputs; more than their size if scattered axes or broadcast inputs make it
-    /// read some of them again.
+    /// Bytes that a run reads of all inputs; more than their size if scattered axes, broadcast inputs or both extremes,
+    /// found one by one, make it read some of them again.
     pub fn read_bytes(&self) -> u64 {
         let mut held = Held::default();
         let views = self.ready.plan.passes().iter().flat_map(inputs);

@@ -76,12 +76,22 @@ fn any_cuts() -> impl Strategy<Value = Vec<Vec<u16>>> {
     prop::collection::vec(some, 14)
 }
 
+/// Both extremes of a tensor, of a view of a contiguous block, and of one with its first dimensions exchanged.
 fn any_extremes() -> impl Strategy<Value = Problem> {
     let shape = prop::array::uniform3(prop_oneof![1u64..9, 9u64..40]);
     let dtype = prop::sample::select(SIZES.to_vec());
-    let small = |(shape, _, _): &([u64; 3], _, _)| shape.iter().product::<u64>() <= 3000;
-    let all = (shape, dtype, 0i64..3).prop_filter("small", small);
-    all.prop_map(|(shape, dtype, axis)| Problem::extremes(dtype, &shape, axis).expect("a problem"))
+    let small = |(shape, ..): &([u64; 3], _, _, _, _)| shape.iter().product::<u64>() <= 3000;
+    let all = (shape, dtype, 0i64..3, 0..3, 0u64..9).prop_filter("small", small);
+    all.prop_map(|(shape, dtype, axis, way, first)| {
+        let problem = Problem::extremes(dtype, &shape, axis).expect("a problem");
+        let [a, b, c] = shape.map(|n| n as i64);
+        let strides = match way {
+            0 => return problem,
+            1 => [b * c, c, 1],
+            _ => [c, a * c, 1],
+        };
+        problem.strided(0, &strides, first).expect("a view")
+    })
 }
 
 proptest! {

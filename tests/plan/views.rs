@@ -51,7 +51,8 @@ pub fn any_view() -> impl Strategy<Value = Problem> {
                 let axis = axis.index(shape.len()) as i64;
                 let mut all = variants(dtype, &shape, axis).ok()?;
                 all.push(Problem::extremes(dtype, &shape, axis).ok()?);
-                all.into_iter().nth(usize::from(bits >> 2) % 6)?
+                let at = usize::from(bits >> 2) % all.len();
+                all.into_iter().nth(at)?
             } else {
                 let dims = 0..shape.len() as i64;
                 let axes: Vec<i64> = dims.filter(|d| bits >> (2 + d) & 1 == 1).collect();
@@ -279,6 +280,20 @@ fn extremes_are_read_once_and_finished_four_times() {
     assert_eq!(plain(&one), [Strided, Fill, Strided, Fill]);
 }
 
+#[test]
+fn forced_extremes_are_read_once() {
+    let caps = class(AdapterClass::Software);
+    let forced = caps.tuned(Tuning {
+        force: Some(Extremes),
+        ..caps.tuning.clone()
+    });
+    for (shape, axis) in [([300, 48], 0), ([4096, 300], 1)] {
+        let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
+        let plan = Plan::new(&problem, &forced).expect("a plan");
+        assert_eq!(families(&plan), [Extremes, Finish, Finish, Finish, Finish]);
+    }
+}
+
 /// As tensors and as views that are a contiguous block.
 #[test]
 fn extremes_of_columns_are_found_one_by_one_by_software_adapters() {
@@ -338,8 +353,12 @@ fn broken_plans_of_extremes_are_refused() {
         offset_alignment: 16,
         ..class(AdapterClass::Software)
     };
-    // Rows, and neither rows nor columns.
-    for (shape, strides, axis) in [([2, 300], [300, 1], 1), ([2, 300], [1, 2], 1)] {
+    // Rows; columns that are no whole vec4; every second element of rows.
+    for (shape, strides, axis) in [
+        ([2, 300], [300, 1], 1),
+        ([2, 300], [1, 2], 1),
+        ([2, 300], [600, 2], 1),
+    ] {
         let problem = Problem::extremes(DType::F32, &shape, axis).expect("a problem");
         let problem = problem.strided(0, &strides, 0).expect("a view");
         let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
