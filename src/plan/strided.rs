@@ -210,6 +210,12 @@ impl Planner<'_> {
             written = written.min(self.outputs_per_dispatch(value.out)).min(near);
         }
         let sizes = self.windows(layout, step, written, false)?;
+        // Each window is reduced, finished and picked from.
+        if picked.is_some() {
+            let [kept, reduced] = &sizes;
+            let windows = count(&layout.kept, kept).saturating_mul(count(&layout.reduced, reduced));
+            dispatches(windows.saturating_mul(3))?;
+        }
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);

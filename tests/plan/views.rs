@@ -426,3 +426,22 @@ fn broken_plans_of_views_are_refused() {
     assert!(plan.passes().iter().any(|p| p.dst.slot == Slot::Partials));
     refused(&problem, &caps, &plan, breaks);
 }
+
+/// A window leaves partials, is finished and picked from.
+#[test]
+fn a_view_whose_windows_take_too_many_dispatches_is_refused_with_their_number() {
+    let caps = Caps::webgpu_default();
+    let far = |rows: u64, values| {
+        let problem = Problem::arg_max(DType::BF16, &[rows], 0).expect("a problem");
+        let problem = problem.with_values(values).expect("a problem");
+        problem.strided(0, &[1 << 28], 0).expect("a view")
+    };
+    let plan = Plan::new(&far(21_845, true), &caps).expect("a plan");
+    assert_eq!(plan.passes().len(), 3 * 21_845);
+    let refused = Plan::new(&far(21_846, true), &caps);
+    assert!(matches!(
+        refused,
+        Err(Error::Limit { needed, limit, .. }) if (needed, limit) == (65_538, 65_536)
+    ));
+    assert!(Plan::new(&far(21_846, false), &caps).is_ok());
+}
