@@ -45,7 +45,7 @@ impl Planner<'_> {
         }
         let written = steps.map(|step| self.outputs_per_dispatch(step.out));
         let written = written.into_iter().min().unwrap_or(1);
-        let sizes = self.windows(layout, &partial(&steps), written, true)?;
+        let sizes = self.windows(layout, &partial(&steps), written, 1, true)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);

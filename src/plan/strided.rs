@@ -106,12 +106,13 @@ impl Planner<'_> {
     }
 
     /// The sizes of windows that bindings, dispatches and partials can take: of the kept and of the
-    /// reduced dimensions. For `both` extremes all results are partials first.
+    /// reduced dimensions. Each window takes so many `passes`. For `both` extremes all results are partials first.
     pub(crate) fn windows(
         &self,
         layout: &StridedLayout,
         step: &Step,
         written: u64,
+        passes: u64,
         both: bool,
     ) -> Result<[Vec<u64>; 2], Error> {
         let sizes = |axes: &[Axis]| axes.iter().map(|a| a.size).collect::<Vec<_>>();
@@ -141,7 +142,7 @@ impl Planner<'_> {
             }
         }
         let all = count(&layout.kept, &kept).saturating_mul(count(&layout.reduced, &reduced));
-        dispatches(all)?;
+        dispatches(all.saturating_mul(passes))?;
         Ok([kept, reduced])
     }
 
@@ -209,13 +210,9 @@ impl Planner<'_> {
             let near = indices.min(self.caps.budget(true) / bytes);
             written = written.min(self.outputs_per_dispatch(value.out)).min(near);
         }
-        let sizes = self.windows(layout, step, written, false)?;
-        // Each window is reduced, finished and picked from.
-        if picked.is_some() {
-            let [kept, reduced] = &sizes;
-            let windows = count(&layout.kept, kept).saturating_mul(count(&layout.reduced, reduced));
-            dispatches(windows.saturating_mul(3))?;
-        }
+        // With values, each window is reduced, finished and picked from.
+        let passes = if picked.is_some() { 3 } else { 1 };
+        let sizes = self.windows(layout, step, written, passes, false)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
