@@ -204,6 +204,20 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Refuses more than a limit.
+    pub(crate) fn within(what: &'static str, needed: u64, limit: u64) -> Result<(), Error> {
+        match needed <= limit {
+            true => Ok(()),
+            false => Err(Error::Limit {
+                what,
+                needed,
+                limit,
+            }),
+        }
+    }
+}
+
 /// The message of an error on one line.
 fn line(error: &std::io::Error) -> String {
     let text = error.to_string();

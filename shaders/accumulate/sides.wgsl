@@ -14,5 +14,5 @@ fn side(k: Key, at: u32) -> Side {
 fn taken(s: Side, k: Key, at: u32) -> Side {
     let canonical_key = canonical(k);
     let wins = replaces(canonical_key, s.key);
-    return Side(lesser(s.least, k), select(s.key, canonical_key, wins), select(s.at, at, wins));
+    return Side(combined(s.least, k), select(s.key, canonical_key, wins), select(s.at, at, wins));
 }

@@ -5,15 +5,15 @@
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
     items: u32, // what invocations take: outputs, words of them, slices, lines or panels
-    team: u32, // invocations that take an item, or neighbouring ones, together
+    team: u32, // invocations that take an item, or neighbouring ones, together; panels: groups of invocations
     coarsening: u32, // items that an invocation takes, one after the other
     len: u32, // elementwise strips: rows in a matrix
     inner: u32, // elementwise strips: parts of a matrix
-    slices: u32, // parts that a segment is cut into; panels in a matrix
+    slices: u32, // parts that a segment is cut into; panels of whole vec4 in a matrix
     slice: u32, // elements in such a part; columns: its wide rows; elementwise strips: its rows
     width: u32, // vec4 in a row; columns: in a wide row
     step: u32, // views: from one element of a part to the next
-    total: u32, // columns: elements in a matrix, len * inner
+    total: u32, // columns: elements in a matrix, len * inner; unaligned panels: lines of all matrices
     kept_dims: u32, // views: dimensions that are kept
     dims: u32, // all dimensions in the stride table
     src_delta: u32, // elements before the region in the source binding

@@ -71,10 +71,6 @@ fn element4(k: vec4<u32>) -> vec4<u32> {
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }
 
-fn lesser(a: Key, b: Key) -> Key {
-    return min(a, b);
-}
-
 // The key of two elements together.
 fn combined(a: Key, b: Key) -> Key {
     return min(a, b);

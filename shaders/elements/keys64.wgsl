@@ -23,12 +23,8 @@ override NAN_BITS: u32;
 
 const PAD: Key = vec2<u32>(0xffffffffu, 0xffffffffu);
 
-fn lesser(a: Key, b: Key) -> Key {
-    return select(a, b, less(b, a));
-}
-
 fn combined(a: Key, b: Key) -> Key {
-    return lesser(a, b);
+    return select(a, b, less(b, a));
 }
 
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
@@ -46,7 +42,7 @@ fn key(b: vec2<u32>) -> Key {
 fn canonical(k: Key) -> Key {
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
     let ceil = vec2<u32>(CEIL_LO, CEIL);
-    let c = lesser(select(k, floor, less(k, floor)), ceil);
+    let c = combined(select(k, floor, less(k, floor)), ceil);
     return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
 }
 

@@ -22,33 +22,20 @@ fn partial_at(r: u32) -> Best {
 
 fn emit(slot: u32, best: Best) {
     let at = P.dst_delta + slot;
-    switch OUT {
-        case 0u: {
-            var all = best;
-            if P.merge != 0u {
-                all = joined(best, partial_at(at));
-            }
-            let k = pack(all.key);
-            dst[4u * at] = k.x;
-            dst[4u * at + 1u] = k.y;
-            dst[4u * at + 2u] = all.index.x;
-            dst[4u * at + 3u] = all.index.y;
+    if OUT == 0u {
+        var all = best;
+        if P.merge != 0u {
+            all = joined(best, partial_at(at));
         }
-        case 1u: {
-            dst[2u * at] = best.index.x;
-            dst[2u * at + 1u] = best.index.y;
-        }
-        case 2u: {
-            dst[at] = best.index.x;
-        }
-        case 3u: {
-            dst[at] = pack(element(best.key)).x;
-        }
-        default: {
-            let bits = pack(element(best.key));
-            dst[2u * at] = bits.x;
-            dst[2u * at + 1u] = bits.y;
-        }
+        let k = pack(all.key);
+        dst[4u * at] = k.x;
+        dst[4u * at + 1u] = k.y;
+        dst[4u * at + 2u] = all.index.x;
+        dst[4u * at + 3u] = all.index.y;
+    } else if OUT < 3u {
+        write_bits(slot, best.index);
+    } else {
+        write_bits(slot, pack(element(best.key)));
     }
 }
 //# end

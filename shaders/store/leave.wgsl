@@ -5,7 +5,7 @@ fn leave(slot: u32, s: Side) {
     var best = Best(s.key, placed(s.at));
     if P.merge != 0u {
         let before = partial_at(at);
-        least = lesser(least, before.key);
+        least = combined(least, before.key);
         let canonical_key = Best(canonical(before.key), before.index);
         if better(canonical_key, best) {
             best = canonical_key;

@@ -45,10 +45,10 @@ fn write_word(v: u32, bits: u32, mask: u32) {
     }
 }
 
-// Writes the bits of an element that has words of its own, as result o.
+// Writes the bits of an element or index that has words of its own, as result o.
 fn write_bits(o: u32, bits: vec2<u32>) {
     let at = P.dst_delta + o;
-    if OUT == 3u {
+    if OUT == 2u || OUT == 3u {
         dst[at] = bits.x;
     } else {
         dst[2u * at] = bits.x;

@@ -129,14 +129,7 @@ impl Context {
         usage: wgpu::BufferUsages,
     ) -> Result<OwnBuffer, Error> {
         let size = bytes.next_multiple_of(16).max(16);
-        let limit = self.device.limits().max_buffer_size;
-        if size > limit {
-            return Err(Error::Limit {
-                what: "a buffer",
-                needed: size,
-                limit,
-            });
-        }
+        Error::within("a buffer", size, self.device.limits().max_buffer_size)?;
         let descriptor = wgpu::BufferDescriptor {
             label: Some(what),
             size,

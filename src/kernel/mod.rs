@@ -149,15 +149,12 @@ pub enum Walk {
         ragged: bool,
         shared: bool,
     },
-    /// An invocation takes `runs` neighbouring vec4; 0: one, element by element. `unaligned`: columns lie
-    /// anywhere, instead of in whole vec4.
-    Shallow {
+    /// `lanes` invocations share a panel, and each takes `runs` vec4 of every row; 0: one, element by element.
+    /// `unaligned`: columns lie anywhere, instead of in whole vec4.
+    Panels {
+        lanes: u32,
         runs: u32,
         unaligned: bool,
-        coarsened: bool,
-    },
-    Panels {
-        runs: u32,
         coarsened: bool,
     },
     /// `raw`: elements are copied as they are.
@@ -296,7 +293,7 @@ impl Kernel {
             Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
             Walk::Columns { .. } => Family::Strips,
-            Walk::Shallow { .. } => Family::Shallow,
+            Walk::Panels { lanes: 1, .. } => Family::Shallow,
             Walk::Panels { .. } => Family::Panels,
             Walk::Each { .. } => Family::Each,
             Walk::Strided { .. } => Family::Strided,
@@ -320,9 +317,7 @@ impl Kernel {
         match self.walk {
             Walk::SmallRows { unrolled, .. } => unrolled,
             Walk::Rows { vecs, .. } => vecs,
-            Walk::Columns { runs, .. } | Walk::Shallow { runs, .. } | Walk::Panels { runs, .. } => {
-                runs
-            }
+            Walk::Columns { runs, .. } | Walk::Panels { runs, .. } => runs,
             _ => 0,
         }
     }
@@ -331,6 +326,7 @@ impl Kernel {
     pub fn entry_point(&self) -> &'static str {
         match self.family() {
             Family::Strips => Family::Columns.name(),
+            Family::Shallow => Family::Panels.name(),
             Family::StridedGather => Family::Gather.name(),
             Family::Each | Family::Extremes => Family::Strided.name(),
             _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
@@ -554,41 +550,25 @@ impl Kernel {
                 },
                 ..base
             },
-            Walk::Shallow {
+            Walk::Panels {
+                lanes,
                 runs,
                 unaligned,
                 coarsened,
             } => Recipe {
                 fragments: fragments!(
-                    "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
-                    "access/shallow" "walk/shallow"
+                    "accumulate/columns" "store/emit" "store/lines" "store/columns"
+                    "access/panels" "walk/panels"
                 ),
                 bindings: if unaligned { &[0, 1, 2, 3] } else { &[0, 1, 2] },
                 source_vecs: 1,
                 writes_vecs: true,
                 names: vec![
                     ("RUNS", runs),
-                    ("STRIDE", 1),
+                    ("STRIDE", lanes),
                     ("UNALIGNED", unaligned.into()),
                     ("COARSENED", coarsened.into()),
                     ("PARTIAL", partial.into()),
-                ],
-                ..base
-            },
-            Walk::Panels { runs, coarsened } => Recipe {
-                fragments: fragments!(
-                    "accumulate/columns" "store/emit" "store/lines" "store/columns" "access/run"
-                    "walk/panels"
-                ),
-                bindings: &[0, 1, 2],
-                source_vecs: 1,
-                writes_vecs: true,
-                names: vec![
-                    ("RUNS", runs),
-                    ("STRIDE", TEAM),
-                    ("UNALIGNED", 0),
-                    ("COARSENED", coarsened.into()),
-                    ("PARTIAL", 0),
                 ],
                 ..base
             },
@@ -682,7 +662,7 @@ impl Kernel {
                 ..base
             },
             Walk::Fill => Recipe {
-                fragments: fragments!("walk/fill"),
+                fragments: fragments!("store/values" "walk/fill"),
                 bindings: &[0, 2],
                 ..base
             },

@@ -314,32 +314,21 @@ impl Operator {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
         let set = &self.settings;
-        match self.op {
-            Op::ArgMin => Problem::arg_min(dtype, shape, set.axis)?
+        if self.op.is_elementwise() {
+            return Problem::elementwise(self.op, dtype, &shapes);
+        }
+        if self.op.is_index() {
+            return Problem::arg(self.op, dtype, shape, set.axis)?
                 .keepdims(set.keepdims)?
-                .select_last_index(set.select_last_index),
-            Op::ArgMax => Problem::arg_max(dtype, shape, set.axis)?
-                .keepdims(set.keepdims)?
-                .select_last_index(set.select_last_index),
-            Op::ReduceMin => Problem::reduce_min(dtype, shape, axes)?
-                .keepdims(set.keepdims)?
-                .noop_with_empty_axes(set.noop_with_empty_axes),
-            Op::ReduceMax => Problem::reduce_max(dtype, shape, axes)?
-                .keepdims(set.keepdims)?
-                .noop_with_empty_axes(set.noop_with_empty_axes),
-            Op::ReduceSum | Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare => {
-                Problem::reduce(self.op, dtype, shape, axes)?
-                    .keepdims(set.keepdims)?
-                    .noop_with_empty_axes(set.noop_with_empty_axes)?
-                    // After the no-op option: a mean over no axis is never empty.
-                    .check_sum(axes)
-            }
-            Op::Min => Problem::min(dtype, &shapes),
-            Op::Max => Problem::max(dtype, &shapes),
-            // Not in ONNX: `Operator::new` accepts no such name.
-            Op::Extremes => Problem::extremes(dtype, shape, set.axis),
-            Op::ArgMaxAbs => Problem::arg_max_abs(dtype, shape, set.axis),
-            Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, shape, axes),
+                .select_last_index(set.select_last_index);
+        }
+        let problem = Problem::reduce(self.op, dtype, shape, axes)?
+            .keepdims(set.keepdims)?
+            .noop_with_empty_axes(set.noop_with_empty_axes)?;
+        match self.op.is_sum() {
+            // After the no-op option: a mean over no axis is never empty.
+            true => problem.check_sum(axes),
+            false => Ok(problem),
         }
     }
 

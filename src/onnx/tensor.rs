@@ -4,6 +4,7 @@
 
 use super::OnnxError;
 use super::proto::TensorProto;
+use crate::problem::checked_elements;
 use crate::{Class, DType};
 use prost::Message;
 
@@ -114,10 +115,7 @@ struct Form<'a> {
 
 impl<'a> Form<'a> {
     fn new(name: &'a str, dtype: DType, shape: Vec<u64>) -> Result<Form<'a>, OnnxError> {
-        let elements = match shape.contains(&0) {
-            true => Some(0),
-            false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
-        };
+        let elements = checked_elements(&shape);
         let bytes = elements.and_then(|n| n.checked_mul(dtype.size()));
         // Each dimension must fit int64, too, even if another is 0.
         let fits = bytes.is_some_and(|b| i64::try_from(b).is_ok())

@@ -2,6 +2,7 @@
 //! everything is checked.
 
 use super::{Kind, Partial, PartialError, Record, sum_words, word};
+use crate::problem::checked_elements;
 use crate::sums::Sum;
 use crate::{DType, IndexType, NanPolicy, Op};
 
@@ -99,11 +100,7 @@ impl Partial {
         let sum = kind.sum();
         let counted = if sum.is_some() { 8 } else { 0 };
         let start = HEADER + dims.len() + counted;
-        let records = match shape.contains(&0) {
-            true => Some(0),
-            false => shape.iter().try_fold(1, |n: u64, &d| n.checked_mul(d)),
-        };
-        let expected = records
+        let expected = checked_elements(&shape)
             .and_then(|n| n.checked_mul(kind.stride() as u64))
             .and_then(|n| n.checked_add(start as u64));
         if expected != Some(from.len() as u64) {

@@ -107,19 +107,13 @@ impl Kind {
         if op == Op::Extremes {
             return Err(PartialError::Fused { op });
         }
-        let outputs = problem.outputs();
-        let index = match outputs[0].dtype {
-            DType::I32 => IndexType::I32,
-            DType::U32 => IndexType::U32,
-            _ => IndexType::I64,
-        };
         Ok(Kind {
             op,
             dtype: problem.dtype(),
             nan: problem.nan_policy(),
             last: problem.selects_last_index(),
-            index: op.is_index().then_some(index),
-            values: outputs.len() > 1,
+            index: problem.index_result_type(),
+            values: problem.gives_values(),
         })
     }
 

@@ -213,15 +213,7 @@ impl Planner<'_> {
                 limit: self.caps.binding_bytes,
             });
         }
-        let (mut most, mut beyond) = (1, dims[0].size);
-        while beyond - most > 1 {
-            let middle = most + (beyond - most) / 2;
-            match fits(middle) {
-                true => most = middle,
-                false => beyond = middle,
-            }
-        }
-        Ok(most)
+        Ok(splits::longest(dims[0].size, fits))
     }
 
     /// Most bytes that a dispatch over some dimensions reads.

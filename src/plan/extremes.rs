@@ -27,19 +27,13 @@ impl Planner<'_> {
         layout.check()?;
         let steps = self.sides(outputs);
         if layout.repeats() {
-            let last = self.problem.selects_last_index();
-            let only = if last {
-                self.problem.reduced_len() - 1
-            } else {
-                0
-            };
             // Both extremes are the only element, canonicalized.
             let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
             for i in 0..2 {
                 let dst = Slot::Output(i);
                 let step = Step { dst, ..value };
                 self.search(&step, &layout.without_reduced(), false, None)?;
-                self.fill(2 + i, steps[2].out, only, outputs)?;
+                self.fill(2 + i, steps[2].out, self.only_index(), outputs)?;
             }
             return Ok(());
         }
@@ -90,10 +84,6 @@ impl Planner<'_> {
     fn sides(&self, outputs: u64) -> [Step; 4] {
         let problem = self.problem;
         let value = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
-        let out = match problem.outputs()[2].dtype {
-            DType::I64 => StoreFormat::Index64,
-            _ => StoreFormat::Index32,
-        };
         [
             (0, Order::Least, false),
             (1, Order::Greatest, false),
@@ -102,7 +92,11 @@ impl Planner<'_> {
         ]
         .map(|(i, order, index)| Step {
             dst: Slot::Output(i),
-            out: if index { out } else { value.out },
+            out: if index {
+                self.index_format()
+            } else {
+                value.out
+            },
             keys: Keys::of_sides(ordered(problem.dtype()), order, problem.nan_policy(), index),
             index,
             ..value

@@ -98,15 +98,9 @@ impl StridedLayout {
 
     /// Refuses more dimensions than kernels take.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let (needed, limit) = (self.kept.len() + self.reduced.len(), STRIDE_DIMS);
-        match needed <= limit {
-            true => Ok(()),
-            false => Err(Error::Limit {
-                what: "merged dimensions of a strided view",
-                needed: needed as u64,
-                limit: limit as u64,
-            }),
-        }
+        let needed = (self.kept.len() + self.reduced.len()) as u64;
+        let what = "merged dimensions of a strided view";
+        Error::within(what, needed, STRIDE_DIMS as u64)
     }
 
     /// The layout of input 0, also of a tensor in C order.

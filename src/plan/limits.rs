@@ -44,27 +44,16 @@ impl Caps {
                 self.storage_buffers.into(),
             ),
         ];
-        match needs.into_iter().find(|&(_, needed, limit)| needed > limit) {
-            None => Ok(()),
-            Some((what, needed, limit)) => Err(Error::Limit {
-                what,
-                needed,
-                limit,
-            }),
-        }
+        needs
+            .into_iter()
+            .try_for_each(|(what, needed, limit)| Error::within(what, needed, limit))
     }
 
     /// Refuses bindings that are too small for a partial result of that format at any offset.
     pub(crate) fn hold(&self, partial: StoreFormat) -> Result<(), Error> {
         let needed = self.offset_alignment + partial.bytes();
-        match needed <= self.binding_bytes.min(self.budget(false)) {
-            true => Ok(()),
-            false => Err(Error::Limit {
-                what: "a storage binding for partial sums",
-                needed,
-                limit: self.binding_bytes.min(self.budget(false)),
-            }),
-        }
+        let limit = self.binding_bytes.min(self.budget(false));
+        Error::within("a storage binding for partial sums", needed, limit)
     }
 
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
@@ -102,12 +91,5 @@ impl Caps {
 
 /// Refuses what would take forever to plan.
 pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
-    match needed <= MAX_DISPATCHES {
-        true => Ok(()),
-        false => Err(Error::Limit {
-            what: "dispatches of a plan",
-            needed,
-            limit: MAX_DISPATCHES,
-        }),
-    }
+    Error::within("dispatches of a plan", needed, MAX_DISPATCHES)
 }

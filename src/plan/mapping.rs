@@ -63,7 +63,7 @@ pub(crate) enum Mapping {
 /// How columns are mapped: `fold` joined rows make a wide row, and a slice has `slice` wide rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColumnMapping {
-    /// Vec4 of a wide row that an invocation takes; 0 for sums: one column.
+    /// Vec4 of a wide row that an invocation takes; of sums 0: `sum_columns_of` tells it for each region.
     pub vecs: u64,
     pub fold: u64,
     pub slices: u64,
@@ -250,7 +250,7 @@ impl Planner<'_> {
         let slices = filled.max(b.len.div_ceil(longest));
         let slice = b.len.div_ceil(slices);
         let mapped = ColumnMapping {
-            vecs: columns * element / 16,
+            vecs: 0,
             fold: 1,
             slices: b.len.div_ceil(slice),
             slice,
@@ -564,7 +564,7 @@ fn lane_vecs(family: Family, width: u64, element: u64) -> u64 {
 /// Invocations that share a wide row of `width` vec4.
 pub(crate) fn column_lanes(vecs: u64, width: u64) -> u64 {
     match vecs {
-        0 | 1 => width,
+        1 => width,
         _ => width.div_ceil(TEAM * vecs) * TEAM,
     }
 }

@@ -87,15 +87,6 @@ impl Plan {
         Plan::of(problem, caps, true, true, &BufferSplits::default())
     }
 
-    /// Plans for buffers that begin at a multiple of 16 bytes, or (not `aligned`) anywhere.
-    pub(crate) fn for_buffers(
-        problem: &Problem,
-        caps: &Caps,
-        aligned: bool,
-    ) -> Result<Plan, Error> {
-        Plan::in_pieces(problem, caps, &BufferSplits::default(), aligned)
-    }
-
     fn of(
         problem: &Problem,
         caps: &Caps,

@@ -58,21 +58,26 @@ impl Planner<'_> {
         };
         let subword = step.out.per_word() > 1 && !alone;
         if whole && mapping.parts() == 1 && !subword {
-            self.pass(step, &first, mapping, step.dst, step.out, false)?;
+            self.pass(step, &first, mapping, false)?;
             return match value {
                 Some(value) => self.gather(step, value, partition, &first),
                 None => Ok(()),
             };
         }
+        let partials = Step {
+            dst: Slot::Partials,
+            out: step.partial(),
+            ..*step
+        };
         for (i, b) in partition.regions.iter().enumerate() {
             let own = match b.inner < first.inner {
                 true => Mapping::Each,
                 false => self.shortened(step, mapping, b),
             };
-            self.pass(step, b, own, Slot::Partials, step.partial(), i > 0)?;
+            self.pass(&partials, b, own, i > 0)?;
             // A region that is a part of a row writes the partials of its own columns.
             if let Some(pass) = self.passes.last_mut() {
-                pass.dst.offset += (b.out - first.out) * step.partial().bytes();
+                pass.dst.offset += (b.out - first.out) * partials.out.bytes();
             }
             if let Some(value) = value {
                 for run in partition.runs_of(b) {
@@ -164,28 +169,25 @@ impl Planner<'_> {
         step: &Step,
         b: &Region,
         mapping: Mapping,
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
         let lines = matches!(mapping, Mapping::Lines(_));
         debug_assert!(
-            !lines || !merge && out != StoreFormat::Partial,
+            !lines || !merge && step.out != StoreFormat::Partial,
             "lines are results"
         );
         // Leftover columns of a later matrix would begin with the first one's partials.
         debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
         match mapping {
-            Mapping::Each => self.each(step, b, dst, out, merge, false),
-            Mapping::Lines(Family::Panels) => self.panels_pass(step, b, dst, out),
-            Mapping::Lines(family) => self.lines_pass(step, b, family, dst, out, merge),
-            Mapping::Thin => self.lines_pass(step, b, Family::Shallow, dst, out, merge),
+            Mapping::Each => self.each(step, b, merge, false),
+            Mapping::Lines(family) => self.lines_pass(step, b, family, merge),
+            Mapping::Thin => self.lines_pass(step, b, Family::Shallow, merge),
             Mapping::Rows {
                 lanes,
                 slices,
                 slice,
-            } => self.rows_pass(step, b, [lanes, slices, slice], dst, out, merge),
-            Mapping::Columns(wide) => self.columns_pass(step, b, wide, dst, out, merge),
+            } => self.rows_pass(step, b, [lanes, slices, slice], merge),
+            Mapping::Columns(wide) => self.columns_pass(step, b, wide, merge),
         }
     }
 
@@ -193,8 +195,6 @@ impl Planner<'_> {
         &mut self,
         step: &Step,
         b: &Region,
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
         raw: bool,
     ) -> Result<(), Error> {
@@ -204,25 +204,24 @@ impl Planner<'_> {
             merge: merge.into(),
             ..region_params(b)
         };
-        let dst = dst_view(dst, out, b, 1);
-        self.each_of(step, out, raw, src, dst, params)
+        let dst = dst_view(step, b, 1);
+        self.each_of(step, raw, src, dst, params)
     }
 
     /// Reduces segments element by element, as `params` describes them.
     fn each_of(
         &mut self,
         step: &Step,
-        out: StoreFormat,
         raw: bool,
         src: View,
         dst: View,
         params: Params,
     ) -> Result<(), Error> {
-        let words = words(out, params.items.into());
-        let each = u64::from(out.per_word()) * step.iterations(params.len.into()) + 1;
+        let words = words(step.out, params.items.into());
+        let each = u64::from(step.out.per_word()) * step.iterations(params.len.into()) + 1;
         let taken = self.items_per_invocation(words, each);
         let coarsened = taken > 1;
-        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, out);
+        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, step.out);
         let params = Params {
             coarsening: taken as u32,
             ..params
@@ -245,70 +244,73 @@ impl Planner<'_> {
         step: &Step,
         b: &Region,
         family: Family,
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
-        let (unrolled, abreast, team) = match family {
-            Family::SmallRows if self.unrolls(b.len) => (b.len, 1, TEAM),
+        // Invocations that share a panel, vec4 of its row that each takes, and invocations, or groups of those that
+        // share one, that take neighbouring panels. The vec4 of results of small rows count as panels.
+        let (lanes, runs, team) = match family {
             // Longer rows: an invocation alone reads long stretches.
-            Family::SmallRows => (0, 1, 1),
-            _ => {
-                let unrolled = self.abreast(b, element, unaligned);
-                (unrolled, unrolled.max(1), TEAM)
-            }
+            Family::SmallRows => (1, 1, if self.unrolls(b.len) { TEAM } else { 1 }),
+            Family::Panels => (TEAM, panels(b.inner / segments, element).0, 1),
+            _ => (1, self.abreast(b, element, unaligned), TEAM),
         };
+        let abreast = runs.max(1);
         let lines = b.outer * b.inner / segments;
         if lines == 0 {
-            return self.each(step, b, dst, out, merge, false);
+            return self.each(step, b, merge, false);
         }
+        let width = b.inner / segments;
+        let slices = width.div_ceil(lanes * abreast);
+        let items = match family {
+            Family::Panels => b.outer * slices,
+            _ => lines.div_ceil(abreast),
+        };
         // Unaligned lines may be taken element by element; the loop over their places counts as well.
         let each = 1 + match unaligned {
             true => abreast * (b.len + segments + 1),
             false => b.len,
         };
-        let partials = if out == StoreFormat::Partial {
-            segments
-        } else {
-            0
-        };
-        let each = each + abreast * partials;
-        let taken = self.items_per_invocation(lines.div_ceil(abreast), each);
+        let each = each + u64::from(step.out == StoreFormat::Partial) * abreast * segments;
+        let taken = self.items_per_invocation(items * lanes, each);
+        let coarsened = taken > 1;
         let walk = match family {
             Family::SmallRows => Walk::SmallRows {
-                unrolled: unrolled as u32,
-                coarsened: taken > 1,
+                unrolled: if self.unrolls(b.len) { b.len as u32 } else { 0 },
+                coarsened,
             },
-            _ => Walk::Shallow {
-                runs: unrolled as u32,
+            _ => Walk::Panels {
+                lanes: lanes as u32,
+                runs: runs as u32,
                 unaligned,
-                coarsened: taken > 1,
+                coarsened,
             },
         };
-        let kernel = self.kernel_of(step, walk, out);
+        let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {
-            items: lines as u32,
+            items: items as u32,
+            slices: slices as u32,
             coarsening: taken as u32,
-            width: (b.inner / segments) as u32,
+            width: width as u32,
             team: team as u32,
+            total: lines as u32,
             merge: merge.into(),
             ..region_params(b)
         };
         let written = lines * segments;
-        let (src, to) = (self.src_view(step, b), part_view(dst, out, b, 0..written));
-        let invocations = lines.div_ceil(abreast * team * taken) * team;
+        let (src, to) = (self.src_view(step, b), part_view(step, b, 0..written));
+        let invocations = items.div_ceil(team * taken) * team * lanes;
         self.push(kernel, Some(src), to, params, invocations, taken * each)?;
-        self.rest(step, b, written, dst, out, merge)
+        self.rest(step, b, written, merge)
     }
 
     /// Lines of shallow columns that an invocation takes at once; 0: one, element by element.
     fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
         let width = b.inner * element / 16;
         let several = self.caps.long_strips();
-        // Most runs must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
+        // Most panels must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
         let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
         match unaligned {
             true if !by_vec => 0,
@@ -318,46 +320,9 @@ impl Planner<'_> {
         }
     }
 
-    fn panels_pass(
-        &mut self,
-        step: &Step,
-        b: &Region,
-        dst: Slot,
-        out: StoreFormat,
-    ) -> Result<(), Error> {
-        let element = u64::from(step.keys.bits() / 8);
-        let width = b.inner * element / 16;
-        let (runs, parts) = panels(width, element);
-        let each = b.len + 1;
-        let taken = self.items_per_invocation(b.outer * parts * TEAM, each);
-        let walk = Walk::Panels {
-            runs: runs as u32,
-            coarsened: taken > 1,
-        };
-        let kernel = self.kernel_of(step, walk, out);
-        let params = Params {
-            items: (b.outer * parts) as u32,
-            slices: parts as u32,
-            coarsening: taken as u32,
-            width: width as u32,
-            ..region_params(b)
-        };
-        let (src, to) = (self.src_view(step, b), dst_view(dst, out, b, 1));
-        let invocations = (b.outer * parts).div_ceil(taken) * TEAM;
-        self.push(kernel, Some(src), to, params, invocations, taken * each)
-    }
-
     /// Reduces the outputs of a region from number `done` on: the last columns of a matrix, then whole
     /// matrices.
-    fn rest(
-        &mut self,
-        step: &Step,
-        b: &Region,
-        done: u64,
-        dst: Slot,
-        out: StoreFormat,
-        merge: bool,
-    ) -> Result<(), Error> {
+    fn rest(&mut self, step: &Step, b: &Region, done: u64, merge: bool) -> Result<(), Error> {
         let (matrix, column) = (done / b.inner, done % b.inner);
         let from = |matrix: u64, outer: u64| Region {
             at: b.at + matrix * b.len * b.inner,
@@ -375,12 +340,12 @@ impl Planner<'_> {
                 merge: merge.into(),
                 ..region_params(&one)
             };
-            let to = part_view(dst, out, &one, column..b.inner);
-            self.each_of(step, out, false, src, to, params)?;
+            let to = part_view(step, &one, column..b.inner);
+            self.each_of(step, false, src, to, params)?;
         }
         let next = matrix + u64::from(column > 0);
         match next < b.outer {
-            true => self.each(step, &from(next, b.outer - next), dst, out, merge, false),
+            true => self.each(step, &from(next, b.outer - next), merge, false),
             false => Ok(()),
         }
     }
@@ -390,8 +355,6 @@ impl Planner<'_> {
         step: &Step,
         b: &Region,
         [lanes, slices, slice]: [u64; 3],
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
         let items = b.outer * slices;
@@ -408,8 +371,8 @@ impl Planner<'_> {
             // Besides the blocks: two trees, the elements around whole vec4, and the item itself.
             None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
         };
-        let words = words(out, items);
-        let each = each * u64::from(out.per_word());
+        let words = words(step.out, items);
+        let each = each * u64::from(step.out.per_word());
         let taken = self.items_per_invocation(words * lanes, each);
         let vecs = match step.sum {
             Some(sum) => vecs_at_once(step, sum, slice, lanes),
@@ -421,11 +384,11 @@ impl Planner<'_> {
         let walk = Walk::Rows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked && !whole,
-            coarsened: taken > 1 && out.per_word() == 1,
+            coarsened: taken > 1 && step.out.per_word() == 1,
             whole,
             vecs,
         };
-        let kernel = self.kernel_of(step, walk, out);
+        let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {
             items: items as u32,
             slices: slices as u32,
@@ -434,7 +397,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices));
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, slices));
         let invocations = words.div_ceil(taken) * lanes;
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
@@ -444,8 +407,6 @@ impl Planner<'_> {
         step: &Step,
         b: &Region,
         wide: ColumnMapping,
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
         let ColumnMapping {
@@ -456,7 +417,7 @@ impl Planner<'_> {
             shared,
         } = wide;
         if let Some(sum) = step.sum {
-            return self.sum_columns_pass(step, sum, b, wide, dst, out, merge);
+            return self.sum_columns_pass(step, sum, b, wide, merge);
         }
         let element = u64::from(step.keys.bits() / 8);
         let width = fold * b.inner * element / 16;
@@ -476,7 +437,7 @@ impl Planner<'_> {
             ragged: !(begins && b.len.is_multiple_of(fold)),
             shared: shared > 1,
         };
-        let kernel = self.kernel_of(step, walk, out);
+        let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {
             items: items as u32,
             slices: (slices * shared) as u32,
@@ -490,22 +451,16 @@ impl Planner<'_> {
         // Four planes at most, each merged by halves.
         let merges = 4 * u64::from(shared.ilog2());
         let iterations = slice.div_ceil(column_rows(vecs)) + column_ends(vecs, element) + merges;
-        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, slices * fold));
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, slices * fold));
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "what every pass takes, and the sum"
-    )]
     fn sum_columns_pass(
         &mut self,
         step: &Step,
         sum: Sum,
         b: &Region,
         wide: ColumnMapping,
-        dst: Slot,
-        out: StoreFormat,
         merge: bool,
     ) -> Result<(), Error> {
         let columns = self.sum_columns_of(step, sum, b);
@@ -515,7 +470,7 @@ impl Planner<'_> {
             ragged: false,
             shared: false,
         };
-        let kernel = self.kernel_of(step, walk, out);
+        let kernel = self.kernel_of(step, walk, step.out);
         let lanes = b.inner / columns;
         let invocations = b.outer * wide.slices * lanes;
         let params = Params {
@@ -526,7 +481,7 @@ impl Planner<'_> {
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (self.src_view(step, b), dst_view(dst, out, b, wide.slices));
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, wide.slices));
         // The loops over vec4 and over blocks of rows count as well.
         let iterations = sum.column_iterations(wide.slice, columns) + wide.slice / 8 + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
@@ -631,16 +586,16 @@ pub(crate) fn out_view(slot: Slot, out: StoreFormat, at: u64, count: u64) -> Vie
 }
 
 /// Where a region's results go: its place in a result, or the start of the partials.
-fn dst_view(slot: Slot, out: StoreFormat, b: &Region, parts: u64) -> View {
-    part_view(slot, out, b, 0..b.outer * b.inner * parts)
+fn dst_view(step: &Step, b: &Region, parts: u64) -> View {
+    part_view(step, b, 0..b.outer * b.inner * parts)
 }
 
 /// Where some of a region's results go.
-fn part_view(slot: Slot, out: StoreFormat, b: &Region, part: Range<u64>) -> View {
+fn part_view(step: &Step, b: &Region, part: Range<u64>) -> View {
     let count = part.end - part.start;
-    match slot {
-        Slot::Partials => out_view(slot, out, part.start, count),
-        _ => out_view(slot, out, b.out + part.start, count),
+    match step.dst {
+        Slot::Partials => out_view(step.dst, step.out, part.start, count),
+        _ => out_view(step.dst, step.out, b.out + part.start, count),
     }
 }
 

@@ -60,14 +60,7 @@ impl Planner<'_> {
             ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
         };
         for partition in self.partitions(&step, self.outputs_per_dispatch(step.out))? {
-            self.each(
-                &step,
-                &partition.regions[0],
-                step.dst,
-                step.out,
-                false,
-                true,
-            )?;
+            self.each(&step, &partition.regions[0], false, true)?;
         }
         Ok(())
     }
@@ -117,38 +110,20 @@ impl Planner<'_> {
     }
 
     fn index(&mut self, outputs: u64) -> Result<(), Error> {
-        let problem = self.problem;
-        let result = problem.outputs();
-        let out = match result[0].dtype {
-            DType::I64 => StoreFormat::Index64,
-            _ => StoreFormat::Index32,
-        };
         let shape = self.one_axis(outputs);
-        let dtype = problem.dtype();
-        let step = self.last(Step {
-            out,
-            keys: self.keys(true),
-            index: true,
-            ..self.step(Slot::Input(0), Slot::Output(0), shape)
-        });
-        let value = StoreFormat::value(dtype);
-        let values = result.len() == 2 && !self.partial;
-        let mut written = self.outputs_per_dispatch(step.out);
-        if values {
-            // Values are gathered by the indices, which must fit a binding as well.
-            let near = self.caps.budget(true) / out.bytes().max(value.bytes());
-            let indices = self.caps.elements(out.bytes()).min(near);
-            written = written.min(self.outputs_per_dispatch(value)).min(indices);
-        }
-        for partition in self.partitions(&step, written)? {
+        let step = self.index_step(shape);
+        let value = self.value_beside_index();
+        for partition in self.partitions(&step, self.indices_per_dispatch(step.out, value))? {
             let before = self.passes.len();
             if shape[1] > 1 || self.partial {
-                self.reduce_partition(&step, &partition, values.then_some(value))?;
+                self.reduce_partition(&step, &partition, value)?;
             } else {
                 let first = partition.regions[0].out;
-                self.fill_range(0, out, 0, first, partition.outputs())?;
-                for b in partition.regions.iter().filter(|_| values) {
-                    self.gather(&step, value, &partition, b)?;
+                self.fill_range(0, step.out, 0, first, partition.outputs())?;
+                if let Some(value) = value {
+                    for b in &partition.regions {
+                        self.gather(&step, value, &partition, b)?;
+                    }
                 }
             }
             self.hold(before);

@@ -9,7 +9,7 @@ use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::plan::splits::BufferSplits;
 use crate::sums::Sum;
-use crate::{Caps, Dim, Error, Problem};
+use crate::{Caps, Dim, Error, IndexType, Problem};
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +190,54 @@ impl Planner<'_> {
         words.min(seen).min(self.caps.budget(false) / out.bytes())
     }
 
+    /// Most indices that a dispatch may write, where `value` says whether elements of that format are then gathered
+    /// by them. Both must fit a binding.
+    pub(crate) fn indices_per_dispatch(
+        &self,
+        index: StoreFormat,
+        value: Option<StoreFormat>,
+    ) -> u64 {
+        let written = self.outputs_per_dispatch(index);
+        let Some(value) = value else {
+            return written;
+        };
+        let near = self.caps.budget(true) / index.bytes().max(value.bytes());
+        let read = self.caps.elements(index.bytes()).min(near);
+        written.min(read).min(self.outputs_per_dispatch(value))
+    }
+
+    /// How indices are written.
+    pub(crate) fn index_format(&self) -> StoreFormat {
+        match self.problem.index_result_type() {
+            Some(IndexType::I32 | IndexType::U32) => StoreFormat::Index32,
+            _ => StoreFormat::Index64,
+        }
+    }
+
+    /// How the elements that indices point to are written, if they are wanted.
+    pub(crate) fn value_beside_index(&self) -> Option<StoreFormat> {
+        let wanted = self.problem.gives_values() && !self.partial;
+        wanted.then(|| StoreFormat::value(self.problem.dtype()))
+    }
+
+    /// The index of equal elements.
+    pub(crate) fn only_index(&self) -> u64 {
+        match self.problem.selects_last_index() {
+            true => self.problem.reduced_len() - 1,
+            false => 0,
+        }
+    }
+
+    /// The step that finds the indices of an index operator.
+    pub(crate) fn index_step(&self, shape: [u64; 3]) -> Step {
+        self.last(Step {
+            out: self.index_format(),
+            keys: self.keys(true),
+            index: true,
+            ..self.step(Slot::Input(0), Slot::Output(0), shape)
+        })
+    }
+
     pub(crate) fn push(
         &mut self,
         kernel: Kernel,
@@ -203,27 +251,11 @@ impl Planner<'_> {
         let groups = invocations.div_ceil(u64::from(kernel.workgroup));
         let x = groups.min(most);
         let y = groups.div_ceil(x.max(1));
-        if iterations > MAX_ITERATIONS {
-            return Err(Error::Limit {
-                what: "loop iterations of an invocation",
-                needed: iterations,
-                limit: MAX_ITERATIONS,
-            });
-        }
-        if y > most {
-            return Err(Error::Limit {
-                what: "workgroups of a dispatch",
-                needed: groups,
-                limit: most * most,
-            });
-        }
-        if kernel.workgroup_bytes() > self.caps.workgroup_bytes {
-            return Err(Error::Limit {
-                what: "bytes of workgroup memory",
-                needed: kernel.workgroup_bytes().into(),
-                limit: self.caps.workgroup_bytes.into(),
-            });
-        }
+        let what = "loop iterations of an invocation";
+        Error::within(what, iterations, MAX_ITERATIONS)?;
+        Error::within("workgroups of a dispatch", groups, most * most)?;
+        let [needed, limit] = [kernel.workgroup_bytes(), self.caps.workgroup_bytes];
+        Error::within("bytes of workgroup memory", needed.into(), limit.into())?;
         // What a mean is divided by.
         let averaged = kernel.sum.is_some_and(Sum::is_mean) || kernel.keys.are_averaged();
         let fill = match averaged {

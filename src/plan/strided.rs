@@ -5,6 +5,7 @@
 //! element by element and find each by its strides, window by window. A window is what one binding of one
 //! buffer can see.
 
+use crate::Error;
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
@@ -13,7 +14,6 @@ use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
 use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
-use crate::{DType, Error};
 
 /// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
@@ -61,28 +61,16 @@ impl Planner<'_> {
         if !problem.op().is_index() {
             return self.search(&self.last(values), layout, problem.is_copy(), None);
         }
-        let result = problem.outputs();
-        let index = self.last(Step {
-            out: match result[0].dtype {
-                DType::I64 => StoreFormat::Index64,
-                _ => StoreFormat::Index32,
-            },
-            keys: self.keys(true),
-            index: true,
-            ..values
-        });
-        let picked = Step {
+        let index = self.index_step([outputs, 1, 1]);
+        let picked = self.value_beside_index().map(|out| Step {
             dst: Slot::Output(1),
-            out: values.out,
+            out,
             index: false,
             ..index
-        };
-        let picked = (result.len() == 2 && !self.partial).then_some(picked);
+        });
         // An axis that repeats one element, or has only one, leaves nothing to compare.
         if !self.partial && layout.repeats() {
-            let last = problem.selects_last_index();
-            let only = if last { problem.reduced_len() - 1 } else { 0 };
-            self.fill(0, index.out, only, outputs)?;
+            self.fill(0, index.out, self.only_index(), outputs)?;
             return picked.map_or(Ok(()), |step| {
                 self.search(&step, &layout.without_reduced(), true, None)
             });
@@ -202,14 +190,7 @@ impl Planner<'_> {
         raw: bool,
         picked: Option<Step>,
     ) -> Result<(), Error> {
-        let mut written = self.outputs_per_dispatch(step.out);
-        if let Some(value) = picked {
-            // The indices must fit a binding as well.
-            let bytes = step.out.bytes().max(value.out.bytes());
-            let indices = self.caps.elements(step.out.bytes());
-            let near = indices.min(self.caps.budget(true) / bytes);
-            written = written.min(self.outputs_per_dispatch(value.out)).min(near);
-        }
+        let written = self.indices_per_dispatch(step.out, picked.map(|value| value.out));
         // With values, each window is reduced, finished and picked from.
         let passes = if picked.is_some() { 3 } else { 1 };
         let sizes = self.windows(layout, step, written, passes, false)?;

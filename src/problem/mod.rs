@@ -266,7 +266,12 @@ impl Problem {
         })
     }
 
-    fn arg(op: Op, dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
+    pub(crate) fn arg(
+        op: Op,
+        dtype: DType,
+        shape: &[u64],
+        axis: i64,
+    ) -> Result<Problem, ProblemError> {
         let mut problem = Problem::new(op, dtype, vec![shape.to_vec()])?;
         problem.reduced = vec![false; shape.len()];
         if shape.is_empty() {
@@ -309,7 +314,7 @@ impl Problem {
         problem.check_outputs()
     }
 
-    fn elementwise<S: AsRef<[u64]>>(
+    pub(crate) fn elementwise<S: AsRef<[u64]>>(
         op: Op,
         dtype: DType,
         shapes: &[S],
@@ -743,14 +748,16 @@ pub(crate) fn elements(shape: &[u64]) -> u64 {
     }
 }
 
-fn check_size(dtype: DType, shape: &[u64]) -> Result<(), ProblemError> {
-    let bytes = match shape.contains(&0) {
+/// Elements of a shape, if they are fewer than 2^64.
+pub(crate) fn checked_elements(shape: &[u64]) -> Option<u64> {
+    match shape.contains(&0) {
         true => Some(0),
-        false => shape
-            .iter()
-            .try_fold(dtype.size(), |n, &d| n.checked_mul(d)),
-    };
-    match bytes {
+        false => shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)),
+    }
+}
+
+fn check_size(dtype: DType, shape: &[u64]) -> Result<(), ProblemError> {
+    match checked_elements(shape).and_then(|n| n.checked_mul(dtype.size())) {
         Some(b) if b <= i64::MAX as u64 => Ok(()),
         _ => Err(ProblemError::TooLarge {
             shape: shape.to_vec(),

@@ -13,9 +13,6 @@
 //! # Ok::<(), wgreduce::ProblemError>(())
 //! ```
 
-mod streamed;
-mod sums;
-
 use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
@@ -37,6 +34,10 @@ macro_rules! for_type {
         }
     };
 }
+
+// After the macro, which they use.
+mod streamed;
+mod sums;
 
 /// Computes `problem` over `inputs`, raw little-endian bytes in C order (for a view, the larger tensor), and
 /// returns the bytes of each of [`Problem::outputs`].

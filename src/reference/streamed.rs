@@ -6,7 +6,7 @@
 use crate::problem::elements;
 use crate::reference::evaluate;
 use crate::reference::sums::{self, Sum};
-use crate::{Error, IndexType, Op, Problem, ProblemError};
+use crate::{Error, IndexType, Op, Order, Problem, ProblemError};
 use std::io;
 use std::sync::Arc;
 
@@ -304,22 +304,13 @@ fn merged(
 ) -> Result<Vec<Vec<u8>>, ProblemError> {
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
     let values = held.len() - 1;
-    let magnitude = problem.op().value_type(dtype);
     let n = held[values].len() as u64 / dtype.size();
-    let choice = match problem.op() {
-        Op::ArgMin => Problem::arg_min(dtype, &[2, n], 0)?,
-        Op::ArgMax => Problem::arg_max(dtype, &[2, n], 0)?,
-        Op::ReduceMin | Op::Min => Problem::min(dtype, &[[n], [n]])?,
-        Op::ReduceMax | Op::Max => Problem::max(dtype, &[[n], [n]])?,
-        Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &[2, n], 0)?,
-        Op::ReduceMaxAbs => Problem::max(magnitude, &[[n], [n]])?,
-        // Unreachable: sums are merged unrounded in `sums`, and extremes are separated in `evaluate_all`.
-        Op::ReduceSum
-        | Op::ReduceMean
-        | Op::ReduceL1
-        | Op::ReduceL2
-        | Op::ReduceSumSquare
-        | Op::Extremes => Problem::extremes(dtype, &[2, n], 0)?,
+    // Sums are merged unrounded in `sums`, and extremes are separated in `evaluate_all`.
+    let op = problem.op();
+    let choice = match op.order() {
+        _ if op.is_index() => Problem::arg(op, dtype, &[2, n], 0)?,
+        Some(Order::Least) => Problem::min(dtype, &[[n], [n]])?,
+        _ => Problem::max(op.value_type(dtype), &[[n], [n]])?,
     };
     let choice = choice.nan(nan);
     if !problem.op().is_index() {

@@ -113,21 +113,7 @@ impl Sum {
 
     /// Adds the elements at these positions.
     fn add_all(&mut self, input: &[u8], positions: &mut Walk) {
-        match self.dtype {
-            DType::BF16 => self.add_each::<bf16>(input, positions),
-            DType::F16 => self.add_each::<f16>(input, positions),
-            DType::F32 => self.add_each::<f32>(input, positions),
-            DType::F64 => self.add_each::<f64>(input, positions),
-            DType::I8 => self.add_each::<i8>(input, positions),
-            DType::I16 => self.add_each::<i16>(input, positions),
-            DType::I32 => self.add_each::<i32>(input, positions),
-            DType::I64 => self.add_each::<i64>(input, positions),
-            // No problem sums bool.
-            DType::U8 | DType::Bool => self.add_each::<u8>(input, positions),
-            DType::U16 => self.add_each::<u16>(input, positions),
-            DType::U32 => self.add_each::<u32>(input, positions),
-            DType::U64 => self.add_each::<u64>(input, positions),
-        }
+        for_type!(self.dtype, T => self.add_each::<T>(input, positions));
     }
 
     fn add_each<T: Element>(&mut self, input: &[u8], positions: &mut Walk) {
@@ -310,6 +296,13 @@ floats! {
     f16, u16, 10;
     f32, u32, 23;
     f64, u64, 52;
+}
+
+/// No problem sums bool.
+impl Element for bool {
+    fn number(bytes: &[u8]) -> Number {
+        u8::number(bytes)
+    }
 }
 
 macro_rules! integers {

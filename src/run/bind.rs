@@ -163,18 +163,33 @@ pub(crate) fn bind_passes(
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-    let blocks = Blocks::new(passes, stride);
-    let uniforms = context.buffer("parameters", blocks.bytes, usage)?;
-    let mut words = vec![0u32; blocks.bytes as usize / 4];
+    // Where each pass' uniform blocks begin in their buffer: the parameters, then the stride table.
+    let table = params::STRIDE_TABLE_BYTES.next_multiple_of(stride);
+    let mut bytes = 0;
+    let mut starts = Vec::with_capacity(passes.len());
+    for pass in passes {
+        starts.push(bytes);
+        bytes += stride
+            + if pass.stride_table.is_some() {
+                table
+            } else {
+                0
+            };
+    }
+    let uniforms = context.buffer("parameters", bytes, usage)?;
+    let mut words = vec![0u32; bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
-    for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&blocks.starts) {
+    for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&starts) {
         let seen = PassBindings::new(pass, places, alignment);
         seen.write(pass, at, stride, &mut words);
         let group = seen.group(context, pass, &compiled.layout, |binding| {
             wgpu::BufferBinding {
                 buffer: &uniforms,
                 offset: at + u64::from(binding) * stride,
-                size: NonZeroU64::new(block_bytes(binding)),
+                size: NonZeroU64::new(match binding {
+                    0 => params::BYTES,
+                    _ => params::STRIDE_TABLE_BYTES,
+                }),
             }
         });
         dispatches.push(Dispatch {
@@ -194,35 +209,6 @@ pub(crate) fn bind_passes(
         parts,
         own: vec![uniforms],
     })
-}
-
-/// Bytes of the uniform block at a binding: the parameters at 0, the stride table at 1.
-fn block_bytes(binding: u32) -> u64 {
-    match binding {
-        0 => params::BYTES,
-        _ => params::STRIDE_TABLE_BYTES,
-    }
-}
-
-/// Where each pass' uniform blocks begin in their buffer.
-struct Blocks {
-    starts: Vec<u64>,
-    bytes: u64,
-}
-
-impl Blocks {
-    fn new(passes: &[Pass], stride: u64) -> Blocks {
-        let mut bytes = 0;
-        let mut starts = Vec::with_capacity(passes.len());
-        for pass in passes {
-            starts.push(bytes);
-            bytes += stride;
-            if pass.stride_table.is_some() {
-                bytes += params::STRIDE_TABLE_BYTES.next_multiple_of(stride);
-            }
-        }
-        Blocks { starts, bytes }
-    }
 }
 
 /// What a pass' bindings cover.

@@ -164,23 +164,15 @@ impl Tensors {
     /// Whether a buffer that is written also holds another tensor or scratch.
     pub(crate) fn share_buffers(&self, scratch: Option<&[wgpu::BufferSlice<'_>]>) -> bool {
         let inputs = self.inputs.iter().flatten().map(|p| &p.buffer);
-        let outputs = self
-            .outputs
-            .iter()
-            .map(|pieces| pieces.iter().map(|p| &p.buffer));
-        let scratch = scratch.unwrap_or_default().iter().map(|s| s.buffer());
+        let outputs = self.outputs.iter();
+        let outputs = outputs.map(|pieces| pieces.iter().map(|p| &p.buffer).collect());
+        let scratch = scratch.unwrap_or_default().iter().map(|s| vec![s.buffer()]);
         let mut all: Vec<&wgpu::Buffer> = inputs.collect();
-        for output in outputs {
-            if output.clone().any(|buffer| all.contains(&buffer)) {
+        for written in outputs.chain(scratch) {
+            if written.iter().any(|buffer| all.contains(buffer)) {
                 return true;
             }
-            all.extend(output);
-        }
-        for buffer in scratch {
-            if all.contains(&buffer) {
-                return true;
-            }
-            all.push(buffer);
+            all.extend(written);
         }
         false
     }

@@ -10,7 +10,7 @@ use crate::run::bind::{self, BoundReduction};
 use crate::run::buffers::{Buffers, Tensors};
 use crate::run::engine::{Engine, Idle, Ready};
 use crate::run::workspace::{Times, Workspace};
-use crate::{DType, Element, Error, Plan, Problem, ProblemError};
+use crate::{BufferSplits, DType, Element, Error, Plan, Problem, ProblemError};
 use std::sync::{Arc, OnceLock};
 
 /// A problem, planned and compiled. It runs any number of times, from any thread. Cloning is cheap; clones share
@@ -131,7 +131,8 @@ impl Reduction {
     fn scratch(&self) -> Vec<Scratch> {
         let caps = &self.engine.caps;
         // If this plan fails, so does a bind that needs it.
-        let anywhere = Plan::for_buffers(&self.prepared.problem, caps, false);
+        let whole = BufferSplits::default();
+        let anywhere = Plan::in_pieces(&self.prepared.problem, caps, &whole, false);
         let plan = &self.prepared.ready.plan;
         let needed = |slot| {
             let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
@@ -160,7 +161,7 @@ impl Reduction {
         }
         let plan = match aligned {
             true => ready.plan.clone(),
-            false => Plan::for_buffers(problem, &self.engine.caps, false)?,
+            false => Plan::in_pieces(problem, &self.engine.caps, &BufferSplits::default(), false)?,
         };
         let ready = self.engine.ready(plan, shared)?;
         Ok(other.get_or_init(|| ready))

@@ -181,7 +181,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             } => (lanes, blocked, whole) = (l, b, w),
             Walk::Finish { lanes: l } => lanes = l,
             Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
-            Walk::Shallow {
+            Walk::Panels {
                 runs,
                 unaligned: true,
                 ..

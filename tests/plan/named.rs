@@ -156,7 +156,7 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
         let kernel = &plan.passes()[0].kernel;
         assert_eq!(kernel.family(), Shallow, "{plan}");
         match kernel.walk {
-            Walk::Shallow {
+            Walk::Panels {
                 runs, unaligned, ..
             } => (runs, unaligned),
             other => panic!("{other:?}"),
@@ -177,7 +177,8 @@ fn shallow_columns_are_taken_by_as_many_lines_as_matrices_and_adapters_allow() {
     swiftshader.long_kernels = false;
     let problem = Problem::arg_min(DType::F32, &[1, 21, 513 * 513], 1);
     let kernel = planned(problem, &swiftshader).passes()[0].kernel;
-    let walk = Walk::Shallow {
+    let walk = Walk::Panels {
+        lanes: 1,
         runs: 0,
         unaligned: true,
         coarsened: true,

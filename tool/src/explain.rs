@@ -212,7 +212,7 @@ fn told(kernel: &Kernel) -> String {
             "an invocation takes as many segments as are whole vec4, whatever their length,\n\
              and writes what they give by whole vec4."
         }
-        Walk::Shallow { runs, .. } => {
+        Walk::Panels { lanes: 1, runs, .. } => {
             let vecs = match runs {
                 0 | 1 => "a vec4 of columns, then of another one".to_owned(),
                 n => format!("{n} neighbouring vec4 of columns, then of others"),

@@ -144,11 +144,14 @@ impl<'a> Loads<'a> {
                 let lines = self.lines(invocation);
                 Box::new(lines.flat_map(move |line| self.vecs(line * p.len, 1, p.len)))
             }
-            Walk::Shallow {
-                runs: 1, unaligned, ..
+            Walk::Panels {
+                lanes: 1,
+                runs: 1,
+                unaligned,
+                ..
             } => {
                 let lines = self.lines(invocation);
-                Box::new(lines.flat_map(move |line| self.shallow(line, unaligned)))
+                Box::new(lines.flat_map(move |line| self.panel(line, unaligned)))
             }
             // Of sums, of which a vec4 has a column of each element.
             Walk::Columns {
@@ -191,7 +194,7 @@ impl<'a> Loads<'a> {
             Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
             Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
-            Walk::Shallow { unaligned, .. } => 1 + u64::from(unaligned),
+            Walk::Panels { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
             Walk::Columns { .. } | Walk::ExtremeRows { .. } => 4,
             Walk::Elementwise(taken) => u64::from(taken.inputs),
@@ -334,7 +337,7 @@ impl<'a> Loads<'a> {
         }))
     }
 
-    fn shallow(self, line: u64, unaligned: bool) -> All<'a, Load> {
+    fn panel(self, line: u64, unaligned: bool) -> All<'a, Load> {
         let p = self.p;
         if !unaligned {
             let first = line / p.width * p.len * p.width + line % p.width;

@@ -1,24 +1,23 @@
-//! `small_rows.wgsl`, `shallow.wgsl`, `panels.wgsl` over `line.wgsl`: segments side by side whose results
-//! are whole vec4.
+//! `small_rows.wgsl` and `panels.wgsl` over `lines.wgsl`: segments side by side whose results are whole vec4.
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
 use wgreduce::unstable::StoreFormat;
 
-/// Where the first column of a line is.
+/// Where a panel begins, in units of the rows: elements, or panels of whole vec4.
 #[derive(Clone, Copy)]
 struct Start {
     matrix: u32,
-    column: u32,
+    at: u32,
 }
 
 impl Start {
-    fn further(self, matrices: u32, columns: u32, width: u32) -> Start {
-        let column = self.column + columns;
-        let wraps = column >= width;
+    fn further(self, matrices: u32, units: u32, row: u32) -> Start {
+        let at = self.at + units;
+        let wraps = at >= row;
         Start {
             matrix: self.matrix + matrices + u32::from(wraps),
-            column: column - if wraps { width } else { 0 },
+            at: at - if wraps { row } else { 0 },
         }
     }
 }
@@ -43,15 +42,6 @@ impl Run<'_, '_> {
         for (j, segment) in (0..e).zip(found) {
             let cell = self.cell(segment)?;
             self.emit(v * e + j, cell)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the partials of the columns of vec4 `v`.
-    fn leave_partials(&mut self, v: u32, found: &[Found]) -> Check {
-        for (j, column) in (0..self.e).zip(found) {
-            let cell = self.cell(column)?;
-            self.emit(v * self.e + j, cell)?;
         }
         Ok(())
     }
@@ -83,64 +73,104 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn shallow(&mut self, runs: u32, loose: bool, coarsened: bool) -> Check {
+    pub(super) fn panels(
+        &mut self,
+        [lanes, runs]: [u32; 2],
+        loose: bool,
+        coarsened: bool,
+    ) -> Check {
         let (p, e) = (self.p, self.e);
         self.coarsened(coarsened, p.coarsening)?;
-        let (size, width) = if loose { (e, p.inner) } else { (1, p.width) };
+        ensure!(lanes == 1 || lanes == TEAM && !loose, "{lanes} share it");
         let abreast = runs.max(1);
+        let (units, row) = if loose {
+            (abreast * e, p.inner)
+        } else {
+            (1, p.slices)
+        };
         if !loose {
             ensure!(p.width * e == p.inner, "{} vec4 a row", p.width);
-            ensure!(p.width.is_multiple_of(runs), "{runs} of {} vec4", p.width);
+            let panels = p.width.div_ceil(lanes * runs);
+            ensure!(p.slices == panels, "{} of {panels} panels", p.slices);
+            let whole = lanes > 1 || p.width.is_multiple_of(runs);
+            ensure!(whole, "{runs} of {} vec4", p.width);
         }
         for invocation in self.invocations() {
-            let items: Vec<u32> = self.lines(invocation, p.items.div_ceil(abreast)).collect();
+            let items: Vec<u32> = self.lines(invocation / lanes, p.items).collect();
             let Some(&first) = items.first() else {
                 continue;
             };
-            let at = first * abreast * size;
-            let (matrix, column) = (at / width, at % width);
-            let mut start = Start { matrix, column };
-            let step = p.team * abreast * size;
+            let at = first * units;
+            let (matrix, at) = (at / row, at % row);
+            let mut start = Start { matrix, at };
+            let step = p.team * units;
             let mut loops = 0;
             for i in items {
-                let by_vec = !loose || self.fits(runs, start)?;
-                loops += 1 + u64::from(if by_vec { p.len } else { 0 });
-                let mut line = start;
-                // A run that is read by vec4 has no more lines than there are.
-                let end = (i + 1) * abreast;
-                for v in i * abreast..if by_vec { end } else { end.min(p.items) } {
-                    let found = match (loose, by_vec) {
-                        (false, _) => self.whole_line(line)?,
-                        (_, true) => self.shifted_line(line)?,
-                        _ => self.loose_line(line)?,
-                    };
-                    loops += u64::from(if by_vec { 0 } else { p.len + e });
-                    if self.out() == StoreFormat::Partial {
-                        loops += u64::from(e);
-                        self.leave_partials(v, &found)?;
-                    } else {
-                        self.write_line(v, &found)?;
-                    }
-                    line = line.further(0, size, width);
-                }
-                start = start.further(step / width, step % width, width);
+                loops += 1 + match loose {
+                    true => self.loose_panel(i, start, runs)?,
+                    false => self.whole_panel(start, [lanes, runs], invocation % lanes)?,
+                };
+                start = start.further(step / row, step % row, row);
             }
             self.iterated(loops)?;
         }
         Ok(())
     }
 
-    /// Where the first element of a line is.
-    fn place(&self, s: Start) -> u32 {
-        self.p.src_delta + s.matrix * self.p.len * self.p.inner + s.column
+    /// What an invocation takes of a panel of whole vec4; returns how often it looped.
+    fn whole_panel(&mut self, s: Start, [lanes, runs]: [u32; 2], lane: u32) -> Check<u64> {
+        let p = self.p;
+        let mut loops = u64::from(p.len);
+        let begin = s.at * lanes * runs + lane;
+        for v in (0..runs)
+            .map(|r| begin + r * lanes)
+            .filter(|&v| v < p.width)
+        {
+            let first = p.src_delta / self.e + s.matrix * p.len * p.width;
+            let found = self.column_vec(first + v)?;
+            loops += self.write_column(s.matrix * p.width + v, &found)?;
+        }
+        Ok(loops)
     }
 
-    /// Whether a run of lines is read by vec4.
+    /// A panel that begins anywhere; returns how often it looped.
+    fn loose_panel(&mut self, i: u32, s: Start, runs: u32) -> Check<u64> {
+        let (p, e, abreast) = (self.p, self.e, runs.max(1));
+        let by_vec = self.fits(runs, s)?;
+        let mut loops = u64::from(if by_vec { p.len } else { 0 });
+        let mut line = s;
+        // A panel that is read by vec4 has no more lines than there are.
+        let end = (i + 1) * abreast;
+        for v in i * abreast..if by_vec { end } else { end.min(p.total) } {
+            let found = match by_vec {
+                true => self.shifted_line(line)?,
+                false => self.loose_line(line)?,
+            };
+            loops += u64::from(if by_vec { 0 } else { p.len + e });
+            loops += self.write_column(v, &found)?;
+            line = line.further(0, e, p.inner);
+        }
+        Ok(loops)
+    }
+
+    /// Writes what is found in a vec4 of columns; returns how often it looped.
+    fn write_column(&mut self, v: u32, found: &[Found]) -> Check<u64> {
+        self.write_line(v, found)?;
+        let partial = self.out() == StoreFormat::Partial;
+        Ok(u64::from(partial) * u64::from(self.e))
+    }
+
+    /// Where the first element of a line is.
+    fn place(&self, s: Start) -> u32 {
+        self.p.src_delta + s.matrix * self.p.len * self.p.inner + s.at
+    }
+
+    /// Whether a panel is read by vec4.
     fn fits(&self, runs: u32, s: Start) -> Check<bool> {
         let (p, e) = (self.p, self.e);
         let last = (self.place(s) + (p.len - 1) * p.inner) / e + runs;
         let inside = u64::from(last) < self.source()?.bytes / 16;
-        Ok(runs > 0 && s.column + runs * e <= p.inner && inside)
+        Ok(runs > 0 && s.at + runs * e <= p.inner && inside)
     }
 
     /// All rows of a line that lies in one matrix, each from two vec4.
@@ -154,12 +184,6 @@ impl Run<'_, '_> {
             columns.for_each(|(column, &position)| column.push((position, t)));
         }
         Ok(found)
-    }
-
-    fn whole_line(&self, s: Start) -> Check<Vec<Found>> {
-        let p = self.p;
-        let first = p.src_delta / self.e + s.matrix * p.len * p.width + s.column;
-        self.column_vec(first)
     }
 
     /// All rows of a vec4 of columns.
@@ -188,27 +212,5 @@ impl Run<'_, '_> {
             self.loads_each(&columns.iter().map(|column| column[t]).collect())?;
         }
         Ok(columns)
-    }
-
-    pub(super) fn panels(&mut self, runs: u32, coarsened: bool) -> Check {
-        let p = self.p;
-        self.coarsened(coarsened, p.coarsening)?;
-        ensure!(runs * TEAM * p.slices >= p.width, "{runs} runs of {TEAM}");
-        for lane in self.invocations() {
-            let first = lane / TEAM * p.coarsening;
-            let mut loops = 0;
-            for i in first..(first + p.coarsening).min(p.items) {
-                loops += u64::from(p.len);
-                let matrix = i / p.slices;
-                let begin = (i - matrix * p.slices) * TEAM * runs + lane % TEAM;
-                for v in (0..runs).map(|r| begin + r * TEAM).filter(|&v| v < p.width) {
-                    let found =
-                        self.column_vec(p.src_delta / self.e + matrix * p.len * p.width + v)?;
-                    self.write_line(matrix * p.width + v, &found)?;
-                }
-            }
-            self.iterated(loops)?;
-        }
-        Ok(())
     }
 }

@@ -43,12 +43,12 @@ impl Run<'_, '_> {
                 unrolled,
                 coarsened,
             } => self.small_rows(unrolled, coarsened),
-            Walk::Shallow {
+            Walk::Panels {
+                lanes,
                 runs,
                 unaligned,
                 coarsened,
-            } => self.shallow(runs, unaligned, coarsened),
-            Walk::Panels { runs, coarsened } => self.panels(runs, coarsened),
+            } => self.panels([lanes, runs], unaligned, coarsened),
             Walk::Columns {
                 runs,
                 ragged,

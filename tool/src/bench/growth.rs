@@ -130,9 +130,7 @@ fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let of = |pass: &Pass| {
         let mut kernel = pass.kernel;
         match &mut kernel.walk {
-            Walk::SmallRows { unrolled: n, .. }
-            | Walk::Shallow { runs: n, .. }
-            | Walk::Panels { runs: n, .. } => *n = 1.min(*n),
+            Walk::SmallRows { unrolled: n, .. } | Walk::Panels { runs: n, .. } => *n = 1.min(*n),
             // One vec4 is `columns`, more are `strips`.
             Walk::Columns { runs: n, .. } => *n = 2.min(*n),
             _ => {}
