@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use std::cmp::Ordering;
+use support::all;
 use wgreduce::unstable::Keys;
 use wgreduce::{Class, DType, NanPolicy, Order};
 
@@ -188,14 +189,10 @@ fn value_keys_give_their_elements_back() {
     });
 }
 
-/// All 2^32 patterns take a minute, so a prime step keeps this to a second; WGREDUCE_ALL=1 checks all of them.
+/// All 2^32 patterns take a minute, so a prime step keeps this to a second; the long suite checks all of them.
 #[test]
 fn float32_keys_order_as_the_floats_do() {
-    let step = if std::env::var_os("WGREDUCE_ALL").is_some() {
-        1
-    } else {
-        251
-    };
+    let step = if all() { 1 } else { 251 };
     for tie in [false, true] {
         let keys = Keys::new(DType::F32, Order::Least, NanPolicy::Propagate, tie);
         let down = (0x8000_0001..=0xff80_0000u32).rev().step_by(step);

@@ -332,27 +332,6 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
 }
 
 #[test]
-fn any_bytes_are_read_as_they_are_written_or_refused() {
-    let mut bits = Bits::new(5);
-    let problem = Problem::reduce_max(DType::I16, &[4, 3], &[1]).expect("a problem");
-    let data = tensor(DType::I16, [4, 3, 1], 1);
-    let good = Partial::from_reference(&problem, 0, &data)
-        .expect("partial")
-        .to_bytes();
-    for _ in 0..20_000 {
-        let mut bytes = good.clone();
-        for _ in 0..1 + bits.draw() % 3 {
-            let at = bits.draw() as usize % bytes.len();
-            bytes[at] = bits.draw() as u8;
-        }
-        if let Ok(partial) = Partial::from_bytes(&bytes) {
-            assert_eq!(partial.to_bytes(), bytes);
-            partial.finish().expect("a result");
-        }
-    }
-}
-
-#[test]
 fn several_results_have_no_partial_one() {
     let problem = Problem::extremes(DType::F32, &[3], 0).expect("a problem");
     let refused = Partial::from_reference(&problem, 0, &[0; 12]).expect_err("four results");

@@ -11,6 +11,7 @@ mod recording;
 mod runs;
 mod scratch;
 
+use support::device::buffer as buffer_for;
 use support::noop::{adapter, instance};
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
 use wgreduce::{
@@ -47,15 +48,6 @@ fn prepared(reducer: &Reducer, problem: Result<Problem, ProblemError>) -> Reduct
 
 fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
     buffer_for(reducer, size, BufferUsages::STORAGE)
-}
-
-fn buffer_for(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer {
-    reducer.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size,
-        usage,
-        mapped_at_creation: false,
-    })
 }
 
 fn bind(

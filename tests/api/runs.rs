@@ -133,18 +133,6 @@ fn eight_threads_run_one_reduction() {
 }
 
 #[test]
-fn a_future_that_is_dropped_halfway_harms_no_later_run() {
-    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3, 50], 1));
-    for _ in 0..10 {
-        let mut future = Box::pin(reduction.run_bytes(&[&[0; 600]]));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        let _ = future.as_mut().poll(&mut context);
-        drop(future);
-        assert!(reduction.run_bytes_blocking(&[&[0; 600]]).is_ok());
-    }
-}
-
-#[test]
 fn the_callers_error_handler_stays_and_gets_only_the_callers_errors() {
     let (device, queue) = noop(wgpu::Limits::default());
     let count = Arc::new(AtomicUsize::new(0));

@@ -3,15 +3,10 @@
 
 use super::noop::Noop;
 use super::steady::count;
+use support::grid::CLASSES;
 use wgreduce::wgpu::{Features, PipelineCacheDescriptor};
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 use wgreduce_tool::memory::Costs;
-
-const CLASSES: [AdapterClass; 3] = [
-    AdapterClass::Software,
-    AdapterClass::Integrated,
-    AdapterClass::Discrete,
-];
 
 fn logits(n: u64) -> Problem {
     Problem::arg_max(DType::F32, &[1, n], 1).expect("a problem")

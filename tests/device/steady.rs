@@ -3,7 +3,8 @@
 
 use super::executors::alone;
 use super::noop::Noop;
-use wgreduce::wgpu::{self, BufferUsages};
+use support::device::buffer;
+use wgreduce::wgpu::BufferUsages;
 use wgreduce::{Buffers, DType, Problem, Tuning};
 
 fn problem(shape: &[u64]) -> Problem {
@@ -149,14 +150,7 @@ fn recording_asks_nothing_of_the_device() {
         .reducer
         .prepare(&problem(&[1, 1 << 20]))
         .expect("prepared");
-    let buffer = |size| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size,
-            usage: BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        })
-    };
+    let buffer = |size| buffer(&noop.reducer, size, BufferUsages::STORAGE);
     let sizes = reduction.scratch_sizes();
     let scratch: Vec<_> = sizes.into_iter().map(buffer).collect();
     assert!(!scratch.is_empty());

@@ -3,10 +3,10 @@
 use super::elementwise::{TOGETHER, together};
 use super::{data_for, same, slices, some, turns};
 use libtest_mimic::Failed;
-use support::device::{buffer, differs_in_pieces};
+use support::device::{buffer, contents, differs_in_pieces};
 use support::views::{VIEWS, view_problems, viewed};
 use support::{Bits, cuts, mixed, part, tensor, types, ways};
-use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages, MapMode, PollType};
+use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages};
 use wgreduce::{
     BufferSplits, Buffers, Caps, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError,
     Reducer, Reduction,
@@ -189,7 +189,6 @@ fn winner_of(
 ) -> Result<(u64, u8), Failed> {
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let [index, value] = [usage; 2].map(|usage| buffer(reducer, 16, usage));
-    let back = buffer(reducer, 16, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     let bound = reduction.bind(Buffers {
         inputs: &[slices.into()],
         outputs: &[index.slice(..).into(), value.slice(..).into()],
@@ -201,14 +200,8 @@ fn winner_of(
         bound.encode_part(part, &mut encoder);
         queue.submit([encoder.finish()]);
     }
-    let mut encoder = device.create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(&index, 0, &back, 0, 8);
-    encoder.copy_buffer_to_buffer(&value, 0, &back, 8, 8);
-    encoder.map_buffer_on_submit(&back, MapMode::Read, .., |r| r.expect("mapped"));
-    queue.submit([encoder.finish()]);
-    device.poll(PollType::wait_indefinitely())?;
-    let bytes = back.slice(..).get_mapped_range()?;
-    Ok((bytemuck::pod_read_unaligned(&bytes[..8]), bytes[8]))
+    let [index, value] = [contents(reducer, &index)?, contents(reducer, &value)?];
+    Ok((bytemuck::pod_read_unaligned(&index[..8]), value[0]))
 }
 
 /// Parts cut at random, reduced by the device or by the reference, and merged in any order.

@@ -4,6 +4,7 @@
 use libtest_mimic::Failed;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use support::device::contents;
 use support::{Bits, device, mixed, tensor};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
@@ -158,7 +159,7 @@ pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
             (&program.second, &columns),
             (&program.first, &last),
         ] {
-            let actual = download(reducer, buffer)?;
+            let actual = contents(reducer, buffer)?;
             if actual != *expected {
                 let what = format!("two passes {two_passes}: {actual:?}, not {expected:?}");
                 return Err(what.into());
@@ -166,21 +167,6 @@ pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
         }
     }
     Ok(())
-}
-
-fn download(reducer: &Reducer, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Failed> {
-    let back = reducer.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: buffer.size(),
-        usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    let mut encoder = reducer.device().create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, buffer.size());
-    encoder.map_buffer_on_submit(&back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
-    reducer.queue().submit([encoder.finish()]);
-    reducer.device().poll(wgpu::PollType::wait_indefinitely())?;
-    Ok(back.slice(..).get_mapped_range()?.to_vec())
 }
 
 const THREADS: u64 = 8;

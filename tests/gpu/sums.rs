@@ -5,6 +5,7 @@ use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
 use super::{check_data, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
+use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, all, float_bits, seed, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
@@ -41,12 +42,6 @@ fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
     );
     (0..SUMMANDS).map(move |seed| summands(dtype, n, seed))
 }
-
-const CLASSES: [AdapterClass; 3] = [
-    AdapterClass::Software,
-    AdapterClass::Integrated,
-    AdapterClass::Discrete,
-];
 
 pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     for turn in turns() {

@@ -3,6 +3,7 @@
 use super::{check, check_all, check_data, every, same, some, tuned, turns};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
+use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
 use wgreduce::unstable::Family;
@@ -206,11 +207,7 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     const N: u64 = 1031;
     let kinds = Seed::ALL.len() as u64;
     let places = 32 / every(reducer) as u64;
-    for class in [
-        AdapterClass::Software,
-        AdapterClass::Integrated,
-        AdapterClass::Discrete,
-    ] {
+    for class in CLASSES {
         let reducer = of_class(reducer, class);
         let sliced = tuned(&reducer, |t| {
             (t.invocations, t.slice_bytes) = (1 << 24, 256);

@@ -1,5 +1,7 @@
 //! What a plan must compute, element by element, found without the plan.
 
+use support::oracle::coordinates;
+use support::views::position;
 use wgreduce::Problem;
 
 /// The right answer: for each input element, its output and its place in the segment.
@@ -50,7 +52,8 @@ impl Truth {
             starts.push(starts[starts.len() - 1] + elements as u32);
         }
         let view = problem.layout(0).filter(|_| !zips).map(|layout| {
-            let lies = (0..n).map(|flat| lies(flat, shape, &layout.strides, layout.offset));
+            let lies =
+                (0..n).map(|flat| position(flat, shape, &layout.strides, layout.offset) as u32);
             (lies.collect(), starts[1])
         });
         let mut expected = match zips {
@@ -106,27 +109,10 @@ impl Truth {
     }
 }
 
-/// The position in the tensor of element `flat` of a view.
-fn lies(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u32 {
-    let (mut rest, mut at) = (flat, offset as i64);
-    for (&size, &stride) in shape.iter().zip(strides).rev() {
-        at += (rest % size) as i64 * stride;
-        rest /= size;
-    }
-    at as u32
-}
-
 /// Broadcasting as ONNX defines it, coordinate by coordinate.
 fn broadcast(problem: &Problem) -> Vec<Vec<u32>> {
     let output = &problem.outputs()[0].shape;
-    let n: u64 = output.iter().product();
-    let of = |flat: u64| {
-        let mut coordinates = vec![0; output.len()];
-        let mut rest = flat;
-        for (c, size) in coordinates.iter_mut().zip(output).rev() {
-            *c = rest % size;
-            rest /= size;
-        }
+    let of = |coordinates: Vec<u64>| {
         let mut before = 0;
         let element = |(i, shape): (usize, &Vec<u64>)| {
             let own = &coordinates[output.len() - shape.len()..];
@@ -134,12 +120,12 @@ fn broadcast(problem: &Problem) -> Vec<Vec<u32>> {
             let flat = own.iter().zip(shape).fold(0, place);
             let element = before
                 + problem.layout(i).map_or(flat as u32, |layout| {
-                    lies(flat, shape, &layout.strides, layout.offset)
+                    position(flat, shape, &layout.strides, layout.offset) as u32
                 });
             before += (problem.input_bytes(i) / problem.dtype().size()) as u32;
             element
         };
         problem.inputs().iter().enumerate().map(element).collect()
     };
-    (0..n).map(of).collect()
+    coordinates(output).map(of).collect()
 }

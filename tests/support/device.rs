@@ -125,6 +125,21 @@ pub fn buffer(reducer: &Reducer, size: u64, usage: BufferUsages) -> wgpu::Buffer
     })
 }
 
+/// What a buffer holds.
+pub fn contents(reducer: &Reducer, buffer: &wgpu::Buffer) -> Result<Vec<u8>, String> {
+    let (device, size) = (reducer.device(), buffer.size());
+    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+    let back = self::buffer(reducer, size, usage);
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &back, 0, size);
+    encoder.map_buffer_on_submit(&back, wgpu::MapMode::Read, .., |r| r.expect("mapped"));
+    reducer.queue().submit([encoder.finish()]);
+    let waited = device.poll(wgpu::PollType::wait_indefinitely());
+    waited.map_err(|e| e.to_string())?;
+    let mapped = back.slice(..).get_mapped_range();
+    Ok(mapped.map_err(|e| e.to_string())?.to_vec())
+}
+
 /// Poisons the buffers, submits what `record` encodes, and returns the contents.
 fn run(
     reducer: &Reducer,

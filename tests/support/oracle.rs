@@ -332,7 +332,7 @@ fn offset(at: &[u64], shape: &[u64]) -> u64 {
 }
 
 /// All coordinates of a shape, in C order.
-fn coordinates(shape: &[u64]) -> impl Iterator<Item = Vec<u64>> {
+pub fn coordinates(shape: &[u64]) -> impl Iterator<Item = Vec<u64>> {
     let count = match shape.contains(&0) {
         true => 0,
         false => shape.iter().product(),

@@ -52,14 +52,20 @@ pub fn materialised(
     };
     let mut copy = Vec::new();
     for flat in 0..n {
-        let (mut rest, mut at) = (flat, offset as i64);
-        for (&size, &stride) in shape.iter().zip(strides).rev() {
-            at += (rest % size) as i64 * stride;
-            rest /= size;
-        }
-        copy.extend_from_slice(&data[at as usize * size..][..size]);
+        let at = position(flat, shape, strides, offset) as usize;
+        copy.extend_from_slice(&data[at * size..][..size]);
     }
     copy
+}
+
+/// Where element `flat` of a view lies in its tensor.
+pub fn position(flat: u64, shape: &[u64], strides: &[i64], offset: u64) -> u64 {
+    let (mut rest, mut at) = (flat, offset as i64);
+    for (&size, &stride) in shape.iter().zip(strides).rev() {
+        at += (rest % size) as i64 * stride;
+        rest /= size;
+    }
+    at as u64
 }
 
 /// A problem over a view. The reference must give the same for it as for a copy of the elements.
