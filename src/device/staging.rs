@@ -24,14 +24,14 @@ pub(crate) struct Ring {
 }
 
 /// A buffer that the host fills and the device copies from.
-struct Chunk {
-    buffer: OwnBuffer,
+pub(crate) struct Chunk {
+    pub buffer: OwnBuffer,
     /// The pending mapping and the submission that it waits for; `None` once the chunk is mapped.
     pending: Option<(BufferMapping, Option<wgpu::SubmissionIndex>)>,
 }
 
 impl Chunk {
-    fn new(context: &Context, bytes: u64) -> Result<Chunk, Error> {
+    pub fn new(context: &Context, bytes: u64) -> Result<Chunk, Error> {
         use wgpu::BufferUsages as U;
         let mut chunk = Chunk {
             buffer: context.buffer("an upload", bytes, U::MAP_WRITE | U::COPY_SRC)?,
@@ -42,7 +42,7 @@ impl Chunk {
     }
 
     /// Maps the chunk again once a submission is done.
-    fn reclaim(
+    pub fn reclaim(
         &mut self,
         context: &Context,
         after: Option<wgpu::SubmissionIndex>,
@@ -53,7 +53,7 @@ impl Chunk {
     }
 
     /// Waits until the host may fill it.
-    async fn mapped(&mut self, context: &Context, drive: PollMode) -> Result<(), Error> {
+    pub async fn mapped(&mut self, context: &Context, drive: PollMode) -> Result<(), Error> {
         match self.pending.take() {
             Some((mapping, after)) => context.wait_mapped(mapping, after, drive).await,
             None => Ok(()),

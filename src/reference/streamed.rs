@@ -23,48 +23,38 @@ const BLOCK_OF_SUMS: u64 = 1 << 15;
 /// [`Error::Source`] and [`Error::Sink`] with the functions' errors.
 pub fn evaluate_streamed(
     problem: &Problem,
-    read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
+    mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Error> {
     let most = match problem.op().is_sum() {
         true => BLOCK_OF_SUMS,
         false => BLOCK,
     };
-    evaluate_all(problem, most, read, write)
+    let (read, write) = (&mut read, &mut write);
+    evaluate_all(problem, most, &mut Host { read, write })
 }
 
 /// One operator after another.
-fn evaluate_all(
-    problem: &Problem,
-    most: u64,
-    mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
-) -> Result<(), Error> {
+fn evaluate_all(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
     if problem.op() != Op::Extremes {
-        return evaluate_in(problem, most, read, write);
+        return evaluate_in(problem, most, host);
     }
     for (output, one) in problem.separate().iter().enumerate() {
-        evaluate_in(one, most, &mut read, |_, at, bytes| {
-            write(output, at, bytes)
-        })?;
+        let write = &mut |_: usize, at, bytes: &[u8]| (host.write)(output, at, bytes);
+        let read = &mut *host.read;
+        evaluate_in(one, most, &mut Host { read, write })?;
     }
     Ok(())
 }
 
-fn evaluate_in(
-    problem: &Problem,
-    most: u64,
-    read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
-) -> Result<(), Error> {
+fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
     let output = problem.outputs().swap_remove(0);
     if output.bytes() == 0 {
         return Ok(());
     }
-    let mut host = Host { read, write };
     let elementwise = problem.op().is_elementwise() || problem.is_copy();
     if !elementwise && problem.reduced_len() == 0 {
-        return nothing(problem, most, &mut host);
+        return nothing(problem, most, host);
     }
     // The outer loop goes over kept dimensions, so a block of outputs is complete before the next.
     let shape = match elementwise {
@@ -75,13 +65,13 @@ fn evaluate_in(
     let reduced = |d: usize| !elementwise && problem.reduced()[d];
     let kept = blocks.cells(|d| !reduced(d));
     if problem.op().is_sum() && !problem.is_copy() {
-        return sums(problem, &blocks, kept, &mut host);
+        return sums(problem, &blocks, kept, host);
     }
     for kept in kept {
         let mut best: Option<Vec<Vec<u8>>> = None;
         for inside in blocks.cells(reduced) {
             let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
-            let new = block(problem, &blocks, &starts, &mut host)?;
+            let new = block(problem, &blocks, &starts, host)?;
             best = Some(match best {
                 None => new,
                 Some(held) => merged(problem, held, new)?,
@@ -101,17 +91,16 @@ fn evaluate_in(
     Ok(())
 }
 
+type Read<'a> = dyn FnMut(usize, u64, &mut [u8]) -> io::Result<()> + 'a;
+type Write<'a> = dyn FnMut(usize, u64, &[u8]) -> io::Result<()> + 'a;
+
 /// The caller's functions.
-struct Host<R, W> {
-    read: R,
-    write: W,
+struct Host<'a> {
+    read: &'a mut Read<'a>,
+    write: &'a mut Write<'a>,
 }
 
-impl<R, W> Host<R, W>
-where
-    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
-{
+impl Host<'_> {
     fn read(&mut self, input: usize, offset: u64, into: &mut [u8]) -> Result<(), Error> {
         (self.read)(input, offset, into).map_err(|error| Error::Source {
             input,
@@ -181,16 +170,12 @@ impl Blocks<'_> {
 }
 
 /// A block as a problem of its own, and its data.
-fn read_block<R, W>(
+fn read_block(
     problem: &Problem,
     blocks: &Blocks<'_>,
     starts: &[u64],
-    host: &mut Host<R, W>,
-) -> Result<(Problem, Vec<Vec<u8>>), Error>
-where
-    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
-{
+    host: &mut Host<'_>,
+) -> Result<(Problem, Vec<Vec<u8>>), Error> {
     let mut inputs = Vec::new();
     let mut parts = Vec::new();
     for i in 0..problem.inputs().len() {
@@ -212,16 +197,12 @@ where
 }
 
 /// The result of a block; for an index operator, int64 indices in the whole segment and the elements.
-fn block<R, W>(
+fn block(
     problem: &Problem,
     blocks: &Blocks<'_>,
     starts: &[u64],
-    host: &mut Host<R, W>,
-) -> Result<Vec<Vec<u8>>, Error>
-where
-    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
-{
+    host: &mut Host<'_>,
+) -> Result<Vec<Vec<u8>>, Error> {
     let (part, inputs) = read_block(problem, blocks, starts, host)?;
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = evaluate(&wide(part)?, &inputs)?;
@@ -330,16 +311,12 @@ fn merged(
 }
 
 /// Sums over all blocks, rounded once after the last one.
-fn sums<R, W>(
+fn sums(
     problem: &Problem,
     blocks: &Blocks<'_>,
     kept: Vec<Vec<u64>>,
-    host: &mut Host<R, W>,
-) -> Result<(), Error>
-where
-    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
-{
+    host: &mut Host<'_>,
+) -> Result<(), Error> {
     for kept in kept {
         let mut sums: Option<Vec<Sum>> = None;
         for inside in blocks.cells(|d| problem.reduced()[d]) {
@@ -372,11 +349,7 @@ fn narrowed(bytes: &[u8], size: usize) -> Vec<u8> {
 }
 
 /// Reductions over empty sets.
-fn nothing<R, W>(problem: &Problem, most: u64, host: &mut Host<R, W>) -> Result<(), Error>
-where
-    R: FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
-    W: FnMut(usize, u64, &[u8]) -> io::Result<()>,
-{
+fn nothing(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), Error> {
     let (dtype, op) = (problem.dtype(), problem.op());
     let count = elements(&problem.outputs()[0].shape);
     let mut at = 0;
@@ -422,17 +395,18 @@ mod tests {
         let expected = evaluate(problem, &inputs).expect("the reference");
         for most in [1, 2, 3, 7, 16, 50, 1 << 20] {
             let mut outputs = vec![Vec::new(); expected.len()];
-            let read = |input: usize, at: u64, into: &mut [u8]| {
+            let mut read = |input: usize, at: u64, into: &mut [u8]| {
                 into.copy_from_slice(&inputs[input][at as usize..][..into.len()]);
                 Ok(())
             };
-            let write = |output: usize, at: u64, bytes: &[u8]| {
+            let mut write = |output: usize, at: u64, bytes: &[u8]| {
                 let output: &mut Vec<u8> = &mut outputs[output];
                 assert_eq!(output.len() as u64, at);
                 output.extend_from_slice(bytes);
                 Ok(())
             };
-            evaluate_all(problem, most, read, write).expect("a result");
+            let (read, write) = (&mut read, &mut write);
+            evaluate_all(problem, most, &mut Host { read, write }).expect("a result");
             assert_eq!(outputs, expected, "{problem} in blocks of {most}");
         }
     }

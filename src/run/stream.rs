@@ -6,6 +6,7 @@
 
 use crate::device::context::{BufferMapping, Context, OwnBuffer};
 use crate::device::platform::PollMode;
+use crate::device::staging::Chunk;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
 use crate::run::buffers::{BufferTable, Piece, offset_alignment};
@@ -298,16 +299,10 @@ impl Layout {
     }
 }
 
-/// A buffer that is mapped, or will be once the submitted work is done.
-struct Chunk {
-    buffer: OwnBuffer,
-    mapping: Option<(BufferMapping, wgpu::SubmissionIndex)>,
-}
-
-/// A readback buffer, and the part of an output that it holds.
+/// A readback buffer. Pending: the part of an output that it holds once the submission is done.
 struct Back {
-    chunk: Chunk,
-    view: Option<View>,
+    buffer: OwnBuffer,
+    pending: Option<(View, BufferMapping, wgpu::SubmissionIndex)>,
 }
 
 /// The buffers of a run.
@@ -319,9 +314,10 @@ struct Windows<'a> {
     held: Held,
     inputs: Vec<OwnBuffer>,
     outputs: Vec<OwnBuffer>,
+    /// The one used last comes first.
     uploads: Vec<Chunk>,
+    /// The same.
     backs: Vec<Back>,
-    turn: [usize; 2],
     bytes: Vec<u8>,
 }
 
@@ -333,20 +329,13 @@ impl<'a> Windows<'a> {
             let window = |&bytes: &u64| context.buffer(what, bytes, U::STORAGE | usage);
             sizes.iter().map(window).collect::<Result<Vec<_>, _>>()
         };
-        let ring = |what, bytes, usage| {
-            let chunk = |_| {
-                Ok(Chunk {
-                    buffer: context.buffer(what, bytes, usage)?,
-                    mapping: None,
-                })
-            };
-            (0..RING).map(chunk).collect::<Result<Vec<_>, Error>>()
+        let back = |_| {
+            let usage = U::MAP_READ | U::COPY_DST;
+            let buffer = context.buffer("a result's way back", layout.back(), usage)?;
+            let pending = None;
+            Ok(Back { buffer, pending })
         };
-        let backs = ring(
-            "a result's way back",
-            layout.back(),
-            U::MAP_READ | U::COPY_DST,
-        )?;
+        let upload = |_| Chunk::new(context, layout.chunk());
         let scratch = stream.ready.plan.scratch(stream.reducer.caps());
         let mut places = BufferTable::scratch(context, &scratch)?;
         places.inputs = vec![Vec::new(); layout.inputs.len()];
@@ -359,12 +348,8 @@ impl<'a> Windows<'a> {
             held: Held::default(),
             inputs: windows("a window of an input", &layout.inputs, U::COPY_DST)?,
             outputs: windows("a window of an output", &layout.outputs, U::COPY_SRC)?,
-            uploads: ring("an upload", layout.chunk(), U::MAP_WRITE | U::COPY_SRC)?,
-            backs: backs
-                .into_iter()
-                .map(|chunk| Back { chunk, view: None })
-                .collect(),
-            turn: [0; 2],
+            uploads: (0..RING).map(upload).collect::<Result<_, Error>>()?,
+            backs: (0..RING).map(back).collect::<Result<_, Error>>()?,
             bytes: vec![0; READ_BYTES.min(layout.chunk()) as usize],
         })
     }
@@ -381,10 +366,9 @@ impl<'a> Windows<'a> {
         if !self.held.take(view) {
             return Ok(());
         }
-        let turn = self.turn[0];
-        self.turn[0] = (turn + 1) % self.uploads.len();
-        self.mapped(turn).await?;
-        let chunk = &self.uploads[turn];
+        self.uploads.rotate_left(1);
+        let chunk = &mut self.uploads[0];
+        chunk.mapped(self.context, self.drive).await?;
         let (start, size) = self.layout.window(view);
         {
             let mapped = chunk.buffer.slice(..).get_mapped_range_mut();
@@ -409,28 +393,9 @@ impl<'a> Windows<'a> {
         let mut encoder = self.context.encoder();
         encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.inputs[input], 0, size);
         let submitted = self.context.submit(encoder)?;
-        let again = self
-            .context
-            .request_map(chunk.buffer.slice(..), wgpu::MapMode::Write)?;
-        self.uploads[turn].mapping = Some((again, submitted));
+        chunk.reclaim(self.context, Some(submitted))?;
         self.places.inputs[input] = vec![piece(&self.inputs[input], start, size)];
         Ok(())
-    }
-
-    /// Waits until an upload chunk can be written.
-    async fn mapped(&mut self, turn: usize) -> Result<(), Error> {
-        let chunk = &mut self.uploads[turn];
-        match chunk.mapping.take() {
-            Some((mapping, after)) => {
-                let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
-                mapped.await
-            }
-            None => {
-                let slice = chunk.buffer.slice(..);
-                let mapped = self.context.map(slice, wgpu::MapMode::Write, self.drive);
-                mapped.await
-            }
-        }
     }
 
     /// Binds an output's window to the part that a view covers.
@@ -454,33 +419,29 @@ impl<'a> Windows<'a> {
         let Some(view) = result else {
             return self.context.submit(encoder).map(drop);
         };
-        let turn = self.turn[1];
-        self.turn[1] = (turn + 1) % self.backs.len();
-        self.deliver(turn, write).await?;
+        self.deliver(write).await?;
         let Slot::Output(i) = view.slot else {
             return Ok(());
         };
-        let back = &mut self.backs[turn];
-        let (buffer, size) = (&back.chunk.buffer, self.layout.window(view).1);
+        let back = &mut self.backs[0];
+        let (buffer, size) = (&back.buffer, self.layout.window(view).1);
         encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);
         let submitted = self.context.submit(encoder)?;
         let mapping = self
             .context
             .request_map(buffer.slice(..), wgpu::MapMode::Read)?;
-        back.chunk.mapping = Some((mapping, submitted));
-        back.view = Some(*view);
+        back.pending = Some((*view, mapping, submitted));
         Ok(())
     }
 
-    /// Waits for a readback, if one is pending, and hands it to `write`.
+    /// Waits for the readback that began first, if it is pending, and hands it to `write`. Its buffer is then the first.
     async fn deliver(
         &mut self,
-        turn: usize,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let back = &mut self.backs[turn];
-        let (Some(view), Some((mapping, after))) = (back.view.take(), back.chunk.mapping.take())
-        else {
+        self.backs.rotate_left(1);
+        let back = &mut self.backs[0];
+        let Some((view, mapping, after)) = back.pending.take() else {
             return Ok(());
         };
         let Slot::Output(output) = view.slot else {
@@ -489,7 +450,7 @@ impl<'a> Windows<'a> {
         let mapped = self.context.wait_mapped(mapping, Some(after), self.drive);
         mapped.await?;
         let begin = (view.offset - self.layout.window(&view).0) as usize;
-        let buffer = &back.chunk.buffer;
+        let buffer = &back.buffer;
         {
             let mapped = buffer.slice(..).get_mapped_range();
             let mapped = mapped.map_err(|e| unmapped(self.context, e))?;
@@ -510,10 +471,8 @@ impl<'a> Windows<'a> {
         &mut self,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let first = self.turn[1];
-        let count = self.backs.len();
-        for i in 0..count {
-            self.deliver((first + i) % count, write).await?;
+        for _ in 0..RING {
+            self.deliver(write).await?;
         }
         Ok(())
     }

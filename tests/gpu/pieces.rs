@@ -269,7 +269,7 @@ pub fn shard(
 
 /// The same problem over dimension 1 of another shape.
 fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> {
-    let (dtype, keepdims) = (problem.dtype(), problem.outputs()[0].shape.len() == 3);
+    let dtype = problem.dtype();
     let resized = match problem.op() {
         Op::ArgMin => Problem::arg_min(dtype, &shape, 1),
         Op::ArgMax => Problem::arg_max(dtype, &shape, 1),
@@ -279,19 +279,16 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
         op if op.is_sum() => support::sum_of(op, dtype, &shape, &[1]),
         _ => Problem::reduce_max_abs(dtype, &shape, &[1]),
     }?;
-    let resized = resized.nan(problem.nan_policy()).keepdims(keepdims)?;
-    if !problem.op().is_index() {
+    let resized = resized
+        .nan(problem.nan_policy())
+        .keepdims(problem.keeps_dims())?;
+    let Some(index_type) = problem.index_result_type() else {
         return Ok(resized);
-    }
-    let index_type = match problem.outputs()[0].dtype {
-        DType::I64 => IndexType::I64,
-        DType::I32 => IndexType::I32,
-        _ => IndexType::U32,
     };
     resized
         .index_type(index_type)?
         .select_last_index(problem.selects_last_index())?
-        .with_values(problem.outputs().len() > 1)
+        .with_values(problem.gives_values())
 }
 
 /// Data that is read and written piece by piece, with memory bounds from the least to plenty.

@@ -119,23 +119,28 @@ proptest! {
     }
 }
 
-/// Cuts the input at every element in turn, and again seven elements later.
+/// Cuts the input at every element in turn, and again so many elements later; and an output.
+fn cut_everywhere(problem: &Problem, apart: u64) {
+    let caps = eager(|_| ());
+    let n = problem.input_bytes(0) / problem.dtype().size();
+    let outputs: u64 = problem.outputs()[0].shape.iter().product();
+    for at in 1..n {
+        let inputs = [at, at + apart].into_iter().filter(|&c| c < n).collect();
+        let cuts = BufferSplits {
+            inputs: vec![inputs],
+            outputs: vec![[at % outputs].into_iter().filter(|&c| c > 0).collect()],
+        };
+        let done = check(problem, &caps, &cuts, false, at % 3);
+        done.unwrap_or_else(|e| panic!("{problem}: {e}"));
+    }
+}
+
 #[test]
 fn a_buffer_may_end_at_any_element() {
-    let caps = eager(|_| ());
     for dtype in SIZES {
         for shape in [[2, 9, 1], [1, 5, 4], [1, 40, 3], [3, 2, 5], [1, 70, 1]] {
-            let n: u64 = shape.iter().product();
             for problem in variants(dtype, &shape, 1).expect("problems") {
-                for at in 1..n {
-                    let outputs = n / shape[1];
-                    let cuts = BufferSplits {
-                        inputs: vec![vec![at, at + 7].into_iter().filter(|&c| c < n).collect()],
-                        outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
-                    };
-                    let done = check(&problem, &caps, &cuts, false, at % 3);
-                    done.unwrap_or_else(|e| panic!("{problem}: {e}"));
-                }
+                cut_everywhere(&problem, 7);
             }
         }
     }
@@ -165,10 +170,8 @@ fn only_what_a_buffer_ends_in_is_cut() {
     );
 }
 
-/// Cuts a view's tensor at every element in turn, and again four elements later.
 #[test]
 fn a_buffer_may_end_at_any_element_of_a_view() {
-    let caps = eager(|_| ());
     for dtype in SIZES {
         for view in [
             (&[3, 11][..], &[13, 1][..], 2),
@@ -180,16 +183,7 @@ fn a_buffer_may_end_at_any_element_of_a_view() {
             (&[3, 40], &[60, 1], 0),
         ] {
             for problem in of_view(dtype, &view) {
-                let n = problem.input_bytes(0) / dtype.size();
-                let outputs: u64 = problem.outputs()[0].shape.iter().product();
-                for at in 1..n {
-                    let cuts = BufferSplits {
-                        inputs: vec![vec![at, at + 4].into_iter().filter(|&c| c < n).collect()],
-                        outputs: vec![vec![at % outputs].into_iter().filter(|&c| c > 0).collect()],
-                    };
-                    let done = check(&problem, &caps, &cuts, false, at % 3);
-                    done.unwrap_or_else(|e| panic!("{problem}: {e}"));
-                }
+                cut_everywhere(&problem, 4);
             }
         }
     }

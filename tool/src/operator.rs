@@ -3,7 +3,7 @@
 //! `args.rs` knows what else a command takes.
 
 use clap::ValueEnum;
-use wgreduce::{DType, IndexType, Op, Problem, ProblemError};
+use wgreduce::{DType, Op, Problem, ProblemError};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Operator {
@@ -86,26 +86,12 @@ impl Operator {
         if problem.op().is_elementwise() {
             return Ok(like);
         }
-        let like = like.keepdims(keeps_dims(problem))?;
-        if !problem.op().is_index() {
+        let like = like.keepdims(problem.keeps_dims())?;
+        let Some(index_type) = problem.index_result_type() else {
             return Ok(like);
-        }
+        };
         like.select_last_index(problem.selects_last_index())?
-            .index_type(index_type(problem))?
-            .with_values(problem.outputs().len() > 1)
-    }
-}
-
-/// Whether reduced dimensions stay, with size 1.
-pub fn keeps_dims(problem: &Problem) -> bool {
-    problem.outputs()[0].shape.len() == problem.inputs()[0].len()
-}
-
-/// The type of an index operator's indices.
-pub fn index_type(problem: &Problem) -> IndexType {
-    match problem.outputs()[0].dtype {
-        DType::I32 => IndexType::I32,
-        DType::U32 => IndexType::U32,
-        _ => IndexType::I64,
+            .index_type(index_type)?
+            .with_values(problem.gives_values())
     }
 }

@@ -24,7 +24,7 @@ use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
 
 use super::Cut;
 use crate::failure::Failure;
-use crate::operator::{Operator, index_type, keeps_dims};
+use crate::operator::Operator;
 use crate::output::Piece;
 
 const MAGIC: [u8; 4] = *b"WGPT";
@@ -58,9 +58,9 @@ impl Header {
     fn of(cut: &Cut, parts: &[Range<u64>]) -> Header {
         let problem = &cut.problem;
         let axes = problem.reduced().iter().enumerate();
-        let index = match problem.op().is_index() {
-            true => index_type(problem).dtype().to_string(),
-            false => "none".into(),
+        let index = match problem.index_result_type() {
+            Some(index_type) => index_type.dtype().to_string(),
+            None => "none".into(),
         };
         let nan = match problem.nan_policy() {
             NanPolicy::Ignore => "ignore",
@@ -71,7 +71,7 @@ impl Header {
             dtype: problem.dtype().name().into(),
             shapes: problem.inputs().to_vec(),
             axes: axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect(),
-            keepdims: keeps_dims(problem),
+            keepdims: problem.keeps_dims(),
             select_last_index: problem.selects_last_index(),
             index_type: index,
             nan: nan.into(),

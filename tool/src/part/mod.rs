@@ -16,7 +16,7 @@ use wgreduce::{Error, Partial, Problem, ProblemError};
 use crate::args::{Common, Share};
 use crate::device::Device;
 use crate::failure::{Failure, say};
-use crate::operator::{Operator, keeps_dims};
+use crate::operator::Operator;
 use crate::output::{self, Content, Piece, Target};
 use crate::run::{Request, milliseconds};
 use crate::stream::{self, Held, Inputs};
@@ -134,7 +134,7 @@ impl Cut {
         let dim = self.dim?;
         let reduced = self.problem.reduced();
         let gone = |d: &usize| reduced.get(*d) == Some(&true);
-        match self.problem.op().is_elementwise() || keeps_dims(&self.problem) {
+        match self.problem.op().is_elementwise() || self.problem.keeps_dims() {
             true => Some(dim),
             false => Some(dim - (0..dim).filter(gone).count()),
         }
