@@ -1,6 +1,7 @@
 //! Thousands of models over all operators, opsets and types, each right to the last bit.
 
 use crate::support::*;
+use support::Bits;
 use support::oracle::Question;
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{AttributeProto, Operator, Tensor, compare};
@@ -36,7 +37,7 @@ struct Sketch {
 }
 
 impl Sketch {
-    fn random(n: &mut Numbers, op: Op, opset: i64, dtype: DType) -> Sketch {
+    fn random(n: &mut Bits, op: Op, opset: i64, dtype: DType) -> Sketch {
         let shapes = match op.is_elementwise() {
             true => elementwise_shapes(n, opset),
             // A mean of no integers is refused, so no dimension is 0.
@@ -48,7 +49,7 @@ impl Sketch {
         };
         let input_since = if op == Op::ReduceSum { 13 } else { 18 };
         let rank = shapes[0].len();
-        let switch = |n: &mut Numbers, legal: bool| (legal && n.chance(2)).then(|| n.chance(2));
+        let switch = |n: &mut Bits, legal: bool| (legal && n.chance(2)).then(|| n.chance(2));
         let mut sketch = Sketch {
             op,
             opset,
@@ -106,7 +107,7 @@ impl Sketch {
         attributes
     }
 
-    fn case(&self, n: &mut Numbers) -> Case {
+    fn case(&self, n: &mut Bits) -> Case {
         let mut case = Case {
             model: one_node(self.opset, self.op.name(), &self.attributes(), &self.data),
             inputs: self.data.clone(),
@@ -171,14 +172,14 @@ impl Sketch {
 }
 
 /// The tensor as a message that holds its data in one of the two ways, at random.
-pub fn either_form(n: &mut Numbers, tensor: &Tensor, name: &str) -> TensorProto {
+pub fn either_form(n: &mut Bits, tensor: &Tensor, name: &str) -> TensorProto {
     match n.chance(2) {
         true => tensor.to_proto(name),
         false => typed_proto(tensor, name),
     }
 }
 
-fn reduction_shape(n: &mut Numbers, index: bool) -> Vec<u64> {
+fn reduction_shape(n: &mut Bits, index: bool) -> Vec<u64> {
     let rank = n.below(5).max(u64::from(index));
     // Rarely one long dimension, but not two: 7^4 elements are enough.
     let mut shape: Vec<u64> = (0..rank).map(|_| 1 + n.below(7)).collect();
@@ -191,7 +192,7 @@ fn reduction_shape(n: &mut Numbers, index: bool) -> Vec<u64> {
     shape
 }
 
-fn elementwise_shapes(n: &mut Numbers, opset: i64) -> Vec<Vec<u64>> {
+fn elementwise_shapes(n: &mut Bits, opset: i64) -> Vec<Vec<u64>> {
     let rank = n.below(4);
     let zero = n.chance(10);
     let full: Vec<u64> = (0..rank)
@@ -211,12 +212,12 @@ fn elementwise_shapes(n: &mut Numbers, opset: i64) -> Vec<Vec<u64>> {
     (0..count).map(&mut shape).collect()
 }
 
-fn random_axis(n: &mut Numbers, rank: usize) -> i64 {
+fn random_axis(n: &mut Bits, rank: usize) -> i64 {
     n.below(2 * rank as u64) as i64 - rank as i64
 }
 
 /// Random axes without repeats, in any order, counted from either end.
-fn random_axes(n: &mut Numbers, rank: usize) -> Vec<i64> {
+fn random_axes(n: &mut Bits, rank: usize) -> Vec<i64> {
     let mut axes: Vec<i64> = (0..rank as i64).filter(|_| n.chance(2)).collect();
     for i in (1..axes.len()).rev() {
         axes.swap(i, n.below(i as u64 + 1) as usize);
@@ -228,7 +229,7 @@ fn random_axes(n: &mut Numbers, rank: usize) -> Vec<i64> {
 
 /// Few different values, so that there are ties, among them the values that break kernels: NaNs with
 /// several payloads, both zeros and infinities, subnormals, extremes.
-fn random_tensor(n: &mut Numbers, dtype: DType, shape: &[u64]) -> Tensor {
+fn random_tensor(n: &mut Bits, dtype: DType, shape: &[u64]) -> Tensor {
     let size = dtype.size() as usize;
     let top = 8 * size as u32 - 1;
     let mask = u64::MAX >> (63 - top);
@@ -267,7 +268,7 @@ fn random_tensor(n: &mut Numbers, dtype: DType, shape: &[u64]) -> Tensor {
             true if with_nan && n.chance(9) => *n.pick(&nans),
             true if special => *n.pick(&float),
             false if special => *n.pick(&integer),
-            _ if any => n.next() & mask,
+            _ if any => (n.draw() << 1 ^ n.draw()) & mask,
             true => (infinity >> 1) & !1 | n.below(4) | (sign * n.below(2)),
             false => n.below(4),
         }
@@ -294,7 +295,7 @@ fn takes(op: Op, opset: i64, dtype: DType) -> bool {
 
 /// Cases of every legal operator, opset and type.
 pub fn cases(seed: u64, per_cell: usize) -> Vec<Case> {
-    let mut n = Numbers(seed);
+    let mut n = Bits::new(seed);
     let mut cases = Vec::new();
     for op in Op::ALL {
         for opset in (1..=22).filter(|v| ![2, 3, 4, 14, 15, 16].contains(v)) {
@@ -330,7 +331,7 @@ fn thousands_of_models_are_right_to_the_last_bit() {
 
 #[test]
 fn axes_beyond_65535_are_right() {
-    let mut n = Numbers(2);
+    let mut n = Bits::new(2);
     for (op, shape, axis) in [
         (Op::ArgMin, vec![70_000], 0),
         (Op::ArgMax, vec![2, 131_071], 1),
@@ -362,7 +363,7 @@ fn axes_beyond_65535_are_right() {
 
 #[test]
 fn chains_of_two_are_right() {
-    let mut n = Numbers(3);
+    let mut n = Bits::new(3);
     for round in 0..300 {
         let (first, second) = (*n.pick(&Op::ALL), *n.pick(&Op::ALL));
         let opset = *n.pick(&[13, 18, 20]);

@@ -5,10 +5,11 @@ use crate::support::*;
 use prost::Message;
 use std::fs;
 use std::path::{Path, PathBuf};
+use support::Bits;
 use wgreduce::DType::*;
 use wgreduce::onnx::{CaseReport, Difference, Outcome, Tensor, compare, compare_close, discover};
 
-fn write_case(folder: &Path, case: &Case, n: &mut Numbers) {
+fn write_case(folder: &Path, case: &Case, n: &mut Bits) {
     let set = folder.join("test_data_set_0");
     fs::create_dir_all(&set).unwrap();
     fs::write(folder.join("model.onnx"), case.model.encode_to_vec()).unwrap();
@@ -38,7 +39,7 @@ fn passed(reports: &[CaseReport]) -> usize {
 #[test]
 fn generated_cases_pass_and_are_saved_to_the_last_bit() {
     let (path, saved) = (folder("generated"), folder("generated-saved"));
-    let mut n = Numbers(4);
+    let mut n = Bits::new(4);
     let cases = cases(5, 1);
     for (i, case) in cases.iter().enumerate() {
         write_case(&path.join(format!("case_{i:04}")), case, &mut n);
@@ -74,7 +75,7 @@ fn small(name: &str) -> PathBuf {
         expected: vec![tensor(&[2, 1], &[1f32, 2.])],
     };
     let path = folder(name);
-    write_case(&path, &case, &mut Numbers(6));
+    write_case(&path, &case, &mut Bits::new(6));
     path
 }
 
@@ -421,7 +422,7 @@ fn only_a_model_with_a_sum_is_compared_by_closeness() {
             inputs,
             expected: vec![tensor(&[1, 1], &[expected])],
         };
-        write_case(&path, &case, &mut Numbers(7));
+        write_case(&path, &case, &mut Bits::new(7));
         match passes {
             true => assert_eq!(passed(&[only(&path)]), 1, "{op} {expected}"),
             false => drop(assert_fails(&path, "output_0.pb: element [0, 0]")),

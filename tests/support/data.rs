@@ -25,6 +25,14 @@ impl Bits {
     pub fn below(&mut self, n: u64) -> u64 {
         self.draw() % n.max(1)
     }
+
+    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len() as u64) as usize]
+    }
+
+    pub fn chance(&mut self, one_in: u64) -> bool {
+        self.below(one_in) == 0
+    }
 }
 
 /// The kind of a segment's elements.
