@@ -69,8 +69,8 @@ fn best_columns(s: Start) -> Acc {
     return best;
 }
 //# else
-// Columns in whole vec4: units are panels, P.slices in a matrix. Past the end of a row an invocation reads the next one,
-// or past the matrix, and writes nothing.
+// Columns in whole vec4: units are panels, P.slices in a matrix. Past the end of a row an invocation reads the next
+// one, or past the matrix, and writes nothing.
 fn panel_units() -> u32 {
     return 1u;
 }

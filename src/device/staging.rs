@@ -1,5 +1,5 @@
 //! Uploads of host data: chunks of mapped memory that are filled, copied from and mapped again, shared by all
-//! runs of a reducer.
+//! runs of a reducer. A stream has chunks of its own.
 //!
 //! Knows nothing of reductions.
 

@@ -249,8 +249,8 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
-        // Invocations that share a panel, vec4 of its row that each takes, and invocations, or groups of those that
-        // share one, that take neighbouring panels. The vec4 of results of small rows count as panels.
+        // `lanes` invocations share a panel, and each takes `runs` vec4 of its row; `team` such groups take
+        // neighbouring panels. A line of small rows counts as a panel.
         let (lanes, runs, team) = match family {
             // Longer rows: an invocation alone reads long stretches.
             Family::SmallRows => (1, 1, if self.unrolls(b.len) { TEAM } else { 1 }),

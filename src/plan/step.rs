@@ -190,19 +190,15 @@ impl Planner<'_> {
         words.min(seen).min(self.caps.budget(false) / out.bytes())
     }
 
-    /// Most indices that a dispatch may write, where `value` says whether elements of that format are then gathered
-    /// by them. Both must fit a binding.
-    pub(crate) fn indices_per_dispatch(
-        &self,
-        index: StoreFormat,
-        value: Option<StoreFormat>,
-    ) -> u64 {
-        let written = self.outputs_per_dispatch(index);
+    /// Most results that a dispatch may write. With `value` they are indices by which elements of that format are
+    /// then gathered, so both must fit a binding.
+    pub(crate) fn results_per_dispatch(&self, out: StoreFormat, value: Option<StoreFormat>) -> u64 {
+        let written = self.outputs_per_dispatch(out);
         let Some(value) = value else {
             return written;
         };
-        let near = self.caps.budget(true) / index.bytes().max(value.bytes());
-        let read = self.caps.elements(index.bytes()).min(near);
+        let near = self.caps.budget(true) / out.bytes().max(value.bytes());
+        let read = self.caps.elements(out.bytes()).min(near);
         written.min(read).min(self.outputs_per_dispatch(value))
     }
 
@@ -220,7 +216,7 @@ impl Planner<'_> {
         wanted.then(|| StoreFormat::value(self.problem.dtype()))
     }
 
-    /// The index of equal elements.
+    /// The index in a segment that repeats one element: the first, or the last if that wins.
     pub(crate) fn only_index(&self) -> u64 {
         match self.problem.selects_last_index() {
             true => self.problem.reduced_len() - 1,

@@ -190,7 +190,7 @@ impl Planner<'_> {
         raw: bool,
         picked: Option<Step>,
     ) -> Result<(), Error> {
-        let written = self.indices_per_dispatch(step.out, picked.map(|value| value.out));
+        let written = self.results_per_dispatch(step.out, picked.map(|value| value.out));
         // With values, each window is reduced, finished and picked from.
         let passes = if picked.is_some() { 3 } else { 1 };
         let sizes = self.windows(layout, step, written, passes, false)?;

@@ -13,6 +13,8 @@
 //! # Ok::<(), wgreduce::ProblemError>(())
 //! ```
 
+mod streamed;
+
 use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
 use std::fmt;
@@ -35,8 +37,7 @@ macro_rules! for_type {
     };
 }
 
-// After the macro, which they use.
-mod streamed;
+// After the macro, which it uses.
 mod sums;
 
 /// Computes `problem` over `inputs`, raw little-endian bytes in C order (for a view, the larger tensor), and

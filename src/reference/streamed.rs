@@ -291,7 +291,9 @@ fn merged(
     let choice = match op.order() {
         _ if op.is_index() => Problem::arg(op, dtype, &[2, n], 0)?,
         Some(Order::Least) => Problem::min(dtype, &[[n], [n]])?,
-        _ => Problem::max(op.value_type(dtype), &[[n], [n]])?,
+        Some(Order::Greatest | Order::GreatestMagnitude) | None => {
+            Problem::max(op.value_type(dtype), &[[n], [n]])?
+        }
     };
     let choice = choice.nan(nan);
     if !problem.op().is_index() {

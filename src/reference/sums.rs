@@ -298,7 +298,7 @@ floats! {
     f64, u64, 52;
 }
 
-/// No problem sums bool.
+// No problem sums bool.
 impl Element for bool {
     fn number(bytes: &[u8]) -> Number {
         u8::number(bytes)

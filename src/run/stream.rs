@@ -316,7 +316,7 @@ struct Windows<'a> {
     outputs: Vec<OwnBuffer>,
     /// The one used last comes first.
     uploads: Vec<Chunk>,
-    /// The same.
+    /// Likewise.
     backs: Vec<Back>,
     bytes: Vec<u8>,
 }
@@ -434,7 +434,8 @@ impl<'a> Windows<'a> {
         Ok(())
     }
 
-    /// Waits for the readback that began first, if it is pending, and hands it to `write`. Its buffer is then the first.
+    /// Waits for the readback that began first, if it is pending, and hands it to `write`. Its buffer is then
+    /// the first.
     async fn deliver(
         &mut self,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,

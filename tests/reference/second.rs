@@ -3,7 +3,6 @@
 use super::{to_bits, to_bytes};
 use support::exact::cancelling;
 use support::oracle::answers;
-
 use support::views::VIEWS;
 use support::{Bits, extremes, index_problem, mixed, sum_of, tensor, value_problem};
 use wgreduce::{DType, NanPolicy, Op, Problem, reference};

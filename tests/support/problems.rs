@@ -85,7 +85,8 @@ pub fn sum_of(op: Op, dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Probl
         Op::ReduceMean => Problem::reduce_mean(dtype, shape, axes),
         Op::ReduceL1 => Problem::reduce_l1(dtype, shape, axes),
         Op::ReduceL2 => Problem::reduce_l2(dtype, shape, axes),
-        _ => Problem::reduce_sum_square(dtype, shape, axes),
+        Op::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, axes),
+        other => panic!("{other} is no sum"),
     }
 }
 

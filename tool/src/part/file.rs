@@ -71,7 +71,8 @@ impl Header {
             dtype: problem.dtype().name().into(),
             shapes: problem.inputs().to_vec(),
             axes: axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect(),
-            keepdims: problem.keeps_dims(),
+            // False for Min and Max of a first input with fewer dimensions than the result.
+            keepdims: problem.outputs()[0].shape.len() == problem.inputs()[0].len(),
             select_last_index: problem.selects_last_index(),
             index_type: index,
             nan: nan.into(),
