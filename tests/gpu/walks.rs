@@ -247,9 +247,9 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
             DType::I64 => i64::MAX.to_le_bytes().to_vec(),
             _ => vec![0xff; dtype.size() as usize],
         };
-        // 64 slices of 34 rows, of which the last is empty; rows side by side; two slices.
+        // 64 slices of 34 rows, of which the last is empty, or has one row; rows side by side; two slices.
         let wide = 512 / dtype.size();
-        for (len, inner) in [(2112, wide), (4225, wide / 4 - 1), (301, 3)] {
+        for (len, inner) in [(2112, wide), (2143, wide), (4225, wide / 4 - 1), (301, 3)] {
             let shape = [2, len, inner];
             let data = worst.repeat((2 * len * inner) as usize);
             for (last, offset) in [(false, 0), (true, 0), (false, dtype.size()), (true, 8)] {
