@@ -1,5 +1,6 @@
 // Lines: the results of E neighbouring segments, as whole vec4 of values or of indices. A team of P.team neighbouring
-// invocations takes as many neighbouring lines, P.coarsening times. In `panels` the groups that share a panel count instead of invocations.
+// invocations takes as many neighbouring lines, P.coarsening times. In `panels` the groups that share a panel count
+// instead of invocations.
 
 fn first_line(invocation: u32) -> u32 {
     let team = invocation / P.team;

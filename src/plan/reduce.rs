@@ -251,9 +251,10 @@ impl Planner<'_> {
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
         // `lanes` invocations share a panel, and each takes `runs` vec4 of its row; `team` such groups take
         // neighbouring panels. A line of small rows counts as a panel.
+        let unrolled = self.unrolls(b.len);
         let (lanes, runs, team) = match family {
             // Longer rows: an invocation alone reads long stretches.
-            Family::SmallRows => (1, 1, if self.unrolls(b.len) { TEAM } else { 1 }),
+            Family::SmallRows => (1, 1, if unrolled { TEAM } else { 1 }),
             Family::Panels => (TEAM, panels(b.inner / segments, element).0, 1),
             _ => (1, self.abreast(b, element, unaligned), TEAM),
         };
@@ -278,7 +279,7 @@ impl Planner<'_> {
         let coarsened = taken > 1;
         let walk = match family {
             Family::SmallRows => Walk::SmallRows {
-                unrolled: if self.unrolls(b.len) { b.len as u32 } else { 0 },
+                unrolled: if unrolled { b.len as u32 } else { 0 },
                 coarsened,
             },
             _ => Walk::Panels {
