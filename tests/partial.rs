@@ -174,6 +174,33 @@ fn parts_of_no_elements_change_nothing_and_alone_give_the_empty_result() -> Outc
 }
 
 #[test]
+fn no_elements_of_any_type_give_what_the_reference_gives() -> Outcome {
+    let shape = [2u64, 0];
+    let values = DType::ALL
+        .into_iter()
+        .flat_map(|t| (0..6).map(move |way| (t, way)));
+    let values = values.map(|(t, way)| value_problem(t, &shape, &[1], way));
+    let sums = summed().flat_map(|t| (0..10).map(move |way| (t, way)));
+    let sums = sums.map(|(t, way)| sum_problem(t, &shape, &[1], way));
+    let mut given = 0;
+    for problem in values.chain(sums) {
+        // Integers have no mean of no elements.
+        let Ok(problem) = problem else {
+            continue;
+        };
+        let part = Partial::from_reference(&problem, 0, &[])?;
+        assert_eq!(
+            part.finish()?,
+            reference::evaluate(&problem, &[&[]])?,
+            "{problem}"
+        );
+        given += 1;
+    }
+    assert_eq!(given, 13 * 6 + 12 * 10 - 8 * 2);
+    Ok(())
+}
+
+#[test]
 fn scattered_axes_are_cut_along_any_reduced_axis() -> Outcome {
     let shape = [6u64, 4, 10];
     let input = tensor(DType::BF16, shape, 9);

@@ -150,7 +150,9 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let outs: BTreeSet<StoreFormat> = outs
         .filter(|out| !matches!(out, StoreFormat::PartialSum(_)))
         .collect();
-    assert_eq!(outs, StoreFormat::ALL.into());
+    let partials = [1, 2, 4].map(StoreFormat::Partial);
+    let all = partials.into_iter().chain(StoreFormat::RESULTS);
+    assert_eq!(outs, all.collect());
     // The number of elements or vec4s for which a kernel is unrolled.
     let times = |family: Family| {
         let kernels = KERNELS.iter().filter(|(k, _)| k.family() == family);

@@ -1,4 +1,6 @@
 // The best of partial results.
+@group(0) @binding(1) var<storage, read> src: array<Record>;
+
 struct Acc {
     best: Best,
 }
@@ -10,8 +12,8 @@ fn acc_none(first: u32) -> Acc {
 
 // Takes partial result r of the source. Its key is canonical, unless both extremes were searched at once.
 fn acc_join(a: Acc, r: u32) -> Acc {
-    let w = src[r];
-    return Acc(joined(Best(canonical(unpack(w.xy)), w.zw), a.best));
+    let b = best_of(src[r]);
+    return Acc(joined(Best(canonical(b.key), b.index), a.best));
 }
 //# if SHARED
 

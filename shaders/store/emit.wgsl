@@ -1,41 +1,68 @@
-//# if DST_VECS
-// A partial result: a vec4.
-fn partial_at(r: u32) -> Best {
-    let w = dst[r];
-    return Best(unpack(w.xy), w.zw);
+//# if RECORD
+// A partial result in memory: {RECORD} words, of the key and of the index where one is wanted. Four words hold any key
+// and any index.
+//# if RECORD == 1
+alias Record = u32;
+
+fn record_of(b: Best) -> Record {
+    return pack(b.key).x;
 }
+
+fn best_of(r: Record) -> Best {
+    return Best(unpack(vec2<u32>(r, 0u)), vec2<u32>());
+}
+//# end
+//# if RECORD == 2
+alias Record = vec2<u32>;
+
+fn record_of(b: Best) -> Record {
+//# if BITS == 64
+    return pack(b.key);
+//# else
+    return vec2<u32>(pack(b.key).x, b.index.x);
+//# end
+}
+
+fn best_of(r: Record) -> Best {
+//# if BITS == 64
+    return Best(unpack(r), vec2<u32>());
+//# else
+    return Best(unpack(r), vec2<u32>(r.y, 0u));
+//# end
+}
+//# end
+//# if RECORD == 4
+alias Record = vec4<u32>;
+
+fn record_of(b: Best) -> Record {
+    return vec4<u32>(pack(b.key), b.index);
+}
+
+fn best_of(r: Record) -> Best {
+    return Best(unpack(r.xy), r.zw);
+}
+//# end
+//# end
+//# if PARTIAL
 
 fn emit(slot: u32, best: Best) {
     let at = P.dst_delta + slot;
-    var all = best;
     if P.merge != 0u {
-        all = joined(best, partial_at(at));
+        dst[at] = record_of(joined(best, best_of(dst[at])));
+    } else {
+        dst[at] = record_of(best);
     }
-    dst[at] = vec4<u32>(pack(all.key), all.index);
 }
 //# else
-// A result that has words of its own: a partial result, an index, a value of 32 or 64 bits.
-fn partial_at(r: u32) -> Best {
-    let w = 4u * r;
-    return Best(unpack(vec2<u32>(dst[w], dst[w + 1u])), vec2<u32>(dst[w + 2u], dst[w + 3u]));
-}
+//# if DST_VECS == 0
 
+// A result that has words of its own: an index, a value of 32 or 64 bits.
 fn emit(slot: u32, best: Best) {
-    let at = P.dst_delta + slot;
-    if OUT == 0u {
-        var all = best;
-        if P.merge != 0u {
-            all = joined(best, partial_at(at));
-        }
-        let k = pack(all.key);
-        dst[4u * at] = k.x;
-        dst[4u * at + 1u] = k.y;
-        dst[4u * at + 2u] = all.index.x;
-        dst[4u * at + 3u] = all.index.y;
-    } else if OUT < 3u {
+    if OUT < 3u {
         write_bits(slot, best.index);
     } else {
         write_bits(slot, pack(element(best.key)));
     }
 }
+//# end
 //# end

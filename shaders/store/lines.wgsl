@@ -11,14 +11,6 @@ fn end_line(first: u32, lines: u32) -> u32 {
     return min(first + P.team * P.coarsening, lines);
 }
 
-fn write_line(v: u32, l: Line) {
-    if INDEX != 0u {
-        write_places(v, l);
-    } else {
-        dst[P.dst_delta / E + v] = words_of(line_keys(l));
-    }
-}
-
 //# if BITS == 64
 // A line of keys, or of places, each with a high word of 0.
 alias Line = Keys;
@@ -37,11 +29,6 @@ fn line_of(k: Keys) -> Line {
 
 fn line_keys(l: Line) -> Keys {
     return l;
-}
-
-// Indices of 64 bits: two of 32 would be half a vec4.
-fn write_places(v: u32, l: Line) {
-    dst[P.dst_delta / E + v] = vec4<u32>(l.p0, l.p1);
 }
 
 fn place_key(place: u32) -> Key {
@@ -107,23 +94,6 @@ fn line_keys(l: Line) -> Keys {
     );
 }
 
-// Writes four indices: group n of the binding's results.
-fn write_four(n: u32, places: vec4<u32>) {
-    if OUT == 1u {
-        let at = P.dst_delta / 2u + 2u * n;
-        dst[at] = vec4<u32>(places.x, 0u, places.y, 0u);
-        dst[at + 1u] = vec4<u32>(places.z, 0u, places.w, 0u);
-    } else {
-        dst[P.dst_delta / 4u + n] = places;
-    }
-}
-
-fn write_places(v: u32, l: Line) {
-//# for q in 0..PLANES
-    write_four(v * {PLANES}u + {q}u, l.q{q});
-//# end
-}
-
 fn place_key(place: u32) -> Key {
     return place;
 }
@@ -147,3 +117,37 @@ fn keys_at(places: Keys, off: u32) -> Keys {
 //# end
     );
 }
+//# if PARTIAL == 0
+
+fn write_line(v: u32, l: Line) {
+    if INDEX != 0u {
+        write_places(v, l);
+    } else {
+        dst[P.dst_delta / E + v] = words_of(line_keys(l));
+    }
+}
+
+//# if BITS == 64
+// Indices of 64 bits: two of 32 would be half a vec4.
+fn write_places(v: u32, l: Line) {
+    dst[P.dst_delta / E + v] = vec4<u32>(l.p0, l.p1);
+}
+//# else
+// Writes four indices: group n of the binding's results.
+fn write_four(n: u32, places: vec4<u32>) {
+    if OUT == 1u {
+        let at = P.dst_delta / 2u + 2u * n;
+        dst[at] = vec4<u32>(places.x, 0u, places.y, 0u);
+        dst[at + 1u] = vec4<u32>(places.z, 0u, places.w, 0u);
+    } else {
+        dst[P.dst_delta / 4u + n] = places;
+    }
+}
+
+fn write_places(v: u32, l: Line) {
+//# for q in 0..PLANES
+    write_four(v * {PLANES}u + {q}u, l.q{q});
+//# end
+}
+//# end
+//# end

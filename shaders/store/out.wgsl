@@ -1,4 +1,4 @@
-// What a kernel writes. OUT: 0 partial result (key, index), 1 index of 64 bits, 2 index of 32 bits,
+// What a kernel writes. OUT: 0 partial result, 1 index of 64 bits, 2 index of 32 bits,
 // 3 value of 32 bits, 4 value of 64 bits, 5 value of 16 bits, 6 value of 8 bits.
 // If results share a word, one invocation owns the word, so that no two write it.
 override OUT: u32;
@@ -28,6 +28,10 @@ fn output_at(w: u32, j: u32) -> u32 {
     return w * per_word() + j - P.dst_delta % per_word();
 }
 
+//# if PARTIAL
+// The destination, as partial results.
+@group(0) @binding(2) var<storage, read_write> dst: array<Record>;
+//# else
 //# if DST_VECS
 // The destination, as whole vec4.
 @group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
@@ -55,4 +59,5 @@ fn write_bits(o: u32, bits: vec2<u32>) {
         dst[2u * at + 1u] = bits.y;
     }
 }
+//# end
 //# end

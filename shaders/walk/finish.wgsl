@@ -37,6 +37,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         }
         return;
     }
+//# if PARTIAL == 0
     if lane == 0u {
         wg_value[lid / LANES] = pack(acc_element(a)).x;
     }
@@ -52,21 +53,28 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         }
         write_word(first / per_word() + lid, bits, mask);
     }
+//# end
 }
 //# else
+//# if PARTIAL == 0
 
 fn value(o: u32) -> u32 {
     return pack(acc_element(reduced(o, 0u))).x;
 }
+//# end
 
 @compute @workgroup_size(WG)
 fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = linear(group) * WG * P.coarsening + lid;
     for (var i = 0u; i < P.coarsening; i++) {
         let w = first + i * WG;
+//# if PARTIAL == 0
         if OUT >= 5u {
             write_values(w);
-        } else if w < P.items {
+            continue;
+        }
+//# end
+        if w < P.items {
             acc_emit(w, reduced(w, 0u));
         }
     }

@@ -14,7 +14,7 @@ fn reduced(o: u32, part: u32) -> Acc {
     }
     return a;
 }
-//# if VALUES
+//# if PARTIAL == 0
 
 // The value of output o, at the top of the word.
 fn value(o: u32) -> u32 {
@@ -26,17 +26,19 @@ fn value(o: u32) -> u32 {
 //# end
 
 fn take(w: u32) {
-//# if VALUES
+//# if PARTIAL == 0
     if OUT >= 5u {
         write_values(w);
         return;
     }
 //# end
     if w < P.items {
+//# if PARTIAL == 0
         if RAW != 0u {
             write_bits(w, pack(raw(segment(w))));
             return;
         }
+//# end
         let p = part_of(w);
         // A shorter window has fewer parts.
         if part_begin(p.part) < P.len {

@@ -17,8 +17,9 @@ use crate::sums::Sum;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StoreFormat {
-    /// A key and a 64-bit index, 16 bytes, for a later pass.
-    Partial,
+    /// A key and, where one is wanted, an index, in so many words, for a later pass: 1, 2 or 4. Four hold any
+    /// of both.
+    Partial(u32),
     /// A partial sum of so many words, a power of two, for a later pass.
     PartialSum(u32),
     /// `int64`.
@@ -36,9 +37,8 @@ pub enum StoreFormat {
 }
 
 impl StoreFormat {
-    /// All kinds but partial sums, in the order of the shaders' `OUT`.
-    pub const ALL: [StoreFormat; 7] = [
-        StoreFormat::Partial,
+    /// The formats of results, in the order of the shaders' `OUT`.
+    pub const RESULTS: [StoreFormat; 6] = [
         StoreFormat::Index64,
         StoreFormat::Index32,
         StoreFormat::Value32,
@@ -60,8 +60,7 @@ impl StoreFormat {
     /// Bytes of one.
     pub const fn bytes(self) -> u64 {
         match self {
-            StoreFormat::Partial => 16,
-            StoreFormat::PartialSum(words) => 4 * words as u64,
+            StoreFormat::Partial(words) | StoreFormat::PartialSum(words) => 4 * words as u64,
             StoreFormat::Index64 | StoreFormat::Value64 => 8,
             StoreFormat::Index32 | StoreFormat::Value32 => 4,
             StoreFormat::Value16 => 2,
@@ -71,13 +70,13 @@ impl StoreFormat {
 
     /// Whether a later pass makes results of them.
     pub const fn is_partial(self) -> bool {
-        matches!(self, StoreFormat::Partial | StoreFormat::PartialSum(_))
+        matches!(self, StoreFormat::Partial(_) | StoreFormat::PartialSum(_))
     }
 
     /// The shaders' `OUT`.
     fn code(self) -> u32 {
         match self {
-            StoreFormat::Partial | StoreFormat::PartialSum(_) => 0,
+            StoreFormat::Partial(_) | StoreFormat::PartialSum(_) => 0,
             StoreFormat::Index64 => 1,
             StoreFormat::Index32 => 2,
             StoreFormat::Value32 => 3,
@@ -172,9 +171,10 @@ pub enum Walk {
     ExtremeRows {
         truth: bool,
     },
-    /// `lanes` invocations take the partial results of an output.
+    /// `lanes` invocations take the partial results of an output, of so many `words`.
     Finish {
         lanes: u32,
+        words: u32,
     },
     /// Indices of `index_words` words.
     Gather {
@@ -252,7 +252,7 @@ impl Kernel {
         let (family, out) = (self.family().name(), format!("{:?}", self.out));
         let (bits, wg) = (self.keys.bits(), self.workgroup);
         let lanes = match self.walk {
-            Walk::Rows { lanes, .. } | Walk::Finish { lanes } => lanes,
+            Walk::Rows { lanes, .. } | Walk::Finish { lanes, .. } => lanes,
             _ => 1,
         };
         let out = out.to_lowercase();
@@ -387,8 +387,18 @@ impl Kernel {
         all.extend(recipe.fragments);
         // An element of 64 bits is a plane of its own.
         let planes = if bits == 64 { 2 } else { 32 / bits };
+        // Words of the partial results that it writes or reads.
+        let record = match (self.walk, self.out) {
+            (Walk::Finish { words, .. }, _) | (_, StoreFormat::Partial(words)) => words,
+            _ => 0,
+        };
         let mut names = recipe.names;
         names.extend([
+            ("RECORD", record),
+            (
+                "PARTIAL",
+                matches!(self.out, StoreFormat::Partial(_)).into(),
+            ),
             ("BITS", bits),
             ("PLANES", planes),
             ("LOG", planes.ilog2()),
@@ -426,7 +436,6 @@ impl Kernel {
 
     fn recipe(&self) -> Recipe {
         let key_bytes = if self.keys.bits() == 64 { 8 } else { 4 };
-        let partial = self.out == StoreFormat::Partial;
         let subwords = self.out.per_word() > 1;
         let sums = self.sum.is_some();
         let in_vec = 128 / self.keys.bits();
@@ -466,7 +475,6 @@ impl Kernel {
                 },
                 bindings: if whole { &[0, 1, 2] } else { base.bindings },
                 source_vecs: 1,
-                writes_vecs: partial,
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
                     ("SUBWORDS", if subwords { self.out.per_word() } else { 0 }),
@@ -489,6 +497,7 @@ impl Kernel {
                     (_, true) => 4 * shared_words(lanes),
                     (_, false) => self.workgroup * (key_bytes + 4),
                 },
+                ..base
             },
             Walk::SmallRows {
                 unrolled,
@@ -534,7 +543,6 @@ impl Kernel {
                     "accumulate/columns" "access/slices" "store/emit" "walk/columns"
                 ),
                 source_vecs: 1,
-                writes_vecs: partial,
                 names: vec![
                     ("RUNS", runs),
                     ("STRIDE", if runs == 1 { 1 } else { TEAM }),
@@ -568,7 +576,6 @@ impl Kernel {
                     ("STRIDE", lanes),
                     ("UNALIGNED", unaligned.into()),
                     ("COARSENED", coarsened.into()),
-                    ("PARTIAL", partial.into()),
                 ],
                 ..base
             },
@@ -581,11 +588,7 @@ impl Kernel {
                     ),
                 },
                 bindings: &[0, 2, 3],
-                names: vec![
-                    ("SHARED", 0),
-                    ("VALUES", 1),
-                    ("COARSENED", coarsened.into()),
-                ],
+                names: vec![("SHARED", 0), ("COARSENED", coarsened.into())],
                 constants: vec![("RAW", raw.into())],
                 ..base
             },
@@ -600,7 +603,7 @@ impl Kernel {
                         "store/emit" "store/values" "walk/strided"
                     ),
                 },
-                names: vec![("SHARED", 0), ("VALUES", 1), ("COARSENED", 0)],
+                names: vec![("SHARED", 0), ("COARSENED", 0)],
                 constants: vec![("RAW", raw.into())],
                 ..base
             },
@@ -610,7 +613,7 @@ impl Kernel {
                     "accumulate/sides" "accumulate/extremes" "store/emit" "store/leave"
                     "walk/strided"
                 ),
-                names: vec![("VALUES", 0), ("COARSENED", 0)],
+                names: vec![("COARSENED", 0)],
                 constants: [("RAW", 0)].into_iter().chain(self.turn(truth)).collect(),
                 ..base
             },
@@ -624,7 +627,7 @@ impl Kernel {
                 constants: self.turn(truth),
                 ..base
             },
-            Walk::Finish { lanes } => Recipe {
+            Walk::Finish { lanes, .. } => Recipe {
                 fragments: match (sums, lanes) {
                     (true, 1) => fragments!("store/values" "walk/finish"),
                     (true, _) => fragments!("walk/finish"),
@@ -634,7 +637,6 @@ impl Kernel {
                     (false, _) => fragments!("accumulate/joined" "store/emit" "walk/finish"),
                 },
                 bindings: if sums { &[0, 2, 3] } else { &[0, 1, 2] },
-                source_vecs: (!sums).into(),
                 names: vec![("SHARED", (lanes > 1).into())],
                 constants: [("LANES", lanes)]
                     .into_iter()

@@ -5,12 +5,12 @@
 //! are cut and walked as in `strided.rs`. Contiguous segments are read by vec4.
 //! Where that is as fast, four steps read the input instead.
 
-use crate::kernel::{Family, StoreFormat, Walk};
+use crate::kernel::{Family, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
 use crate::plan::pass::{MAX_ITERATIONS, Slot};
 use crate::plan::reduce::out_view;
-use crate::plan::step::{Planner, Step};
+use crate::plan::step::{ANY_PARTIAL, Planner, Step};
 use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
 use crate::{DType, Error, Order};
 
@@ -116,8 +116,8 @@ impl Planner<'_> {
             (Walk::Extremes { truth }, share)
         };
         let partials = outputs * share.parts;
-        let kernel = self.kernel_of(&steps[2], walk, StoreFormat::Partial);
-        let dst = out_view(Slot::Partials, StoreFormat::Partial, 0, 2 * partials);
+        let kernel = self.kernel_of(&steps[2], walk, ANY_PARTIAL);
+        let dst = out_view(Slot::Partials, ANY_PARTIAL, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -148,7 +148,7 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
         let bytes = len * element;
-        let room = (self.room(StoreFormat::Partial, true) / outputs).max(1);
+        let room = (self.room(ANY_PARTIAL, true) / outputs).max(1);
         let lanes = match tuning.blocked {
             true => 1,
             false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
@@ -180,7 +180,7 @@ fn ordered(dtype: DType) -> DType {
 /// The step that leaves partial results of both.
 fn partial(steps: &[Step; 4]) -> Step {
     Step {
-        out: StoreFormat::Partial,
+        out: ANY_PARTIAL,
         ..steps[2]
     }
 }

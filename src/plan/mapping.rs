@@ -3,7 +3,7 @@
 //! Chooses the family by shape, limits and tuning. `partition.rs` decides which regions there are,
 //! `reduce.rs` which parameters a kernel gets.
 
-use crate::kernel::{self, Family, StoreFormat};
+use crate::kernel::{self, Family};
 use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
@@ -41,8 +41,10 @@ const WHOLE_ROW: u64 = 2 * RUNS * TEAM;
 const NARROW: u64 = TEAM + 2;
 /// Most rows of a slice of columns: below an element of 16 bits there is room for so many places.
 const MOST_PLACES: u64 = (1 << 16) - 1;
-/// Least bytes that are read for each byte of partials, of joined rows and of slices of sums.
-const PARTIALS_SHARE: u64 = 32;
+/// Least bytes of a column for each joined row, whose partials must stay a small part of what is read.
+const JOINED_BYTES: u64 = 512;
+/// Least bytes that are read for each byte of partial sums.
+const SUMS_SHARE: u64 = 32;
 
 /// How a region is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +132,7 @@ impl Planner<'_> {
     pub(crate) fn line_family(&self, step: &Step, b: &Region) -> Option<Family> {
         let element = u64::from(step.keys.bits() / 8);
         let line = 16 / element * step.out.bytes();
-        let writes = step.out != StoreFormat::Partial && line >= 16;
+        let writes = !step.out.is_partial() && line >= 16;
         let whole = b.len == step.len && b.inner == step.inner && b.len < MAX_ITERATIONS / 8;
         if !(step.sum.is_none()
             && self.aligned
@@ -168,7 +170,7 @@ impl Planner<'_> {
     /// decides.
     fn is_thin(&self, step: &Step, b: &Region) -> bool {
         let tuning = &self.caps.tuning;
-        let part = b.len < step.len || step.out == StoreFormat::Partial && b.len > 1;
+        let part = b.len < step.len || step.out.is_partial() && b.len > 1;
         let lines = b.inner * u64::from(step.keys.bits() / 8) / 16;
         let thin = match tuning.force {
             None => b.len <= tuning.shallow_len.saturating_mul(2) && lines >= tuning.invocations,
@@ -242,9 +244,9 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
-        let room = (self.caps.partials(step.partial()) / b.inner).min(step.most_parts());
+        let room = (self.caps.partials(self.partial_format(step)) / b.inner).min(step.most_parts());
         // Partial sums must be a small part of what is read.
-        let worth = b.len * element / (PARTIALS_SHARE * step.partial().bytes());
+        let worth = b.len * element / (SUMS_SHARE * self.partial_format(step).bytes());
         let filled = self.slices(b.outer * lanes, worth.min(room / b.outer));
         let longest = sum.most_rows(MAX_ITERATIONS / 2, columns);
         let slices = filled.max(b.len.div_ceil(longest));
@@ -321,7 +323,7 @@ impl Planner<'_> {
                 lanes = 1;
             }
         }
-        let partials = self.caps.partials(step.partial());
+        let partials = self.caps.partials(self.partial_format(step));
         let mut parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
         if step.sum.is_some() {
             // Partial sums may be larger than what is read.
@@ -361,9 +363,7 @@ impl Planner<'_> {
         let vecs = least * pitch / 16;
         // Each joined row leaves a part for every slice: half of the parts are for the slices.
         let most = ((len / 2).min(MAX_PARTS / 2) / least).max(u64::from(least == 1));
-        // Partials of joined rows must stay a small part of what is read.
-        let share = PARTIALS_SHARE * StoreFormat::Partial.bytes();
-        let worth = (len * element / share / least).clamp(1, most.max(1));
+        let worth = (len * element / JOINED_BYTES / least).clamp(1, most.max(1));
         let strips = (WHOLE_ROW / vecs).clamp(1, worth);
         let few_vecs = vecs <= NARROW || vecs < 2 * TEAM && strips * vecs * 2 < WHOLE_ROW;
         let family = match tuning.force.filter(|family| family.is_columns()) {
@@ -377,11 +377,12 @@ impl Planner<'_> {
             _ if self.caps.long_strips() => 1,
             _ => {
                 let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, worth);
-                // In whole lines of memory, unless that makes it much wider.
-                match TEAM / gcd(vecs, TEAM) {
-                    lines if lines > wide => wide,
-                    lines if wide.next_multiple_of(lines) > worth => wide / lines * lines,
-                    lines => wide.next_multiple_of(lines),
+                // In whole lines of memory, if a segment is long enough.
+                let lines = TEAM / gcd(vecs, TEAM);
+                match wide.next_multiple_of(lines) {
+                    wider if wider <= worth => wider,
+                    _ if wide < lines => wide,
+                    _ => wide / lines * lines,
                 }
             }
         };
@@ -397,7 +398,7 @@ impl Planner<'_> {
         let rows = b.len.div_ceil(fold) + 1;
         let groups = self.caps.groups();
         let wg = u64::from(self.caps.workgroup());
-        let partials = self.caps.partials(step.partial());
+        let partials = self.caps.partials(self.partial_format(step));
         let room = partials / (fold * b.inner).max(1);
         // Partials of a slice cost their bytes; a slice must be worth them.
         let worth = rows * element / 64;

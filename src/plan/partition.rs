@@ -27,7 +27,7 @@ impl Planner<'_> {
             partitions,
             &input,
             &outputs,
-            self.caps.partials(step.partial()),
+            self.caps.partials(self.partial_format(step)),
         );
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
@@ -83,7 +83,7 @@ impl Planner<'_> {
         }
         let columns = seen
             .min(written)
-            .min(self.caps.partials(step.partial()))
+            .min(self.caps.partials(self.partial_format(step)))
             .min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if too_long { alone } else { reach }),
@@ -114,7 +114,7 @@ impl Planner<'_> {
     /// How many matrices a dispatch may take; bindings allow `most`.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
         let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
-        let partials = self.caps.partials(step.partial());
+        let partials = self.caps.partials(self.partial_format(step));
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.

@@ -66,7 +66,7 @@ impl Planner<'_> {
         }
         let partials = Step {
             dst: Slot::Partials,
-            out: step.partial(),
+            out: self.partial_format(step),
             ..*step
         };
         for (i, b) in partition.regions.iter().enumerate() {
@@ -173,7 +173,7 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let lines = matches!(mapping, Mapping::Lines(_));
         debug_assert!(
-            !lines || !merge && step.out != StoreFormat::Partial,
+            !lines || !merge && !step.out.is_partial(),
             "lines are results"
         );
         // Leftover columns of a later matrix would begin with the first one's partials.
@@ -274,7 +274,7 @@ impl Planner<'_> {
             true => abreast * (b.len + segments + 1),
             false => b.len,
         };
-        let each = each + u64::from(step.out == StoreFormat::Partial) * abreast * segments;
+        let each = each + u64::from(step.out.is_partial()) * abreast * segments;
         let taken = self.items_per_invocation(items * lanes, each);
         let coarsened = taken > 1;
         let walk = match family {
@@ -521,8 +521,10 @@ impl Planner<'_> {
             1 => self.items_per_invocation(words, each),
             _ => 1,
         };
+        let format = self.partial_format(step);
         let walk = Walk::Finish {
             lanes: lanes as u32,
+            words: format.bytes() as u32 / 4,
         };
         let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {
@@ -533,7 +535,7 @@ impl Planner<'_> {
             ..Params::default()
         };
         let partials = b.outer * b.inner * parts - run.start;
-        let src = out_view(Slot::Partials, step.partial(), from + run.start, partials);
+        let src = out_view(Slot::Partials, format, from + run.start, partials);
         let dst = out_view(step.dst, step.out, b.out + run.start, count);
         if lanes == 1 {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);

@@ -9,7 +9,10 @@ use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{MAX_ITERATIONS, Pass, Slot, View};
 use crate::plan::splits::BufferSplits;
 use crate::sums::Sum;
-use crate::{Caps, Dim, Error, IndexType, Problem};
+use crate::{Caps, Dim, Error, IndexType, Op, Problem};
+
+/// The format of partial results that holds any key and any index.
+pub(crate) const ANY_PARTIAL: StoreFormat = StoreFormat::Partial(4);
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -29,14 +32,6 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// The format of its partial results.
-    pub(crate) fn partial(&self) -> StoreFormat {
-        match self.sum {
-            Some(sum) => StoreFormat::PartialSum(sum.partial_words()),
-            None => StoreFormat::Partial,
-        }
-    }
-
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
         match self.sum {
@@ -136,11 +131,31 @@ impl Planner<'_> {
         }
     }
 
+    /// The format of a step's partial results.
+    pub(crate) fn partial_format(&self, step: &Step) -> StoreFormat {
+        if let Some(sum) = step.sum {
+            return StoreFormat::PartialSum(sum.partial_words());
+        }
+        // The host reads one format of all types, and records of both extremes have a value and an index.
+        if self.partial || self.problem.op() == Op::Extremes {
+            return ANY_PARTIAL;
+        }
+        // A word of ones is no index, but a place that loses every tie.
+        let near = self.problem.reduced_len() <= u64::from(u32::MAX);
+        let index_words = match (step.index, near) {
+            (false, _) => 0,
+            (true, true) => 1,
+            (true, false) => 2,
+        };
+        let words = step.keys.bits().div_ceil(32) + index_words;
+        StoreFormat::Partial(words.next_power_of_two())
+    }
+
     /// The step that gives the results, or partial results where those are wanted.
     pub(crate) fn last(&self, step: Step) -> Step {
         match self.partial {
             true => Step {
-                out: step.partial(),
+                out: self.partial_format(&step),
                 ..step
             },
             false => step,

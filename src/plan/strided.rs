@@ -108,7 +108,7 @@ impl Planner<'_> {
         let element = self.problem.dtype().size();
         let budget = self.caps.budget(true) / element;
         let seen = self.caps.elements(element).min(MAX_REGION).min(budget);
-        let room = self.room(step.partial(), both);
+        let room = self.room(self.partial_format(step), both);
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
@@ -162,7 +162,7 @@ impl Planner<'_> {
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = stride(&layout.kept) <= stride(&layout.reduced);
         let blocked = across || self.caps.tuning.blocked;
-        let room = self.room(step.partial(), both) / outputs.max(1);
+        let room = self.room(self.partial_format(step), both) / outputs.max(1);
         let least = match both {
             true => LEAST_PART.max(LEAST_PART_BYTES / self.problem.dtype().size()),
             false => LEAST_PART,
@@ -217,11 +217,16 @@ impl Planner<'_> {
         let direct = windows.len() == 1 && share.parts == 1;
         let dst = match direct {
             true => out_view(step.dst, step.out, first.kept.place, outputs),
-            false => out_view(Slot::Partials, step.partial(), 0, outputs * share.parts),
+            false => out_view(
+                Slot::Partials,
+                self.partial_format(step),
+                0,
+                outputs * share.parts,
+            ),
         };
         let out = match direct {
             true => step.out,
-            false => step.partial(),
+            false => self.partial_format(step),
         };
         let kernel = self.kernel_of(step, Walk::Strided { raw }, out);
         for (i, window) in windows.iter().enumerate() {

@@ -276,8 +276,8 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
         Op::ArgMaxAbs => Problem::arg_max_abs(dtype, &shape, 1),
         Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
         Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
-        op if op.is_sum() => support::sum_of(op, dtype, &shape, &[1]),
-        _ => Problem::reduce_max_abs(dtype, &shape, &[1]),
+        Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shape, &[1]),
+        op => support::sum_of(op, dtype, &shape, &[1]),
     }?;
     let resized = resized
         .nan(problem.nan_policy())

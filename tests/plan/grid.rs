@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{all, picked};
-use wgreduce::unstable::{Elementwise, Family, Pass, Slot, StoreFormat, Sum, Walk};
+use wgreduce::unstable::{Elementwise, Family, Pass, Slot, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
@@ -179,7 +179,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 whole: w,
                 ..
             } => (lanes, blocked, whole) = (l, b, w),
-            Walk::Finish { lanes: l } => lanes = l,
+            Walk::Finish { lanes: l, .. } => lanes = l,
             Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
             Walk::Panels {
                 runs,
@@ -213,7 +213,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ),
             (
                 "thin partials",
-                family == Family::Shallow && kernel.out == StoreFormat::Partial,
+                family == Family::Shallow && kernel.out.is_partial(),
             ),
             (
                 "small rows written out",
@@ -252,10 +252,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("chained inputs", taken.is_some_and(|t| t.chained)),
             ("repeated elements", taken.is_some_and(|t| t.scalars > 0)),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
-            (
-                "columns direct",
-                columns && kernel.out != StoreFormat::Partial,
-            ),
+            ("columns direct", columns && !kernel.out.is_partial()),
             ("columns in slices", columns && p.slices > 1),
             ("columns folded", columns && wide > p.inner),
             ("columns in matrices", columns && outer > 1),

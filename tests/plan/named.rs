@@ -35,7 +35,8 @@ fn one_long_row_is_cut_into_slices_that_fill_the_device() {
         let first = &plan.passes()[0];
         let slices = u64::from(first.params.slices);
         assert_eq!(parts(&plan), slices);
-        assert_eq!(plan.scratch_bytes(), 16 * slices);
+        // A key and an index of 32 bits each.
+        assert_eq!(plan.scratch_bytes(), 8 * slices);
         let Walk::Rows { lanes, .. } = first.kernel.walk else {
             panic!("{plan}");
         };
@@ -84,7 +85,8 @@ fn long_rows_enough_for_the_device_take_one_pass() {
     let caps = class(AdapterClass::Integrated);
     let plan = planned(Problem::reduce_min(DType::U8, &[4096, 4096], &[1]), &caps);
     assert_eq!(families(&plan), [Rows, Finish], "{plan}");
-    assert_eq!(plan.scratch_bytes(), 16 * 4096);
+    // Of a value that is narrower than a word, a key.
+    assert_eq!(plan.scratch_bytes(), 4 * 4096);
 }
 
 #[test]
@@ -99,8 +101,33 @@ fn columns_are_cut_along_their_length() {
         assert_eq!(plan.passes()[0].params.width, 1024);
         let parts = parts(&plan);
         assert_eq!(families(&plan).len(), if parts > 1 { 2 } else { 1 });
-        let scratch = if parts > 1 { 16 * 4096 * parts } else { 0 };
+        let scratch = if parts > 1 { 8 * 4096 * parts } else { 0 };
         assert_eq!(plan.scratch_bytes(), scratch);
+    }
+}
+
+#[test]
+fn a_partial_result_has_as_many_words_as_its_key_and_its_index() {
+    let caps = class(AdapterClass::Discrete);
+    let long = [1u64 << 16, 1 << 16, 3];
+    for (problem, words) in [
+        (Problem::reduce_min(DType::U8, &[1, 1 << 24], &[1]), 1),
+        (Problem::reduce_sum(DType::I32, &[1, 1 << 24], &[1]), 1),
+        (Problem::reduce_max(DType::F64, &[1, 1 << 24], &[1]), 2),
+        (Problem::arg_max(DType::F16, &[1, 1 << 24], 1), 2),
+        (Problem::arg_max(DType::I64, &[1, 1 << 24], 1), 4),
+        // An index that needs more than 32 bits, and the longest segment whose indices do not.
+        (Problem::arg_min(DType::U8, &[1 << 32, 1], 0), 4),
+        (Problem::arg_min(DType::U8, &[(1 << 32) - 1, 1], 0), 2),
+        (Problem::reduce_min(DType::U8, &long, &[0, 1]), 1),
+        (Problem::extremes(DType::U8, &[1, 1 << 24], 1), 4),
+    ] {
+        let plan = planned(problem, &caps);
+        let partials = plan.passes().iter().filter(|p| p.kernel.out.is_partial());
+        let outs: Vec<StoreFormat> = partials.map(|pass| pass.kernel.out).collect();
+        assert!(!outs.is_empty(), "{plan}");
+        let expected = vec![StoreFormat::Partial(words); outs.len()];
+        assert_eq!(outs, expected, "{plan}");
     }
 }
 
@@ -273,7 +300,7 @@ fn three_columns_are_folded_into_wide_rows() {
             _ => class(kind).tuning.wide_bytes,
         };
         assert!(u64::from(first.width) * 16 >= least);
-        assert_eq!(plan.scratch_bytes(), 16 * 3 * parts(&plan));
+        assert_eq!(plan.scratch_bytes(), 8 * 3 * parts(&plan));
     }
 }
 
@@ -481,7 +508,7 @@ fn a_plan_reads_as_one_paragraph() {
     assert!(long.passes().len() > 20);
     let text = long.to_string();
     assert!(
-        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/partial/"),
+        text.starts_with("ArgMax float32 [40000] axes [0]: reduce/rows/32bit/partial(2)/"),
         "{text}"
     );
     assert!(text.contains("more; scratch "), "{text}");
@@ -500,7 +527,7 @@ fn a_plan_reads_as_one_paragraph() {
         none.to_string(),
         "ReduceMin float32 [0, 3] axes [1]: nothing to do"
     );
-    assert_eq!(long.passes()[0].kernel.out, StoreFormat::Partial);
+    assert!(long.passes()[0].kernel.out.is_partial());
 }
 
 #[test]
@@ -576,7 +603,11 @@ fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_t
     let [rows, finish] = plan.passes() else {
         panic!("{plan}");
     };
-    assert_eq!(finish.kernel.walk, Walk::Finish { lanes: 1 }, "{plan}");
+    assert_eq!(
+        finish.kernel.walk,
+        Walk::Finish { lanes: 1, words: 1 },
+        "{plan}"
+    );
     assert!(rows.params.slices > 4000, "{plan}");
     assert!(finish.iterations > 4 * 4000, "{plan}");
 }

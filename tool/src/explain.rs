@@ -190,7 +190,7 @@ fn told(kernel: &Kernel) -> String {
         Walk::Columns { .. } if sums => {
             "an invocation sums a column of a slice, or those of some vec4, row by row."
         }
-        Walk::Finish { lanes } if sums => {
+        Walk::Finish { lanes, .. } if sums => {
             return format!("partial sums become results, invocations an output: {lanes}.");
         }
         Walk::Rows { lanes: 1, .. } => {
@@ -245,7 +245,7 @@ fn told(kernel: &Kernel) -> String {
         Walk::Each { .. } => {
             "an invocation takes the segments of one output word, element by element."
         }
-        Walk::Finish { lanes } => {
+        Walk::Finish { lanes, .. } => {
             return format!(
                 "the partials of a segment, invocations: {lanes}; the least key wins, of equal ones the \
                  index\n        that the tie rule wants."

@@ -227,7 +227,7 @@ impl<'a> Loads<'a> {
                 let slices = u64::from(kernel.workgroup) / self.p.team;
                 planes * u64::from(slices.ilog2() + 1)
             }
-            Walk::Finish { lanes } if lanes > 1 => {
+            Walk::Finish { lanes, .. } if lanes > 1 => {
                 let shared = match kernel.sum {
                     Some(_) => 3,
                     None => u64::from(lanes.ilog2()),

@@ -2,7 +2,6 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
-use wgreduce::unstable::StoreFormat;
 
 /// Where a panel begins, in units of the rows: elements, or panels of whole vec4.
 #[derive(Clone, Copy)]
@@ -156,7 +155,7 @@ impl Run<'_, '_> {
     /// Writes what is found in a vec4 of columns; returns how often it looped.
     fn write_column(&mut self, v: u32, found: &[Found]) -> Check<u64> {
         self.write_line(v, found)?;
-        let partial = self.out() == StoreFormat::Partial;
+        let partial = self.out().is_partial();
         Ok(u64::from(partial) * u64::from(self.e))
     }
 
