@@ -171,7 +171,7 @@ pub enum Walk {
     ExtremeRows {
         truth: bool,
     },
-    /// `lanes` invocations take the partial results of an output, of so many `words`.
+    /// `lanes` invocations take the partial results of an output, of so many `words`; 0: exact sums.
     Finish {
         lanes: u32,
         words: u32,
@@ -236,7 +236,7 @@ struct Recipe {
     bindings: &'static [u32],
     /// The binding of the source as vec4, or 0.
     source_vecs: u32,
-    /// Whether it writes whole vec4 only.
+    /// Whether it writes results as whole vec4 only.
     writes_vecs: bool,
     /// The names that the directives in its fragments use.
     names: Vec<(&'static str, u32)>,
@@ -247,7 +247,7 @@ struct Recipe {
 }
 
 impl Kernel {
-    /// `reduce/rows/32bit/partial/wg256x32`: family, element bits, output, workgroup and invocations.
+    /// `reduce/rows/32bit/partial(2)/wg256x32`: family, element bits, output, workgroup and invocations.
     pub fn label(&self) -> String {
         let (family, out) = (self.family().name(), format!("{:?}", self.out));
         let (bits, wg) = (self.keys.bits(), self.workgroup);

@@ -10,7 +10,7 @@ use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
 use crate::plan::pass::{MAX_ITERATIONS, Slot};
 use crate::plan::reduce::out_view;
-use crate::plan::step::{ANY_PARTIAL, Planner, Step};
+use crate::plan::step::{Planner, Step};
 use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
 use crate::{DType, Error, Order};
 
@@ -39,7 +39,7 @@ impl Planner<'_> {
         }
         let written = steps.map(|step| self.outputs_per_dispatch(step.out));
         let written = written.into_iter().min().unwrap_or(1);
-        let sizes = self.windows(layout, &partial(&steps), written, 1, true)?;
+        let sizes = self.windows(layout, &self.partial_step(&steps), written, 1, true)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -109,15 +109,16 @@ impl Planner<'_> {
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let truth = self.problem.dtype() == DType::Bool;
         let (walk, share) = if self.by_rows(windows) {
-            let share = self.share_rows(outputs, len);
+            let share = self.share_rows(&steps[2], outputs, len);
             (Walk::ExtremeRows { truth }, share)
         } else {
-            let share = self.share(first.layout, &partial(steps), outputs, len, true);
+            let share = self.share(first.layout, &self.partial_step(steps), outputs, len, true);
             (Walk::Extremes { truth }, share)
         };
         let partials = outputs * share.parts;
-        let kernel = self.kernel_of(&steps[2], walk, ANY_PARTIAL);
-        let dst = out_view(Slot::Partials, ANY_PARTIAL, 0, 2 * partials);
+        let format = self.partial_format(&steps[2]);
+        let kernel = self.kernel_of(&steps[2], walk, format);
+        let dst = out_view(Slot::Partials, format, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -127,6 +128,14 @@ impl Planner<'_> {
             self.finish(step, &results, share.parts, from, &(0..outputs))?;
         }
         Ok(())
+    }
+
+    /// The step that leaves partial results of both.
+    fn partial_step(&self, steps: &[Step; 4]) -> Step {
+        Step {
+            out: self.partial_format(&steps[2]),
+            ..steps[2]
+        }
     }
 
     /// Whether segments are contiguous and long enough to be read by vec4, and every buffer holds a vec4.
@@ -144,11 +153,11 @@ impl Planner<'_> {
     }
 
     /// Shares contiguous segments: slices, and invocations that walk each slice striped.
-    fn share_rows(&self, outputs: u64, len: u64) -> Share {
+    fn share_rows(&self, step: &Step, outputs: u64, len: u64) -> Share {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
         let bytes = len * element;
-        let room = (self.room(ANY_PARTIAL, true) / outputs).max(1);
+        let room = (self.room(self.partial_format(step), true) / outputs).max(1);
         let lanes = match tuning.blocked {
             true => 1,
             false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
@@ -174,13 +183,5 @@ fn ordered(dtype: DType) -> DType {
     match dtype {
         DType::Bool => DType::U8,
         other => other,
-    }
-}
-
-/// The step that leaves partial results of both.
-fn partial(steps: &[Step; 4]) -> Step {
-    Step {
-        out: ANY_PARTIAL,
-        ..steps[2]
     }
 }

@@ -77,9 +77,10 @@ impl Caps {
         usable.min(binding) / bytes
     }
 
-    /// Partial results of that format that a dispatch may read or write.
+    /// Partial results of that format that a dispatch may read or write. Scratch is whole vec4, and must not
+    /// exceed a buffer.
     pub(crate) fn partials(&self, partial: StoreFormat) -> u64 {
-        self.binding_bytes.min(self.budget(false)) / partial.bytes()
+        self.binding_bytes.min(self.budget(false)) / 16 * 16 / partial.bytes()
     }
 
     /// Bytes that a dispatch may read or write: the submit budget. Strided reads cost four times as much.

@@ -379,10 +379,13 @@ impl Planner<'_> {
                 let wide = (tuning.wide_bytes / 16).div_ceil(vecs).clamp(1, worth);
                 // In whole lines of memory, if a segment is long enough.
                 let lines = TEAM / gcd(vecs, TEAM);
-                match wide.next_multiple_of(lines) {
-                    wider if wider <= worth => wider,
-                    _ if wide < lines => wide,
-                    _ => wide / lines * lines,
+                let wider = wide.next_multiple_of(lines);
+                if wider <= worth {
+                    wider
+                } else if wide < lines {
+                    wide
+                } else {
+                    wide / lines * lines
                 }
             }
         };

@@ -524,7 +524,10 @@ impl Planner<'_> {
         let format = self.partial_format(step);
         let walk = Walk::Finish {
             lanes: lanes as u32,
-            words: format.bytes() as u32 / 4,
+            words: match format {
+                StoreFormat::Partial(words) => words,
+                _ => 0,
+            },
         };
         let kernel = self.kernel_of(step, walk, step.out);
         let params = Params {

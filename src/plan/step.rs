@@ -11,9 +11,6 @@ use crate::plan::splits::BufferSplits;
 use crate::sums::Sum;
 use crate::{Caps, Dim, Error, IndexType, Op, Problem};
 
-/// The format of partial results that holds any key and any index.
-pub(crate) const ANY_PARTIAL: StoreFormat = StoreFormat::Partial(4);
-
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
@@ -136,13 +133,15 @@ impl Planner<'_> {
         if let Some(sum) = step.sum {
             return StoreFormat::PartialSum(sum.partial_words());
         }
-        // The host reads one format of all types, and records of both extremes have a value and an index.
-        if self.partial || self.problem.op() == Op::Extremes {
-            return ANY_PARTIAL;
+        // The host reads one format of all types.
+        if self.partial {
+            return StoreFormat::Partial(4);
         }
+        // What is left of both extremes is a value and an index.
+        let index = step.index || self.problem.op() == Op::Extremes;
         // A word of ones is no index, but a place that loses every tie.
         let near = self.problem.reduced_len() <= u64::from(u32::MAX);
-        let index_words = match (step.index, near) {
+        let index_words = match (index, near) {
             (false, _) => 0,
             (true, true) => 1,
             (true, false) => 2,

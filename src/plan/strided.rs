@@ -17,7 +17,7 @@ use crate::plan::step::{Planner, Step};
 
 /// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
-/// Least bytes of a part that leaves two partials of 16 bytes.
+/// Least bytes of a part that leaves two partials.
 const LEAST_PART_BYTES: u64 = 256;
 /// Neighbouring invocations that read neighbouring elements of a segment.
 pub(crate) const ABREAST: u64 = 32;

@@ -80,6 +80,8 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     let mut ranges = Vec::new();
     let mut outputs = Vec::new();
     let mut lines = None;
+    let scratch = plan.slot_bytes(Slot::Partials);
+    assert!(scratch <= caps.binding_bytes, "{scratch} B: {plan}");
     for pass in plan.passes() {
         limits(pass, caps).unwrap_or_else(|e| panic!("{plan}: {e}"));
         let p = &pass.params;

@@ -125,11 +125,14 @@ pub fn run_in_pieces(
     cuts: &BufferSplits,
 ) -> Check<Vec<Vec<Loaded>>> {
     let size = problem.dtype().size();
-    let partial = passes
-        .iter()
-        .map(|p| p.kernel.out)
-        .find(|out| out.is_partial());
-    let partial = partial.map_or(16, StoreFormat::bytes);
+    let outs = passes.iter().map(|p| p.kernel.out);
+    let mut partial = outs.filter(|out| out.is_partial());
+    let first = partial.next().unwrap_or(StoreFormat::Partial(4));
+    ensure!(
+        partial.all(|other| other == first),
+        "partials of several sizes"
+    );
+    let partial = first.bytes();
     let partials = (plan.slot_bytes(Slot::Partials) / partial) as usize;
     let temp = |i| vec![None; (plan.slot_bytes(Slot::Temp(i)) / size) as usize];
     let mut machine = Machine {

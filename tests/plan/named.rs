@@ -120,7 +120,8 @@ fn a_partial_result_has_as_many_words_as_its_key_and_its_index() {
         (Problem::arg_min(DType::U8, &[1 << 32, 1], 0), 4),
         (Problem::arg_min(DType::U8, &[(1 << 32) - 1, 1], 0), 2),
         (Problem::reduce_min(DType::U8, &long, &[0, 1]), 1),
-        (Problem::extremes(DType::U8, &[1, 1 << 24], 1), 4),
+        (Problem::extremes(DType::U8, &[1, 1 << 24], 1), 2),
+        (Problem::extremes(DType::F64, &[1, 1 << 24], 1), 4),
     ] {
         let plan = planned(problem, &caps);
         let partials = plan.passes().iter().filter(|p| p.kernel.out.is_partial());
@@ -128,6 +129,12 @@ fn a_partial_result_has_as_many_words_as_its_key_and_its_index() {
         assert!(!outs.is_empty(), "{plan}");
         let expected = vec![StoreFormat::Partial(words); outs.len()];
         assert_eq!(outs, expected, "{plan}");
+        let walks = plan.passes().iter().map(|p| p.kernel.walk);
+        let read = walks.filter(|walk| matches!(walk, Walk::Finish { .. }));
+        for walk in read {
+            let of = matches!(walk, Walk::Finish { words: w, .. } if w == words);
+            assert!(of, "{plan}");
+        }
     }
 }
 

@@ -5,8 +5,13 @@ use std::collections::BTreeSet;
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
-    pub(super) fn finish(&mut self, lanes: u32) -> Check {
+    pub(super) fn finish(&mut self, lanes: u32, words: u32) -> Check {
         let p = self.p;
+        let record = self.pass.src.map_or(0, |src| src.element);
+        ensure!(
+            words == 0 || u64::from(4 * words) == record,
+            "partials of {record} bytes in {words} words"
+        );
         let read = match lanes {
             1 => self.finish_alone()?,
             _ => self.finish_by_teams(lanes)?,

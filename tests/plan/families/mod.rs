@@ -61,7 +61,7 @@ impl Run<'_, '_> {
                 Unit::Strip => self.elementwise_strips(&taken),
                 other => Err(format!("no interpreter for {other:?}")),
             },
-            Walk::Finish { lanes, .. } => self.finish(lanes),
+            Walk::Finish { lanes, words } => self.finish(lanes, words),
             Walk::Fill => self.fill(),
             Walk::Gather { index_words } => self.gather_pass(index_words),
             Walk::Strided { raw } => self.strided(raw),
