@@ -108,17 +108,17 @@ impl Planner<'_> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let truth = self.problem.dtype() == DType::Bool;
+        let partial = self.partial_step(steps);
         let (walk, share) = if self.by_rows(windows) {
-            let share = self.share_rows(&steps[2], outputs, len);
+            let share = self.share_rows(&partial, outputs, len);
             (Walk::ExtremeRows { truth }, share)
         } else {
-            let share = self.share(first.layout, &self.partial_step(steps), outputs, len, true);
+            let share = self.share(first.layout, &partial, outputs, len, true);
             (Walk::Extremes { truth }, share)
         };
         let partials = outputs * share.parts;
-        let format = self.partial_format(&steps[2]);
-        let kernel = self.kernel_of(&steps[2], walk, format);
-        let dst = out_view(Slot::Partials, format, 0, 2 * partials);
+        let kernel = self.kernel_of(&partial, walk);
+        let dst = out_view(Slot::Partials, partial.out, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -157,7 +157,7 @@ impl Planner<'_> {
         let tuning = &self.caps.tuning;
         let element = self.problem.dtype().size();
         let bytes = len * element;
-        let room = (self.room(self.partial_format(step), true) / outputs).max(1);
+        let room = (self.room(step.out, true) / outputs).max(1);
         let lanes = match tuning.blocked {
             true => 1,
             false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),

@@ -221,7 +221,7 @@ impl Planner<'_> {
         let each = u64::from(step.out.per_word()) * step.iterations(params.len.into()) + 1;
         let taken = self.items_per_invocation(words, each);
         let coarsened = taken > 1;
-        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened }, step.out);
+        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened });
         let params = Params {
             coarsening: taken as u32,
             ..params
@@ -289,7 +289,7 @@ impl Planner<'_> {
                 coarsened,
             },
         };
-        let kernel = self.kernel_of(step, walk, step.out);
+        let kernel = self.kernel_of(step, walk);
         let params = Params {
             items: items as u32,
             slices: slices as u32,
@@ -389,7 +389,7 @@ impl Planner<'_> {
             whole,
             vecs,
         };
-        let kernel = self.kernel_of(step, walk, step.out);
+        let kernel = self.kernel_of(step, walk);
         let params = Params {
             items: items as u32,
             slices: slices as u32,
@@ -438,7 +438,7 @@ impl Planner<'_> {
             ragged: !(begins && b.len.is_multiple_of(fold)),
             shared: shared > 1,
         };
-        let kernel = self.kernel_of(step, walk, step.out);
+        let kernel = self.kernel_of(step, walk);
         let params = Params {
             items: items as u32,
             slices: (slices * shared) as u32,
@@ -471,7 +471,7 @@ impl Planner<'_> {
             ragged: false,
             shared: false,
         };
-        let kernel = self.kernel_of(step, walk, step.out);
+        let kernel = self.kernel_of(step, walk);
         let lanes = b.inner / columns;
         let invocations = b.outer * wide.slices * lanes;
         let params = Params {
@@ -529,7 +529,7 @@ impl Planner<'_> {
                 _ => 0,
             },
         };
-        let kernel = self.kernel_of(step, walk, step.out);
+        let kernel = self.kernel_of(step, walk);
         let params = Params {
             items: count as u32,
             len: parts as u32,

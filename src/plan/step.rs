@@ -185,12 +185,12 @@ impl Planner<'_> {
     }
 
     /// A kernel of a step.
-    pub(crate) fn kernel_of(&self, step: &Step, walk: Walk, out: StoreFormat) -> Kernel {
+    pub(crate) fn kernel_of(&self, step: &Step, walk: Walk) -> Kernel {
         Kernel {
             keys: step.keys,
             sum: step.sum,
             index: step.index,
-            ..self.kernel(walk, out)
+            ..self.kernel(walk, step.out)
         }
     }
 

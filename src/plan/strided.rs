@@ -215,20 +215,18 @@ impl Planner<'_> {
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let share = self.share(first.layout, step, outputs, len, false);
         let direct = windows.len() == 1 && share.parts == 1;
-        let dst = match direct {
-            true => out_view(step.dst, step.out, first.kept.place, outputs),
-            false => out_view(
-                Slot::Partials,
-                self.partial_format(step),
-                0,
-                outputs * share.parts,
-            ),
+        // Where the first pass writes.
+        let written = match direct {
+            true => *step,
+            false => Step {
+                dst: Slot::Partials,
+                out: self.partial_format(step),
+                ..*step
+            },
         };
-        let out = match direct {
-            true => step.out,
-            false => self.partial_format(step),
-        };
-        let kernel = self.kernel_of(step, Walk::Strided { raw }, out);
+        let place = if direct { first.kept.place } else { 0 };
+        let dst = out_view(written.dst, written.out, place, outputs * share.parts);
+        let kernel = self.kernel_of(&written, Walk::Strided { raw });
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
             if !direct && (picked.is_some() || i + 1 == windows.len()) {
