@@ -51,8 +51,7 @@ impl Keys {
 
     /// The same for both extremes at once, which also need values: zeros tie only in canonical keys.
     pub fn of_sides(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
-        let largest = order != Order::Least;
-        let magnitude = order == Order::GreatestMagnitude;
+        let (largest, magnitude) = (order.prefers_larger(), order.compares_magnitudes());
         let bits = 8 * dtype.size() as u32;
         let shift = 64 - bits;
         let keep = u64::MAX << shift;

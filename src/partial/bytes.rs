@@ -7,23 +7,27 @@ use crate::sums::Sum;
 use crate::{DType, IndexType, NanPolicy, Op};
 
 const MAGIC: [u8; 4] = *b"WGRP";
-/// Operators; the position is the number in the layout.
-const OPS: [Op; 11] = [
-    Op::ArgMin,
-    Op::ArgMax,
-    Op::ReduceMin,
-    Op::ReduceMax,
-    Op::ArgMaxAbs,
-    Op::ReduceMaxAbs,
-    Op::ReduceSum,
-    Op::ReduceMean,
-    Op::ReduceL1,
-    Op::ReduceL2,
-    Op::ReduceSumSquare,
-];
 pub(super) const VERSION: u8 = 2;
 /// Bytes before the shape.
 const HEADER: usize = 16;
+
+/// The operator's number in the layout. A number is never used again.
+const fn number(op: Op) -> Option<u8> {
+    match op {
+        Op::ArgMin => Some(0),
+        Op::ArgMax => Some(1),
+        Op::ReduceMin => Some(2),
+        Op::ReduceMax => Some(3),
+        Op::ArgMaxAbs => Some(4),
+        Op::ReduceMaxAbs => Some(5),
+        Op::ReduceSum => Some(6),
+        Op::ReduceMean => Some(7),
+        Op::ReduceL1 => Some(8),
+        Op::ReduceL2 => Some(9),
+        Op::ReduceSumSquare => Some(10),
+        Op::Min | Op::Max | Op::Extremes => None,
+    }
+}
 
 impl Partial {
     /// The bytes to send or to store, in the layout that [`Partial`] documents.
@@ -44,9 +48,7 @@ impl Partial {
         let mut to = MAGIC.to_vec();
         to.extend([
             VERSION,
-            OPS.iter()
-                .position(|&o| o == op)
-                .map_or(u8::MAX, |i| i as u8),
+            number(op).unwrap_or(u8::MAX),
             dtype.code(),
             index.map_or(0, |i| i.dtype().code()),
             flags,
@@ -193,7 +195,7 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         value: header[at].into(),
     };
     let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
-    let op = OPS.get(usize::from(header[5])).copied();
+    let op = Op::all().find(|&op| number(op) == Some(header[5]));
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = match (op.is_index(), header[7]) {

@@ -52,6 +52,24 @@ pub enum Order {
     GreatestMagnitude,
 }
 
+impl Order {
+    /// Whether the larger of two elements, or of their magnitudes, wins.
+    pub(crate) const fn prefers_larger(self) -> bool {
+        match self {
+            Order::Least => false,
+            Order::Greatest | Order::GreatestMagnitude => true,
+        }
+    }
+
+    /// Whether magnitudes are compared.
+    pub(crate) const fn compares_magnitudes(self) -> bool {
+        match self {
+            Order::Least | Order::Greatest => false,
+            Order::GreatestMagnitude => true,
+        }
+    }
+}
+
 impl Op {
     /// All operators of ONNX.
     pub const ALL: [Op; 11] = [
@@ -79,6 +97,11 @@ impl Op {
 
     /// The operators that ONNX does not have.
     pub const BEYOND_ONNX: [Op; 3] = [Op::Extremes, Op::ArgMaxAbs, Op::ReduceMaxAbs];
+
+    /// All operators.
+    pub(crate) fn all() -> impl Iterator<Item = Op> {
+        Op::ALL.into_iter().chain(Op::BEYOND_ONNX)
+    }
 
     /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
     pub const fn name(self) -> &'static str {
@@ -115,10 +138,10 @@ impl Op {
 
     /// Whether the element of the largest value or the largest magnitude wins.
     pub const fn is_max(self) -> bool {
-        matches!(
-            self.order(),
-            Some(Order::Greatest | Order::GreatestMagnitude)
-        )
+        match self.order() {
+            Some(order) => order.prefers_larger(),
+            None => false,
+        }
     }
 
     /// Whether all elements of a set are combined: [`Op::SUMS`].
@@ -159,12 +182,11 @@ impl FromStr for Op {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Op, UnknownName> {
-        let all = || Op::ALL.into_iter().chain(Op::BEYOND_ONNX);
-        let found = all().find(|op| op.name() == name);
+        let found = Op::all().find(|op| op.name() == name);
         found.ok_or_else(|| UnknownName {
             what: "operator",
             name: name.into(),
-            names: all().map(Op::name).collect(),
+            names: Op::all().map(Op::name).collect(),
         })
     }
 }

@@ -163,7 +163,7 @@ impl Rule {
     fn of(problem: &Problem) -> Rule {
         Rule {
             max: problem.op().is_max(),
-            abs: problem.op().order() == Some(Order::GreatestMagnitude),
+            abs: problem.op().order().is_some_and(Order::compares_magnitudes),
             ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
             last: problem.selects_last_index(),
         }
