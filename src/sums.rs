@@ -178,18 +178,9 @@ impl Sum {
         !self.squares() && matches!(self.dtype, DType::BF16 | DType::F32)
     }
 
-    /// Whether one word of a window has room for the elements of a block.
-    fn is_narrow(self) -> bool {
-        self.is_single() && self.dtype == DType::BF16
-    }
-
     /// Exponents above its lowest that a window of a few words holds.
     fn reach(self) -> u32 {
-        match (self.is_narrow(), self.squares()) {
-            (true, _) => 16,
-            (_, true) => 23,
-            _ => 24,
-        }
+        if self.squares() { 23 } else { 24 }
     }
 
     /// Bits of a window below its second word.
@@ -308,7 +299,6 @@ impl Sum {
             ("SINGLE", flag(self.is_single())),
             ("GRAIN", self.grain()),
             ("BELOW_GRAIN", (1 << self.grain()) - 1),
-            ("NARROW", flag(self.is_narrow())),
             ("REACH", self.reach()),
             // Of an element at the top of a word.
             ("FRACTION", (1u32 << (31 - exponent.max(1))) - 1),

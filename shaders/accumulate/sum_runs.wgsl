@@ -234,6 +234,15 @@ fn frame_of(s: Seen) -> Frame {
     return Frame(0u);
 }
 
+// The number of a magnitude with a sign in bit 31.
+fn with_sign(x: u32) -> i32 {
+//# if MAGNITUDES
+    return bitcast<i32>(x & 0x7fffffffu);
+//# else
+    return bitcast<i32>(select(x, 0x80000000u - x, bitcast<i32>(x) < 0));
+//# end
+}
+
 // The two elements of a word: numbers times 2^16, and their places.
 struct Pair {
     low: i32,
@@ -247,17 +256,8 @@ fn pair_of(r: u32) -> Pair {
     let hidden = ((exponents + 0x7c007c00u) >> 5u) & 0x04000400u;
     // One of each exponent stays: it is the hidden bit.
     let places = exponents - hidden;
-    let magnitudes = (r & 0x7fff7fffu) - places;
-//# if MAGNITUDES
-    let x = magnitudes;
-//# else
-    let signs = (r >> 15u) & 0x00010001u;
-    let negative = (signs << 16u) - signs;
-    // What the lower number borrows from the upper one is given back below.
-    let x = (magnitudes ^ negative) - negative;
-//# end
-    let low = bitcast<i32>(x << 16u);
-    return Pair(low, bitcast<i32>(x) - (low >> 16u), (places >> 10u) & 31u, places >> 26u);
+    let x = r - places;
+    return Pair(with_sign(x << 16u), with_sign(x & 0xffff0000u), (places >> 10u) & 31u, places >> 26u);
 }
 
 fn window_add(own: Window, x: i32, place: u32) -> Window {
@@ -306,10 +306,13 @@ fn holds(f: Frame, s: Seen) -> bool {
     return s.most < f.end && s.least >= f.least;
 }
 
+// Bits of a number below its mantissa, in an element at the top of a word. The place of a window is as much lower.
+const SPARE: u32 = {SINGLE * (32 - BITS)}u;
+
 // A frame that ends a little above the greatest size.
 fn frame_of(s: Seen) -> Frame {
     let top = max(s.most >> {31 - EXPONENT}u, 1u);
-    let begin = max(top, {REACH - 2}u) - {REACH - 2}u;
+    let begin = max(top, {REACH - 2}u + SPARE) - {REACH - 2}u;
 //# if SINGLE
     // No window takes subnormals: window_add sets the hidden bit of all but 0.
     let least = ((begin + 1u) << {31 - EXPONENT}u) - 1u;
@@ -333,13 +336,8 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     let x = (magnitude ^ sign) - sign;
 //# end
     let exponent = size >> {31 - EXPONENT}u;
-//# if NARROW
-    // Exact: the lower 16 bits of x are 0, and x is shifted down by 16 at most.
-    w.w0 += x >> ((begin + 17u - exponent) & 31u);
-//# else
     w.w0 += x << ((exponent - (begin + 1u)) & 31u);
     w.w1 += x >> ((begin + 25u - exponent) & 31u);
-//# end
     return w;
 }
 //# else
@@ -426,7 +424,7 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 // Carries, before a word can overflow.
 fn window_carry(own: Window) -> Window {
     var w = own;
-//# if WHOLE + SINGLE > NARROW
+//# if WHOLE + SINGLE
     // w0 is the sum modulo 2^32 and stays so. w1 is the sum of the elements shifted down by {GRAIN} bits, each rounded
     // down. So it falls short by less than one per element, and w0 tells by how much.
     w.w1 += bitcast<i32>((bitcast<u32>(w.w0) - (bitcast<u32>(w.w1) << {GRAIN}u)) >> {GRAIN}u);
@@ -467,7 +465,11 @@ fn window_minus_zeros(w: Window) -> bool {
 }
 
 fn place_of_frame(f: Frame) -> u32 {
-    return f.begin * {PLACES}u;
+//# if WHOLE
+    return 0u;
+//# else
+    return f.begin * {PLACES}u - SPARE;
+//# end
 }
 
 // Adds a window, which holds `count` elements, to the sum of a segment.
@@ -591,16 +593,15 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         var w = windows_none();
 //# if COLUMNS > 1
         turns += 1u;
-        let end = select(run.count, i, turns >= {TURNS}u);
+        var near = turns < {TURNS}u;
 //# else
-        let end = run.count;
-//# end
         var near = true;
+//# end
 //# if SINGLE + WHOLE
-        while near && i + {BLOCK}u <= end {
+        while near && i + {BLOCK}u <= run.count {
 //# else
         // -0 fills the last block. A second loop would repeat the text of an element, which takes long to compile.
-        while near && i < end {
+        while near && i < run.count {
 //# end
             var s = seen_none();
             var next = w;
@@ -621,7 +622,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         }
 //# if SINGLE + WHOLE
         // The rest, too short for a block.
-        while near && i < end {
+        while near && i < run.count {
             var s = seen_none();
             var next = w;
 //# for r in 0..RUNS
@@ -635,9 +636,8 @@ fn acc_run(own: Acc, run: Run) -> Acc {
                 i += {RUNS}u;
             }
         }
-//# else
-        i = min(i, run.count);
 //# end
+        i = min(i, run.count);
         if i > first {
             after = {AFTER}u;
 //# if COLUMNS > 1
@@ -650,15 +650,17 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# else
             a = acc_window(a, w.c0, place_of_frame(f), (i - first) * {IN_VEC}u);
 //# end
-        } else {
+        }
+        if !near {
+            let begin = i;
 //# if COLUMNS > 1
             i = select(min(i + after, run.count), run.count, turns >= {TURNS}u);
             for (var c = 0u; c < {COLUMNS}u; c++) {
-                acc_keep(c, acc_one_by_one(acc_column(c), run, first, i, c));
+                acc_keep(c, acc_one_by_one(acc_column(c), run, begin, i, c));
             }
 //# else
             i = min(i + after, run.count);
-            a = acc_one_by_one(a, run, first, i, 0u);
+            a = acc_one_by_one(a, run, begin, i, 0u);
 //# end
             after = min(2u * after, {8 * AFTER}u);
         }

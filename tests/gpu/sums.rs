@@ -66,15 +66,18 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
             check_data(&tuned, &problem, 0, data(&problem))?;
         }
-        // One element of a row is an infinity or a NaN, at each place of a vec4.
+        // One element of a row is an infinity or a NaN, at each place of a vec4: in a block, or in the vec4 behind
+        // the last block.
         let (infinity, nan, one) = float_bits(dtype);
-        let problem = Problem::reduce_sum(dtype, &[16, 640], &[1])?;
-        let rows = |special: u64| {
-            let element = move |i: u64| if i % 641 == 80 { special } else { one };
-            let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
-            (0..16 * 640).flat_map(bytes).collect()
-        };
-        check_data(reducer, &problem, 0, [infinity, nan].map(rows).into_iter())?;
+        for (len, first) in [(640, 80), (664, 648)] {
+            let problem = Problem::reduce_sum(dtype, &[16, len], &[1])?;
+            let rows = |special: u64| {
+                let element = move |i: u64| if i % (len + 1) == first { special } else { one };
+                let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
+                (0..16 * len).flat_map(bytes).collect()
+            };
+            check_data(reducer, &problem, 0, [infinity, nan].map(rows).into_iter())?;
+        }
     }
     Ok(())
 }
@@ -207,11 +210,12 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Many of the largest mantissas, and sometimes an element far below them: no window holds a block, and limbs
-/// must carry in time.
+/// Many of the largest mantissas, and sometimes an element far below them. Where it is every eighth, no window holds
+/// a block, and limbs must carry in time; where it is every 4001st, a window holds what comes before it, and the
+/// second half of the numbers takes the first away, so that every element shows.
 pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in summed().filter(|t| t.class() == Class::Float) {
-        let element = |i: u64| match (dtype, i % 8) {
+        let element = |i: u64, every: u64| match (dtype, i % every) {
             // A window has all exponents of this type, so the element is a NaN, which is ignored.
             (DType::F16, 5) => 0x7e00,
             (DType::F16, _) => 0x3bff,
@@ -223,10 +227,19 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             _ => 0x43ff_ffff_ffff_ffff_u64,
         };
         let size = dtype.size() as usize;
-        let bytes = |n: u64| (0..n).flat_map(|i| element(i).to_le_bytes()[..size].to_vec());
-        for shape in [[3, 9000, 1], [1, 700, 16]] {
+        for (every, shape) in [
+            (8, [3, 9000, 1]),
+            (8, [1, 700, 16]),
+            (4001, [1, 70_003, 1]),
+            (4001, [1, 9000, 16]),
+        ] {
             let problem = Problem::reduce_sum(dtype, &shape, &[1])?.nan(NanPolicy::Ignore);
-            let data: Vec<u8> = bytes(shape.iter().product()).collect();
+            let n = shape.iter().product();
+            let bytes = |i| {
+                let minus = u64::from(every > 8 && i >= n / 2) << (8 * size - 1);
+                (element(i, every) | minus).to_le_bytes()[..size].to_vec()
+            };
+            let data: Vec<u8> = (0..n).flat_map(bytes).collect();
             check_data(reducer, &problem, 0, [data].into_iter())?;
         }
     }
