@@ -206,6 +206,9 @@ fn windows_none() -> Windows {
 //# end
     );
 }
+// Bits of a number below its mantissa, in an element at the top of a word. The place of a window is as much lower.
+const SPARE: u32 = {SINGLE * (32 - BITS)}u;
+
 //# if WHOLE
 
 // A window holds every number, so only NaN and infinities are looked for.
@@ -305,9 +308,6 @@ struct Frame {
 fn holds(f: Frame, s: Seen) -> bool {
     return s.most < f.end && s.least >= f.least;
 }
-
-// Bits of a number below its mantissa, in an element at the top of a word. The place of a window is as much lower.
-const SPARE: u32 = {SINGLE * (32 - BITS)}u;
 
 // A frame that ends a little above the greatest size.
 fn frame_of(s: Seen) -> Frame {
@@ -465,11 +465,7 @@ fn window_minus_zeros(w: Window) -> bool {
 }
 
 fn place_of_frame(f: Frame) -> u32 {
-//# if WHOLE
-    return 0u;
-//# else
     return f.begin * {PLACES}u - SPARE;
-//# end
 }
 
 // Adds a window, which holds `count` elements, to the sum of a segment.
