@@ -181,28 +181,20 @@ impl Case {
         }
     }
 
-    /// The bits of its noise: floats are finite, of either sign. Those to be summed have eight exponents, the highest of
-    /// which is that of 1, as most data is close together, unless the case is named otherwise.
-    pub fn bits(&self) -> Bits {
-        let near = self.op.is_sum() && !WIDE_NAMES.contains(&&*self.name);
-        let (exponent, set) = match (near, self.dtype) {
-            (true, DType::F16) => (0x6000_6000_6000_6000, 0x2000_2000_2000_2000),
-            (true, DType::BF16) => (0x7c00_7c00_7c00_7c00, 0x3c00_3c00_3c00_3c00),
-            (true, DType::F32) => (0x7c00_0000_7c00_0000, 0x3c00_0000_3c00_0000),
-            (true, DType::F64) => (0x7f8 << 52, 0x3f8 << 52),
+    /// What its elements are like: floats are finite, of either sign. Those to be summed are spread evenly, unless the
+    /// case is named otherwise.
+    pub fn noise(&self) -> Noise {
+        let sum = self.op.is_sum() && !WIDE_NAMES.contains(&&*self.name);
+        let left_out = match (self.dtype.class(), self.dtype.size()) {
+            (Class::Float, _) if sum => return Noise::Even(self.dtype),
             // Without the exponent's highest bit there is no NaN and no infinity.
-            _ => match (self.dtype.class(), self.dtype.size()) {
-                (Class::Float, 2) => (0x4000_4000_4000_4000, 0),
-                (Class::Float, 4) => (0x4000_0000_4000_0000, 0),
-                (Class::Float, _) => (1 << 62, 0),
-                (Class::Bool, _) => (!0x0101_0101_0101_0101, 0),
-                _ => (0, 0),
-            },
+            (Class::Float, 2) => 0x4000_4000_4000_4000,
+            (Class::Float, 4) => 0x4000_0000_4000_0000,
+            (Class::Float, _) => 1 << 62,
+            (Class::Bool, _) => !0x0101_0101_0101_0101,
+            _ => 0,
         };
-        Bits {
-            keep: !exponent,
-            set,
-        }
+        Noise::Words(!left_out)
     }
 
     /// Reproducible noise for every input.
@@ -210,7 +202,7 @@ impl Case {
         let bytes = |shape: &Vec<u64>| shape.iter().product::<u64>() * self.dtype.size();
         let inputs = self.shapes.iter().map(bytes).zip(1..);
         inputs
-            .map(|(bytes, seed)| noise(bytes as usize, seed, self.bits()))
+            .map(|(bytes, seed)| noise(bytes as usize, seed, self.noise()))
             .collect()
     }
 }
@@ -222,23 +214,42 @@ impl fmt::Display for Case {
     }
 }
 
-/// Which bits of noise are kept, and which are set, in each word of 64.
+/// What random elements are like.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Bits {
-    keep: u64,
-    set: u64,
+pub enum Noise {
+    /// Any; these bits of each word of 64 are kept.
+    Words(u64),
+    /// Floats of a type that are spread evenly between -2 and 2: each exponent is half as frequent as the one above it.
+    Even(DType),
 }
 
 /// Noise of a seed; of fewer bytes it is the beginning.
-pub fn noise(bytes: usize, seed: u64, bits: Bits) -> Vec<u8> {
+pub fn noise(bytes: usize, seed: u64, noise: Noise) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
-    while data.len() < bytes {
+    let mut draw = || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        let word = state.wrapping_mul(0x2545_f491_4f6c_dd1d);
-        data.extend_from_slice(&(word & bits.keep | bits.set).to_le_bytes());
+        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    };
+    let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
+    while data.len() < bytes {
+        match noise {
+            Noise::Words(kept) => data.extend_from_slice(&(draw() & kept).to_le_bytes()),
+            Noise::Even(dtype) => {
+                // Bits of the fraction, and the exponent of 1.
+                let (fraction, one) = match dtype {
+                    DType::F16 => (10, 15),
+                    DType::BF16 => (7, 127),
+                    DType::F32 => (23, 127),
+                    _ => (52, 1023),
+                };
+                let exponent = one - u64::from(draw().trailing_zeros()).min(one);
+                let kept = 1 << (8 * dtype.size() - 1) | ((1 << fraction) - 1);
+                let element = draw() & kept | exponent << fraction;
+                data.extend_from_slice(&element.to_le_bytes()[..dtype.size() as usize]);
+            }
+        }
     }
     data.truncate(bytes);
     data

@@ -177,14 +177,7 @@ struct Window {
 //# for k in 0..WORDS
     w{k}: i32,
 //# end
-//# if WHOLE
-    minus: u32, // AND of all elements, of both halves of a word
-//# else
-    most: i32, // greatest of the elements, or their upper words, as integers: -0 is the least
-//# end
-//# if BITS == 64
-    lower: u32, // OR of the lower words
-//# end
+    minus: u32, // AND of all words that have a sign
 }
 
 struct Windows {
@@ -195,17 +188,20 @@ struct Windows {
 
 fn windows_none() -> Windows {
     var w = Window();
-//# if WHOLE
     w.minus = 0xffffffffu;
-//# else
-    w.most = bitcast<i32>(0x80000000u);
-//# end
     return Windows(
 //# for c in 0..COLUMNS
         w,
 //# end
     );
 }
+
+// The signs in a window's `minus`.
+//# if (IN_VEC == 8) * (COLUMNS == 1)
+const SIGNS: u32 = 0x80008000u;
+//# else
+const SIGNS: u32 = 0x80000000u;
+//# end
 // Bits of a number below its mantissa, in an element at the top of a word. The place of a window is as much lower.
 const SPARE: u32 = {SINGLE * (32 - BITS)}u;
 
@@ -325,7 +321,6 @@ fn frame_of(s: Seen) -> Frame {
 
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
-    w.most = max(w.most, bitcast<i32>(r));
     // A number with its hidden bit, or 0. Any place does for 0.
     let size = size_of(r);
     let magnitude = bitcast<i32>((r & {FRACTION}u) | min(size, {FRACTION + 1}u));
@@ -344,12 +339,6 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
-//# if BITS == 64
-    w.most = max(w.most, bitcast<i32>(r.y));
-    w.lower |= r.x;
-//# else
-    w.most = max(w.most, bitcast<i32>(r));
-//# end
     let n = number(r);
     // Any place does for 0.
 //# if SQUARES
@@ -385,19 +374,27 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 // Adds vec4 {r} of a row of columns, or a vec4 of one segment.
 fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
     var w = own;
+//# if COLUMNS > 1
+//# for e in 0..IN_VEC
+    w.c{r * IN_VEC + e}.minus &= run_raw(v, {e}u);
+//# end
+//# else
+//# if BITS == 64
+    w.c0.minus &= v.y & v.w;
+//# else
+    w.c0.minus &= v.x & v.y & v.z & v.w;
+//# end
+//# end
 //# if WHOLE
 //# if IN_VEC == 8
 //# for k in 0..4
     let p{k} = pair_of(v[{k}]);
 //# if COLUMNS > 1
     w.c{8 * r + 2 * k} = window_add(w.c{8 * r + 2 * k}, p{k}.low, p{k}.low_place);
-    w.c{8 * r + 2 * k}.minus &= v[{k}] << 16u;
     w.c{8 * r + 2 * k + 1} = window_add(w.c{8 * r + 2 * k + 1}, p{k}.high, p{k}.high_place);
-    w.c{8 * r + 2 * k + 1}.minus &= v[{k}];
 //# else
     w.c0 = window_add(w.c0, p{k}.low, p{k}.low_place);
     w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
-    w.c0.minus &= v[{k}];
 //# end
 //# end
 //# else
@@ -405,7 +402,6 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 //# for k in 0..4
     let p{k} = pair_of(v[{k}]);
     w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
-    w.c0.minus &= v[{k}] | 0x8000u;
 //# end
 //# end
 //# else
@@ -447,21 +443,14 @@ fn windows_carry(w: Windows) -> Windows {
     );
 }
 
-// Whether all its elements were -0.
+// Whether all its elements were -0: none was positive, and their sum is 0.
 fn window_minus_zeros(w: Window) -> bool {
-//# if WHOLE
-//# if COLUMNS > 1
-    return w.minus >= 0x80000000u && w.w0 == 0 && (w.w1 | w.w2) == 0;
-//# else
-    return (w.minus & 0x80008000u) == 0x80008000u && w.w0 == 0 && (w.w1 | w.w2) == 0;
+    let sum =
+//# for k in 1..WORDS
+        w.w{k} |
 //# end
-//# else
-//# if BITS == 64
-    return w.most == bitcast<i32>(0x80000000u) && w.lower == 0u;
-//# else
-    return w.most == bitcast<i32>(0x80000000u);
-//# end
-//# end
+        w.w0;
+    return (w.minus & SIGNS) == SIGNS && sum == 0;
 }
 
 fn place_of_frame(f: Frame) -> u32 {

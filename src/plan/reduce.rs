@@ -483,8 +483,9 @@ impl Planner<'_> {
             ..region_params(b)
         };
         let (src, dst) = (self.src_view(step, b), dst_view(step, b, wide.slices));
-        // The loops over vec4 and over blocks of rows count as well.
-        let iterations = sum.column_iterations(wide.slice, columns) + wide.slice / 8 + 1 + columns;
+        // The loops over vec4, which hold rows of one column or columns, and over blocks of them count as well.
+        let vecs = wide.slice / in_vec.min(4);
+        let iterations = sum.column_iterations(wide.slice, columns) + 2 * vecs + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 

@@ -66,17 +66,26 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
             check_data(&tuned, &problem, 0, data(&problem))?;
         }
-        // One element of a row is an infinity or a NaN, at each place of a vec4: in a block, or in the vec4 behind
-        // the last block.
+        // One element of a segment is an infinity or a NaN among ones, or a 0 among -0, at each place of a vec4: in a
+        // block, or in the vec4 behind the last block.
         let (infinity, nan, one) = float_bits(dtype);
+        let minus_zero = 1 << (8 * dtype.size() - 1);
         for (len, first) in [(640, 80), (664, 648)] {
-            let problem = Problem::reduce_sum(dtype, &[16, len], &[1])?;
-            let rows = |special: u64| {
-                let element = move |i: u64| if i % (len + 1) == first { special } else { one };
-                let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
-                (0..16 * len).flat_map(bytes).collect()
-            };
-            check_data(reducer, &problem, 0, [infinity, nan].map(rows).into_iter())?;
+            for shape in [[16, len, 1], [1, len, 16]] {
+                let inner = shape[2];
+                let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
+                let data = |(special, others): (u64, u64)| {
+                    let element = move |i: u64| {
+                        let (segment, place) = (i / (len * inner) + i % inner, i / inner % len);
+                        let there = place == first + segment;
+                        if there { special } else { others }
+                    };
+                    let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
+                    (0..16 * len).flat_map(bytes).collect()
+                };
+                let pairs = [(infinity, one), (nan, one), (0, minus_zero)];
+                check_data(reducer, &problem, 0, pairs.map(data).into_iter())?;
+            }
         }
     }
     Ok(())

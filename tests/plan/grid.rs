@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{all, picked};
 use wgreduce::unstable::{Elementwise, Family, Pass, Slot, Sum, Walk};
-use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
 pub fn devices() -> Vec<(String, Caps)> {
@@ -353,6 +353,28 @@ fn every_element_is_summed_once_over_the_grid() {
     ];
     let missing: Vec<_> = wanted.iter().filter(|f| !seen.contains(*f)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The loops over a column's elements count, beside the limbs.
+#[test]
+fn long_columns_are_summed_in_as_many_iterations_as_were_planned() {
+    let caps = class(AdapterClass::Software);
+    let caps = caps.tuned(Tuning {
+        slices: 1,
+        ..caps.tuning.clone()
+    });
+    for dtype in support::summed().filter(|t| t.class() == Class::Float) {
+        let problem = Problem::reduce_sum(dtype, &[30_000, 3], &[0]).expect("a problem");
+        let plan = check(&problem, &caps, &[0]).unwrap_or_else(|e| panic!("{problem}: {e}"));
+        let first = &plan.passes()[0];
+        let walk = Walk::Columns {
+            runs: 0,
+            ragged: false,
+            shared: false,
+        };
+        assert_eq!(first.kernel.walk, walk, "{plan}");
+        assert!(first.params.slice > 5000, "{plan}");
+    }
 }
 
 /// Slices that end just before or after a matrix that begins inside a vec4.

@@ -358,7 +358,11 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
             2 if i % 2 == 1 => last ^ sign,
             2 => magnitude % infinity,
             3 => negative | (magnitude % (2 * least_normal)),
-            4 => negative | (infinity - 1 - magnitude % least_normal),
+            // Close to the largest; the first half is negative.
+            4 => {
+                let signed = if 2 * i < n { sign } else { negative };
+                signed | (infinity - 1 - magnitude % least_normal)
+            }
             5 => sign,
             // Half of them zeros, as after a ReLU; the others fill a limb to its highest bits.
             6 if any & 8 == 0 => 0,

@@ -85,7 +85,9 @@ impl Run<'_, '_> {
             // Limbs of several columns are fetched, carried and kept.
             let turns = if by_vec { TURNS * 3 * limbs } else { 0 };
             let one = rows + self.take_loops(rows) + self.end_loops() + turns;
-            self.iterated(rows.div_ceil(32) + u64::from(columns) * one)?;
+            // By itself, a column's elements are taken from vec4, in a loop within a loop.
+            let vecs = rows / if by_vec { 32 } else { u64::from(e.min(4)) };
+            self.iterated(vecs + 1 + u64::from(columns) * one)?;
         }
         Ok(())
     }

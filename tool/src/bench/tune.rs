@@ -13,7 +13,7 @@ use wgreduce::{
     reference,
 };
 
-use super::catalogue::{Bits, Case, catalogue, noise};
+use super::catalogue::{Case, Noise, catalogue, noise};
 use super::ceiling::Ceiling;
 use super::gpu::{Gpu, Repeats};
 use super::report;
@@ -140,7 +140,7 @@ struct Bench<'a> {
     reducer: &'a Reducer,
     gpu: &'a Gpu<'a>,
     subjects: Vec<Subject>,
-    inputs: BTreeMap<(Bits, usize), Buffer>,
+    inputs: BTreeMap<(Noise, usize), Buffer>,
     outputs: Vec<Buffer>,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Bench<'a> {
         let mut written: Vec<u64> = Vec::new();
         for (case, problem) in &cases {
             for i in 0..problem.inputs().len() {
-                let length = lengths.entry((case.bits(), i)).or_insert(0);
+                let length = lengths.entry((case.noise(), i)).or_insert(0);
                 *length = problem.input_bytes(i).max(*length);
             }
             for (i, output) in problem.outputs().iter().enumerate() {
@@ -166,11 +166,11 @@ impl<'a> Bench<'a> {
         let outputs = written.into_iter().map(|bytes| gpu.buffer(bytes, usage));
         let data: BTreeMap<_, _> = lengths
             .into_iter()
-            .map(|((bits, i), bytes)| ((bits, i), noise(bytes as usize, i as u64 + 1, bits)))
+            .map(|((kind, i), bytes)| ((kind, i), noise(bytes as usize, i as u64 + 1, kind)))
             .collect();
-        let upload = |(key, data): (&(Bits, usize), &Vec<u8>)| Ok((*key, gpu.upload(data)?));
+        let upload = |(key, data): (&(Noise, usize), &Vec<u8>)| Ok((*key, gpu.upload(data)?));
         let subject = |(case, problem): (Case, Problem)| {
-            let input = |i| &data[&(case.bits(), i)][..problem.input_bytes(i) as usize];
+            let input = |i| &data[&(case.noise(), i)][..problem.input_bytes(i) as usize];
             let inputs: Vec<&[u8]> = (0..problem.inputs().len()).map(input).collect();
             let expected = reference::evaluate(&problem, &inputs).map_err(Error::from)?;
             Ok(Subject {
@@ -194,7 +194,7 @@ impl<'a> Bench<'a> {
     fn bound(&self, subject: &Subject, caps: &Caps) -> Result<BoundReduction, Failure> {
         let Subject { case, problem, .. } = subject;
         let reducer = self.reducer.with_caps(caps.clone());
-        let input = |i| slice(&self.inputs[&(case.bits(), i)], problem.input_bytes(i));
+        let input = |i| slice(&self.inputs[&(case.noise(), i)], problem.input_bytes(i));
         let inputs: Vec<Tensor<'_>> = (0..problem.inputs().len()).map(input).collect();
         let outputs = self.outputs.iter().zip(problem.outputs());
         let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
