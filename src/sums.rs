@@ -14,8 +14,8 @@ pub(crate) const LIMB_BITS: u32 = 24;
 const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes between carries: each adds less than 2^25.
 const TAKES: u64 = 60;
-/// Vec4 that are taken element by element when exponents are too far apart for a window. The number doubles
-/// as long as they stay so, up to 8 times as many.
+/// Vec4 that are taken element by element when exponents are too far apart for a window. The number does not
+/// grow: invocations whose turns differ would wait for each other, and lavapipe counts that as iterations.
 const AFTER: u32 = 128;
 /// Most times that an invocation of several columns begins a window, or goes without one: each time it
 /// fetches the limbs of every column. After that it adds the rest of its elements one by one.

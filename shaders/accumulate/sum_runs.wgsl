@@ -65,15 +65,28 @@ struct Limbs {
 //# end
 }
 
+// Limbs are looked for by twos, which takes fewer operations.
 fn limbs_add(own: Limbs, x: i32, place: u32) -> Limbs {
-    let i = (place * 2731u) >> 16u; // place / 24
-    let off = place - 24u * i;
+    let i = (place * 1366u) >> 16u; // place / 48
+    let far = place - 48u * i;
+    let up = far >= 24u;
+    let off = select(far, far - 24u, up);
     let low = (x << off) & LIMB;
     let high = x >> (24u - off);
+    let s0 = select(low, 0, up);
+    let s1 = select(high, low, up);
+    let s2 = select(0, high, up);
     return Limbs(
-        own.l0 + select(0, low, i == 0u),
-//# for k in 1..LIMBS
-        own.l{k} + select(0, low, i == {k}u) + select(0, high, i == {k - 1}u),
+//# for k in 0..LIMBS
+//# if k % 2
+        own.l{k} + select(0, s1, i == {k / 2}u),
+//# else
+//# if k
+        own.l{k} + select(0, s0, i == {k / 2}u) + select(0, s2, i == {k / 2 - 1}u),
+//# else
+        own.l{k} + select(0, s0, i == 0u),
+//# end
+//# end
 //# end
     );
 }
@@ -107,7 +120,6 @@ fn leave_limbs(l: Limbs) {
 // Takes vec4 first..end, of a column or of all, one element after the other.
 fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc {
     var a = own;
-    carry();
 //# if FEW * (COLUMNS == 1)
     var l = limbs_here();
     for (var i = first; i < end;) {
@@ -155,15 +167,16 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc 
     return a;
 }
 //# end
-//# if FLOATS == 0
-//# if COLUMNS > 1
+//# if (COLUMNS > 1) * ((FLOATS == 0) + NEAR)
 
 fn acc_columns(run: Run) {
     for (var c = 0u; c < {COLUMNS}u; c++) {
-        acc_keep(c, acc_one_by_one(acc_column(c), run, 0u, run.count, c));
+        acc_keep(c, acc_one_by_one(acc_none(0u), run, 0u, run.count, c));
     }
 }
-//# else
+//# end
+//# if FLOATS == 0
+//# if COLUMNS == 1
 
 fn acc_run(own: Acc, run: Run) -> Acc {
     return acc_one_by_one(own, run, 0u, run.count, 0u);
@@ -307,8 +320,7 @@ fn holds(f: Frame, s: Seen) -> bool {
 
 // A frame that ends a little above the greatest size.
 fn frame_of(s: Seen) -> Frame {
-    let top = max(s.most >> {31 - EXPONENT}u, 1u);
-    let begin = max(top, {REACH - 2}u + SPARE) - {REACH - 2}u;
+    let begin = max(s.most >> {31 - EXPONENT}u, {REACH - 2}u + SPARE) - {REACH - 2}u;
 //# if SINGLE
     // No window takes subnormals: window_add sets the hidden bit of all but 0.
     let least = ((begin + 1u) << {31 - EXPONENT}u) - 1u;
@@ -468,7 +480,8 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# if COUNTS
     limbs[{LIMBS}] += i32(count);
 //# end
-    return took(a);
+    a.takes += 1u;
+    return a;
 }
 //# if ONCE
 
@@ -505,43 +518,40 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 
 // The sum of a run, rounded, if a window holds it; else `far` is set.
 var<private> far: bool;
+//# if ONCE
 
 fn near_sum(run: Run) -> vec2<u32> {
     let once = once_of(run);
     far |= !once.held;
     return window_sum(once.w, place_of_frame(once.frame));
 }
+//# end
 
 // The sum in a window, rounded.
 fn window_sum(w: Window, begin: u32) -> vec2<u32> {
     let negative = w.w{WORDS - 1} < 0;
     let turn = select(0, -1, negative);
-    // Its magnitude in limbs, and what the last word has above: limb k is number k + 3.
-    // The lowest word has fewer bits, at the top of a limb.
+    // Its magnitude in limbs: limb k is number k + 3. The lowest word has fewer bits, at the top of a limb. So few elements
+    // leave nothing above the last word's 24 bits, or below the four highest limbs.
     let m3 = (((w.w0 & {BELOW_GRAIN}) << {24 - GRAIN}u) ^ turn) - turn;
 //# for k in 1..WORDS
     let m{k + 3} = (w.w{k} ^ turn) - turn + (m{k + 2} >> 24u);
 //# end
-    let m{WORDS + 3} = m{WORDS + 2} >> 24u;
 //# for k in 0..3
     let l{k} = 0u;
 //# end
-//# for k in 3..WORDS + 4
+//# for k in 3..WORDS + 3
     let l{k} = bitcast<u32>(m{k} & LIMB);
 //# end
     var four = vec4<u32>();
     var place = 0;
-    var below = false;
-    var under = 0u;
-//# for k in 0..WORDS + 1
+//# for k in 0..WORDS
     let top{k} = l{k + 3} != 0u;
     four = select(four, vec4<u32>(l{k + 3}, l{k + 2}, l{k + 1}, l{k}), vec4<bool>(top{k}));
     place = select(place, i32(begin) + {24 * k - 24 + GRAIN}, top{k});
-    below = select(below, under != 0u, top{k});
-    under |= l{k};
 //# end
     let zero = four.x == 0u;
-    let bits = select(rounded(leading(four, place, below)), vec2<u32>(), zero);
+    let bits = select(rounded(leading(four, place, false)), vec2<u32>(), zero);
 //# if MAGNITUDES
     return bits;
 //# else
@@ -562,6 +572,32 @@ fn seen_from(run: Run, i: u32) -> Seen {
 //# if COLUMNS > 1
 
 var<private> windows: array<Window, {COLUMNS}>;
+//# end
+//# if NEAR
+
+// The sums of columns, rounded, if a window holds each; else `far` is set.
+fn near_columns(run: Run) {
+    let f = frame_of(seen_from(run, 0u));
+    var s = seen_none();
+    var w = windows_none();
+    for (var i = 0u; i < run.count; i += {BLOCK}u) {
+//# for r in 0..BLOCK
+        let v{r} = run_vec_or_none(run, i + {r}u);
+        s = seen_vec(s, v{r});
+        w = windows_add_{r % RUNS}(w, v{r}, f);
+//# end
+        w = windows_carry(w);
+    }
+    far |= !holds(f, s);
+//# for c in 0..COLUMNS
+    windows[{c}] = w.c{c};
+//# end
+    for (var c = 0u; c < {COLUMNS}u; c++) {
+        results[c] = pack(element_of(window_sum(windows[c], place_of_frame(f))));
+    }
+}
+//# else
+//# if COLUMNS > 1
 
 fn acc_columns(run: Run) {
     var turns = 0u;
@@ -571,7 +607,6 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     var a = own;
 //# end
     var i = 0u;
-    var after = {AFTER}u;
     while i < run.count {
         let first = i;
         let f = frame_of(seen_from(run, i));
@@ -624,7 +659,6 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 //# end
         i = min(i, run.count);
         if i > first {
-            after = {AFTER}u;
 //# if COLUMNS > 1
 //# for c in 0..COLUMNS
             windows[{c}] = w.c{c};
@@ -639,20 +673,20 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         if !near {
             let begin = i;
 //# if COLUMNS > 1
-            i = select(min(i + after, run.count), run.count, turns >= {TURNS}u);
+            i = select(min(i + {AFTER}u, run.count), run.count, turns >= {TURNS}u);
             for (var c = 0u; c < {COLUMNS}u; c++) {
                 acc_keep(c, acc_one_by_one(acc_column(c), run, begin, i, c));
             }
 //# else
-            i = min(i + after, run.count);
+            i = min(i + {AFTER}u, run.count);
             a = acc_one_by_one(a, run, begin, i, 0u);
 //# end
-            after = min(2u * after, {8 * AFTER}u);
         }
     }
 //# if COLUMNS == 1
     return a;
 //# end
 }
+//# end
 //# end
 //# end

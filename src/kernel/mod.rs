@@ -148,6 +148,9 @@ pub enum Walk {
         ragged: bool,
         shared: bool,
     },
+    /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
+    /// the results from their windows.
+    ShallowSums,
     /// `lanes` invocations share a panel, and each takes `runs` vec4 of every row; 0: one, element by element.
     /// `unaligned`: columns lie anywhere, instead of in whole vec4.
     Panels {
@@ -293,7 +296,7 @@ impl Kernel {
             Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
             Walk::Columns { runs: 1, .. } => Family::Columns,
             Walk::Columns { .. } => Family::Strips,
-            Walk::Panels { lanes: 1, .. } => Family::Shallow,
+            Walk::Panels { lanes: 1, .. } | Walk::ShallowSums => Family::Shallow,
             Walk::Panels { .. } => Family::Panels,
             Walk::Each { .. } => Family::Each,
             Walk::Strided { .. } => Family::Strided,
@@ -326,6 +329,7 @@ impl Kernel {
     pub fn entry_point(&self) -> &'static str {
         match self.family() {
             Family::Strips => Family::Columns.name(),
+            Family::Shallow if self.sum.is_some() => Family::Columns.name(),
             Family::Shallow => Family::Panels.name(),
             Family::StridedGather => Family::Gather.name(),
             Family::Each | Family::Extremes => Family::Strided.name(),
@@ -508,6 +512,22 @@ impl Kernel {
                 source_vecs: 1,
                 writes_vecs: true,
                 names: vec![("UNROLLED", unrolled), ("COARSENED", coarsened.into())],
+                ..base
+            },
+            Walk::ShallowSums => Recipe {
+                fragments: fragments!("accumulate/sum_runs" "walk/sum_columns"),
+                source_vecs: 1,
+                names: vec![
+                    ("COLUMNS", in_vec),
+                    ("RUNS", 1),
+                    ("STRIDE", 1),
+                    ("SHARED", 0),
+                    ("NEAR", 1),
+                    ("BLOCK", block),
+                    ("ONCE", 0),
+                    ("IN_VEC", in_vec),
+                    ("SUBWORDS", self.out.per_word()),
+                ],
                 ..base
             },
             Walk::Columns { runs, .. } if sums => Recipe {

@@ -43,6 +43,8 @@ const NARROW: u64 = TEAM + 2;
 const MOST_PLACES: u64 = (1 << 16) - 1;
 /// Least bytes of a column for each joined row, whose partials must stay a small part of what is read.
 const JOINED_BYTES: u64 = 512;
+/// Most elements of a column whose sum is rounded from its window.
+const SHORT_COLUMN: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.
 const SUMS_SHARE: u64 = 32;
 
@@ -235,9 +237,21 @@ impl Planner<'_> {
         match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
             (_, 1) if b.len * element >= least => self.rows(step, b),
+            (_, 2..) if self.are_shallow_sums(step, sum, b) => {
+                Some(Mapping::Lines(Family::Shallow))
+            }
             (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
             _ => None,
         }
+    }
+
+    /// Whether columns are so short that making and rounding their limbs would cost more than adding them up.
+    fn are_shallow_sums(&self, step: &Step, sum: Sum, b: &Region) -> bool {
+        let element = u64::from(step.keys.bits() / 8);
+        let whole = b.len == step.len && b.inner == step.inner && !step.out.is_partial();
+        let begins = [step.at * element, b.out * step.out.bytes()].map(|n| n % 16) == [0; 2];
+        let near = sum.is_rounded() && sum.takes_columns() && b.len <= SHORT_COLUMN;
+        self.aligned && whole && begins && near && in_vecs(b, element)
     }
 
     fn sum_columns(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {

@@ -7,8 +7,8 @@ use crate::kernel::params::{Params, StrideTable};
 use crate::kernel::{Elementwise, Kernel, Unit, Walk};
 use crate::plan::limits::STRIDED_COST;
 
-/// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers stop
-/// every loop after 65,535 and report nothing.
+/// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers end all loops once the
+/// invocations of a SIMD vector have run 65,535 together, and report nothing.
 pub const MAX_ITERATIONS: u64 = 32_768;
 
 /// A buffer a pass reads or writes.

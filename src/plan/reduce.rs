@@ -246,6 +246,9 @@ impl Planner<'_> {
         family: Family,
         merge: bool,
     ) -> Result<(), Error> {
+        if let Some(sum) = step.sum {
+            return self.shallow_sums_pass(step, sum, b);
+        }
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
@@ -487,6 +490,27 @@ impl Planner<'_> {
         let vecs = wide.slice / in_vec.min(4);
         let iterations = sum.column_iterations(wide.slice, columns) + 2 * vecs + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
+    }
+
+    fn shallow_sums_pass(&mut self, step: &Step, sum: Sum, b: &Region) -> Result<(), Error> {
+        let columns = u64::from(128 / step.keys.bits());
+        let items = b.outer * b.inner / columns;
+        // All rows by windows, and if they do not hold them, by limbs; and the loops over results.
+        let each = sum.column_iterations(b.len, columns) + b.len + 3 * columns + 2;
+        let taken = self.items_per_invocation(items, each);
+        let invocations = items.div_ceil(taken);
+        let params = Params {
+            items: items as u32,
+            team: (b.inner / columns) as u32,
+            slices: 1,
+            slice: b.len as u32,
+            coarsening: taken as u32,
+            total: invocations as u32,
+            ..region_params(b)
+        };
+        let kernel = self.kernel_of(step, Walk::ShallowSums);
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, 1));
+        self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
     /// The second pass: makes results of `parts` partials an output, from partial `from` on. `run`: the

@@ -59,6 +59,15 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             }
         }
     }
+    // A bit far below the others decides.
+    let rows = [0x4880_0000_u32, 0x3c80_0000, 0x2080_0000];
+    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let problem = Problem::reduce_sum(DType::F32, &[1, 3], &[1])?;
+    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    let rows = [0x77ff_u16, 0x6400, 0x6400, 1];
+    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let problem = Problem::reduce_l2(DType::F16, &[1, 4], &[1])?;
+    check_data(reducer, &problem, 0, [bytes].into_iter())?;
     // A mean that ignores NaNs counts its elements, also those of a run that ends inside a block.
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
@@ -196,8 +205,8 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows of a few whole vec4s, whose sums are rounded without limbs if exponents are near; also in regions that
-/// begin inside a word of results.
+/// Rows of a few whole vec4s, and columns of few elements, whose sums are rounded without limbs if exponents are near;
+/// also in regions that begin inside a word of results.
 pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (4, 3));
@@ -207,11 +216,14 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
         Problem::reduce_sum_square,
     ];
     for (t, dtype) in summed().filter(|t| t.class() == Class::Float).enumerate() {
-        for (i, vecs) in [2, 4, 1, 8].into_iter().enumerate() {
+        for (i, (vecs, len)) in [2, 4, 1, 8].into_iter().zip([5, 64, 2, 17]).enumerate() {
             for op in some(reducer, t + i, [ops[0], ops[0], ops[1], ops[2]]) {
-                let problem = op(dtype, &[151, vecs * 16 / dtype.size()], &[1])?;
-                for reducer in [reducer, &small, &several] {
-                    check_data(reducer, &problem, 0, data(&problem))?;
+                let row = vecs * 16 / dtype.size();
+                for shape in [[151, row, 1], [11, len, row]] {
+                    let problem = op(dtype, &shape, &[1])?;
+                    for reducer in [reducer, &small, &several] {
+                        check_data(reducer, &problem, 0, data(&problem))?;
+                    }
                 }
             }
         }
@@ -252,6 +264,21 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             check_data(reducer, &problem, 0, [data].into_iter())?;
         }
     }
+    // Rows that leave their windows in different turns. Lavapipe counts the iterations of neighbouring invocations
+    // together, so they must not wait for each other in turn after turn.
+    let few = tuned(reducer, |tuning| tuning.invocations = 8);
+    let problem = Problem::reduce_sum(DType::F64, &[16, 4434], &[1])?;
+    let element =
+        |(row, e): (u64, u64)| match (e % 264 < 8 && e < 528 * (row / 2), e / 2 % 4, e % 2) {
+            (false, 0, 0) => 0x7f00_0000_0000_0000,
+            (false, 0, _) => 1,
+            _ => 1f64.to_bits(),
+        };
+    let places = (0..16).flat_map(|row| (0..4434).map(move |e| (row, e)));
+    let data = places
+        .flat_map(|place| element(place).to_le_bytes())
+        .collect();
+    check_data(&few, &problem, 0, [data].into_iter())?;
     Ok(())
 }
 

@@ -348,6 +348,7 @@ fn every_element_is_summed_once_over_the_grid() {
         "rows abreast",
         "rows in turn",
         "columns direct",
+        "shallow",
         "columns in slices",
         "finished by lanes",
     ];

@@ -187,6 +187,7 @@ fn told(kernel: &Kernel) -> String {
                  meet in workgroup memory."
             );
         }
+        Walk::ShallowSums => "an invocation sums all rows of a vec4 of columns, then of others.",
         Walk::Columns { .. } if sums => {
             "an invocation sums a column of a slice, or those of some vec4, row by row."
         }

@@ -158,6 +158,11 @@ impl<'a> Loads<'a> {
                 runs: runs @ (0 | 1),
                 ..
             } if self.pass.kernel.sum.is_some() => self.sum_columns(runs, invocation),
+            Walk::ShallowSums => {
+                let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
+                let items = items.filter(move |_| invocation < p.total);
+                Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
+            }
             Walk::Columns {
                 runs: 1, shared, ..
             } => {
@@ -193,6 +198,7 @@ impl<'a> Loads<'a> {
             // Rows of one column are gathered into vec4.
             Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
             Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
+            Walk::ShallowSums => self.sum_block(),
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Panels { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,

@@ -39,6 +39,7 @@ impl Run<'_, '_> {
                 vecs,
             } => self.rows(lanes, [blocked, coarsened, whole], vecs),
             Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
+            Walk::ShallowSums => self.shallow_sums(),
             Walk::SmallRows {
                 unrolled,
                 coarsened,
