@@ -12,7 +12,7 @@ use crate::{Class, DType, NanPolicy, Op};
 pub(crate) const LIMB_BITS: u32 = 24;
 /// Limbs of a count of elements.
 const COUNT_LIMBS: u32 = 3;
-/// Elements that a limb takes between carries: each adds less than 2^25.
+/// Elements that a limb takes between carries: each adds less than 2^25, as does a window beside them.
 const TAKES: u64 = 60;
 /// Vec4 that are taken element by element when exponents are too far apart for a window. The number does not
 /// grow: invocations whose turns differ would wait for each other, and lavapipe counts that as iterations.
@@ -153,7 +153,7 @@ impl Sum {
         self.is_float()
     }
 
-    /// Whether the result of a short row is rounded from its window: it is neither divided nor a root.
+    /// Whether the result of a short row or column is rounded from its window: it is neither divided nor a root.
     /// Squares are left out, because their text takes too long to compile.
     pub(crate) fn is_rounded(self) -> bool {
         self.is_float() && matches!(self.op, Op::ReduceSum | Op::ReduceL1)
@@ -707,6 +707,7 @@ mod tests {
                 _ => 1 << 25,
             };
             assert!(elements * each + (1 << 24) < 1 << 31, "{op} {dtype}");
+            const { assert!((TAKES + 1) * (1 << 25) + (1 << 24) < 1 << 31) };
             // What the first word tells of the second one.
             assert!((elements + 1) << sum.grain() < 1 << 32, "{op} {dtype}");
         }

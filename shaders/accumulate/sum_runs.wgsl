@@ -480,7 +480,6 @@ fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
 //# if COUNTS
     limbs[{LIMBS}] += i32(count);
 //# end
-    a.takes += 1u;
     return a;
 }
 //# if ONCE

@@ -13,7 +13,7 @@ struct Params {
     slice: u32, // elements in such a part; columns: its wide rows; elementwise strips: its rows
     width: u32, // vec4 in a row; columns: in a wide row
     step: u32, // views: from one element of a part to the next
-    total: u32, // columns: elements in a matrix, len * inner; unaligned panels: lines of all matrices
+    total: u32, // columns: elements in a matrix, len * inner; unaligned panels: lines of all matrices; shallow sums: invocations
     kept_dims: u32, // views: dimensions that are kept
     dims: u32, // all dimensions in the stride table
     src_delta: u32, // elements before the region in the source binding

@@ -40,9 +40,10 @@ fn run_vec(run: Run, i: u32) -> vec4<u32> {
 
 var<private> results: array<vec2<u32>, {COLUMNS}>;
 
-// Writes the results of neighbouring columns. {SUBWORDS} of them share a word.
+// Writes the results of neighbouring columns.
 fn write_results(slot: u32) {
-//# if SUBWORDS > 1
+//# if SUBWORDS
+    // {SUBWORDS} share a word.
     for (var c = 0u; c < {COLUMNS}u; c += {SUBWORDS}u) {
         var bits = 0u;
 //# for j in 0..SUBWORDS

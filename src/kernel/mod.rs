@@ -526,7 +526,7 @@ impl Kernel {
                     ("BLOCK", block),
                     ("ONCE", 0),
                     ("IN_VEC", in_vec),
-                    ("SUBWORDS", self.out.per_word()),
+                    ("SUBWORDS", if subwords { self.out.per_word() } else { 0 }),
                 ],
                 ..base
             },

@@ -248,10 +248,11 @@ impl Planner<'_> {
     /// Whether columns are so short that making and rounding their limbs would cost more than adding them up.
     fn are_shallow_sums(&self, step: &Step, sum: Sum, b: &Region) -> bool {
         let element = u64::from(step.keys.bits() / 8);
-        let whole = b.len == step.len && b.inner == step.inner && !step.out.is_partial();
-        let begins = [step.at * element, b.out * step.out.bytes()].map(|n| n % 16) == [0; 2];
-        let near = sum.is_rounded() && sum.takes_columns() && b.len <= SHORT_COLUMN;
-        self.aligned && whole && begins && near && in_vecs(b, element)
+        let forced = self.caps.tuning.force;
+        let wanted = b.len <= SHORT_COLUMN && forced.is_none_or(|f| f == Family::Shallow);
+        let whole = b.len == step.len && !step.out.is_partial();
+        let rounded = sum.is_rounded() && sum.takes_columns();
+        wanted && self.aligned && whole && rounded && in_vecs(b, element)
     }
 
     fn sum_columns(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
@@ -524,7 +525,10 @@ impl Planner<'_> {
         match mapping {
             // Buffers may end anywhere: there may be less than a vec4.
             _ if b.len * b.inner * element < 16 => Mapping::Each,
-            Mapping::Lines(_) => Mapping::Each,
+            Mapping::Lines(_) => match step.sum {
+                Some(sum) => self.sum_columns(step, sum, b).unwrap_or(Mapping::Each),
+                None => Mapping::Each,
+            },
             Mapping::Each | Mapping::Thin => mapping,
             Mapping::Rows { lanes, slice, .. } => Mapping::Rows {
                 lanes,

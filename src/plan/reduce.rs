@@ -180,6 +180,7 @@ impl Planner<'_> {
         debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
         match mapping {
             Mapping::Each => self.each(step, b, merge, false),
+            Mapping::Lines(_) if step.sum.is_some() => self.shallow_sums_pass(step, b),
             Mapping::Lines(family) => self.lines_pass(step, b, family, merge),
             Mapping::Thin => self.lines_pass(step, b, Family::Shallow, merge),
             Mapping::Rows {
@@ -246,9 +247,6 @@ impl Planner<'_> {
         family: Family,
         merge: bool,
     ) -> Result<(), Error> {
-        if let Some(sum) = step.sum {
-            return self.shallow_sums_pass(step, sum, b);
-        }
         let element = u64::from(step.keys.bits() / 8);
         let segments = 16 / element;
         let unaligned = family == Family::Shallow && !in_vecs(b, element);
@@ -492,11 +490,11 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
-    fn shallow_sums_pass(&mut self, step: &Step, sum: Sum, b: &Region) -> Result<(), Error> {
+    fn shallow_sums_pass(&mut self, step: &Step, b: &Region) -> Result<(), Error> {
         let columns = u64::from(128 / step.keys.bits());
         let items = b.outer * b.inner / columns;
         // All rows by windows, and if they do not hold them, by limbs; and the loops over results.
-        let each = sum.column_iterations(b.len, columns) + b.len + 3 * columns + 2;
+        let each = columns * step.iterations(b.len) + b.len + 3 * columns + 2;
         let taken = self.items_per_invocation(items, each);
         let invocations = items.div_ceil(taken);
         let params = Params {

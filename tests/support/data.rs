@@ -326,7 +326,7 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if dtype.class() != Class::Float {
         for _ in 0..n {
-            let any = bits.draw();
+            let any = (bits.draw() << 20) ^ bits.draw();
             // Any numbers, small ones, or those at the ends of the range.
             let element = match seed % 3 {
                 0 => any,
@@ -347,7 +347,7 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let rooms = infinity / least_normal / 24;
     let special = (0..3).map(|_| bits.below(2 * n.max(1))).collect::<Vec<_>>();
     for i in 0..n {
-        let any = bits.draw();
+        let any = (bits.draw() << 20) ^ bits.draw();
         let negative = any & sign;
         let magnitude = any & (sign - 1);
         let element = match seed % SUMMANDS {
