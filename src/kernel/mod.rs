@@ -523,7 +523,7 @@ impl Kernel {
                     ("STRIDE", 1),
                     ("SHARED", 0),
                     ("NEAR", 1),
-                    ("BLOCK", block),
+                    ("BLOCK", block.div_ceil(2)),
                     ("ONCE", 0),
                     ("IN_VEC", in_vec),
                     ("SUBWORDS", if subwords { self.out.per_word() } else { 0 }),

@@ -198,7 +198,7 @@ impl<'a> Loads<'a> {
             // Rows of one column are gathered into vec4.
             Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
             Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
-            Walk::ShallowSums => self.sum_block(),
+            Walk::ShallowSums => self.sum_block() / 2,
             Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
             Walk::Panels { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
