@@ -280,10 +280,9 @@ impl Planner<'_> {
     /// Columns that an invocation takes side by side: those of some vec4, else one.
     pub(crate) fn sum_columns_of(&self, step: &Step, sum: Sum, b: &Region) -> u64 {
         let element = u64::from(step.keys.bits() / 8);
-        let begins = self.aligned && (step.at * element).is_multiple_of(16);
         // Eight columns of floats are more than the registers of a GPU hold.
         let many = element < 4 && !self.caps.long_strips();
-        if many || !(sum.takes_columns() && begins && in_vecs(b, element)) {
+        if many || !(sum.takes_columns() && self.aligned && in_vecs(b, element)) {
             return 1;
         }
         let width = b.inner * element / 16;
