@@ -2,6 +2,10 @@
 
 use crate::tuning::{AdapterClass, Tuning};
 
+/// Iterations that plans for Mesa's software drivers allow an invocation: half of what these drivers do, because
+/// invocations whose loops differ count together.
+pub(crate) const MESA_ITERATIONS: u32 = 32_768;
+
 /// What a device allows, and its tuning: all that the planner knows of it. Fields may be added: write
 /// `Caps { workgroups: 100, ..caps }`, which then still compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +27,10 @@ pub struct Caps {
     /// Whether the driver compiles kernels of some thousand instructions. Only then are these planned:
     /// `strips`, `panels`, `elementwise_strips`, unrolled small rows, and several shallow columns at once.
     pub long_kernels: bool,
+    /// Most iterations of an invocation, over all its loops, before the driver ends them and reports nothing;
+    /// `None`: no such limit. Mesa's software drivers have it: they end all loops once the invocations of a SIMD
+    /// vector have run 65,535 together.
+    pub iterations: Option<u32>,
     /// Kind of machine.
     pub class: AdapterClass,
     /// How to use it.
@@ -43,6 +51,8 @@ impl Caps {
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
             storage_buffers: limits.max_storage_buffers_per_shader_stage,
             long_kernels: true,
+            // A software driver without a name may be Mesa's.
+            iterations: (class == AdapterClass::Software).then_some(MESA_ITERATIONS),
             class,
             tuning: Tuning::of(class),
         }
@@ -55,12 +65,16 @@ impl Caps {
         // no such kernels.
         let slow = [wgpu::Backend::Dx12, wgpu::Backend::BrowserWebGpu].contains(&info.backend);
         let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
+        // Mesa's software drivers, including lavapipe. A browser seldom says what it runs on.
+        let mesa = info.name.contains("llvmpipe");
+        let unknown = info.backend == wgpu::Backend::BrowserWebGpu && info.name.is_empty();
         let caps = Caps {
             long_kernels: !(slow || info.name.contains("SwiftShader")),
+            iterations: (mesa || unknown).then_some(MESA_ITERATIONS),
             ..Caps::new(limits, AdapterClass::of(info.device_type))
         };
-        match info.name.contains("llvmpipe") {
-            // Mesa's software drivers, including lavapipe. Longer rows make SwiftShader slower.
+        match mesa {
+            // Longer rows make SwiftShader slower.
             true => Caps {
                 tuning: Tuning {
                     short_row_bytes: 4096,
@@ -114,15 +128,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mesas_software_drivers_take_rows_of_four_kibibytes_by_a_lane_and_no_other() {
-        let bytes = |name: &str| {
-            let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::Cpu, wgpu::Backend::Vulkan);
+    fn mesas_software_drivers_alone_limit_iterations_and_take_rows_of_four_kibibytes_by_a_lane() {
+        use wgpu::{Backend, DeviceType};
+        let of = |name: &str, kind, backend| {
+            let mut info = wgpu::AdapterInfo::new(kind, backend);
             info.name = name.into();
-            Caps::of(&info, &wgpu::Limits::default())
-                .tuning
-                .short_row_bytes
+            let caps = Caps::of(&info, &wgpu::Limits::default());
+            (caps.iterations, caps.tuning.short_row_bytes)
         };
-        assert_eq!(bytes("llvmpipe (LLVM 15.0.6, 256 bits)"), 4096);
-        assert_eq!(bytes("SwiftShader Device (Subzero)"), 512);
+        let (cpu, other, gpu) = (DeviceType::Cpu, DeviceType::Other, DeviceType::DiscreteGpu);
+        let mesa = "llvmpipe (LLVM 15.0.6, 256 bits)";
+        assert_eq!(of(mesa, cpu, Backend::Vulkan), (Some(32_768), 4096));
+        assert_eq!(of(mesa, cpu, Backend::Gl), (Some(32_768), 4096));
+        let swiftshader = "SwiftShader Device (Subzero)";
+        assert_eq!(of(swiftshader, cpu, Backend::Vulkan), (None, 512));
+        assert_eq!(of("NVIDIA H200", gpu, Backend::Vulkan), (None, 64));
+        // A browser that does not say what it runs on, and one that does.
+        assert_eq!(of("", other, Backend::BrowserWebGpu).0, Some(32_768));
+        assert_eq!(of("NVIDIA", other, Backend::BrowserWebGpu).0, None);
     }
 }

@@ -2,8 +2,8 @@
 // src/kernel/params.rs. The number of an output in its region is split into coordinates, by multiplication with
 // precomputed reciprocals. A stride of 0 repeats an input.
 struct StrideTable {
-    shape: array<vec4<u32>, 8>, // a dimension: size, reciprocal, shift, unused
-    strides: array<vec4<u32>, 16>, // two a dimension: of inputs 0 to 3 and of 4 to 7
+    shape: array<vec4<u32>, 32>, // a dimension: size, reciprocal, shift, unused
+    strides: array<vec4<u32>, 64>, // two a dimension: of inputs 0 to 3 and of 4 to 7
     starts: array<vec4<u32>, 2>, // of inputs 0 to 3 and of 4 to 7, from the bindings' start
 }
 

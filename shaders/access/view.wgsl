@@ -13,7 +13,7 @@ fn along(first: u32, end: u32, place: u32) -> u32 {
         rest = quotient;
     }
     // Without dimensions the place is 0.
-    return at + rest * Z.strides[2u * min(first, 7u)].x;
+    return at + rest * Z.strides[2u * min(first, 31u)].x;
 }
 
 // Where the segment of output o begins.

@@ -66,8 +66,8 @@ impl Params {
     }
 }
 
-/// Most dimensions of a stride table.
-pub(crate) const STRIDE_DIMS: usize = 8;
+/// Most dimensions of a stride table: none has size 1, and a dispatch sees at most 2^31 elements.
+pub(crate) const STRIDE_DIMS: usize = 32;
 /// Most inputs of an elementwise dispatch.
 pub(crate) const STRIDE_INPUTS: usize = 8;
 /// Words of the block that holds a stride table.

@@ -64,6 +64,7 @@ impl Part<'_> {
             offset: (self.starts[i] - back(&self.dims, i)) as u64 * element,
             bytes: extent(&self.dims, i) * element,
             element,
+            rows: None,
         }
     }
 }
@@ -299,7 +300,7 @@ impl Planner<'_> {
             (_, true) => outputs,
             (_, false) => words(kernel.out, outputs),
         };
-        let iterations = 4 * (STRIDE_DIMS as u64 + 1) + strips.map_or(0, |strips| strips.rows);
+        let iterations = 4 * (part.dims.len() as u64 + 1) + strips.map_or(0, |strips| strips.rows);
         // There is no reciprocal that divides by 1.
         dims.retain(|d| d.size > 1);
         params.dims = dims.len() as u32;
@@ -317,6 +318,7 @@ impl Planner<'_> {
             offset: part.out * element,
             bytes: outputs * element,
             element,
+            rows: None,
         };
         let views = inputs.map(|i| part.input(i, size)).collect();
         self.push(kernel, None, dst, params, lanes, iterations)?;

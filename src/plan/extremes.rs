@@ -8,7 +8,7 @@
 use crate::kernel::{Family, Walk};
 use crate::keys::Keys;
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
-use crate::plan::pass::{MAX_ITERATIONS, Slot};
+use crate::plan::pass::Slot;
 use crate::plan::reduce::out_view;
 use crate::plan::step::{Planner, Step};
 use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
@@ -24,7 +24,6 @@ const ROW_LANE: u64 = 2048;
 impl Planner<'_> {
     /// Plans both extremes of every segment and their indices, from one read.
     pub(crate) fn extremes(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
-        layout.check()?;
         let steps = self.sides(outputs);
         if layout.repeats() {
             // Both extremes are the only element, canonicalized.
@@ -162,7 +161,7 @@ impl Planner<'_> {
             true => 1,
             false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
         };
-        let least = bytes.div_ceil(lanes * ROW_BLOCK * (MAX_ITERATIONS / 2));
+        let least = bytes.div_ceil(lanes * ROW_BLOCK * (self.caps.most_iterations() / 2));
         let wanted = self.slices(outputs * lanes, bytes / tuning.slice_bytes.max(1));
         let slices = wanted.min(room / lanes).max(least);
         let slice = match slices {

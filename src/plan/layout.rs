@@ -4,7 +4,7 @@
 //! Strides are signed here and wrap in the shaders, so that a flipped dimension costs nothing.
 //! Knows no kernels; `strided.rs` decides how invocations share a window.
 
-use crate::kernel::params::{STRIDE_DIMS, StrideTable};
+use crate::kernel::params::StrideTable;
 use crate::plan::limits::dispatches;
 use crate::plan::splits::{BufferSplits, inside, longest};
 use crate::{Dim, Error, Problem};
@@ -94,13 +94,6 @@ impl StridedLayout {
         };
         let ordered = self.kept.windows(2).all(falls);
         ordered.then(|| all.into_iter().map(dim).collect())
-    }
-
-    /// Refuses more dimensions than kernels take.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let needed = (self.kept.len() + self.reduced.len()) as u64;
-        let what = "merged dimensions of a strided view";
-        Error::within(what, needed, STRIDE_DIMS as u64)
     }
 
     /// The layout of input 0, also of a tensor in C order.

@@ -2,6 +2,7 @@
 //!
 //! Knows caps alone.
 
+use crate::caps::MESA_ITERATIONS;
 use crate::kernel::StoreFormat;
 use crate::{Caps, Error};
 
@@ -39,6 +40,11 @@ impl Caps {
                 self.workgroup_bytes.into(),
             ),
             (
+                "loop iterations of an invocation",
+                MESA_ITERATIONS.into(),
+                self.most_iterations(),
+            ),
+            (
                 "storage buffers of a shader",
                 buffers,
                 self.storage_buffers.into(),
@@ -67,6 +73,12 @@ impl Caps {
     /// Workgroups of a dispatch. No dimension needs more than devices have.
     pub(crate) fn groups(&self) -> u64 {
         u64::from(self.workgroups.min(1 << 16)).pow(2)
+    }
+
+    /// Most iterations of an invocation, over all its loops. Without a limit of the driver's a number that no plan
+    /// comes near and that can be multiplied by a block's bytes.
+    pub(crate) fn most_iterations(&self) -> u64 {
+        self.iterations.map_or(1 << 40, u64::from)
     }
 
     /// Elements of so many bytes that a binding holds, wherever in a buffer they begin.

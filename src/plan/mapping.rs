@@ -4,22 +4,31 @@
 //! `reduce.rs` which parameters a kernel gets.
 
 use crate::kernel::{self, Family};
-use crate::plan::pass::MAX_ITERATIONS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
 
 /// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
 /// four outputs that share a word.
-const MAX_PARTS: u64 = MAX_ITERATIONS / 8;
+const MAX_PARTS: u64 = 4096;
+/// Rows from which columns are neither shallow nor panels, and from which a part of a matrix is not shallow.
+const MOST_LINE_ROWS: u64 = 4096;
+pub(crate) const MOST_THIN_ROWS: u64 = 256;
+/// Most bytes of a row that an invocation takes whole, as well as those of the other results in its word.
+const MOST_ROW_BYTES: u64 = 512 << 10;
 /// Bytes that a loop iteration of rows reads: eight vec4.
 pub(crate) const BLOCK_BYTES: u64 = 128;
 /// Rows that a loop iteration of columns takes. Up to `FEW_ROWS` rows are taken one at a time.
 pub(crate) const BLOCK_ROWS: u64 = 4;
 const FEW_ROWS: u64 = 16;
-/// Invocations of columns that keep any memory busy: each has four vec4 in flight, all together what 3.4 TB/s
-/// bring in 600 ns. More would only leave more partials.
-const BUSY_COLUMNS: u64 = 1 << 15;
+/// Invocations of columns that keep any memory busy: an H200's reaches .95 of its speed with so many, .66 with a
+/// quarter of them. More would only leave more partials.
+const BUSY_COLUMNS: u64 = 1 << 17;
+/// Rows up to which columns are shallow however few they are. With more rows, an invocation a vec4 must keep the
+/// device busy, because it reads them one after another.
+const FEW_SHALLOW_ROWS: u64 = 21;
+/// Columns of a region that takes only some are a multiple of this: whole lines for every walk.
+pub(crate) const COLUMNS_GRAIN: u64 = 64;
 /// Bytes of workgroup memory for each of them: keys and places of a plane.
 const SHARED_BYTES: u64 = 32;
 /// Rows of a slice of strips or of a shallow matrix, and bytes of one of its columns, up to which prefetched
@@ -46,7 +55,7 @@ const JOINED_BYTES: u64 = 512;
 /// Most elements of a column whose sum is rounded from its window.
 const SHORT_COLUMN: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.
-const SUMS_SHARE: u64 = 32;
+const SUMS_SHARE: u64 = 16;
 
 /// How a region is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +111,10 @@ impl Planner<'_> {
         if self.is_thin(step, b) {
             return Mapping::Thin;
         }
+        // Other walks write as many partial results a row as the row is long.
+        if b.pitch > b.inner && self.line_family(step, b).is_none() {
+            return Mapping::Each;
+        }
         if b.len == 1 {
             return Mapping::Each;
         }
@@ -135,17 +148,20 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let line = 16 / element * step.out.bytes();
         let writes = !step.out.is_partial() && line >= 16;
-        let whole = b.len == step.len && b.inner == step.inner && b.len < MAX_ITERATIONS / 8;
+        let whole = b.len == step.len && b.inner == step.inner && b.len < MOST_LINE_ROWS;
+        let narrow = b.inner < step.inner && b.inner.is_multiple_of(COLUMNS_GRAIN);
+        let narrow = narrow && b.len == step.len && b.len < MOST_THIN_ROWS;
         if !(step.sum.is_none()
             && self.aligned
             && writes
-            && whole
+            && (whole || narrow)
             && step.outer * step.inner * element >= 16)
         {
             return None;
         }
         let panels = (step.inner * element).is_multiple_of(16) && self.caps.long_kernels;
         match (self.caps.tuning.force, step.inner) {
+            _ if narrow => Some(Family::Shallow),
             (Some(Family::SmallRows), 1) => Some(Family::SmallRows),
             (Some(Family::Shallow), 2..) => Some(Family::Shallow),
             (Some(Family::Panels), 2..) if panels => Some(Family::Panels),
@@ -178,7 +194,9 @@ impl Planner<'_> {
             None => b.len <= tuning.shallow_len.saturating_mul(2) && lines >= tuning.invocations,
             Some(family) => family == Family::Shallow,
         };
-        let fits = b.outer == 1 && b.len < MAX_ITERATIONS / 128 && lines > 0;
+        let thin = thin || b.pitch > b.inner;
+        let lined = b.inner == step.inner || b.inner.is_multiple_of(COLUMNS_GRAIN);
+        let fits = b.outer == 1 && b.len < MOST_THIN_ROWS && lines > 0 && lined;
         self.aligned && part && fits && thin
     }
 
@@ -201,7 +219,9 @@ impl Planner<'_> {
         } else {
             u64::MAX
         };
-        (step.len <= tuning.shallow_len.min(most) || near) && many_lines(step, element)
+        let busy = step.len <= FEW_SHALLOW_ROWS || lines >= self.busy_columns();
+        let shallow = step.len <= tuning.shallow_len.min(most) && busy;
+        (shallow || near) && many_lines(step, element)
     }
 
     /// Whether panels fill the device and are worth it: they have whole rows, or few rows, but not very few.
@@ -232,11 +252,13 @@ impl Planner<'_> {
     fn sum_mapping(&self, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
         let tuning = &self.caps.tuning;
         let element = u64::from(step.keys.bits() / 8);
+        let bytes = b.len * element;
         // A window takes even a short row faster.
-        let least = tuning.each_row_bytes + u64::from(!sum.has_windows());
+        let long =
+            bytes > tuning.each_row_bytes || sum.has_windows() && bytes == tuning.each_row_bytes;
         match (tuning.force, b.inner) {
             (Some(Family::Each), _) => None,
-            (_, 1) if b.len * element >= least => self.rows(step, b),
+            (_, 1) if long => self.rows(step, b),
             (_, 2..) if self.are_shallow_sums(step, sum, b) => {
                 Some(Mapping::Lines(Family::Shallow))
             }
@@ -259,11 +281,18 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
-        let room = (self.caps.partials(self.partial_format(step)) / b.inner).min(step.most_parts());
+        let room =
+            (self.caps.partials(self.partial_format(step)) / b.inner).min(self.most_parts(step));
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (SUMS_SHARE * self.partial_format(step).bytes());
-        let filled = self.slices(b.outer * lanes, worth.min(room / b.outer));
-        let longest = sum.most_rows(MAX_ITERATIONS / 2, columns);
+        // An invocation takes a slice of a column alone, where one of a row is a whole team's.
+        let wanted = self.busy_columns().div_ceil(b.outer * lanes);
+        let teams = u64::from(self.caps.workgroup()).div_ceil(lanes);
+        let most = teams.saturating_mul(self.caps.tuning.slices);
+        // Partial results of slices lie as far apart as rows.
+        let most = if b.pitch > b.inner { 1 } else { most };
+        let filled = wanted.min(most).min(worth).min(room / b.outer).max(1);
+        let longest = sum.most_rows(self.caps.most_iterations() / 2, columns);
         let slices = filled.max(b.len.div_ceil(longest));
         let slice = b.len.div_ceil(slices);
         let mapped = ColumnMapping {
@@ -309,7 +338,7 @@ impl Planner<'_> {
     pub(crate) fn are_whole(&self, step: &Step, b: &Region, invocations: u64) -> bool {
         let element = u64::from(step.keys.bits() / 8);
         let vecs = [step.at, b.at, b.len].map(|n| n * element % 16) == [0; 3];
-        let few = b.len * element <= BLOCK_BYTES * MAX_ITERATIONS / 8;
+        let few = b.len * element <= MOST_ROW_BYTES;
         self.aligned && vecs && few && invocations == 1
     }
 
@@ -338,16 +367,17 @@ impl Planner<'_> {
             }
         }
         let partials = self.caps.partials(self.partial_format(step));
-        let mut parts = (bytes / tuning.slice_bytes.max(1)).min(step.most_parts());
+        let mut parts = (bytes / tuning.slice_bytes.max(1)).min(self.most_parts(step));
         if step.sum.is_some() {
             // Partial sums may be larger than what is read.
             parts = parts.min(partials / b.outer);
         }
         let filled = self.slices(b.outer * lanes, parts);
+        let iterations = self.caps.most_iterations();
         let longest = match step.sum {
-            Some(_) => lanes * element * step.most_elements(MAX_ITERATIONS / 2),
+            Some(_) => lanes * element * step.most_elements(iterations / 2),
             // A block an iteration, and a few for edges and trees.
-            None => lanes * BLOCK_BYTES * (MAX_ITERATIONS - 64),
+            None => lanes * BLOCK_BYTES * (iterations - 64),
         };
         let slices = filled.max(bytes.div_ceil(longest));
         // Whole vec4 blocks, so that slices of an aligned row are aligned.
@@ -359,7 +389,7 @@ impl Planner<'_> {
                 .next_multiple_of(BLOCK_BYTES / element),
         };
         let slices = b.len.div_ceil(slice);
-        let partials = partials.min(step.most_parts());
+        let partials = partials.min(self.most_parts(step));
         let groups = self.caps.groups();
         let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= groups;
         fits.then_some(Mapping::Rows {
@@ -430,7 +460,7 @@ impl Planner<'_> {
         let near = near.min(most).min(self.caps.tuning.slices);
         // An invocation that takes more than sixteen vec4 counts as one of sixteen: else too few would be busy.
         let busy = (b.outer * lanes * vecs.min(2 * RUNS)).max(1);
-        let target = self.caps.tuning.invocations.min(BUSY_COLUMNS);
+        let target = self.busy_columns();
         // Slices of few rows would be taken row by row, and pay more for their ends than for their rows.
         let long = (rows / (2 * FEW_ROWS)).max(1);
         let shared = match family {
@@ -443,7 +473,8 @@ impl Planner<'_> {
         };
         let filled = self.slices(busy * shared, most);
         let filled = filled.min(target.div_ceil(busy * shared)).max(near);
-        let longest = column_rows(vecs) * (MAX_ITERATIONS - 64 - column_ends(vecs, element));
+        let iterations = self.caps.most_iterations();
+        let longest = column_rows(vecs) * (iterations - 64 - column_ends(vecs, element));
         let longest = match step.index && element < 4 {
             true => longest.min(MOST_PLACES),
             false => longest,
@@ -464,8 +495,13 @@ impl Planner<'_> {
         let fits = (direct || slices <= room) && invocations.div_ceil(wg) <= groups;
         // In workgroups too small to share them, one invocation finishes the parts of all results in a word.
         let finished = (slices * fold + 4) * u64::from(step.out.per_word());
-        let fits = fits && (finished < MAX_ITERATIONS || wg / 4 >= 8);
+        let fits = fits && (finished < iterations || wg / 4 >= 8);
         fits.then_some(Mapping::Columns(mapped))
+    }
+
+    /// Invocations of columns that keep the device busy.
+    fn busy_columns(&self) -> u64 {
+        self.caps.tuning.invocations.min(BUSY_COLUMNS)
     }
 
     /// Slices of columns that a workgroup takes and merges; `filled` slices fill the device.
@@ -563,7 +599,7 @@ fn many_lines(step: &Step, element: u64) -> bool {
 /// Whether every row of a region is whole vec4.
 pub(crate) fn in_vecs(b: &Region, element: u64) -> bool {
     let vecs = |n: u64| (n * element).is_multiple_of(16);
-    vecs(b.at) && vecs(b.inner)
+    vecs(b.at) && vecs(b.inner) && vecs(b.pitch)
 }
 
 /// Vec4 of a wide row that an invocation takes: of strips as many as a team needs to take the row whole, if it

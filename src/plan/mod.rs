@@ -28,7 +28,7 @@ mod step;
 mod strided;
 
 pub(crate) use pass::Scratch;
-pub use pass::{MAX_ITERATIONS, Pass, Slot, View};
+pub use pass::{Pass, Rows, Slot, View};
 
 use crate::kernel::StoreFormat;
 use crate::sums::Sum;
@@ -63,7 +63,7 @@ impl Plan {
     /// [`Error::Limit`] when the device allows no dispatch that would do; [`Error::OffsetAlignment`] for
     /// caps that no device has.
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::of(problem, caps, true, false, &BufferSplits::default())
+        Plan::of(problem, caps, How::default(), &BufferSplits::default())
     }
 
     /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at a multiple
@@ -79,21 +79,28 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let splits = splits.in_order();
         let aligned = aligned && splits.are_aligned(problem);
-        Plan::of(problem, caps, aligned, false, &splits)
+        let how = How {
+            aligned,
+            ..How::default()
+        };
+        Plan::of(problem, caps, how, &splits)
     }
 
-    /// Plans for partial results instead of results: a key and an index (16 bytes), or a partial sum.
-    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::of(problem, caps, true, true, &BufferSplits::default())
+    /// Plans a problem whose inputs are read in windows, each just before its pass: the columns of a matrix can be
+    /// gathered. `partial`: for partial results instead of results: a key and an index (16 bytes), or a partial sum.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] as from [`Plan::new`].
+    pub fn streamed(problem: &Problem, caps: &Caps, partial: bool) -> Result<Plan, Error> {
+        let how = How {
+            partial,
+            gathers: true,
+            ..How::default()
+        };
+        Plan::of(problem, caps, how, &BufferSplits::default())
     }
 
-    fn of(
-        problem: &Problem,
-        caps: &Caps,
-        aligned: bool,
-        partial: bool,
-        splits: &BufferSplits,
-    ) -> Result<Plan, Error> {
+    fn of(problem: &Problem, caps: &Caps, how: How, splits: &BufferSplits) -> Result<Plan, Error> {
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
         let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
         if let Some(sum) = sum.filter(|sum| sum.is_exact()) {
@@ -102,10 +109,11 @@ impl Plan {
         let mut planner = Planner {
             caps,
             problem,
-            aligned,
+            aligned: how.aligned,
+            gathers: how.gathers,
             dims: Vec::new(),
             first: 0,
-            partial,
+            partial: how.partial,
             splits,
             passes: Vec::new(),
         };
@@ -117,7 +125,8 @@ impl Plan {
             scratch: Default::default(),
         };
         plan.scratch = Slot::SCRATCH.map(|slot| plan.used(slot));
-        debug_assert!(plan.passes.iter().all(|p| p.iterations <= MAX_ITERATIONS));
+        let most = caps.most_iterations();
+        debug_assert!(plan.passes.iter().all(|p| p.iterations <= most));
         Ok(plan)
     }
 
@@ -154,6 +163,26 @@ impl Plan {
         let views = self.passes.iter().flat_map(|p| p.read().chain([&p.dst]));
         let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
         ends.max().unwrap_or(0).next_multiple_of(16)
+    }
+}
+
+/// What is planned, and for which memory.
+struct How {
+    /// Data begins at a multiple of 16 bytes.
+    aligned: bool,
+    /// Partial results are wanted.
+    partial: bool,
+    /// What a pass reads is put together just before it.
+    gathers: bool,
+}
+
+impl Default for How {
+    fn default() -> How {
+        How {
+            aligned: true,
+            partial: false,
+            gathers: false,
+        }
     }
 }
 

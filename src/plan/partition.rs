@@ -5,10 +5,13 @@
 
 use crate::Error;
 use crate::plan::limits::{MAX_REGION, dispatches};
-use crate::plan::mapping::Mapping;
-use crate::plan::pass::{MAX_ITERATIONS, Slot};
+use crate::plan::mapping::{COLUMNS_GRAIN, MOST_THIN_ROWS, Mapping};
+use crate::plan::pass::Slot;
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
+
+/// Least bytes of a row that a stream reads at once.
+const LEAST_PIECE: u64 = 4096;
 
 impl Planner<'_> {
     /// Cuts a step into regions of at most `written` outputs, grouped by their outputs, where
@@ -55,11 +58,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
-        // Elements of a segment that one invocation may take alone.
-        let alone = step.most_elements(MAX_ITERATIONS / u64::from(2 * step.out.per_word()));
-        let reach = step
-            .most_parts()
-            .saturating_mul(step.most_elements(MAX_ITERATIONS / 2));
+        let (alone, reach) = (self.alone(step), self.reach(step));
         let whole = len
             .checked_mul(inner)
             .is_some_and(|m| m <= seen && inner <= written);
@@ -70,6 +69,7 @@ impl Planner<'_> {
             len,
             inner,
             base: 0,
+            pitch: inner,
         };
         let longest = Region {
             len: len.min(reach).min(seen / inner).max(1),
@@ -89,7 +89,110 @@ impl Planner<'_> {
             true => (seen / inner).min(if too_long { alone } else { reach }),
             false => 1,
         };
-        parts(step, rows, columns)
+        let part = Region {
+            len: rows.min(len),
+            inner: columns,
+            pitch: columns,
+            ..one
+        };
+        match self.columns_apart(step, &part, written)? {
+            Some(apart) => Ok(apart),
+            None => parts(step, rows, columns),
+        }
+    }
+
+    /// Elements of a segment that one invocation may take, beside those of the results in the same word.
+    fn alone(&self, step: &Step) -> u64 {
+        step.most_elements(self.caps.most_iterations() / 2 / u64::from(step.out.per_word()))
+    }
+
+    /// Elements of a segment that a dispatch may take, if an invocation of the next one takes all its parts.
+    fn reach(&self, step: &Step) -> u64 {
+        let each = step.most_elements(self.caps.most_iterations() / 2);
+        self.most_parts(step).saturating_mul(each)
+    }
+
+    /// Regions of all rows of some columns, if regions like `part`, of some rows, would leave partial results that are
+    /// more than an eighth of what is read.
+    fn columns_apart(
+        &self,
+        step: &Step,
+        part: &Region,
+        written: u64,
+    ) -> Result<Option<Vec<Partition>>, Error> {
+        let &Step {
+            outer, len, inner, ..
+        } = step;
+        let element = u64::from(step.keys.bits() / 8);
+        let parts = len.div_ceil(part.len);
+        let partials = parts * self.mapping(step, part).parts();
+        // Each is written, and read by the next region or by the last pass; with values also by a pass of its own.
+        let times = if self.value_beside_index().is_some() {
+            4
+        } else {
+            2
+        };
+        let moved = times * partials * self.partial_format(step).bytes();
+        if len == 1 || inner == 1 || 8 * moved <= len * element {
+            return Ok(None);
+        }
+        let seen = self.caps.elements(element).min(MAX_REGION);
+        let work = self.caps.budget(true) / element / len;
+        let cut = !self.ends(step.src, outer * len * inner)?.is_empty();
+        let most = match self.gathers {
+            true => (seen / len).min(work),
+            // A binding sees what lies between its first column and its last.
+            false if cut || len >= MOST_THIN_ROWS => 0,
+            false => seen.saturating_sub((len - 1) * inner).min(work),
+        };
+        let region = |width| Region {
+            inner: width,
+            pitch: if self.gathers { width } else { inner },
+            len,
+            ..*part
+        };
+        let grained = |columns: u64| columns / COLUMNS_GRAIN * COLUMNS_GRAIN;
+        let mut most = grained(most.min(written).min(inner));
+        let mapping = self.mapping(step, &region(most.max(1)));
+        if !self.is_direct(step, &region(most.max(1)), mapping) {
+            let partials = self.caps.partials(self.partial_format(step));
+            most = grained(most.min(partials / mapping.parts()));
+        }
+        let too_long = mapping == Mapping::Each && len > self.alone(step) || len > self.reach(step);
+        // Not in many more regions, nor in such that reading them takes longer than reducing.
+        let regions = parts * inner.div_ceil(part.inner);
+        let many = most == 0 || inner.div_ceil(most) > 2 * regions.max(4);
+        let small = self.gathers && most * element < LEAST_PIECE;
+        if too_long || many || small {
+            return Ok(None);
+        }
+        let pieces = inner.div_ceil(most);
+        let width = inner.div_ceil(pieces).next_multiple_of(COLUMNS_GRAIN);
+        dispatches(outer.saturating_mul(pieces + 1))?;
+        let outputs = self.ends(step.dst, outer * inner)?;
+        let mut all = Vec::new();
+        for o in 0..outer {
+            for run in splits::runs(&outputs, o * inner..(o + 1) * inner) {
+                let mut at = run.start;
+                while at < run.end {
+                    let left = run.end - at;
+                    // What is no whole lines goes by itself.
+                    let taken = match grained(left.min(width)) {
+                        0 => left,
+                        whole => whole,
+                    };
+                    let column = at - o * inner;
+                    let part = Region {
+                        at: o * len * inner + column,
+                        out: at,
+                        ..region(taken)
+                    };
+                    all.push(Partition::of(vec![part], &[]));
+                    at += taken;
+                }
+            }
+        }
+        Ok(Some(all))
     }
 
     /// Regions of at most `most` whole matrices; `one` is the first matrix.
@@ -157,6 +260,7 @@ fn parts(step: &Step, rows: u64, columns: u64) -> Result<Vec<Partition>, Error> 
         len: rows.min(len - l),
         inner: columns.min(inner - c),
         base: l,
+        pitch: columns.min(inner - c),
     };
     let segments = (0..outer).flat_map(|o| begins(inner, columns).map(move |c| (o, c)));
     let group = |(o, c)| begins(len, rows).map(|l| part(o, c, l)).collect();

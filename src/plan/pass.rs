@@ -7,10 +7,6 @@ use crate::kernel::params::{Params, StrideTable};
 use crate::kernel::{Elementwise, Kernel, Unit, Walk};
 use crate::plan::limits::STRIDED_COST;
 
-/// Most iterations of an invocation, summed over its loops. Mesa's software rasterisers end all loops once the
-/// invocations of a SIMD vector have run 65,535 together, and report nothing.
-pub const MAX_ITERATIONS: u64 = 32_768;
-
 /// A buffer a pass reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
@@ -61,10 +57,42 @@ pub struct View {
     pub slot: Slot,
     /// Where it begins.
     pub offset: u64,
-    /// Its length.
+    /// Its length, as kernels see it.
     pub bytes: u64,
     /// Bytes of an element.
     pub element: u64,
+    /// What is read of the slot, where that is only some columns of a matrix; else all of it.
+    pub rows: Option<Rows>,
+}
+
+/// Some columns of a matrix. In memory the view spans them, with what lies between; in a stream they are gathered, and
+/// are all that the view has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rows {
+    /// Rows of the matrix.
+    pub count: u64,
+    /// Bytes of the columns in a row.
+    pub bytes: u64,
+    /// Bytes from a row of the slot to the next.
+    pub pitch: u64,
+}
+
+impl View {
+    /// Bytes that are read.
+    pub(crate) fn read(&self) -> u64 {
+        self.rows.map_or(self.bytes, |rows| rows.count * rows.bytes)
+    }
+
+    /// The ranges of the slot that are read: first byte and length.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let whole = Rows {
+            count: 1,
+            bytes: self.bytes,
+            pitch: 0,
+        };
+        let (at, rows) = (self.offset, self.rows.unwrap_or(whole));
+        (0..rows.count).map(move |i| (at + i * rows.pitch, rows.bytes))
+    }
 }
 
 /// One dispatch.
@@ -86,7 +114,7 @@ pub struct Pass {
     pub stride_table: Option<(StrideTable, Vec<View>)>,
     /// Workgroups in x, y and z.
     pub workgroups: [u32; 3],
-    /// Most loop iterations of an invocation.
+    /// Most iterations of an invocation, over all its loops; [`Caps::iterations`] limits them.
     pub iterations: u64,
     /// The output range that a later pass reads whole; this pass writes part of it.
     pub(crate) output_window: Option<View>,
@@ -116,7 +144,7 @@ impl Pass {
         match self.kernel.walk {
             // Its view may span columns that others take.
             Walk::Each { .. } => u64::from(p.items) * u64::from(p.len) * element,
-            _ => self.read().map(|v| v.bytes).sum(),
+            _ => self.read().map(View::read).sum(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
     panels,
 };
-use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
+use crate::plan::pass::{Rows, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
@@ -38,26 +38,7 @@ impl Planner<'_> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);
-        let alone = match mapping {
-            Mapping::Each | Mapping::Lines(_) => true,
-            // An invocation takes all rows of a word of results.
-            Mapping::Rows {
-                lanes,
-                slices,
-                slice,
-            } => match step.sum {
-                Some(sum) => lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0,
-                None => {
-                    let words = first.outer / u64::from(step.out.per_word());
-                    let filled = words >= self.caps.tuning.invocations;
-                    let whole = self.are_whole(step, &first, lanes * slices);
-                    whole && (filled || self.is_short(step, &first))
-                }
-            },
-            Mapping::Columns(_) | Mapping::Thin => false,
-        };
-        let subword = step.out.per_word() > 1 && !alone;
-        if whole && mapping.parts() == 1 && !subword {
+        if whole && self.is_direct(step, &first, mapping) {
             self.pass(step, &first, mapping, false)?;
             return match value {
                 Some(value) => self.gather(step, value, partition, &first),
@@ -92,6 +73,29 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a region of whole segments needs no partial results.
+    pub(crate) fn is_direct(&self, step: &Step, b: &Region, mapping: Mapping) -> bool {
+        // Whether an invocation takes all segments whose results share a word.
+        let alone = match mapping {
+            Mapping::Each | Mapping::Lines(_) => true,
+            Mapping::Rows {
+                lanes,
+                slices,
+                slice,
+            } => match step.sum {
+                Some(sum) => lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0,
+                None => {
+                    let words = b.outer / u64::from(step.out.per_word());
+                    let filled = words >= self.caps.tuning.invocations;
+                    let whole = self.are_whole(step, b, lanes * slices);
+                    whole && (filled || self.is_short(step, b))
+                }
+            },
+            Mapping::Columns(_) | Mapping::Thin => false,
+        };
+        mapping.parts() == 1 && (alone || step.out.per_word() == 1)
     }
 
     /// Gathers the elements of a region that the indices of its outputs point to.
@@ -199,33 +203,29 @@ impl Planner<'_> {
         merge: bool,
         raw: bool,
     ) -> Result<(), Error> {
-        let (count, src) = (b.outer * b.inner, self.src_view(step, b));
-        let params = Params {
-            items: count as u32,
-            merge: merge.into(),
-            ..region_params(b)
-        };
-        let dst = dst_view(step, b, 1);
-        self.each_of(step, raw, src, dst, params)
+        self.each_of(step, b, dst_view(step, b, 1), merge, raw)
     }
 
-    /// Reduces segments element by element, as `params` describes them.
+    /// Reduces the segments of a region element by element, to `dst`.
     fn each_of(
         &mut self,
         step: &Step,
-        raw: bool,
-        src: View,
+        b: &Region,
         dst: View,
-        params: Params,
+        merge: bool,
+        raw: bool,
     ) -> Result<(), Error> {
-        let words = words(step.out, params.items.into());
-        let each = u64::from(step.out.per_word()) * step.iterations(params.len.into()) + 1;
+        let (items, src) = (b.outer * b.inner, self.src_view(step, b));
+        let words = words(step.out, items);
+        let each = u64::from(step.out.per_word()) * step.iterations(b.len) + 1;
         let taken = self.items_per_invocation(words, each);
         let coarsened = taken > 1;
         let kernel = self.kernel_of(step, Walk::Each { raw, coarsened });
         let params = Params {
+            items: items as u32,
             coarsening: taken as u32,
-            ..params
+            merge: merge.into(),
+            ..region_params(b)
         };
         let lanes = words.div_ceil(taken);
         self.push(kernel, Some(src), dst, params, lanes, taken * each)
@@ -236,7 +236,7 @@ impl Planner<'_> {
     fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let spare = items / tuning.invocations.max(1);
-        let most = (MAX_ITERATIONS / iterations).min(tuning.short_rows);
+        let most = (self.caps.most_iterations() / iterations).min(tuning.short_rows);
         spare.min(most).max(1)
     }
 
@@ -264,7 +264,7 @@ impl Planner<'_> {
         if lines == 0 {
             return self.each(step, b, merge, false);
         }
-        let width = b.inner / segments;
+        let width = b.pitch / segments;
         let slices = width.div_ceil(lanes * abreast);
         let items = match family {
             Family::Panels => b.outer * slices,
@@ -310,7 +310,7 @@ impl Planner<'_> {
 
     /// Lines of shallow columns that an invocation takes at once; 0: one, element by element.
     fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
-        let width = b.inner * element / 16;
+        let width = b.pitch * element / 16;
         let several = self.caps.long_strips();
         // Most panels must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
         let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
@@ -333,17 +333,14 @@ impl Planner<'_> {
             ..*b
         };
         if column > 0 {
-            let (one, count) = (from(matrix, 1), b.inner - column);
-            let mut src = self.src_view(step, &one);
-            let skipped = column * src.element;
-            (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
-            let params = Params {
-                items: count as u32,
-                merge: merge.into(),
-                ..region_params(&one)
+            let one = from(matrix, 1);
+            let columns = Region {
+                at: one.at + column,
+                inner: b.inner - column,
+                ..one
             };
             let to = part_view(step, &one, column..b.inner);
-            self.each_of(step, false, src, to, params)?;
+            self.each_of(step, &columns, to, merge, false)?;
         }
         let next = matrix + u64::from(column > 0);
         match next < b.outer {
@@ -531,7 +528,7 @@ impl Planner<'_> {
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
         while lanes * 8 <= (wg / 4).min(parts / 2)
             && (count + 4) * lanes * 8 <= groups * wg
-            && (count * lanes < self.caps.tuning.invocations || each > MAX_ITERATIONS)
+            && (count * lanes < self.caps.tuning.invocations || each > self.caps.most_iterations())
         {
             lanes *= 8;
         }
@@ -576,11 +573,23 @@ impl Planner<'_> {
 
     pub(crate) fn src_view(&self, step: &Step, b: &Region) -> View {
         let element = u64::from(step.keys.bits() / 8);
+        let read = b.outer * b.len * b.inner;
+        let dense = b.pitch == b.inner;
+        let narrow = b.inner < step.inner && b.len > 1;
         View {
             slot: step.src,
             offset: (step.at + b.at) * element,
-            bytes: b.outer * b.len * b.inner * element,
+            bytes: match dense {
+                true => read,
+                false => (b.len - 1) * b.pitch + b.inner,
+            } * element,
             element,
+            // In a stream, a narrow region that is not dense lies in a window that a wider one has filled.
+            rows: (narrow && dense == self.gathers).then_some(Rows {
+                count: b.len,
+                bytes: b.inner * element,
+                pitch: step.inner * element,
+            }),
         }
     }
 }
@@ -599,7 +608,7 @@ fn vecs_at_once(step: &Step, sum: Sum, slice: u64, lanes: u64) -> u32 {
 fn region_params(b: &Region) -> Params {
     Params {
         len: b.len as u32,
-        inner: b.inner as u32,
+        inner: b.pitch as u32,
         base: b.base,
         ..Params::default()
     }
@@ -611,6 +620,7 @@ pub(crate) fn out_view(slot: Slot, out: StoreFormat, at: u64, count: u64) -> Vie
         offset: at * out.bytes(),
         bytes: count * out.bytes(),
         element: out.bytes(),
+        rows: None,
     }
 }
 

@@ -162,10 +162,11 @@ impl Ends<'_> {
         let steps = (1..first.inner.div_ceil(self.most)).map(|i| i * self.most);
         for run in runs(&sorted(columns.chain(steps)), 0..first.inner) {
             let narrow = |(b, l): (&Region, u64)| Region {
-                at: b.at + l * b.inner + run.start,
+                at: b.at + l * b.pitch + run.start,
                 out: b.out + run.start,
                 len: 1,
                 inner: run.end - run.start,
+                pitch: run.end - run.start,
                 base: b.base + l,
                 ..*b
             };
@@ -199,6 +200,7 @@ fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Regi
             out: b.out + column,
             len: (elements / b.inner).max(1),
             inner: if part { elements } else { b.inner },
+            pitch: if part { elements } else { b.pitch },
             base: b.base + row,
             ..*b
         });
@@ -238,6 +240,7 @@ mod tests {
             len,
             inner,
             base: 0,
+            pitch: inner,
         };
         Partition::of(vec![b], &[])
     }
@@ -311,6 +314,8 @@ pub(crate) struct Region {
     pub inner: u64,
     /// Place of its first element in the segments.
     pub base: u64,
+    /// Elements from a row to the next where a kernel sees it: more than `inner` if others take the rest of a row.
+    pub pitch: u64,
 }
 
 /// Regions whose outputs are the same: the parts of their segments.

@@ -6,7 +6,7 @@ use crate::kernel::params::Params;
 use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::keys::Keys;
 use crate::plan::limits::MAX_REGION;
-use crate::plan::pass::{MAX_ITERATIONS, Pass, Slot, View};
+use crate::plan::pass::{Pass, Slot, View};
 use crate::plan::splits::BufferSplits;
 use crate::sums::Sum;
 use crate::{Caps, Dim, Error, IndexType, Op, Problem};
@@ -45,16 +45,6 @@ impl Step {
         }
     }
 
-    /// Most parts of a segment, so that one invocation may take them all.
-    pub(crate) fn most_parts(&self) -> u64 {
-        match self.sum {
-            Some(sum) => {
-                MAX_ITERATIONS / 2 / (sum.join_iterations() * u64::from(self.out.per_word()))
-            }
-            None => u64::MAX,
-        }
-    }
-
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
         match self.sum {
@@ -74,6 +64,8 @@ pub(crate) struct Planner<'a> {
     pub first: u64,
     /// Whether partial results are wanted, for [`crate::Partial`].
     pub partial: bool,
+    /// Whether what a pass reads is put together just before it, as in a stream.
+    pub gathers: bool,
     /// Where buffers end.
     pub splits: &'a BufferSplits,
     /// The dispatches so far.
@@ -126,6 +118,13 @@ impl Planner<'_> {
                 product(&dims[at + 1..]),
             ],
         }
+    }
+
+    /// Most parts of a segment, so that one invocation may take them all.
+    pub(crate) fn most_parts(&self, step: &Step) -> u64 {
+        let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
+        step.sum
+            .map_or(u64::MAX, |sum| iterations / sum.join_iterations())
     }
 
     /// The format of a step's partial results.
@@ -259,10 +258,11 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let most = u64::from(self.caps.workgroups);
         let groups = invocations.div_ceil(u64::from(kernel.workgroup));
-        let x = groups.min(most);
-        let y = groups.div_ceil(x.max(1));
+        // Rows of the grid are alike: the last one of 65,536 workgroups would else be nearly all idle.
+        let y = groups.div_ceil(most).max(1);
+        let x = groups.div_ceil(y);
         let what = "loop iterations of an invocation";
-        Error::within(what, iterations, MAX_ITERATIONS)?;
+        Error::within(what, iterations, self.caps.most_iterations())?;
         Error::within("workgroups of a dispatch", groups, most * most)?;
         let [needed, limit] = [kernel.workgroup_bytes(), self.caps.workgroup_bytes];
         Error::within("bytes of workgroup memory", needed.into(), limit.into())?;

@@ -6,11 +6,11 @@
 //! buffer can see.
 
 use crate::Error;
-use crate::kernel::params::Params;
+use crate::kernel::params::{Params, STRIDE_DIMS};
 use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::limits::{MAX_REGION, dispatches};
-use crate::plan::pass::{MAX_ITERATIONS, Slot, View};
+use crate::plan::pass::{Slot, View};
 use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
@@ -45,6 +45,7 @@ impl Window<'_> {
             len: self.reduced.elements(),
             inner: share.inner,
             base: 0,
+            pitch: share.inner,
         }
     }
 }
@@ -52,7 +53,6 @@ impl Window<'_> {
 impl Planner<'_> {
     /// Plans a problem whose input is no contiguous block.
     pub(crate) fn view(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
-        layout.check()?;
         let problem = self.problem;
         let mut values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
         if problem.is_copy() {
@@ -118,12 +118,20 @@ impl Planner<'_> {
             // A view that repeats elements reads more than it spans.
             let long = outputs.saturating_mul(len) > budget;
             let crowded = long || leaves_partials && outputs * least > room;
-            if spans[0] + spans[1] + 1 > seen {
+            let dims = [&kept, &reduced].map(|sizes| sizes.iter().filter(|s| **s > 1).count());
+            if dims[0] + dims[1] > STRIDE_DIMS {
+                // Only where a dimension repeats elements do so many fit in a binding.
+                halve(if dims[0] > dims[1] {
+                    &mut kept
+                } else {
+                    &mut reduced
+                });
+            } else if spans[0] + spans[1] + 1 > seen {
                 let kept_more = spans[0] >= spans[1];
                 halve(if kept_more { &mut kept } else { &mut reduced });
             } else if outputs > written.min(MAX_REGION) || crowded && outputs > 1 {
                 halve(&mut kept);
-            } else if len > MAX_REGION || crowded || least > step.most_parts() {
+            } else if len > MAX_REGION || crowded || least > self.most_parts(step) {
                 halve(&mut reduced);
             } else {
                 break;
@@ -137,7 +145,7 @@ impl Planner<'_> {
     /// Elements that one invocation may take. The iterations over dimensions count as well.
     fn most_elements(&self, layout: &StridedLayout, step: &Step, per_word: u32) -> u64 {
         let dims = layout.reduced.len().max(1) as u64;
-        step.most_elements((MAX_ITERATIONS / 2) / (dims * u64::from(per_word)))
+        step.most_elements(self.caps.most_iterations() / 2 / (dims * u64::from(per_word)))
     }
 
     /// Least invocations for a segment of that length. One alone takes all segments whose results share a
@@ -167,7 +175,7 @@ impl Planner<'_> {
             true => LEAST_PART.max(LEAST_PART_BYTES / self.problem.dtype().size()),
             false => LEAST_PART,
         };
-        let most = (len / least).min(room).min(step.most_parts()).max(1);
+        let most = (len / least).min(room).min(self.most_parts(step)).max(1);
         let wanted = self.slices(outputs, most);
         let abreast = if blocked { 1 } else { ABREAST.min(most) };
         let parts = wanted.max(abreast).max(self.least_parts(layout, step, len));
@@ -310,6 +318,7 @@ impl Planner<'_> {
             offset: lowest * element,
             bytes: count * element,
             element,
+            rows: None,
         }
     }
 }

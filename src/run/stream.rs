@@ -65,7 +65,7 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`] when that many bytes do not suffice; the errors of [`Reducer::prepare`].
     pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
-        StreamedReduction::new(self, memory, |caps| Plan::new(problem, caps))
+        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps, false))
     }
 }
 
@@ -144,15 +144,15 @@ impl StreamedReduction {
     pub fn read_bytes(&self) -> u64 {
         let mut held = Held::default();
         let views = self.ready.plan.passes().iter().flat_map(inputs);
-        views.filter(|v| held.take(v)).map(|v| v.bytes).sum()
+        views.filter(|v| held.take(v)).map(View::read).sum()
     }
 
     /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
     /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on;
     /// `write(output, offset, bytes)` takes bytes of an output. Bytes are little endian, in C order. Each byte of
-    /// an output is written once, in order; inputs are read forward, except for parts that are read again. Both
-    /// functions are called by whoever polls the future.
+    /// an output is written once, in order; inputs are read forward, except for parts that are read again, or row by row
+    /// of some columns, then of the next. Both functions are called by whoever polls the future.
     ///
     /// # Errors
     /// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::OutOfMemory`],
@@ -223,20 +223,24 @@ fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
     all.filter(|v| matches!(v.slot, Slot::Input(_)))
 }
 
-/// The ranges of inputs that are in their windows: slot, begin and end.
+/// The views of inputs that are in their windows.
 #[derive(Default)]
-struct Held(Vec<(Slot, u64, u64)>);
+struct Held(Vec<View>);
 
 impl Held {
     /// Whether a view must be uploaded; records it as held.
     fn take(&mut self, view: &View) -> bool {
-        let (begin, end) = (view.offset, view.offset + view.bytes);
-        let holds = |h: &(Slot, u64, u64)| h.0 == view.slot && h.1 <= begin && end <= h.2;
+        let end = |v: &View| v.offset + v.bytes;
+        let inside = |held: &View| held.offset <= view.offset && end(view) <= end(held);
+        let holds = |held: &View| match (held.rows, view.rows) {
+            (None, None) => held.slot == view.slot && inside(held),
+            _ => held == view,
+        };
         if self.0.iter().any(holds) {
             return false;
         }
-        self.0.retain(|held| held.0 != view.slot);
-        self.0.push((view.slot, begin, end));
+        self.0.retain(|held| held.slot != view.slot);
+        self.0.push(*view);
         true
     }
 }
@@ -373,20 +377,23 @@ impl<'a> Windows<'a> {
         {
             let mapped = chunk.buffer.slice(..).get_mapped_range_mut();
             let mut mapped = mapped.map_err(|e| unmapped(self.context, e))?;
-            let (mut at, end) = (view.offset, view.offset + view.bytes);
-            while at < end {
-                let count = (end - at).min(self.bytes.len() as u64) as usize;
-                let bytes = &mut self.bytes[..count];
-                read(input, at, bytes).map_err(|error| Error::Source {
-                    input,
-                    offset: at,
-                    bytes: count as u64,
-                    error: Arc::new(error),
-                })?;
-                let place = (at - start) as usize;
-                mapped.slice(place..place + count).copy_from_slice(bytes);
-                at += count as u64;
-                self.drive.pause().await;
+            let mut place = (view.offset - start) as usize;
+            for (mut at, bytes) in view.runs() {
+                let end = at + bytes;
+                while at < end {
+                    let count = (end - at).min(self.bytes.len() as u64) as usize;
+                    let bytes = &mut self.bytes[..count];
+                    read(input, at, bytes).map_err(|error| Error::Source {
+                        input,
+                        offset: at,
+                        bytes: count as u64,
+                        error: Arc::new(error),
+                    })?;
+                    mapped.slice(place..place + count).copy_from_slice(bytes);
+                    at += count as u64;
+                    place += count;
+                    self.drive.pause().await;
+                }
             }
         }
         chunk.buffer.unmap();

@@ -64,6 +64,10 @@ fn forced_families() -> Vec<(String, Caps)> {
         let caps = eager(|t| t.force = Some(family));
         all.push((format!("{family:?} forced, eager"), caps));
     }
+    // Rows of which a binding holds few.
+    let mut caps = eager(|t| t.force = Some(Shallow));
+    caps.binding_bytes = 1024;
+    all.push(("Shallow forced, bindings of 1024 bytes".into(), caps));
     for (lanes, blocked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
         let caps = eager(|t| {
             (t.workgroup, t.row_lanes, t.blocked) = (64, lanes, blocked);
@@ -361,7 +365,7 @@ fn every_element_is_summed_once_over_the_grid() {
 fn long_columns_are_summed_in_as_many_iterations_as_were_planned() {
     let caps = class(AdapterClass::Software);
     let caps = caps.tuned(Tuning {
-        slices: 1,
+        invocations: 1,
         ..caps.tuning.clone()
     });
     for dtype in support::summed().filter(|t| t.class() == Class::Float) {
@@ -549,7 +553,7 @@ fn more_than_a_row_of_workgroups_folds() {
     });
     let problem = Problem::arg_min(DType::U8, &[300_000, 2], 1).expect("a problem");
     let plan = check(&problem, &small, &[0]).expect("a run that ends well");
-    assert_eq!(plan.passes()[0].workgroups, [65_535, 2, 1]);
+    assert_eq!(plan.passes()[0].workgroups, [37_500, 2, 1]);
 }
 
 /// Tests the interpreter: it must refuse plans that are slightly wrong.
@@ -677,6 +681,7 @@ fn broken_elementwise_plans_are_refused() {
     for inner in [16, 5] {
         let caps = Caps {
             storage_buffers: 3,
+            iterations: Some(1 << 15),
             ..class(AdapterClass::Integrated)
         };
         let shapes = [[3, inner], [3, inner], [3, 1], [1, inner]];

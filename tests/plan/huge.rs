@@ -136,6 +136,13 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
             _ => {}
         }
+        // Some columns of all rows.
+        if let Some(rows) = pass.src.and_then(|view| view.rows) {
+            let [width, pitch] = [rows.bytes, rows.pitch].map(|b| b / pass_element(pass));
+            assert_eq!((rows.count, pitch, p.base), (len, inner, 0), "{plan}");
+            ranges.extend((0..len).map(|i| (begin + i * pitch, begin + i * pitch + width)));
+            continue;
+        }
         // The region matches the pass's parameters, and begins where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
         let matrix = u64::from(p.len) * u64::from(p.inner);

@@ -10,9 +10,7 @@ use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use wgreduce::unstable::{
-    Family, Keys, MAX_ITERATIONS, Params, Pass, Slot, StoreFormat, Sum, View, Walk,
-};
+use wgreduce::unstable::{Family, Keys, Params, Pass, Slot, StoreFormat, Sum, View, Walk};
 use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Order, Plan, Problem};
 
 pub type Check<T = ()> = Result<T, String>;
@@ -45,12 +43,23 @@ pub struct Bind {
     pub delta: u32,
     /// The view's first element, counted from the slot's start.
     pub first: u64,
+    /// Elements of a row, and from a row of the slot to the next, if the view is gathered from rows.
+    pub rows: Option<[u64; 2]>,
     /// Elements in the view.
     pub count: u64,
     pub element: u64,
 }
 
 impl Bind {
+    /// The slot's element that is number `i` of the view.
+    fn element(&self, i: u64) -> u64 {
+        self.first
+            + match self.rows {
+                Some([width, pitch]) => i / width * pitch + i % width,
+                None => i,
+            }
+    }
+
     /// The slot's element at a position of the binding, which must be in the view.
     pub fn at(&self, position: u32) -> Check<u32> {
         let i = u64::from(position).wrapping_sub(self.delta.into());
@@ -62,7 +71,7 @@ impl Bind {
             self.count,
             self.delta
         );
-        Ok((self.first + i) as u32)
+        Ok(self.element(i) as u32)
     }
 }
 
@@ -262,17 +271,28 @@ impl Machine<'_> {
             offset,
             bytes,
             element,
+            rows,
         } = view;
         let (before, start, whole, size) = self.buffer(slot, offset);
+        let gathered = rows.filter(|r| r.count * r.bytes == bytes);
         ensure!(
             bytes > 0 && bytes.is_multiple_of(element),
             "{view:?} is no range"
         );
+        let extent = rows.map_or(bytes, |r| (r.count - 1) * r.pitch + r.bytes);
         ensure!(
-            offset + bytes <= whole,
+            offset + extent <= whole && (gathered.is_some() || extent == bytes),
             "{view:?} leaves a buffer that ends at byte {whole}"
         );
         let alignment = self.caps.offset_alignment;
+        // What is gathered lies in a window of its own.
+        let (before, start, size) = match gathered {
+            Some(_) => {
+                let start = offset / alignment * alignment;
+                (0, start, (offset - start + bytes).next_multiple_of(16))
+            }
+            None => (before, start, size),
+        };
         let begin = before + offset - start;
         let mut at = begin / alignment * alignment;
         if begin + bytes - at < 16 && at >= alignment {
@@ -294,6 +314,7 @@ impl Machine<'_> {
             bytes: end - at,
             delta: ((begin - at) / element) as u32,
             first: offset / element,
+            rows: gathered.map(|r| [r.bytes / element, r.pitch / element]),
             count: bytes / element,
             element,
         })
@@ -520,7 +541,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Notes a load of the current invocation at a position of a binding.
     pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
-        let element = u64::from(position.wrapping_sub(bind.delta)) + bind.first;
+        let element = bind.element(position.wrapping_sub(bind.delta).into());
         let load = (self.now.get(), view, element * bind.element / 4 * 4);
         self.loaded.borrow_mut().push(load);
     }
@@ -740,7 +761,8 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         kernel.workgroup_bytes()
     );
     ensure!(
-        pass.iterations <= MAX_ITERATIONS,
+        caps.iterations
+            .is_none_or(|most| pass.iterations <= most.into()),
         "{} iterations",
         pass.iterations
     );
@@ -772,7 +794,11 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
             "{} inputs",
             views.len()
         );
-        ensure!(table.strides.len() <= 8, "{} dimensions", table.shape.len());
+        ensure!(
+            table.strides.len() <= 32,
+            "{} dimensions",
+            table.shape.len()
+        );
         let strips = kernel.family() == Family::ElementwiseStrips;
         let each = if strips { pass.params.team } else { 1 };
         let sizes = table.shape.iter().map(|&s| u64::from(s));

@@ -5,6 +5,7 @@ mod families;
 mod grid;
 mod huge;
 mod interpret;
+mod limits;
 mod loads;
 mod named;
 mod odd_caps;

@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 21] = [
+const FIELDS: [Change; 22] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
@@ -16,6 +16,7 @@ const FIELDS: [Change; 21] = [
     ("invocations", |c, n| c.invocations = n as u32),
     ("workgroup_bytes", |c, n| c.workgroup_bytes = n as u32),
     ("storage_buffers", |c, n| c.storage_buffers = n as u32),
+    ("iterations", |c, n| c.iterations = Some(n as u32)),
     ("workgroup", |c, n| c.tuning.workgroup = n as u32),
     ("row_lanes", |c, n| c.tuning.row_lanes = n as u32),
     ("lane_bytes", |c, n| c.tuning.lane_bytes = n),
@@ -49,6 +50,9 @@ fn problems() -> Vec<Problem> {
         Problem::extremes(DType::F32, &[9, 70], 1),
         Problem::extremes(DType::BF16, &[3, 70, 16], 1),
         Problem::arg_min(DType::F32, &[6, 50], 1).and_then(|p| p.strided(0, &[-1, 6], 5)),
+        Problem::reduce_sum(DType::F32, &[9, 70], &[1]),
+        Problem::reduce_mean(DType::F16, &[3, 70, 16], &[1]),
+        Problem::reduce_l2(DType::I32, &[7, 5, 3], &[0, 2]),
         Problem::min(DType::F32, &[[6, 50], [1, 50], [6, 1]]),
         Problem::max(DType::U8, &[[70]; 9]),
     ];

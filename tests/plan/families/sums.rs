@@ -2,7 +2,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
-use wgreduce::unstable::Sum;
+use wgreduce::unstable::{Rows, Sum};
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that are added to the limbs between two carries.
@@ -44,13 +44,22 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Columns of a row that are taken.
+    fn row_width(&self) -> Check<u32> {
+        let view = self.pass.src.ok_or("no source")?;
+        let taken = |rows: Rows| (rows.bytes / view.element) as u32;
+        Ok(view.rows.map_or(self.p.inner, taken))
+    }
+
     /// An invocation takes `runs` vec4 of a row, or one column if `runs` is 0.
     pub(super) fn sum_columns(&mut self, runs: u32) -> Check {
         let (p, e) = (self.p, self.e);
         let (by_vec, step) = (runs > 0, if runs > 1 { TEAM } else { 1 });
         let columns = (runs * e).max(1);
         let limbs = self.limbs();
-        ensure!(p.team * columns == p.inner, "{} of {}", p.team, p.inner);
+        let width = self.row_width()?;
+        ensure!(p.team * columns == width, "{} of {width}", p.team);
+        ensure!(p.slices == 1 || width == p.inner, "slices of some columns");
         ensure!(p.team.is_multiple_of(step), "{} lanes", p.team);
         for item in self.items() {
             let part = item / p.team;
@@ -95,7 +104,8 @@ impl Run<'_, '_> {
     /// An invocation takes all rows of a vec4 of columns, then of other ones.
     pub(super) fn shallow_sums(&mut self) -> Check {
         let (p, e) = (self.p, self.e);
-        ensure!(p.team * e == p.inner, "{} of {}", p.team, p.inner);
+        let width = self.row_width()?;
+        ensure!(p.team * e == width, "{} of {width}", p.team);
         ensure!(p.slices == 1 && p.slice == p.len, "a part of a column");
         let taken = u64::from(p.coarsening * p.total);
         ensure!(taken >= p.items.into(), "{taken} of {} items", p.items);
