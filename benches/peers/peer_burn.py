@@ -1,11 +1,18 @@
-"""burn's wgpu backend: drives the program of burn/ (burn/src/main.rs says how they talk)."""
+"""burn's wgpu backend: drives the program of burn/ (burn/src/main.rs says how they talk).
+
+With `--gpu` it answers `gpu` (on_gpu.py): the result of a part of the rows is compared, and the whole, which
+the device makes, is timed.
+"""
 
 import argparse
+import math
 import subprocess
+import sys
 import tempfile
 import threading
 
 import harness
+import on_gpu
 from harness import np
 
 LIMIT_S = 120  # A job that takes longer hangs.
@@ -71,7 +78,36 @@ class Burn:
         if self.complaint():
             self.stop()
             raise RuntimeError(self.complaint())
-        return answer, lambda: {"wall_ns": harness.median(lambda: int(self.ask("time")))}
+        return answer, lambda: {"wall_ns": harness.median(lambda: self.time(1))}
+
+    def time(self, calls):
+        return int(self.ask(f"time {calls}"))
+
+
+class OnGpu:
+    """The same for on_gpu.py."""
+
+    clock = "wall_ns"
+
+    def __init__(self, program):
+        self.burn = Burn(program)
+        self.name, self.device = self.burn.name, self.burn.device
+
+    def prepare(self, case):
+        (shape,), (axis,), op, dtype = case["inputs"], case["axes"], case["op"], case["dtype"]
+        kept = max((d for d in range(len(shape)) if d != axis), key=shape.__getitem__)
+        few = list(shape)
+        few[kept] = min(few[kept], max(1, on_gpu.SLICE * few[kept] // math.prod(shape)))
+        inputs = [harness.data(few, (axis,), harness.dtype_of(dtype), 1)]
+        if op == "reduce-sum":
+            expected = inputs[0].sum(axis, dtype=np.longdouble).astype(dtype)
+        else:
+            expected = harness.numpy_answer(inputs, op, (axis,))
+        result, _ = self.burn.prepare(inputs, op, (axis,))
+        why = harness.difference(inputs, op, (axis,), expected, result)
+        self.burn.ask(f"make {op} {dtype} {axis} {','.join(map(str, shape))}")
+        calls = on_gpu.calls_of_a_batch(self.burn.time)
+        return why, lambda: self.burn.time(calls) / calls
 
 
 def start(args):
@@ -84,4 +120,7 @@ def start(args):
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program", help="what cargo built in burn/")
-harness.main(start, parser)
+if sys.argv[-1:] == ["--gpu"]:
+    on_gpu.serve(lambda: OnGpu(sys.argv[1]))
+else:
+    harness.main(start, parser)

@@ -58,7 +58,7 @@ def columns(row):
 
 
 def read(paths):
-    cells, peers, clocks, devices = {}, [], {}, {}
+    cells, peers, clocks, devices, reads = {}, [], {}, {}, {}
     for path in paths:
         try:
             with open(path) as file:
@@ -74,12 +74,14 @@ def read(paths):
                     peers.append(name)
                 if "peer" in row:
                     clocks[name] = "GPU" if row["gpu_ns"] else clocks.get(name, "wall")
+                    if row.get("ceiling_gbps"):
+                        reads.setdefault(name, []).append((row["ceiling_gbps"], row["clock"]))
                 devices[name] = row["device"]
                 cells.setdefault(key, {}).setdefault(name, Cell()).add(row, ns)
     # Only what somebody was asked can be held against somebody.
     answered = lambda row: not clocks or any(peer in clocks for peer in row)
     cells = {key: row for key, row in cells.items() if answered(row)}
-    return cells, peers, clocks, devices
+    return cells, peers, clocks, devices, reads
 
 
 def against(row, peer, clock):
@@ -99,7 +101,16 @@ def least(row, clocks):
     return None
 
 
-def markdown(cells, peers, clocks, devices):
+def beside(reads):
+    """What a plain read reached beside each peer's cases."""
+    for name, found in reads.items():
+        gbps, slow = [read for read, _ in found], sum(clock < 0.95 for _, clock in found)
+        text = f"- beside {name} a plain read of as many bytes reached {min(gbps)} to {max(gbps)} GB/s"
+        text += f", median {statistics.median(gbps):.0f}"
+        yield text + (f"; {slow} of {len(found)} at less than .95 of the full clock" if slow else "")
+
+
+def markdown(cells, peers, clocks, devices, reads):
     lines = ["GB/s of input. X: wrong result; -: no answer. The last column: how many times as fast"]
     lines += ["wgreduce is as the fastest of those timed by the GPU, or, without any, by the wall.", ""]
     heads = [f"{p} ({clocks[p]})" if p in clocks else p for p in peers] + ["times the fastest"]
@@ -121,6 +132,7 @@ def markdown(cells, peers, clocks, devices):
         lines.append("")
     ran = (f"- {p.removesuffix(' (GPU)')} ran on {devices[p]}" for p in peers)
     lines += [line for line in ran if "(wall)" not in line]
+    lines += beside(reads)
     return lines + [""] + summary(cells, clocks) + complaints(cells, peers)
 
 

@@ -3,7 +3,8 @@
 //! - `hello`: answered by the peer's name and the device's, with a tab between
 //! - `job OP DTYPE AXIS SHAPE` and the data: computes once; answered by `DTYPE LENGTH` and as many
 //!   bytes
-//! - `time`: runs the job again; answered by its nanoseconds from the call to completion
+//! - `make OP DTYPE AXIS SHAPE`: a job on noise that the device makes; computes once; answered by `made`
+//! - `time CALLS`: runs the job so often, then waits; answered by the nanoseconds of all of them
 //!
 //! Whatever fails panics: the other side reads stderr and starts a new process.
 
@@ -11,9 +12,9 @@ use std::io::{self, BufRead, Read, Write};
 use std::time::Instant;
 
 use burn::tensor::kind::Ordered;
-use burn::tensor::{DType, Device, DeviceKind, Float, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, DeviceKind, Distribution, Float, Int, Tensor, TensorData};
 
-/// Runs once and waits; the result only when it is asked for.
+/// Runs once; waits only where the result is asked for.
 type Job = Box<dyn Fn(bool) -> Option<TensorData>>;
 
 fn main() -> io::Result<()> {
@@ -31,8 +32,7 @@ fn main() -> io::Result<()> {
             }
             ["job", op, dtype, axis, shape] => {
                 drop(job.take()); // Its memory first.
-                let dtype = parse(dtype);
-                let shape: Vec<usize> = shape.split(',').map(|n| n.parse().unwrap()).collect();
+                let (dtype, shape) = (parse(dtype), lengths(shape));
                 let mut bytes = vec![0; shape.iter().product::<usize>() * dtype.size()];
                 input.read_exact(&mut bytes)?;
                 let rank = shape.len();
@@ -44,10 +44,28 @@ fn main() -> io::Result<()> {
                 output.write_all(bytes)?;
                 job = Some(next);
             }
-            ["time"] => {
+            ["make", op, dtype, axis, shape] => {
+                drop(job.take());
+                let (dtype, shape) = (parse(dtype), lengths(shape));
+                assert!(dtype.is_float(), "floats alone are made here");
+                let axis = axis.parse().unwrap();
+                let next = match shape[..] {
+                    [a, b] => made([a, b], dtype, op, axis, &device),
+                    [a, b, c] => made([a, b, c], dtype, op, axis, &device),
+                    _ => panic!("only 2 and 3 dimensions here"),
+                };
+                next(false);
+                device.sync().unwrap();
+                writeln!(output, "made")?;
+                job = Some(next);
+            }
+            ["time", calls] => {
                 let job = job.as_ref().expect("a job comes first");
                 let start = Instant::now();
-                job(false);
+                for _ in 0..calls.parse::<u64>().unwrap() {
+                    job(false);
+                }
+                device.sync().unwrap();
                 writeln!(output, "{}", start.elapsed().as_nanos())?;
             }
             _ => panic!("unknown request {line:?}"),
@@ -68,6 +86,22 @@ fn name() -> String {
     format!("burn {version} {compiler}")
 }
 
+fn lengths(shape: &str) -> Vec<usize> {
+    shape.split(',').map(|n| n.parse().unwrap()).collect()
+}
+
+fn made<const D: usize>(
+    shape: [usize; D],
+    dtype: DType,
+    op: &str,
+    axis: usize,
+    device: &Device,
+) -> Job {
+    let even = Distribution::Uniform(-0.5, 0.5);
+    let tensor = Tensor::<D, Float>::random(shape, even, (device, dtype));
+    job(tensor, op, axis)
+}
+
 /// burn's tensors have their rank and their kind in their types.
 fn prepare(data: TensorData, rank: usize, op: &str, axis: usize, device: &Device) -> Job {
     match (rank, data.dtype().is_float()) {
@@ -83,36 +117,30 @@ fn typed<const D: usize, K>(data: TensorData, op: &str, axis: usize, device: &De
 where
     K: Ordered + 'static,
 {
-    let (dtype, op) = (data.dtype(), op.to_owned());
-    let (tensor, device) = (
-        Tensor::<D, K>::from_data(data, (device, dtype)),
-        device.clone(),
-    );
+    let dtype = data.dtype();
+    let tensor = Tensor::<D, K>::from_data(data, (device, dtype));
     // Uploads are lazy too.
     device.sync().unwrap();
+    job(tensor, op, axis)
+}
+
+fn job<const D: usize, K>(tensor: Tensor<D, K>, op: &str, axis: usize) -> Job
+where
+    K: Ordered + 'static,
+{
+    let op = op.to_owned();
     Box::new(move |read| {
         let x = tensor.clone();
         match &op[..] {
-            "argmin" => finish(x.argmin(axis), read, &device),
-            "reduce-sum" => finish(x.sum_dim(axis), read, &device),
-            _ => finish(x.min_dim(axis), read, &device),
+            "argmin" => finish(x.argmin(axis), read),
+            "reduce-sum" => finish(x.sum_dim(axis), read),
+            _ => finish(x.min_dim(axis), read),
         }
     })
 }
 
-fn finish<const D: usize, K>(
-    result: Tensor<D, K>,
-    read: bool,
-    device: &Device,
-) -> Option<TensorData>
-where
-    K: Ordered,
-{
-    if read {
-        return Some(result.into_data());
-    }
-    device.sync().unwrap();
-    None
+fn finish<const D: usize, K: Ordered>(result: Tensor<D, K>, read: bool) -> Option<TensorData> {
+    read.then(|| result.into_data())
 }
 
 fn parse(name: &str) -> DType {
