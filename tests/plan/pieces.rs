@@ -223,7 +223,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
         outputs: Vec::new(),
     };
     let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, true);
-    let what = "dispatches of a plan of 65537 exceeds the limit of 65536";
+    let what = "regions of a step of 65537 exceeds the limit of 65536";
     let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
     assert!(refused, "{plan:?}");
 }
