@@ -245,6 +245,24 @@ fn a_view_that_is_cut_has_no_more_outputs_at_once_than_partials() {
 }
 
 #[test]
+fn cuts_outside_of_the_tensor_and_repeated_ones_change_nothing() {
+    let caps = Caps::webgpu_default();
+    let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
+    let planned = |cuts: &[u64]| {
+        let cuts = BufferSplits {
+            inputs: vec![cuts.to_vec(); 3],
+            outputs: vec![cuts.to_vec(); 2],
+        };
+        Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan")
+    };
+    assert_eq!(planned(&[67, 16, 0, 16, 64]), planned(&[16]));
+    assert_eq!(
+        planned(&[0, 67]),
+        Plan::new(&problem, &caps).expect("a plan")
+    );
+}
+
+#[test]
 fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
     let caps = Caps::webgpu_default();
     let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
