@@ -78,8 +78,8 @@ impl Caps {
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
-    /// the result runs on the device. Of these two, a binding keeps at least the offset alignment and 16 bytes, and a
-    /// dispatch a workgroup.
+    /// the result runs on the device. Neither is lowered below what a plan needs: a binding of the offset alignment
+    /// and 16 bytes, one workgroup.
     #[must_use]
     pub fn lowered(&self, binding_bytes: u64, workgroups: u32) -> Caps {
         let least = self.offset_alignment.saturating_add(16);

@@ -100,8 +100,9 @@ pub struct Buffers<'a> {
     /// of the larger tensor to its highest element.
     pub outputs: &'a [Tensor<'a>],
     /// Scratch for partial results: one slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
-    /// the usage `STORAGE`, beginning at a multiple of the reducer's [`offset_alignment`](crate::Caps). For tensors in
-    /// several buffers, one for each of [`crate::Reduction::scratch_sizes_in_pieces`]. `None`: the library allocates it.
+    /// the usage `STORAGE`, beginning at a multiple of [`crate::Caps::offset_alignment`] of the reducer's caps. For
+    /// tensors in several buffers, one for each of [`crate::Reduction::scratch_sizes_in_pieces`]. `None`: the library
+    /// allocates it.
     ///
     /// Its contents do not matter before or after a run, so reductions on one queue may share it.
     pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,

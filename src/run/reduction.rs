@@ -125,13 +125,13 @@ impl Reduction {
     /// begin: none for a reduction of one pass, one for partial results, up to three for scattered
     /// axes, more where one would exceed the largest buffer.
     pub fn scratch_sizes(&self) -> Vec<u64> {
-        // Planned before, so there is no error.
+        // This plan is there, so there is no error.
         let whole = self.scratch_sizes_in_pieces(&BufferSplits::default());
         whole.unwrap_or_default()
     }
 
     /// [`Reduction::scratch_sizes`] for tensors in several buffers, wherever each begins; `splits` says where they
-    /// go on in the next one. Plans anew.
+    /// go on in the next one.
     ///
     /// # Errors
     /// [`Error::Limit`], as [`Reduction::bind`] gives it for these tensors.
@@ -144,7 +144,11 @@ impl Reduction {
     fn scratch(&self, splits: &BufferSplits) -> Result<Vec<Scratch>, Error> {
         let caps = &self.engine.caps;
         let plan = |aligned| Plan::in_pieces(&self.prepared.problem, caps, splits, aligned);
-        let (aligned, anywhere) = (plan(true), plan(false));
+        let aligned = match splits.is_empty() {
+            true => Ok(self.plan().clone()),
+            false => plan(true),
+        };
+        let anywhere = plan(false);
         // If one plan fails, so does a bind that needs it.
         let plans = [aligned.as_ref(), anywhere.as_ref()];
         let bytes = |slot| plans.iter().flatten().map(|p| p.slot_bytes(slot)).max();
