@@ -92,14 +92,39 @@ impl Caps {
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
-    /// the result runs on the device. Bindings keep at least the offset alignment and 16 bytes.
+    /// the result runs on the device. Neither is lowered below what a plan needs: a binding of the offset alignment
+    /// and 16 bytes, one workgroup.
     #[must_use]
     pub fn lowered(&self, binding_bytes: u64, workgroups: u32) -> Caps {
-        let least = self.offset_alignment + 16;
+        let least = self.offset_alignment.saturating_add(16);
         Caps {
             binding_bytes: self.binding_bytes.min(binding_bytes.max(least)),
             workgroups: self.workgroups.min(workgroups.max(1)),
             ..self.clone()
+        }
+    }
+
+    /// For each limit the stricter of these caps' and the device's. What no device has stays, for
+    /// [`Caps::suffice`] to refuse.
+    pub(crate) fn within(self, device: &Caps) -> Caps {
+        Caps {
+            binding_bytes: self.binding_bytes.min(device.binding_bytes),
+            buffer_bytes: self.buffer_bytes.min(device.buffer_bytes),
+            offset_alignment: match self.offset_alignment.is_power_of_two() {
+                true => self.offset_alignment.max(device.offset_alignment),
+                false => self.offset_alignment,
+            },
+            workgroups: self.workgroups.min(device.workgroups),
+            invocations: self.invocations.min(device.invocations),
+            workgroup_bytes: self.workgroup_bytes.min(device.workgroup_bytes),
+            storage_buffers: self.storage_buffers.min(device.storage_buffers),
+            long_kernels: self.long_kernels && device.long_kernels,
+            iterations: match (self.iterations, device.iterations) {
+                (Some(own), Some(limit)) => Some(own.min(limit)),
+                (own, limit) => own.or(limit),
+            },
+            class: self.class,
+            tuning: self.tuning,
         }
     }
 

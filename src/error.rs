@@ -50,7 +50,8 @@ pub enum Error {
         /// The name of the device's adapter.
         adapter: String,
     },
-    /// A limit is exceeded: the device's, the planner's (65,536 dispatches), or the memory given to a stream.
+    /// A limit is exceeded: the device's, the planner's (65,536 regions of a step, each of which takes a few
+    /// dispatches), or the memory given to a stream.
     #[error("{what} of {needed} exceeds the limit of {limit}")]
     Limit {
         /// The limit.
@@ -96,12 +97,13 @@ pub enum Error {
         seconds: f64,
     },
     /// The number of buffers is not the number of inputs, outputs or scratch buffers.
-    #[error("{actual} {what} buffers were bound where the problem has {expected}")]
+    #[error("{actual} {what} buffers were bound where {} are needed, of {needed:?} bytes", .needed.len())]
     BufferCount {
         /// `input`, `output` or `scratch`.
         what: &'static str,
-        /// Buffers that the reduction has.
-        expected: usize,
+        /// Bytes of each that is needed. For scratch, what [`crate::Reduction::scratch_sizes`] says or, for tensors in
+        /// several buffers, [`crate::Reduction::scratch_sizes_in_pieces`].
+        needed: Vec<u64>,
         /// Buffers that were given.
         actual: usize,
     },

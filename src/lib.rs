@@ -14,6 +14,7 @@
 //! # if matches!(Reducer::open_blocking(&AdapterChoice::Auto), Err(wgreduce::Error::NoAdapter { .. })) { return Ok(()); }
 //! let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
 //! let problem = Problem::arg_max(DType::F32, &[2, 3], -1)?;
+//! // The slice's element type must be the problem's: without a suffix, Rust's numbers are f64.
 //! let winners: Vec<i64> = reducer.run_blocking(&problem, &[0.5f32, 9.0, 2.0, 7.0, 1.0, 7.0])?;
 //! assert_eq!(winners, [1, 0]);
 //! # Ok(())

@@ -294,6 +294,23 @@ fn options_are_kept_and_values_are_a_second_output() {
 }
 
 #[test]
+fn every_output_has_a_name() {
+    let arg = Problem::arg_max(DType::F32, &[2, 3], 1).unwrap();
+    let sum = Problem::reduce_sum(DType::F32, &[2, 3], &[1]).unwrap();
+    let values = arg.clone().with_values(true).unwrap();
+    let all = Problem::extremes(DType::F32, &[2, 3], 1).unwrap();
+    for (problem, names) in [
+        (arg, &["indices"][..]),
+        (sum, &["values"]),
+        (values, &["indices", "values"]),
+        (all, &["min", "max", "argmin", "argmax"]),
+    ] {
+        assert_eq!(problem.output_names(), names, "{problem}");
+        assert_eq!(problem.outputs().len(), names.len(), "{problem}");
+    }
+}
+
+#[test]
 fn options_chain_on_what_a_constructor_returns() {
     let chained = Problem::arg_max(DType::BF16, &[4, 2], 0)
         .select_last_index(true)
@@ -401,10 +418,51 @@ fn a_tensor_of_more_than_63_bits_of_bytes_is_refused() {
     let output = [1 << 40, 1 << 40];
     let problem = Problem::min(DType::U8, &[[1 << 40, 1], [1, 1 << 40]]);
     assert_eq!(problem, too_large(DType::U8, &output));
-    let problem = Problem::arg_min(DType::U8, &[1 << 61, 2], 1);
-    assert_eq!(problem, too_large(DType::I64, &[1 << 61, 1]));
     let problem = Problem::reduce_max(DType::U8, &[1 << 40, 0, 1 << 40], &[1]);
     assert_eq!(problem, too_large(DType::U8, &[1 << 40, 1, 1 << 40]));
+}
+
+#[test]
+fn a_mean_of_no_integers_is_refused_unless_it_reduces_nothing() {
+    let refused = Err(ProblemError::EmptyAxis {
+        op: Op::ReduceMean,
+        axis: 0,
+        shape: vec![0, 3],
+    });
+    let mean = |axes| Problem::reduce_mean(DType::I32, &[0, 3], axes);
+    // An option may still say that no axis is reduced, in any order of options.
+    let all = mean(&[]).expect("complete only with its options");
+    assert_eq!(all.check(), refused);
+    assert_eq!(evaluate(&all, &[&[]]), refused.clone().map(|()| Vec::new()));
+    let kept = all.clone().keepdims(false).noop_with_empty_axes(false);
+    assert_eq!(kept.and_then(|p| p.check()), refused);
+    let noop = all.noop_with_empty_axes(true).expect("an option it has");
+    assert_eq!(noop.check(), Ok(()));
+    assert_eq!(evaluate(&noop, &[&[]]), Ok(vec![Vec::new()]));
+    // With axes the option changes nothing.
+    assert_eq!(mean(&[0]).map(|_| ()), refused);
+    assert_eq!(mean(&[1]).and_then(|p| p.check()), Ok(()));
+}
+
+#[test]
+fn indices_of_more_than_63_bits_of_bytes_are_refused_unless_their_type_is_smaller() {
+    let many = Problem::arg_min(DType::U8, &[1 << 60, 2], 1).expect("its index type is not known");
+    let refused = |problem: &Problem, dtype| {
+        let shape = vec![1 << 60, 1];
+        assert_eq!(
+            problem.check(),
+            Err(ProblemError::TooLarge { shape, dtype })
+        );
+    };
+    refused(&many, DType::I64);
+    let small = many.clone().select_last_index(true);
+    let small = small.and_then(|p| p.index_type(IndexType::U32));
+    assert_eq!(small.and_then(|p| p.check()), Ok(()));
+    let plan = wgreduce::Plan::new(&many, &wgreduce::Caps::webgpu_default());
+    assert!(matches!(
+        plan,
+        Err(wgreduce::Error::Problem(ProblemError::TooLarge { .. }))
+    ));
 }
 
 #[test]

@@ -317,19 +317,16 @@ impl Operator {
         if self.op.is_elementwise() {
             return Problem::elementwise(self.op, dtype, &shapes);
         }
-        if self.op.is_index() {
-            return Problem::arg(self.op, dtype, shape, set.axis)?
+        let problem = match self.op.is_index() {
+            true => Problem::arg(self.op, dtype, shape, set.axis)?
                 .keepdims(set.keepdims)?
-                .select_last_index(set.select_last_index);
-        }
-        let problem = Problem::reduce(self.op, dtype, shape, axes)?
-            .keepdims(set.keepdims)?
-            .noop_with_empty_axes(set.noop_with_empty_axes)?;
-        match self.op.is_sum() {
-            // After the no-op option: a mean over no axis is never empty.
-            true => problem.check_sum(axes),
-            false => Ok(problem),
-        }
+                .select_last_index(set.select_last_index),
+            false => Problem::reduce(self.op, dtype, shape, axes)?
+                .keepdims(set.keepdims)?
+                .noop_with_empty_axes(set.noop_with_empty_axes),
+        }?;
+        problem.check()?;
+        Ok(problem)
     }
 
     /// The inputs, without absent ones at the end.

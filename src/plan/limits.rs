@@ -8,8 +8,8 @@ use crate::{Caps, Error};
 
 /// Most elements that a dispatch sees, so that its arithmetic stays within 32 bits.
 pub(crate) const MAX_REGION: u64 = 1 << 30;
-/// Most regions of a step: 8 TiB in bindings of 128 MiB.
-const MAX_DISPATCHES: u64 = 1 << 16;
+/// Most regions of a step: 8 TiB in bindings of 128 MiB. Each takes a few dispatches.
+const MAX_REGIONS: u64 = 1 << 16;
 /// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
 const LEAST_SUBMIT: u64 = 1024;
 /// How many times longer it takes to read bytes across rows.
@@ -102,7 +102,7 @@ impl Caps {
     }
 }
 
-/// Refuses what would take forever to plan.
-pub(crate) fn dispatches(needed: u64) -> Result<(), Error> {
-    Error::within("dispatches of a plan", needed, MAX_DISPATCHES)
+/// Refuses so many regions that they would take forever to plan.
+pub(crate) fn dispatches(regions: u64) -> Result<(), Error> {
+    Error::within("regions of a step", regions, MAX_REGIONS)
 }

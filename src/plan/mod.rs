@@ -61,7 +61,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do; [`Error::OffsetAlignment`] for
-    /// caps that no device has.
+    /// caps that no device has; [`Error::Problem`] as [`Problem::check`].
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, How::default(), &BufferSplits::default())
     }
@@ -77,7 +77,7 @@ impl Plan {
         splits: &BufferSplits,
         aligned: bool,
     ) -> Result<Plan, Error> {
-        let splits = splits.in_order();
+        let splits = splits.in_order(problem);
         let aligned = aligned && splits.are_aligned(problem);
         let how = How {
             aligned,
@@ -101,6 +101,7 @@ impl Plan {
     }
 
     fn of(problem: &Problem, caps: &Caps, how: How, splits: &BufferSplits) -> Result<Plan, Error> {
+        problem.check()?;
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
         let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
         if let Some(sum) = sum.filter(|sum| sum.is_exact()) {

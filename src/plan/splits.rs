@@ -2,7 +2,7 @@
 //!
 //! Knows regions and where buffers end, but not which regions there are or how each is mapped.
 
-use crate::Problem;
+use crate::{DType, Problem};
 use std::ops::Range;
 
 /// Where tensors continue in another buffer: for each input and each output the first element of each buffer,
@@ -22,15 +22,23 @@ impl BufferSplits {
         self.inputs.iter().chain(&self.outputs).all(Vec::is_empty)
     }
 
-    /// The same cuts, of every tensor in order.
-    pub(crate) fn in_order(&self) -> BufferSplits {
-        let ordered = |tensors: &[Vec<u64>]| {
-            let cuts = tensors.iter().map(|cuts| sorted(cuts.iter().copied()));
-            cuts.collect()
+    /// The cuts inside of a problem's tensors, in order.
+    pub(crate) fn in_order(&self, problem: &Problem) -> BufferSplits {
+        let ordered = |cuts: &[u64], bytes: u64, dtype: DType| {
+            let elements = bytes / dtype.size();
+            let inner = cuts
+                .iter()
+                .copied()
+                .filter(|cut| (1..elements).contains(cut));
+            sorted(inner)
         };
+        let inputs = self.inputs.iter().take(problem.inputs().len()).enumerate();
+        let inputs = inputs.map(|(i, cuts)| ordered(cuts, problem.input_bytes(i), problem.dtype()));
+        let outputs = self.outputs.iter().zip(problem.outputs());
+        let outputs = outputs.map(|(cuts, output)| ordered(cuts, output.bytes(), output.dtype));
         BufferSplits {
-            inputs: ordered(&self.inputs),
-            outputs: ordered(&self.outputs),
+            inputs: inputs.collect(),
+            outputs: outputs.collect(),
         }
     }
 

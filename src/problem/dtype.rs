@@ -117,6 +117,25 @@ impl DType {
         }
     }
 
+    /// The Rust type that [`Element`] is implemented for.
+    pub(crate) const fn rust_name(self) -> &'static str {
+        match self {
+            DType::BF16 => "half::bf16",
+            DType::F16 => "half::f16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::I8 => "i8",
+            DType::I16 => "i16",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::Bool => "bool",
+        }
+    }
+
     /// The number in ONNX's `TensorProto.DataType`.
     pub(crate) const fn code(self) -> u8 {
         match self {

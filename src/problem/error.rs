@@ -184,7 +184,10 @@ pub enum ProblemError {
         actual: Vec<u64>,
     },
     /// The data's element type is not the problem's.
-    #[error("{what} is {expected} in the problem but {actual} in the call")]
+    #[error(
+        "{what} is {expected} ({}) in the problem but {actual} ({}) in the call",
+        .expected.rust_name(), .actual.rust_name()
+    )]
     ElementType {
         /// `input 0`, `output 0`.
         what: String,

@@ -43,7 +43,8 @@ impl Output {
     }
 }
 
-/// A validated reduction or elementwise minimum or maximum: the operator, its options and the shapes.
+/// A validated reduction or elementwise minimum or maximum: the operator, its options and the shapes. What only all
+/// options together show is refused where the problem is planned or solved, or by [`Problem::check`].
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
 /// `select_last_index` false, indices are `int64`, NaN propagates. [`ProblemOptions`] chains options
@@ -90,7 +91,8 @@ impl Problem {
     ///
     /// # Errors
     /// [`ProblemError::AxisOutOfRange`], [`ProblemError::EmptyAxis`] when `shape[axis]` is 0,
-    /// [`ProblemError::TooLarge`]. A scalar (rank 0) is accepted with axis 0 or -1.
+    /// [`ProblemError::TooLarge`] for the input; for the output, [`Problem::check`]. A scalar (rank 0) is accepted
+    /// with axis 0 or -1.
     pub fn arg_min(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
         Problem::arg(Op::ArgMin, dtype, shape, axis)
     }
@@ -183,7 +185,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::reduce_min`], and [`ProblemError::NoSum`] for bool.
     pub fn reduce_sum(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
-        Problem::reduce(Op::ReduceSum, dtype, shape, axes)?.check_sum(axes)
+        Problem::reduce(Op::ReduceSum, dtype, shape, axes)
     }
 
     /// Mean over `axes`; otherwise as [`Problem::reduce_sum`].
@@ -192,9 +194,10 @@ impl Problem {
     /// modulo 2^bits divided by the number of elements, truncated toward zero. The mean of no floats is NaN.
     ///
     /// # Errors
-    /// As [`Problem::reduce_sum`], and [`ProblemError::EmptyAxis`] for integers over an axis of size 0.
+    /// As [`Problem::reduce_sum`], and [`ProblemError::EmptyAxis`] for integers over an axis of size 0; without axes,
+    /// [`Problem::check`].
     pub fn reduce_mean(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
-        Problem::reduce(Op::ReduceMean, dtype, shape, axes)?.check_sum(axes)
+        Problem::reduce(Op::ReduceMean, dtype, shape, axes)
     }
 
     /// Sum of magnitudes over `axes`, the L1 norm; otherwise as [`Problem::reduce_sum`].
@@ -202,7 +205,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::reduce_sum`].
     pub fn reduce_l1(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
-        Problem::reduce(Op::ReduceL1, dtype, shape, axes)?.check_sum(axes)
+        Problem::reduce(Op::ReduceL1, dtype, shape, axes)
     }
 
     /// Square root of the sum of squares over `axes`, the L2 norm; otherwise as [`Problem::reduce_sum`].
@@ -213,7 +216,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::reduce_sum`].
     pub fn reduce_l2(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
-        Problem::reduce(Op::ReduceL2, dtype, shape, axes)?.check_sum(axes)
+        Problem::reduce(Op::ReduceL2, dtype, shape, axes)
     }
 
     /// Sum of squares over `axes`; otherwise as [`Problem::reduce_sum`].
@@ -225,7 +228,7 @@ impl Problem {
         shape: &[u64],
         axes: &[i64],
     ) -> Result<Problem, ProblemError> {
-        Problem::reduce(Op::ReduceSumSquare, dtype, shape, axes)?.check_sum(axes)
+        Problem::reduce(Op::ReduceSumSquare, dtype, shape, axes)
     }
 
     /// Elementwise smallest of one or more inputs, broadcast against each other.
@@ -290,7 +293,7 @@ impl Problem {
             });
         }
         problem.reduced[dim] = true;
-        problem.check_outputs()
+        Ok(problem)
     }
 
     pub(crate) fn reduce(
@@ -311,7 +314,12 @@ impl Problem {
             }
             problem.reduced[dim] = true;
         }
-        problem.check_outputs()
+        problem.check_outputs()?;
+        if op.is_sum() && dtype == DType::Bool {
+            return Err(ProblemError::NoSum { op, dtype });
+        }
+        problem.check_mean(axes)?;
+        Ok(problem)
     }
 
     pub(crate) fn elementwise<S: AsRef<[u64]>>(
@@ -333,7 +341,8 @@ impl Problem {
         }
         let mut problem = Problem::new(op, dtype, inputs)?;
         problem.broadcast = with;
-        problem.check_outputs()
+        problem.check_outputs()?;
+        Ok(problem)
     }
 
     /// Whether reduced dimensions stay, with size 1 (the default).
@@ -402,23 +411,40 @@ impl Problem {
         self.option("noop_with_empty_axes", has)
     }
 
-    /// Refuses sums of bool and means of no integers. `axes` is what the caller gave.
-    pub(crate) fn check_sum(self, axes: &[i64]) -> Result<Problem, ProblemError> {
-        let (op, dtype, shape) = (self.op, self.dtype, &self.inputs[0]);
-        if dtype == DType::Bool {
-            return Err(ProblemError::NoSum { op, dtype });
+    /// Refuses a problem that is complete and cannot be solved, where a constructor could not know it: options that
+    /// are set later could have changed it. All that solves or plans a problem calls this first.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Problem, ProblemOptions};
+    /// let mean = Problem::reduce_mean(DType::I32, &[0, 3], &[])?;
+    /// assert!(mean.check().is_err()); // the mean of no integers
+    /// assert!(mean.noop_with_empty_axes(true)?.check().is_ok());
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ProblemError::EmptyAxis`] for a mean of integers over all axes, one of which has size 0;
+    /// [`ProblemError::TooLarge`] for indices of the chosen type.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        self.check_outputs()?;
+        match self.no_axes {
+            true => self.check_mean(&(0..self.reduced.len() as i64).collect::<Vec<_>>()),
+            false => Ok(()),
         }
-        if op != Op::ReduceMean || dtype.class() == Class::Float {
-            return Ok(self);
+    }
+
+    /// Refuses a mean of integers over one of these axes if it is empty.
+    fn check_mean(&self, axes: &[i64]) -> Result<(), ProblemError> {
+        if self.op != Op::ReduceMean || self.dtype.class() == Class::Float {
+            return Ok(());
         }
-        let all: Vec<i64> = (0..shape.len() as i64).collect();
-        let axes = if self.no_axes { &all } else { axes };
+        let shape = &self.inputs[0];
         let empty = |dim: usize| self.reduced[dim] && shape[dim] == 0;
         let is_empty = |axis: &&i64| normalise(**axis, shape.len()).is_ok_and(empty);
         match axes.iter().find(is_empty) {
-            None => Ok(self),
+            None => Ok(()),
             Some(&axis) => Err(ProblemError::EmptyAxis {
-                op,
+                op: self.op,
                 axis,
                 shape: shape.clone(),
             }),
@@ -511,7 +537,7 @@ impl Problem {
 
     fn option(self, option: &'static str, has: bool) -> Result<Problem, ProblemError> {
         match has {
-            true => self.check_outputs(),
+            true => Ok(self),
             false => Err(ProblemError::NoSuchOption {
                 op: self.op,
                 option,
@@ -519,11 +545,9 @@ impl Problem {
         }
     }
 
-    fn check_outputs(self) -> Result<Problem, ProblemError> {
-        for output in self.outputs() {
-            check_size(output.dtype, &output.shape)?;
-        }
-        Ok(self)
+    fn check_outputs(&self) -> Result<(), ProblemError> {
+        let mut outputs = self.outputs().into_iter();
+        outputs.try_for_each(|output| check_size(output.dtype, &output.shape))
     }
 
     /// The operator.
@@ -636,6 +660,17 @@ impl Problem {
                     _ => vec![index],
                 }
             }
+        }
+    }
+
+    /// A name for each of [`Problem::outputs`]: `values` and `indices`; of [`Problem::extremes`] `min`, `max`, `argmin`
+    /// and `argmax`.
+    pub fn output_names(&self) -> &'static [&'static str] {
+        match self.op {
+            Op::Extremes => &["min", "max", "argmin", "argmax"],
+            op if !op.is_index() => &["values"],
+            _ if self.values => &["indices", "values"],
+            _ => &["indices"],
         }
     }
 

@@ -45,9 +45,10 @@ mod sums;
 ///
 /// # Errors
 /// [`ProblemError::InputCount`], [`ProblemError::InputBytes`] and, for views,
-/// [`ProblemError::ViewOutOfRange`] when the inputs do not fit the problem.
+/// [`ProblemError::ViewOutOfRange`] when the inputs do not fit the problem; those of [`Problem::check`].
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
     let lens: Vec<u64> = inputs.iter().map(|input| input.len() as u64).collect();
+    problem.check()?;
     problem.check_inputs(&lens)?;
     let outputs = problem.outputs();
     if outputs[0].bytes() == 0 {
@@ -395,6 +396,7 @@ pub(crate) fn each_element(
     input: &[u8],
     mut take: impl FnMut(usize, u64),
 ) -> Result<(), ProblemError> {
+    problem.check()?;
     problem.check_inputs(&[input.len() as u64])?;
     let size = problem.dtype().size() as usize;
     for (from, output) in positions(problem, 0, &problem.inputs()[0]).zip(output_walk(problem)) {

@@ -20,12 +20,13 @@ const BLOCK_OF_SUMS: u64 = 1 << 15;
 /// the input's bytes from `offset` on; `write(output, offset, bytes)` takes an output's bytes, in order, each once.
 ///
 /// # Errors
-/// [`Error::Source`] and [`Error::Sink`] with the functions' errors.
+/// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::Problem`] as [`Problem::check`].
 pub fn evaluate_streamed(
     problem: &Problem,
     mut read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
     mut write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
 ) -> Result<(), Error> {
+    problem.check()?;
     let most = match problem.op().is_sum() {
         true => BLOCK_OF_SUMS,
         false => BLOCK,

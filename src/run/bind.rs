@@ -4,8 +4,8 @@
 
 use crate::device::context::{Context, OwnBuffer};
 use crate::kernel::params;
-use crate::plan::{Pass, Scratch, View};
-use crate::run::buffers::{BoundRange, BufferTable, Tensors, offset_alignment};
+use crate::plan::{Pass, View};
+use crate::run::buffers::{BoundRange, BufferTable};
 use crate::{Error, Plan};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -133,12 +133,8 @@ pub(crate) fn bind(
     context: &Context,
     plan: &Plan,
     compiled: &[Arc<Compiled>],
-    scratch: &[Scratch],
-    tensors: Tensors,
-    given: Option<&[wgpu::BufferSlice<'_>]>,
+    mut places: BufferTable,
 ) -> Result<BoundReduction, Error> {
-    let alignment = offset_alignment(context);
-    let mut places = BufferTable::new(context, scratch, alignment, tensors, given)?;
     let mut bound = bind_passes(context, plan.passes(), compiled, &places)?;
     bound.parts = plan.parts().to_vec();
     bound.own.append(&mut places.own);
@@ -152,7 +148,6 @@ pub(crate) fn bind_passes(
     compiled: &[Arc<Compiled>],
     places: &BufferTable,
 ) -> Result<BoundReduction, Error> {
-    let alignment = offset_alignment(context);
     let limits = context.device.limits();
     let stride = params::BYTES.next_multiple_of(limits.min_uniform_buffer_offset_alignment.into());
     if passes.is_empty() {
@@ -180,7 +175,7 @@ pub(crate) fn bind_passes(
     let mut words = vec![0u32; bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
     for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&starts) {
-        let seen = PassBindings::new(pass, places, alignment);
+        let seen = PassBindings::new(pass, places);
         seen.write(pass, at, stride, &mut words);
         let group = seen.group(context, pass, &compiled.layout, |binding| {
             wgpu::BufferBinding {
@@ -220,8 +215,8 @@ struct PassBindings<'a> {
 }
 
 impl<'a> PassBindings<'a> {
-    fn new(pass: &Pass, places: &'a BufferTable, alignment: u64) -> PassBindings<'a> {
-        let range = |view: &View| places.range(view, alignment);
+    fn new(pass: &Pass, places: &'a BufferTable) -> PassBindings<'a> {
+        let range = |view: &View| places.range(view);
         let views = pass.stride_table.iter().flat_map(|(_, views)| views);
         PassBindings {
             src: pass.src.as_ref().map(range),

@@ -100,8 +100,9 @@ pub struct Buffers<'a> {
     /// of the larger tensor to its highest element.
     pub outputs: &'a [Tensor<'a>],
     /// Scratch for partial results: one slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
-    /// the usage `STORAGE`, beginning at a multiple of 16 and of the device's
-    /// `min_storage_buffer_offset_alignment`. `None`: the library allocates it.
+    /// the usage `STORAGE`, beginning at a multiple of [`crate::Caps::offset_alignment`] of the reducer's caps. For
+    /// tensors in several buffers, one for each of [`crate::Reduction::scratch_sizes_in_pieces`]. `None`: the library
+    /// allocates it.
     ///
     /// Its contents do not matter before or after a run, so reductions on one queue may share it.
     pub scratch: Option<&'a [wgpu::BufferSlice<'a>]>,
@@ -238,12 +239,6 @@ impl Piece {
     }
 }
 
-/// The alignment of bindings in bytes: the device's, at least a vec4.
-pub(crate) fn offset_alignment(context: &Context) -> u64 {
-    let limits = context.device.limits();
-    u64::from(limits.min_storage_buffer_offset_alignment).max(16)
-}
-
 /// A binding that covers a view; it begins `delta` elements before the view.
 pub(crate) struct BoundRange<'a> {
     buffer: &'a wgpu::Buffer,
@@ -267,6 +262,8 @@ pub(crate) struct BufferTable {
     pub inputs: Vec<Vec<Piece>>,
     pub outputs: Vec<Vec<Piece>>,
     scratch: HashMap<Slot, Vec<Piece>>,
+    /// Of the bindings' offsets.
+    alignment: u64,
     /// The scratch that the library allocated.
     pub own: Vec<OwnBuffer>,
 }
@@ -280,11 +277,11 @@ impl BufferTable {
         given: Option<&[wgpu::BufferSlice<'_>]>,
     ) -> Result<BufferTable, Error> {
         let places = match given {
-            None => BufferTable::scratch(context, scratch)?,
+            None => BufferTable::scratch(context, scratch, alignment)?,
             Some(given) => {
                 let tensors = named("input", &inputs).chain(named("output", &outputs));
                 let pieces = placed_scratch(scratch, given, alignment, tensors.collect())?;
-                BufferTable::of_scratch(scratch, pieces)
+                BufferTable::of_scratch(scratch, pieces, alignment)
             }
         };
         Ok(BufferTable {
@@ -295,7 +292,11 @@ impl BufferTable {
     }
 
     /// Allocates scratch; inputs and outputs are still empty.
-    pub(crate) fn scratch(context: &Context, needed: &[Scratch]) -> Result<BufferTable, Error> {
+    pub(crate) fn scratch(
+        context: &Context,
+        needed: &[Scratch],
+        alignment: u64,
+    ) -> Result<BufferTable, Error> {
         let allocate =
             |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
         let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
@@ -308,12 +309,12 @@ impl BufferTable {
         let pieces = needed.iter().zip(&own).map(piece).collect();
         Ok(BufferTable {
             own,
-            ..BufferTable::of_scratch(needed, pieces)
+            ..BufferTable::of_scratch(needed, pieces, alignment)
         })
     }
 
     /// One piece per scratch buffer; inputs and outputs are still empty.
-    fn of_scratch(needed: &[Scratch], pieces: Vec<Piece>) -> BufferTable {
+    fn of_scratch(needed: &[Scratch], pieces: Vec<Piece>, alignment: u64) -> BufferTable {
         let mut scratch: HashMap<Slot, Vec<Piece>> = HashMap::new();
         for (needed, piece) in needed.iter().zip(pieces) {
             scratch.entry(needed.slot).or_default().push(piece);
@@ -322,6 +323,7 @@ impl BufferTable {
             inputs: Vec::new(),
             outputs: Vec::new(),
             scratch,
+            alignment,
             own: Vec::new(),
         }
     }
@@ -337,7 +339,8 @@ impl BufferTable {
     }
 
     /// The range to bind for a view.
-    pub(crate) fn range(&self, view: &View, alignment: u64) -> BoundRange<'_> {
+    pub(crate) fn range(&self, view: &View) -> BoundRange<'_> {
+        let alignment = self.alignment;
         let piece = self.piece(view.slot, view.offset);
         let begin = piece.offset + view.offset - piece.start;
         let mut offset = begin / alignment * alignment;
@@ -399,7 +402,7 @@ fn pieces(
     if tensors.len() != wanted.len() {
         return Err(Error::BufferCount {
             what,
-            expected: wanted.len(),
+            needed: wanted.iter().map(|(bytes, _)| *bytes).collect(),
             actual: tensors.len(),
         });
     }

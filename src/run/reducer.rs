@@ -85,27 +85,20 @@ impl Reducer {
         })
     }
 
-    /// The same device and pipelines with other caps: lower limits, another tuning.
-    /// Limits above the device's are lowered to the device's.
+    /// The same device and pipelines with other caps: stricter limits, another tuning.
+    ///
+    /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
+    /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has. `class` and `tuning`
+    /// are no limits and are taken as they are. A limit of zero, or below what every plan needs, and an
+    /// alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`] gives
+    /// [`Error::Limit`] or [`Error::OffsetAlignment`].
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();
-        let real = Caps {
-            class: caps.class,
-            ..Caps::of(&self.engine.shared.info, &limits)
-        };
-        let lowered = real.lowered(caps.binding_bytes, caps.workgroups);
-        let caps = Caps {
-            invocations: caps.invocations.min(real.invocations),
-            buffer_bytes: caps.buffer_bytes.min(real.buffer_bytes),
-            workgroup_bytes: caps.workgroup_bytes.min(real.workgroup_bytes),
-            storage_buffers: caps.storage_buffers.min(real.storage_buffers),
-            tuning: caps.tuning,
-            ..lowered
-        };
+        let device = Caps::of(&self.engine.shared.info, &limits);
         Reducer {
             engine: Engine {
-                caps: Arc::new(caps),
+                caps: Arc::new(caps.within(&device)),
                 ..self.engine.clone()
             },
             // Plans differ.
@@ -154,7 +147,7 @@ impl Reducer {
     /// Plans a problem and compiles what is not yet compiled.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::DeviceLost`], [`Error::Device`].
+    /// Those of [`Plan::new`](crate::Plan::new), [`Error::DeviceLost`], [`Error::Device`].
     pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
         Reduction::prepare(&self.engine, problem)
     }

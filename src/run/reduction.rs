@@ -7,7 +7,7 @@ use crate::device::platform::PollMode;
 use crate::device::staging::Upload;
 use crate::plan::{Scratch, Slot};
 use crate::run::bind::{self, BoundReduction};
-use crate::run::buffers::{Buffers, Tensors};
+use crate::run::buffers::{BufferTable, Buffers, Tensors};
 use crate::run::engine::{Engine, Idle, Ready};
 use crate::run::workspace::{Times, Workspace};
 use crate::{BufferSplits, DType, Element, Error, Plan, Problem, ProblemError};
@@ -111,34 +111,50 @@ impl Reduction {
                 &in_pieces
             }
         };
+        let caps = &self.engine.caps;
         let scratch = match buffers.scratch {
-            Some(_) if cuts.is_empty() => self.scratch(),
-            _ => ready.plan.scratch(&self.engine.caps),
+            Some(_) => self.scratch(&cuts)?,
+            None => ready.plan.scratch(caps),
         };
-        let Ready { plan, compiled } = ready;
-        let context = self.engine.context();
-        bind::bind(context, plan, compiled, &scratch, tensors, buffers.scratch)
+        let (context, alignment) = (self.engine.context(), caps.offset_alignment);
+        let places = BufferTable::new(context, &scratch, alignment, tensors, buffers.scratch)?;
+        bind::bind(context, &ready.plan, &ready.compiled, places)
     }
 
-    /// Bytes of each scratch buffer that [`Reduction::bind`] needs, wherever the tensors begin:
-    /// none for a reduction of one pass, one for partial results, up to three for scattered
+    /// Bytes of each scratch buffer that [`Reduction::bind`] needs for tensors in one buffer each, wherever they
+    /// begin: none for a reduction of one pass, one for partial results, up to three for scattered
     /// axes, more where one would exceed the largest buffer.
     pub fn scratch_sizes(&self) -> Vec<u64> {
-        self.scratch().iter().map(|scratch| scratch.bytes).collect()
+        // This plan is there, so there is no error.
+        let whole = self.scratch_sizes_in_pieces(&BufferSplits::default());
+        whole.unwrap_or_default()
     }
 
-    /// The scratch that suffices for every binding.
-    fn scratch(&self) -> Vec<Scratch> {
+    /// [`Reduction::scratch_sizes`] for tensors in several buffers, wherever each begins; `splits` says where they
+    /// go on in the next one.
+    ///
+    /// # Errors
+    /// [`Error::Limit`], as [`Reduction::bind`] gives it for these tensors.
+    pub fn scratch_sizes_in_pieces(&self, splits: &BufferSplits) -> Result<Vec<u64>, Error> {
+        let scratch = self.scratch(splits)?;
+        Ok(scratch.iter().map(|scratch| scratch.bytes).collect())
+    }
+
+    /// The scratch that suffices for tensors cut there, aligned or not.
+    fn scratch(&self, splits: &BufferSplits) -> Result<Vec<Scratch>, Error> {
         let caps = &self.engine.caps;
-        // If this plan fails, so does a bind that needs it.
-        let whole = BufferSplits::default();
-        let anywhere = Plan::in_pieces(&self.prepared.problem, caps, &whole, false);
-        let plan = &self.prepared.ready.plan;
-        let needed = |slot| {
-            let other = anywhere.as_ref().map_or(0, |p| p.slot_bytes(slot));
-            Scratch::of(slot, other.max(plan.slot_bytes(slot)), caps)
+        let plan = |aligned| Plan::in_pieces(&self.prepared.problem, caps, splits, aligned);
+        let aligned = match splits.is_empty() {
+            true => Ok(self.plan().clone()),
+            false => plan(true),
         };
-        Slot::SCRATCH.into_iter().flat_map(needed).collect()
+        let anywhere = plan(false);
+        // If one plan fails, so does a bind that needs it.
+        let plans = [aligned.as_ref(), anywhere.as_ref()];
+        let bytes = |slot| plans.iter().flatten().map(|p| p.slot_bytes(slot)).max();
+        let needed = |slot| Scratch::of(slot, bytes(slot).unwrap_or(0), caps);
+        let scratch = Slot::SCRATCH.into_iter().flat_map(needed).collect();
+        aligned.or(anywhere).map(|_| scratch)
     }
 
     /// The compiled plan for tensors in one buffer each. `aligned`: all begin at multiples of 16 bytes;
@@ -277,7 +293,8 @@ impl Reduction {
     }
 }
 
-/// The outputs of a run, in the order of [`Problem::outputs`].
+/// The outputs of a run, in the order of [`Problem::outputs`]. Iterating gives each one's name
+/// ([`Problem::output_names`]) and bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outputs {
     problem: Problem,
@@ -315,6 +332,36 @@ impl Outputs {
     /// [`Outputs::bytes`], without a copy.
     pub fn into_bytes(self) -> Vec<Vec<u8>> {
         self.bytes
+    }
+
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is no output; every problem has one.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The name and the bytes of each output.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&'static str, &[u8])> {
+        let names = self.problem.output_names().iter().copied();
+        names.zip(self.bytes.iter().map(Vec::as_slice))
+    }
+}
+
+impl IntoIterator for Outputs {
+    type Item = (&'static str, Vec<u8>);
+    type IntoIter = std::iter::Zip<
+        std::iter::Copied<std::slice::Iter<'static, &'static str>>,
+        std::vec::IntoIter<Vec<u8>>,
+    >;
+
+    /// The name and the bytes of each output, without a copy.
+    fn into_iter(self) -> Self::IntoIter {
+        let names = self.problem.output_names().iter().copied();
+        names.zip(self.bytes)
     }
 }
 

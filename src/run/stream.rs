@@ -9,7 +9,7 @@ use crate::device::platform::PollMode;
 use crate::device::staging::Chunk;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
-use crate::run::buffers::{BufferTable, Piece, offset_alignment};
+use crate::run::buffers::{BufferTable, Piece};
 use crate::run::engine::Ready;
 use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
@@ -63,7 +63,8 @@ impl Reducer {
     /// bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`] when that many bytes do not suffice; the errors of [`Reducer::prepare`].
+    /// [`Error::Limit`] when that many bytes do not suffice; it names a number that does. The errors of
+    /// [`Reducer::prepare`].
     pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
         StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps, false))
     }
@@ -75,14 +76,8 @@ impl StreamedReduction {
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
     ) -> Result<StreamedReduction, Error> {
-        let alignment = offset_alignment(reducer.engine.context());
         let caps = reducer.caps();
-        let least = alignment + 16;
-        let refused = |needed| Error::Limit {
-            what: "memory of a stream",
-            needed,
-            limit: memory,
-        };
+        let alignment = caps.offset_alignment;
         // The plan with windows of that many bytes, and the memory that it takes in all.
         let windows = |window: u64| -> Result<_, Error> {
             let plan = plan(&caps.lowered(window, caps.workgroups))?;
@@ -90,35 +85,45 @@ impl StreamedReduction {
             let needed = layout.bytes(&plan);
             Ok((plan, layout, needed))
         };
-        let mut window = memory.clamp(least, WINDOW_BYTES.max(least));
-        let mut too_much = None;
-        let mut best = loop {
-            match (windows(window), too_much) {
-                (Ok(found), _) if found.2 <= memory => break found,
-                (Ok((.., needed)), _) if window == least => return Err(refused(needed)),
-                (Ok((.., needed)), _) => {
-                    too_much = Some((window, needed));
-                    window = (window / 2).max(least);
+        let least = alignment.saturating_add(16);
+        let most = WINDOW_BYTES.min(caps.binding_bytes).max(least);
+        // The same sizes whatever the memory, so that what a refusal names suffices.
+        let smaller = |&size: &u64| (size > least).then(|| (size / 2).max(least));
+        let sizes = std::iter::successors(Some(most), smaller);
+        let (likely, others): (Vec<u64>, Vec<u64>) = sizes.partition(|&size| size <= memory);
+        let (mut found, mut refused, mut lowest) = (None, None, u64::MAX);
+        for window in likely.into_iter().chain(others.into_iter().rev()) {
+            match windows(window) {
+                Ok(fits) if fits.2 <= memory => {
+                    found = Some((fits, window));
+                    break;
                 }
-                (Err(Error::Limit { .. }), Some((_, needed))) => return Err(refused(needed)),
-                // Windows too small for any plan: report the memory of the smallest that work.
-                (Err(error @ Error::Limit { .. }), None) => {
-                    let larger = (1..).map(|i| window << i);
-                    let mut larger = larger.take_while(|&bytes| bytes <= WINDOW_BYTES);
-                    let needed = larger.find_map(|bytes| windows(bytes).ok());
-                    return Err(needed.map_or(error, |(.., needed)| refused(needed)));
-                }
-                (Err(error), _) => return Err(error),
+                Ok((.., needed)) => lowest = lowest.min(needed),
+                // Windows too small for any plan.
+                Err(error @ Error::Limit { .. }) => refused = refused.or(Some(error)),
+                Err(error) => return Err(error),
             }
+        }
+        let Some((mut best, mut window)) = found else {
+            return Err(match refused {
+                Some(error) if lowest == u64::MAX => error,
+                _ => Error::Limit {
+                    what: "memory of a stream",
+                    needed: lowest,
+                    limit: memory,
+                },
+            });
         };
-        // Halving may have left memory unused: search between the last two sizes.
-        if let Some((mut beyond, _)) = too_much {
-            for _ in 0..4 {
-                let middle = window.midpoint(beyond).next_multiple_of(alignment);
-                match windows(middle) {
-                    Ok(found) if found.2 <= memory => (best, window) = (found, middle),
-                    _ => beyond = middle,
-                }
+        // Halving may have left memory unused: search between this size and the next.
+        let mut beyond = most.min(2 * window);
+        for _ in 0..4 {
+            let middle = window.midpoint(beyond).next_multiple_of(alignment);
+            if middle >= beyond {
+                break;
+            }
+            match windows(middle) {
+                Ok(fits) if fits.2 <= memory => (best, window) = (fits, middle),
+                _ => beyond = middle,
             }
         }
         let (plan, layout, _) = best;
@@ -341,7 +346,7 @@ impl<'a> Windows<'a> {
         };
         let upload = |_| Chunk::new(context, layout.chunk());
         let scratch = stream.ready.plan.scratch(stream.reducer.caps());
-        let mut places = BufferTable::scratch(context, &scratch)?;
+        let mut places = BufferTable::scratch(context, &scratch, layout.alignment)?;
         places.inputs = vec![Vec::new(); layout.inputs.len()];
         places.outputs = vec![Vec::new(); layout.outputs.len()];
         Ok(Windows {

@@ -11,7 +11,7 @@ use crate::{Element, Error, Problem};
 use std::ops::Range;
 use std::time::Duration;
 
-/// How long the phases of a run took.
+/// How long the phases of a run took. A device without timestamps is not waited for between the work and the results.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Times {
@@ -19,9 +19,9 @@ pub struct Times {
     pub upload: Duration,
     /// The work on the device, by its timestamps; `None` if it has none.
     pub gpu: Option<Duration>,
-    /// From the submission of the work to its completion.
+    /// From the submission of the work to its completion; without timestamps, until the results are on the host.
     pub wall: Duration,
-    /// Results to the host.
+    /// Results to the host; zero without timestamps, where `wall` has it.
     pub readback: Duration,
 }
 
@@ -108,14 +108,14 @@ impl Workspace {
         }
         times.upload = start.elapsed();
 
-        let start = Instant::now();
+        let work = Instant::now();
         let timer = self.timer.as_ref().filter(|_| timed);
         self.encode_parts(context, timer, &mut encoder)?;
         if let Some(timer) = timer {
             timer.resolve(&mut encoder);
             context.submit(encoder)?;
             times.gpu = timer.read(context, drive).await?;
-            times.wall = start.elapsed();
+            times.wall = work.elapsed();
             encoder = context.encoder();
         }
         let start = Instant::now();
@@ -130,7 +130,7 @@ impl Workspace {
         let outputs = self.read_back(context, problem, &done, drive).await?;
         match timer {
             Some(_) => times.readback = start.elapsed(),
-            None => times.wall = start.elapsed(),
+            None => times.wall = work.elapsed(),
         }
         Ok((outputs, times))
     }

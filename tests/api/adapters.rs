@@ -1,7 +1,10 @@
 //! Which adapter a request means, and which devices are refused.
 
-use super::{noop, reducer};
-use wgreduce::{AdapterChoice, Caps, DType, Error, Problem, Reducer, adapters_blocking, wgpu};
+use super::{buffer, noop, reducer};
+use wgreduce::{
+    AdapterChoice, AdapterClass, Buffers, Caps, DType, Error, Problem, Reducer, Tuning,
+    adapters_blocking, wgpu,
+};
 
 #[test]
 fn a_device_below_the_floor_is_refused() {
@@ -113,6 +116,106 @@ fn caps_never_exceed_the_device() {
     assert_eq!(reducer.with_caps(low.clone()).caps(), &low);
     assert_eq!((low.binding_bytes, low.workgroups), (1000, 7));
     assert_eq!(real.lowered(0, 0).binding_bytes, real.offset_alignment + 16);
+}
+
+/// Every limit that a plan keeps to, and its value made stricter.
+#[test]
+fn stricter_caps_are_kept() {
+    let reducer = reducer();
+    let real = reducer.caps();
+    assert!(real.long_kernels);
+    let stricter = Caps {
+        binding_bytes: real.binding_bytes / 2,
+        buffer_bytes: real.buffer_bytes / 2,
+        offset_alignment: 2 * real.offset_alignment,
+        workgroups: real.workgroups / 2,
+        invocations: real.invocations / 2,
+        workgroup_bytes: real.workgroup_bytes / 2,
+        storage_buffers: real.storage_buffers - 1,
+        long_kernels: false,
+        iterations: Some(40_000),
+        class: AdapterClass::Discrete,
+        tuning: Tuning::of(AdapterClass::Discrete),
+    };
+    assert_eq!(reducer.with_caps(stricter.clone()).caps(), &stricter);
+    // Several shallow columns at once: a long kernel, on a software adapter.
+    let columns = Problem::arg_max(DType::F32, &[4000, 21, 16], 1).expect("a problem");
+    let planned = |long_kernels| {
+        let caps = Caps {
+            long_kernels,
+            ..real.tuned(Tuning::of(AdapterClass::Software))
+        };
+        let reduction = reducer
+            .with_caps(caps)
+            .prepare(&columns)
+            .expect("a reduction");
+        reduction.plan().clone()
+    };
+    assert_ne!(planned(true), planned(false));
+}
+
+#[test]
+fn limits_of_zero_and_alignments_of_no_device_are_refused() {
+    type Change = fn(&mut Caps);
+    let limits: [(&str, Change); 6] = [
+        ("a storage binding", |c| c.binding_bytes = 0),
+        ("a buffer", |c| c.buffer_bytes = 0),
+        ("workgroups of a dispatch", |c| c.workgroups = 0),
+        ("a workgroup", |c| c.invocations = 0),
+        ("bytes of workgroup memory", |c| c.workgroup_bytes = 0),
+        ("storage buffers of a shader", |c| c.storage_buffers = 0),
+    ];
+    let reducer = reducer();
+    let problem = Problem::arg_max(DType::F32, &[3, 70], 1).expect("a problem");
+    let refusals = |change: &dyn Fn(&mut Caps)| {
+        let mut caps = reducer.caps().clone();
+        change(&mut caps);
+        let reducer = reducer.with_caps(caps);
+        let prepared = reducer.prepare(&problem).map(drop);
+        [prepared, reducer.stream(&problem, 1 << 20).map(drop)]
+    };
+    for (name, zero) in limits {
+        for refused in refusals(&zero) {
+            match refused {
+                Err(Error::Limit { what, limit, .. }) => assert_eq!((what, limit), (name, 0)),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
+    for impossible in [0, 3, 48, 1 << 17, u64::MAX] {
+        for refused in refusals(&|c| c.offset_alignment = impossible) {
+            match refused {
+                Err(Error::OffsetAlignment { alignment }) => assert_eq!(alignment, impossible),
+                other => panic!("{impossible}: {other:?}"),
+            }
+        }
+    }
+}
+
+/// Bindings begin at multiples of it, and so must the caller's scratch.
+#[test]
+fn a_larger_offset_alignment_is_that_of_every_binding() {
+    let device = reducer();
+    let alignment = 4 * device.caps().offset_alignment;
+    let reducer = device.with_caps(Caps {
+        offset_alignment: alignment,
+        ..device.caps().clone()
+    });
+    let problem = Problem::arg_max(DType::F32, &[1 << 20], 0).expect("a problem");
+    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let [input, output, scratch] = [4 << 20, 8, 1 << 20].map(|bytes| buffer(&reducer, bytes));
+    let bind = |begin: u64| {
+        reduction.bind(Buffers {
+            inputs: &[input.slice(..).into()],
+            outputs: &[output.slice(..).into()],
+            scratch: Some(&[scratch.slice(begin..)]),
+        })
+    };
+    assert!(bind(alignment).is_ok());
+    match bind(alignment / 2) {
+        Err(Error::BufferMisaligned { element, .. }) => assert_eq!(element, alignment),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

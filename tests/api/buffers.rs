@@ -13,17 +13,17 @@ fn another_number_of_buffers_is_refused() {
     let all = [(); 4].map(|()| buffer(&reducer, 64));
     let slices: Vec<_> = all.iter().map(|b| b.slice(..)).collect();
     for (inputs, outputs, wrong, right, given) in [
-        (&slices[..0], &slices[1..3], "input", 1, 0),
-        (&slices[..2], &slices[2..], "input", 1, 2),
-        (&slices[..1], &slices[1..2], "output", 2, 1),
-        (&slices[..1], &slices[1..], "output", 2, 3),
+        (&slices[..0], &slices[1..3], "input", &[24][..], 0),
+        (&slices[..2], &slices[2..], "input", &[24], 2),
+        (&slices[..1], &slices[1..2], "output", &[16, 8], 1),
+        (&slices[..1], &slices[1..], "output", &[16, 8], 3),
     ] {
         match bind(&reduction, inputs, outputs) {
             Err(Error::BufferCount {
                 what,
-                expected,
+                needed,
                 actual,
-            }) => assert_eq!((what, expected, actual), (wrong, right, given)),
+            }) => assert_eq!((what, &needed[..], actual), (wrong, right, given)),
             other => panic!("{other:?}"),
         }
     }

@@ -10,6 +10,7 @@ mod loss;
 mod recording;
 mod runs;
 mod scratch;
+mod streams;
 
 use support::device::buffer as buffer_for;
 use support::noop::{adapter, instance};

@@ -3,6 +3,7 @@
 use super::{bind, buffer, buffer_for, noop, prepared, reducer, reducer_with};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{DType, Error, Problem, ProblemError, Reducer, Tuning};
 
@@ -96,7 +97,11 @@ fn data_that_does_not_fit_the_problem_is_refused() {
         actual,
     };
     match reducer.run_blocking::<f64, i64>(&problem, &[0.0; 6]) {
-        Err(Error::Problem(e)) => assert_eq!(e, element("input 0", DType::F32, DType::F64)),
+        Err(Error::Problem(e)) => {
+            assert_eq!(e, element("input 0", DType::F32, DType::F64));
+            let text = "input 0 is float32 (f32) in the problem but float64 (f64) in the call";
+            assert_eq!(e.to_string(), text);
+        }
         other => panic!("{other:?}"),
     }
     match pollster::block_on(reducer.run::<f32, f32>(&problem, &[0.0; 6])) {
@@ -107,6 +112,29 @@ fn data_that_does_not_fit_the_problem_is_refused() {
         Err(Error::Problem(ProblemError::InputBytes { actual, .. })) => assert_eq!(actual, 28),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn outputs_are_counted_and_iterated_with_their_names() {
+    let problem = Problem::arg_max(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let reduction = prepared(&reducer(), problem);
+    let outputs = reduction.run_many_blocking(&[&[0f32; 6]]).expect("a run");
+    assert_eq!((outputs.len(), outputs.is_empty()), (2, false));
+    let all: Vec<_> = outputs.iter().collect();
+    let bytes = outputs.bytes();
+    assert_eq!(all, [("indices", &bytes[0][..]), ("values", &bytes[1])]);
+    assert_eq!([all[0].1.len(), all[1].1.len()], [16, 8]);
+    let named: Vec<(&str, Vec<u8>)> = outputs.clone().into_iter().collect();
+    assert_eq!(named[1], ("values", bytes[1].clone()));
+}
+
+/// The work and the way back are one time there.
+#[test]
+fn without_timestamps_the_readback_is_part_of_the_wall_time() {
+    let reduction = prepared(&reducer(), Problem::reduce_min(DType::F32, &[700], &[]));
+    let (_, times) = reduction.run_timed_blocking(&[&[0; 2800]]).expect("a run");
+    assert_eq!((times.gpu, times.readback), (None, Duration::ZERO));
+    assert!(times.wall > Duration::ZERO);
 }
 
 #[test]

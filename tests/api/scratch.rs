@@ -4,7 +4,7 @@ use super::buffers::too_small;
 use super::{buffer, buffer_for, prepared, reducer, submit};
 use wgreduce::unstable::Slot;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer, Reduction};
+use wgreduce::{BoundReduction, BufferSplits, Buffers, DType, Error, Problem, Reducer, Reduction};
 
 /// A reduction of scattered axes, with partial results and two tensors between its steps, and
 /// the buffers it needs.
@@ -45,6 +45,57 @@ fn scratch_is_as_large_as_the_plan_says() {
     assert!(none.scratch_sizes().is_empty());
 }
 
+/// What is said before is what `bind` takes and, where it is given nothing, asks for.
+#[test]
+fn tensors_in_pieces_need_the_scratch_that_is_said() {
+    let reducer = reducer();
+    let problems = [
+        Problem::reduce_sum(DType::F32, &[4, 100], &[1]),
+        Problem::reduce_min(DType::U8, &[4, 400], &[1]),
+        Problem::arg_max(DType::F32, &[400], 0),
+        Problem::reduce_max(DType::F16, &[20, 5, 8], &[0, 2]),
+        Problem::arg_min(DType::F32, &[10, 40], 0).and_then(|p| p.strided(0, &[1, 10], 0)),
+    ];
+    let mut needing = 0;
+    for problem in problems {
+        let reduction = prepared(&reducer, problem);
+        let problem = reduction.problem();
+        let [bytes, out] = [problem.input_bytes(0), problem.outputs()[0].bytes()];
+        let size = problem.dtype().size();
+        let [input, other, output] = [bytes + 64, bytes + 64, out + 4].map(|n| buffer(&reducer, n));
+        for cut in [1, 50, 52, 64, 100, bytes / size - 1] {
+            let splits = BufferSplits {
+                inputs: vec![vec![bytes, cut, 0]],
+                outputs: Vec::new(),
+            };
+            let sizes = reduction.scratch_sizes_in_pieces(&splits).expect("sizes");
+            // The second piece is aligned or not.
+            for begin in [0, size] {
+                let pieces = [input.slice(..cut * size), other.slice(begin..)];
+                let bind = |scratch: &[BufferSlice<'_>]| {
+                    let inputs = [(&pieces[..]).into()];
+                    let outputs = [output.slice(..).into()];
+                    let buffers = Buffers::new(&inputs, &outputs).with_scratch(scratch);
+                    reduction.bind(buffers).map(drop)
+                };
+                let scratch: Vec<_> = sizes.iter().map(|&n| buffer(&reducer, n)).collect();
+                let scratch: Vec<_> = scratch.iter().map(|b| b.slice(..)).collect();
+                bind(&scratch).unwrap_or_else(|e| panic!("{problem} cut at {cut}: {e}"));
+                match bind(&[]) {
+                    Ok(()) => assert!(sizes.is_empty()),
+                    Err(Error::BufferCount { needed, .. }) => assert_eq!(needed, sizes),
+                    Err(other) => panic!("{problem} cut at {cut}: {other}"),
+                }
+            }
+            needing += usize::from(sizes != reduction.scratch_sizes());
+        }
+        let whole = BufferSplits::default();
+        let sizes = reduction.scratch_sizes_in_pieces(&whole).expect("sizes");
+        assert_eq!(sizes, reduction.scratch_sizes());
+    }
+    assert!(needing > 5, "{needing}");
+}
+
 #[test]
 fn scratch_of_the_callers_is_bound_wherever_it_may_begin() {
     let reducer = reducer();
@@ -72,9 +123,12 @@ fn another_number_of_scratch_buffers_is_refused() {
         match bind_with(&all, &slices[..given]) {
             Err(Error::BufferCount {
                 what,
-                expected,
+                needed,
                 actual,
-            }) => assert_eq!((what, expected, actual), ("scratch", 3, given)),
+            }) => {
+                assert_eq!((what, actual), ("scratch", given));
+                assert_eq!(needed, all.0.scratch_sizes());
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -38,6 +38,10 @@ fn wrong_requests_name_what_is_wrong_with_them() {
             "reduce-mean none.npy --axes -1",
             "none.npy: ReduceMean over axis -1 of shape [2, 0]: the axis has no element to average",
         ),
+        (
+            "reduce-mean none.npy",
+            "none.npy: ReduceMean over axis 1 of shape [2, 0]: the axis has no element to average",
+        ),
         ("plan reduce-l1 --shape 2 --dtype bool", "takes no bool"),
         ("plan reduce-l2 --shape 2 --dtype int8 --axis 0", "--axis"),
         ("argmin f.npy --index-type int8", "'int8'"),

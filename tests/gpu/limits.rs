@@ -42,7 +42,7 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// The same suite at the adapter's limits; at WebGPU's default limits, on a device that has no more; and with
-/// small windows, two or three workgroups a dimension and buffers of three windows.
+/// small windows, two or three workgroups a dimension and buffers of three windows, once with a larger alignment.
 pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {
     turns().try_for_each(|turn| limits(reducer, turn))
 }
@@ -59,8 +59,9 @@ fn limits(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         ..caps.tuning.clone()
     });
     let least = caps.offset_alignment + 16;
-    for mut caps in [small.lowered(least, 3), small.lowered(4096, 2)] {
+    for (mut caps, times) in [(small.lowered(least, 3), 1), (small.lowered(4096, 2), 8)] {
         caps.buffer_bytes = 3 * caps.binding_bytes;
+        caps.offset_alignment *= times;
         suite(&reducer.with_caps(caps), turn + 1)?;
     }
     Ok(())

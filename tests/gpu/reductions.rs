@@ -189,12 +189,7 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
 
 /// Inputs, outputs and scratch side by side in one buffer, as in a caller's arena.
 pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
-    let alignment = u64::from(
-        reducer
-            .device()
-            .limits()
-            .min_storage_buffer_offset_alignment,
-    );
+    let alignment = reducer.caps().offset_alignment;
     let sliced = tuned(reducer, |t| (t.invocations, t.slice_bytes) = (1 << 20, 64));
     for (i, dtype) in some(reducer, seed() as usize, (0..).zip(types(0))) {
         let size = dtype.size();
@@ -226,9 +221,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
                         .map(|o| place(o.bytes(), multiple.max(o.dtype.size())))
                         .collect();
                     let scratch = reduction.scratch_sizes().into_iter();
-                    let scratch: Vec<_> = scratch
-                        .map(|bytes| place(bytes, alignment.max(16)))
-                        .collect();
+                    let scratch: Vec<_> = scratch.map(|bytes| place(bytes, alignment)).collect();
                     let usage =
                         BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
                     let buffer = buffer(reducer, (at + 64).next_multiple_of(4), usage);

@@ -223,7 +223,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
         outputs: Vec::new(),
     };
     let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, true);
-    let what = "dispatches of a plan of 65537 exceeds the limit of 65536";
+    let what = "regions of a step of 65537 exceeds the limit of 65536";
     let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
     assert!(refused, "{plan:?}");
 }
@@ -242,6 +242,24 @@ fn a_view_that_is_cut_has_no_more_outputs_at_once_than_partials() {
     let plan = check(&view, &caps, &cuts, true, 0).expect("a run that ends well");
     // Twice twenty outputs, each with two windows and a finishing pass.
     assert_eq!(plan.passes().len(), 6, "{plan}");
+}
+
+#[test]
+fn cuts_outside_of_the_tensor_and_repeated_ones_change_nothing() {
+    let caps = Caps::webgpu_default();
+    let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
+    let planned = |cuts: &[u64]| {
+        let cuts = BufferSplits {
+            inputs: vec![cuts.to_vec(); 3],
+            outputs: vec![cuts.to_vec(); 2],
+        };
+        Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan")
+    };
+    assert_eq!(planned(&[67, 16, 0, 16, 64]), planned(&[16]));
+    assert_eq!(
+        planned(&[0, 67]),
+        Plan::new(&problem, &caps).expect("a plan")
+    );
 }
 
 #[test]

@@ -197,8 +197,7 @@ fn run_bound(
     };
     let outputs = reduction.problem().outputs().into_iter();
     let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
-    let limits = reducer.device().limits();
-    let alignment = limits.min_storage_buffer_offset_alignment.into();
+    let alignment = reducer.caps().offset_alignment;
     let place = |bytes| Guarded::new(reducer, alignment, bytes, 16);
     let placed: Vec<Guarded> = reduction.scratch_sizes().into_iter().map(place).collect();
     let ins: Vec<_> = sources.iter().map(|b| b.slice(offset..).into()).collect();
@@ -237,7 +236,7 @@ fn ranges(cuts: &[Vec<u64>], i: usize, size: u64, bytes: u64) -> Vec<std::ops::R
     ends.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
-/// The outputs of two runs on tensors in pieces; the second finds what the first left in scratch.
+/// The outputs of two runs on tensors in pieces, with the library's scratch and with the caller's, which is dirty.
 fn run_in_pieces(
     reducer: &Reducer,
     problem: &Problem,
@@ -281,18 +280,25 @@ fn run_in_pieces(
         .iter()
         .map(|t| t.iter().map(Guarded::slice).collect());
     let outs: Vec<Vec<_>> = outs.collect();
-    let bound = reduction.bind(Buffers {
-        inputs: &ins.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
-        outputs: &outs.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
-        scratch: None,
-    });
-    let bound = bound.map_err(|e| e.to_string())?;
-    let once = || {
-        run(reducer, &targets, &[], |submit| {
+    let sizes = reduction.scratch_sizes_in_pieces(cuts);
+    let sizes = sizes.map_err(|e| e.to_string())?.into_iter();
+    let alignment = reducer.caps().offset_alignment;
+    let placed: Vec<Guarded> = sizes
+        .map(|bytes| Guarded::new(reducer, alignment, bytes, 16))
+        .collect();
+    let scratch: Vec<_> = placed.iter().map(Guarded::slice).collect();
+    let once = |scratch| {
+        let bound = reduction.bind(Buffers {
+            inputs: &ins.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+            outputs: &outs.iter().map(|s| s.as_slice().into()).collect::<Vec<_>>(),
+            scratch,
+        });
+        let bound = bound.map_err(|e| e.to_string())?;
+        run(reducer, &targets, &placed, |submit| {
             submit(&mut |e| bound.encode(e))
         })
     };
-    Ok(vec![once()?, once()?])
+    Ok(vec![once(None)?, once(Some(&scratch))?])
 }
 
 /// A buffer that ends with the data, which begins `offset` bytes in.

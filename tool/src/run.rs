@@ -90,6 +90,7 @@ impl<'a> Request<'a> {
             .and_then(|p| p.keepdims(args.keepdims.keepdims))
             .and_then(|p| with_options(p, options))
             .and_then(|p| p.with_values(args.values.is_some()))
+            .and_then(|p| p.check().map(|()| p))
             .map_err(|e| Failure::input(&args.input, e))?;
         let inputs = vec![(&args.input, input)];
         let request = Request::new(operator, problem, inputs, &args.output);
@@ -110,6 +111,7 @@ impl<'a> Request<'a> {
         let problem = operator
             .problem(input.dtype(), &[input.shape()], axes)
             .and_then(|p| p.keepdims(args.keepdims.keepdims))
+            .and_then(|p| p.check().map(|()| p))
             .map_err(|e| Failure::input(&args.input, e))?;
         let inputs = vec![(&args.input, input)];
         Ok(Request::new(operator, problem, inputs, &args.output))
