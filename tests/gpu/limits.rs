@@ -3,10 +3,12 @@
 use super::pieces::{shard, streamed};
 use super::{check, check_all, data_for, same, slices, some, tuned, turns};
 use libtest_mimic::Failed;
-use support::{Bits, extremes, index_problem, mixed, tensor, types, value_problem};
+use support::{
+    Bits, extremes, index_problem, mixed, sum_problem, tensor, types, value_problem, ways,
+};
 use wgreduce::unstable::Family;
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
-use wgreduce::{DType, Problem, Reducer, Tuning};
+use wgreduce::{DType, Plan, Problem, Reducer, Tuning};
 
 /// Bindings that hold only a few rows: partials of shallow columns, in whole vec4s and elsewhere. An invocation
 /// finishes many outputs, or several partials of each, one after another.
@@ -39,6 +41,46 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
         check(&few, DType::U8, [1, 5, 1101], turn)?;
     }
     Ok(())
+}
+
+/// Matrices just above a binding and what is left of partial sums: plans take some columns of all rows, streams gather
+/// them.
+pub fn columns_apart(reducer: &Reducer) -> Result<(), Failed> {
+    let few = reducer.with_caps(reducer.caps().lowered(32 << 10, 65_535));
+    let apart = |plan: &Plan| {
+        let views = plan.passes().iter().flat_map(|pass| pass.src);
+        views.filter(|view| view.rows.is_some()).count() > 1
+    };
+    let mut taken = [0, 0];
+    for turn in turns() {
+        for dtype in types(turn) {
+            for (i, len) in (turn..).zip([3, 9, 21]) {
+                let inner = (32 << 10) / dtype.size() / len;
+                // Rows that are whole vec4, and rows that are not.
+                for inner in [inner + 3, (inner + 1).next_multiple_of(16)] {
+                    let shape = [2, len, inner];
+                    let mut problems = ways(dtype, &shape, 1, i)?;
+                    if dtype != DType::Bool {
+                        problems.push(sum_problem(dtype, &shape, &[1], i)?);
+                        problems.push(Problem::reduce_sum(dtype, &shape, &[1])?);
+                    }
+                    let problems = some(reducer, (i + inner) as usize, problems);
+                    for problem in problems {
+                        let input = mixed(dtype, shape.iter().product(), i);
+                        taken[0] += usize::from(apart(few.prepare(&problem)?.plan()));
+                        same(&few, &problem, &[&input], i % 2 * dtype.size())?;
+                        let memory = 6 << 15;
+                        taken[1] += usize::from(apart(reducer.stream(&problem, memory)?.plan()));
+                        streamed(reducer, &problem, &[input], memory)?;
+                    }
+                }
+            }
+        }
+    }
+    match taken {
+        [0, _] | [_, 0] => Err(format!("columns are taken apart {taken:?} times").into()),
+        _ => Ok(()),
+    }
 }
 
 /// The same suite at the adapter's limits; at WebGPU's default limits, on a device that has no more; and with

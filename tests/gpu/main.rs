@@ -43,6 +43,7 @@ const SUBJECTS: &[Subject] = &[
     ("every_type_and_way", reductions::every_type),
     ("limits_change_nothing", limits::least_and_most),
     ("rows_of_which_a_binding_holds_few", limits::wide_rows),
+    ("columns_of_matrices_above_a_binding", limits::columns_apart),
     ("submits_of_any_size_change_nothing", limits::submits),
     ("scattered_axes", reductions::scattered),
     ("min_and_max_of_broadcast_inputs", elementwise::broadcast),
