@@ -42,6 +42,14 @@ impl Failure {
         }
     }
 
+    /// A wrong request because of an output, of which `-` is standard output.
+    pub fn output(path: &Path, why: impl fmt::Display) -> Failure {
+        match path == Path::new("-") {
+            true => Failure::Request(format!("standard output: {why}")),
+            false => Failure::file(path, why),
+        }
+    }
+
     /// Says what failed, in a first line `error: ...` on stderr.
     pub fn report(&self) -> ExitCode {
         if !matches!(self, Failure::ClosedPipe | Failure::Cases) {

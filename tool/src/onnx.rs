@@ -18,9 +18,6 @@ use crate::run::compute;
 const NO_CASE: &str = "no test case, which is a folder with model.onnx and test_data_set_*";
 
 pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
-    if common.dtype.is_some() {
-        return Err(Failure::Request("onnx has no option --dtype".into()));
-    }
     let folders = folders(args)?;
     let device = Device::open(common)?;
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
