@@ -91,6 +91,7 @@ impl From<Error> for Failure {
             | Error::Partial(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
+            | Error::Unsupported { .. }
             | Error::Source { .. }
             | Error::Sink { .. }
             | Error::Limit { .. } => Failure::Request(error.to_string()),
@@ -136,6 +137,12 @@ mod tests {
             what: "a buffer",
             bytes: 9,
         };
+        let old = Error::Unsupported {
+            device: "adapter A".into(),
+            what: "max_bindings_per_bind_group",
+            actual: 3,
+            needed: 11,
+        };
         let late = Error::Timeout { seconds: 1.0 };
         let large = Error::Limit {
             what: "a buffer",
@@ -146,6 +153,7 @@ mod tests {
             (Error::from(axis), 2),
             (Error::NoBackend, 2),
             (large, 2),
+            (old, 2),
             (lost, 3),
             (full, 3),
             (late, 3),
