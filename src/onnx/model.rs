@@ -283,7 +283,11 @@ fn constant(node: &NodeProto, opset: i64) -> Result<(String, Tensor), OnnxError>
     ];
     let legal = if opset < 12 { &FORMS[..1] } else { &FORMS };
     let name = node.output.first().unwrap_or(&node.name).clone();
-    let form = match (node.input.as_slice(), node.output.as_slice(), node.attribute.as_slice()) {
+    let form = match (
+        node.input.as_slice(),
+        node.output.as_slice(),
+        node.attribute.as_slice(),
+    ) {
         ([], [_], [proto]) => legal.iter().find(|form| form.0 == proto.name),
         _ => None,
     };

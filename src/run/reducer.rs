@@ -337,12 +337,26 @@ mod tests {
         let (mut passed, mut failed) = (Vec::new(), Vec::new());
         let opened = pollster::block_on(first(all.collect(), &mut passed, &mut failed));
         assert_eq!(opened.is_some(), working.is_some());
-        let words = ["shading language is 330", "gave no device", "the self-test failed"];
+        let words = [
+            "shading language is 330",
+            "gave no device",
+            "the self-test failed",
+        ];
         assert_eq!(passed.len(), words.len(), "{passed:?}");
         for (told, words) in passed.iter().zip(words) {
-            assert!(told.starts_with("noop wgpu adapter (") && told.contains(words), "{told}");
+            assert!(
+                told.starts_with("noop wgpu backend (") && told.contains(words),
+                "{told}"
+            );
         }
-        assert!(matches!(failed[0], Error::Unsupported { actual: 330, needed: 420, .. }));
+        assert!(matches!(
+            failed[0],
+            Error::Unsupported {
+                actual: 330,
+                needed: 420,
+                ..
+            }
+        ));
     }
 
     #[test]

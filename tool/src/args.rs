@@ -56,7 +56,10 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Erro
         let known = options.try_contains_id(id).is_ok();
         known && options.value_source(id) == Some(ValueSource::CommandLine)
     };
-    match unused(name, &cli.command).into_iter().find(|(_, id)| given(id)) {
+    match unused(name, &cli.command)
+        .into_iter()
+        .find(|(_, id)| given(id))
+    {
         Some((what, id)) => {
             let why = format!("{what} has no option --{}", id.replace('_', "-"));
             let command = tool.find_subcommand_mut(name);
@@ -108,7 +111,9 @@ fn unused(name: &str, command: &Command) -> Vec<(String, &'static str)> {
             ];
             let foreign = of_op.into_iter().filter(|(_, has)| !has);
             let foreign: Vec<&str> = foreign.map(|(id, _)| id).collect();
-            all.extend(without(&op.to_string(), &foreign));
+            let value = plan.op.to_possible_value();
+            let named = value.map_or(String::new(), |value| format!("plan {}", value.get_name()));
+            all.extend(without(&named, &foreign));
             if plan.class.is_some() {
                 all.extend(without("plan --class", &["device"]));
             }
@@ -337,7 +342,12 @@ pub struct Plan {
     #[arg(value_name = "OP")]
     pub op: Operator,
     /// An input's shape, as in `64,512,512`; once per input of min and max; `""` is a scalar
-    #[arg(long = "shape", value_name = "SHAPE", required = true, allow_hyphen_values = true)]
+    #[arg(
+        long = "shape",
+        value_name = "SHAPE",
+        required = true,
+        allow_hyphen_values = true
+    )]
     pub shapes: Vec<Shape>,
     /// The axis of argmin and argmax
     #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
@@ -409,8 +419,7 @@ pub struct Tune {
     #[arg(long)]
     pub quick: bool,
     /// How long to search, in minutes; until nothing is faster when left out
-    #[arg(long, value_name = "N", allow_hyphen_values = true,
-          value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = minutes)]
     pub minutes: Option<u64>,
 }
 
@@ -557,6 +566,11 @@ fn file(text: &str) -> Result<PathBuf, String> {
 fn mib(text: &str) -> Result<u64, String> {
     let mib = text.parse().ok().filter(|mib| (1..1 << 40).contains(mib));
     mib.ok_or_else(|| "a whole number of MiB, 1 or more".into())
+}
+
+fn minutes(text: &str) -> Result<u64, String> {
+    let minutes = text.parse().ok().filter(|n| (1..=10_000).contains(n));
+    minutes.ok_or_else(|| "a whole number of minutes, 1 to 10000".into())
 }
 
 /// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one

@@ -56,7 +56,9 @@ impl Device {
             Asked::Auto => match Reducer::open_blocking(&AdapterChoice::Auto) {
                 Err(e) if is_no_gpu(&e) => Device::Cpu(" (no GPU adapter found)"),
                 // What the environment named is no choice of this tool.
-                Err(Error::Unsupported { .. }) if std::env::var_os("WGPU_ADAPTER_NAME").is_none() => {
+                Err(Error::Unsupported { .. })
+                    if std::env::var_os("WGPU_ADAPTER_NAME").is_none() =>
+                {
                     Device::Cpu(" (no GPU adapter can be used, `devices` tells why)")
                 }
                 reducer => Device::Gpu(Box::new(reducer?)),

@@ -376,7 +376,10 @@ mod tests {
     fn raw_pairs_of_bytes_are_bfloat16_if_that_is_said() {
         for code in ["V2", "<V2", "|V2", "=V2"] {
             let text = parse(&header(&format!("'{code}'"), "()")).expect("a header");
-            assert_eq!(text.element_type(Some(DType::BF16)), Ok((DType::BF16, false)));
+            assert_eq!(
+                text.element_type(Some(DType::BF16)),
+                Ok((DType::BF16, false))
+            );
             let told = text.element_type(None).expect_err(code);
             assert!(told.contains("--dtype bfloat16"), "{told}");
             let told = text.element_type(Some(DType::F16)).expect_err(code);
@@ -401,7 +404,10 @@ mod tests {
         }
         let longs = Text::parse(header("'f4'", "(2L, 3L)").as_bytes(), false);
         let told = longs.expect_err("a number of Python 2 in version 3");
-        assert!(told.ends_with("at byte 55 ')' is wanted, not 'L'"), "{told}");
+        assert!(
+            told.ends_with("at byte 55 ')' is wanted, not 'L'"),
+            "{told}"
+        );
         for (shape, why) in [
             ("(2)", "the shape (2) is no tuple, which is written (2,)"),
             ("[2]", "at byte 53 '(' is wanted, not '['"),
@@ -414,7 +420,10 @@ mod tests {
             ("(2l,)", "')' is wanted, not 'l'"),
             ("(-2,)", "the dimension 2 is negative"),
             ("(02,)", "the dimension 02 begins with 0"),
-            ("(99999999999999999999,)", "the dimension 99999999999999999999 is impossible"),
+            (
+                "(99999999999999999999,)",
+                "the dimension 99999999999999999999 is impossible",
+            ),
             ("(2,", "at byte 56 a dimension is wanted, not ','"),
         ] {
             let told = parse(&header("'f4'", shape)).expect_err(shape);
@@ -444,20 +453,47 @@ mod tests {
         for (wrong, why) in [
             (String::new(), "it ends at byte 0, where '{' is wanted"),
             (plain.replace('}', ""), "where a key in quotes is wanted"),
-            (format!("{plain} x"), "at byte 57 its end is wanted, not 'x'"),
+            (
+                format!("{plain} x"),
+                "at byte 57 its end is wanted, not 'x'",
+            ),
             (format!("{plain}\0"), "its end is wanted, not '\\0'"),
-            (plain.replace("'<f4',", "'<f4'"), "at byte 16 '}' is wanted, not '\\''"),
+            (
+                plain.replace("'<f4',", "'<f4'"),
+                "at byte 16 '}' is wanted, not '\\''",
+            ),
             (plain.replace("'<f4'", "'<f4"), "'}' is wanted, not 'f'"),
             ("{'descr".into(), "the quote at byte 1 is not closed"),
-            (plain.replace("<f4", "<f4\n"), "a closing quote is wanted, not '\\''"),
-            (plain.replace("<f4", "\\x664"), "a closing quote is wanted, not '\\\\'"),
-            (plain.replace("True", "true"), "True or False is wanted, not 't'"),
-            (plain.replace("True", "1"), "True or False is wanted, not '1'"),
-            (plain.replace("'<f4'", "None"), "a type in quotes is wanted, not 'N'"),
+            (
+                plain.replace("<f4", "<f4\n"),
+                "a closing quote is wanted, not '\\''",
+            ),
+            (
+                plain.replace("<f4", "\\x664"),
+                "a closing quote is wanted, not '\\\\'",
+            ),
+            (
+                plain.replace("True", "true"),
+                "True or False is wanted, not 't'",
+            ),
+            (
+                plain.replace("True", "1"),
+                "True or False is wanted, not '1'",
+            ),
+            (
+                plain.replace("'<f4'", "None"),
+                "a type in quotes is wanted, not 'N'",
+            ),
             (plain.replace("'descr': '<f4', ", ""), "it has no descr"),
             (plain.replace("'shape': (3,), ", ""), "it has no shape"),
-            (plain.replace("'fortran_order': True, ", ""), "it has no fortran_order"),
-            (plain.replace("shape", "form"), "no header has the key \"form\""),
+            (
+                plain.replace("'fortran_order': True, ", ""),
+                "it has no fortran_order",
+            ),
+            (
+                plain.replace("shape", "form"),
+                "no header has the key \"form\"",
+            ),
         ] {
             let told = parse(&wrong).expect_err(&wrong);
             assert!(told.starts_with("has a malformed header: "), "{told}");
@@ -469,11 +505,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_numpys() {
-        for (shape, text) in [
-            (&[][..], "()"),
-            (&[3], "(3,)"),
-            (&[2, 3], "(2, 3)"),
-        ] {
+        for (shape, text) in [(&[][..], "()"), (&[3], "(3,)"), (&[2, 3], "(2, 3)")] {
             let header = written(DType::F32, shape, true);
             assert_eq!(header.len() % 64, 0);
             let length = usize::from(u16::from_le_bytes([header[8], header[9]]));
