@@ -243,15 +243,15 @@ fn malformed_files_are_refused_by_name() {
             npy("'<f4'", false, "(-2,)", &[]),
         ),
         (
-            "has a malformed header: at byte 54 '(' is wanted, not '['",
+            "has a malformed header: at byte 50 '(' is wanted, not '['",
             npy("'<f4'", false, &nested, &[]),
         ),
         (
-            "has a malformed header: at byte 16 '}' is wanted, not 'f'",
+            "has a malformed header: at byte 15 '}' is wanted, not 'f'",
             npy("'f", false, "(2,)", &[]),
         ),
         (
-            "has a malformed header: at byte 35 True or False is wanted, not 'Y'",
+            "has a malformed header: at byte 34 True or False is wanted, not 'Y'",
             npy("'<f4'", false, "(2,)", &[])
                 .iter()
                 .map(|&b| if b == b'F' { b'Y' } else { b })

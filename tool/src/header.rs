@@ -405,17 +405,17 @@ mod tests {
         let longs = Text::parse(header("'f4'", "(2L, 3L)").as_bytes(), false);
         let told = longs.expect_err("a number of Python 2 in version 3");
         assert!(
-            told.ends_with("at byte 55 ')' is wanted, not 'L'"),
+            told.ends_with("at byte 51 ')' is wanted, not 'L'"),
             "{told}"
         );
         for (shape, why) in [
             ("(2)", "the shape (2) is no tuple, which is written (2,)"),
-            ("[2]", "at byte 53 '(' is wanted, not '['"),
-            ("2", "at byte 53 '(' is wanted, not '2'"),
-            ("(,)", "at byte 54 a dimension is wanted, not ','"),
+            ("[2]", "at byte 49 '(' is wanted, not '['"),
+            ("2", "at byte 49 '(' is wanted, not '2'"),
+            ("(,)", "at byte 50 a dimension is wanted, not ','"),
             ("(2,,3)", "a dimension is wanted, not ','"),
-            ("(2 3)", "at byte 56 ')' is wanted, not '3'"),
-            ("(2.0,)", "at byte 55 ')' is wanted, not '.'"),
+            ("(2 3)", "at byte 52 ')' is wanted, not '3'"),
+            ("(2.0,)", "at byte 51 ')' is wanted, not '.'"),
             ("(--2,)", "a dimension is wanted, not '-'"),
             ("(2l,)", "')' is wanted, not 'l'"),
             ("(-2,)", "the dimension 2 is negative"),
@@ -424,7 +424,7 @@ mod tests {
                 "(99999999999999999999,)",
                 "the dimension 99999999999999999999 is impossible",
             ),
-            ("(2,", "at byte 56 a dimension is wanted, not ','"),
+            ("(2,", "at byte 52 a dimension is wanted, not ','"),
         ] {
             let told = parse(&header("'f4'", shape)).expect_err(shape);
             assert!(told.starts_with("has a malformed header: "), "{told}");
