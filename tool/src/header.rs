@@ -214,7 +214,7 @@ impl Reader<'_> {
 
     /// A text in quotes.
     fn string(&mut self, what: &str) -> Result<String, String> {
-        if let Some(b'u' | b'U') = self.next() {
+        if let Some(b'u' | b'U' | b'r' | b'R') = self.next() {
             self.at += 1;
         }
         let quote = match self.text.get(self.at) {
@@ -444,6 +444,7 @@ mod tests {
             plain.replace(": ", ":"),
             plain.replace(' ', "\r\n\x0c"),
             plain.replace("'descr'", "u'descr'"),
+            plain.replace("'<f4'", "r'<f4'"),
             "{'shape': (3,), 'fortran_order': True, 'descr': '<f4'}".into(),
             // The last value of a key counts.
             plain.replace("{", "{'descr': '<f8', "),
