@@ -103,11 +103,12 @@ fn an_adapter_that_fails_its_test_is_passed_over_in_one_line() {
     );
     let list = folder
         .command("devices --json")
-        .env("WGPU_BACKEND", "noop,gl")
+        .env("WGPU_BACKEND", "gl")
         .output()
         .unwrap();
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
-    if list.as_array().unwrap().len() < 2 {
+    // Without OpenGL there is no other to go on to.
+    if list.as_array().unwrap().is_empty() {
         return;
     }
     let output = run("noop,gl");
