@@ -283,8 +283,10 @@ fn read_header(file: &mut impl Read) -> Result<(Text, u64), String> {
 }
 
 fn read_exact(file: &mut impl Read, buffer: &mut [u8]) -> Result<(), String> {
-    file.read_exact(buffer)
-        .map_err(|e| format!("ends within its header: {e}"))
+    file.read_exact(buffer).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => "ends within its header".into(),
+        _ => format!("cannot be read: {e}"),
+    })
 }
 
 fn check_length(expected: u64, actual: u64) -> Result<(), String> {
