@@ -71,7 +71,10 @@ fn an_adapter_that_compiles_no_kernel_is_listed_with_the_reason_and_refused() {
     );
     assert_eq!(adapter["refused"], why);
     let list = text(&run("devices", "gl").stdout);
-    assert!(list.contains(&format!("   refused   {why}\n")), "{list}");
+    let (who, reason) = why.split_once(": ").unwrap();
+    let lines = format!("   refused   {who}:\n             {reason}\n");
+    assert!(list.contains(&lines), "{list}");
+    assert!(list.lines().all(|line| line.len() <= 100), "{list}");
     for device in ["gl", "0"] {
         let output = run(&format!("argmin in.npy --device {device}"), "gl");
         let stderr = text(&output.stderr);

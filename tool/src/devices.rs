@@ -73,7 +73,10 @@ fn describe(adapter: &AdapterEntry) -> String {
         used => used.join(", "),
     };
     let refused = match adapter.refusal() {
-        Some(why) => format!("   refused   {why}\n"),
+        Some(why) => {
+            let lines = why.to_string().replacen(": ", ":\n             ", 1);
+            format!("   refused   {lines}\n")
+        }
         None => String::new(),
     };
     format!(
