@@ -88,7 +88,50 @@ impl Caps {
 
     /// WebGPU's default limits, for planning without a device.
     pub fn webgpu_default() -> Caps {
-        Caps::new(&wgpu::Limits::default(), AdapterClass::Integrated)
+        Caps::typical(AdapterClass::Integrated)
+    }
+
+    /// The caps of a typical device of a class, for planning without one.
+    ///
+    /// | class | a binding | a buffer | invocations | workgroup memory | offsets |
+    /// |---|---|---|---|---|---|
+    /// | discrete | 2^31 - 4 bytes | 4 GiB | 1024 | 48 KiB | by 32 bytes |
+    /// | integrated: WebGPU's default limits | 128 MiB | 256 MiB | 256 | 16 KiB | by 256 bytes |
+    /// | software: Mesa's lavapipe | 128 MiB | 2^31 - 1 bytes | 1024 | 32 KiB | by 32 bytes |
+    pub fn typical(class: AdapterClass) -> Caps {
+        let usual = wgpu::Limits::default();
+        let large = wgpu::Limits {
+            max_compute_invocations_per_workgroup: 1024,
+            max_compute_workgroup_size_x: 1024,
+            min_storage_buffer_offset_alignment: 32,
+            max_storage_buffers_per_shader_stage: 32,
+            ..usual.clone()
+        };
+        let (kind, name, limits) = match class {
+            AdapterClass::Discrete => {
+                let limits = wgpu::Limits {
+                    max_storage_buffer_binding_size: (1 << 31) - 4,
+                    max_buffer_size: 4 << 30,
+                    max_compute_workgroup_storage_size: 48 << 10,
+                    ..large
+                };
+                (wgpu::DeviceType::DiscreteGpu, "", limits)
+            }
+            AdapterClass::Integrated => (wgpu::DeviceType::IntegratedGpu, "", usual),
+            AdapterClass::Software => {
+                let limits = wgpu::Limits {
+                    max_buffer_size: (1 << 31) - 1,
+                    max_compute_workgroup_storage_size: 32 << 10,
+                    ..large
+                };
+                (wgpu::DeviceType::Cpu, "llvmpipe", limits)
+            }
+        };
+        let info = wgpu::AdapterInfo {
+            name: name.into(),
+            ..wgpu::AdapterInfo::new(kind, wgpu::Backend::Vulkan)
+        };
+        Caps::of(&info, &limits)
     }
 
     /// These caps with lower limits: the smaller of each is taken, so that a plan made with
@@ -151,6 +194,30 @@ impl Caps {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_typical_device_has_the_limits_of_its_class() {
+        let of = |class| {
+            let caps = Caps::typical(class);
+            assert_eq!((caps.class, caps.workgroups), (class, 65_535));
+            let Caps {
+                binding_bytes,
+                buffer_bytes,
+                invocations,
+                workgroup_bytes,
+                ..
+            } = caps;
+            (binding_bytes, buffer_bytes, invocations, workgroup_bytes)
+        };
+        let discrete = (2_147_483_644, 4_294_967_296, 1024, 49_152);
+        assert_eq!(of(AdapterClass::Discrete), discrete);
+        let integrated = (134_217_728, 268_435_456, 256, 16_384);
+        assert_eq!(of(AdapterClass::Integrated), integrated);
+        let software = (134_217_728, 2_147_483_647, 1024, 32_768);
+        assert_eq!(of(AdapterClass::Software), software);
+        let mesas = Caps::typical(AdapterClass::Software).tuning.short_row_bytes;
+        assert_eq!(mesas, 4096);
+    }
 
     #[test]
     fn mesas_software_drivers_alone_limit_iterations_and_take_rows_of_four_kibibytes_by_a_lane() {

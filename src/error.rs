@@ -24,12 +24,12 @@ pub enum Error {
         /// The adapters that exist, in order.
         available: Vec<String>,
     },
-    /// A limit of the device or adapter is below what every reduction needs.
+    /// A limit of the device or adapter is below what every reduction needs, or its OpenGL is too old.
     #[error("{device} cannot be used: its {what} is {actual}, at least {needed} is needed")]
     Unsupported {
         /// `the device of ADAPTER`, or `adapter ADAPTER`.
         device: String,
-        /// The field of [`wgpu::Limits`].
+        /// The field of [`wgpu::Limits`], or `version of OpenGL's shading language`.
         what: &'static str,
         /// Its value.
         actual: u64,

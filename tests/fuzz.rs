@@ -24,7 +24,7 @@ use std::panic::{catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use support::{Bits, root};
-use tool::{failure, tensor};
+use tool::{failure, header, tensor};
 
 #[global_allocator]
 static MEMORY: Cap<System> = Cap::new(System, usize::MAX);

@@ -21,7 +21,8 @@ const THREADS: u64 = 8;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let adapters = adapters_blocking().unwrap_or_default();
+    let mut adapters = adapters_blocking().unwrap_or_default();
+    adapters.retain(|adapter| adapter.refusal().is_none());
     let mut trials = Vec::new();
     for adapter in &adapters {
         let named = format!("soak::{}_{}", adapter.info.backend, adapter.info.name);

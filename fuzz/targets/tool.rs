@@ -1,5 +1,7 @@
 //! The parts of the tool that its reader of .npy files uses, at the root of a crate as in the tool.
 
+#[path = "../../tool/src/header.rs"]
+pub mod header;
 #[expect(dead_code, reason = "the tool uses what is not driven here")]
 #[path = "../../tool/src/tensor.rs"]
 pub mod tensor;

@@ -1,10 +1,20 @@
 //! Which adapters exist, in which order, and which one a request means.
 //!
-//! Opens no device.
+//! Knows what a device must have, and opens none.
 
 use crate::device::platform::find;
 use crate::{AdapterClass, Error};
 use std::fmt;
+
+/// The least limits of a device, those of wgpu's downlevel defaults or lower.
+const LEAST_STORAGE_BUFFERS: u32 = 4;
+const LEAST_UNIFORM_BUFFERS: u32 = 2;
+/// Binding numbers go up to 10, for an elementwise operator of eight inputs.
+const LEAST_BINDINGS: u32 = 11;
+const LEAST_WORKGROUP_BYTES: u32 = 16_352;
+const LEAST_INVOCATIONS: u32 = 128;
+/// The least versions of OpenGL's shading language that wgpu translates our kernels to: of OpenGL, and of OpenGL ES.
+const LEAST_SHADING_LANGUAGE: [u32; 2] = [420, 310];
 
 /// An adapter of this machine.
 #[derive(Clone, Debug)]
@@ -36,6 +46,12 @@ impl AdapterEntry {
     pub fn class(&self) -> AdapterClass {
         AdapterClass::of(self.info.device_type)
     }
+
+    /// Why [`Reducer::open`](crate::Reducer::open) refuses this adapter, if that is known before it is opened:
+    /// [`Error::Unsupported`].
+    pub fn refusal(&self) -> Option<Error> {
+        supported(&format!("adapter {self}"), &self.info, &self.limits).err()
+    }
 }
 
 impl fmt::Display for AdapterEntry {
@@ -48,7 +64,7 @@ impl fmt::Display for AdapterEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AdapterChoice {
-    /// The first of the list, or the first whose name contains `WGPU_ADAPTER_NAME`.
+    /// The first of the list that can be used, or the first whose name contains `WGPU_ADAPTER_NAME`.
     #[default]
     Auto,
     /// By its place in the list.
@@ -164,8 +180,8 @@ fn power(kind: wgpu::DeviceType) -> u8 {
     }
 }
 
-/// The adapter a choice means.
-pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error> {
+/// The adapters a choice means, in order: one that is named, or all. And whether those of [`last`] come after them.
+pub(crate) async fn choose(choice: &AdapterChoice) -> Result<(Vec<AdapterEntry>, bool), Error> {
     // Opening OpenGL without a screen makes EGL complain on stderr, so do it only if it is asked for or
     // nothing else is found.
     let not_gl = wgpu::Backends::all() - wgpu::Backends::GL;
@@ -178,6 +194,9 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error
         Ok(name) if *choice == AdapterChoice::Auto => AdapterChoice::Name(name),
         _ => choice.clone(),
     };
+    if wanted == AdapterChoice::Auto && !found.is_empty() {
+        return Ok((found, true));
+    }
     let fits = |a: &AdapterEntry| match &wanted {
         AdapterChoice::Index(i) => a.index == *i,
         AdapterChoice::Name(n) => a.info.name.to_lowercase().contains(&n.to_lowercase()),
@@ -189,16 +208,119 @@ pub(crate) async fn choose(choice: &AdapterChoice) -> Result<AdapterEntry, Error
         found = adapters().await?;
     }
     let available = found.iter().map(AdapterEntry::to_string).collect();
-    let chosen = found.into_iter().find(fits);
-    chosen.ok_or_else(|| Error::NoAdapter {
-        wanted: wanted.in_words(),
-        available,
-    })
+    found.retain(fits);
+    if wanted != AdapterChoice::Auto {
+        found.truncate(1);
+    }
+    match found.is_empty() {
+        false => Ok((found, false)),
+        true => Err(Error::NoAdapter {
+            wanted: wanted.in_words(),
+            available,
+        }),
+    }
+}
+
+/// The adapters that are opened only if no other can be used.
+pub(crate) async fn last() -> Result<Vec<AdapterEntry>, Error> {
+    let mut found = adapters().await?;
+    found.retain(|adapter| adapter.info.backend == wgpu::Backend::Gl);
+    Ok(found)
+}
+
+/// Refuses a device on which no kernel runs.
+pub(crate) fn supported(
+    device: &str,
+    info: &wgpu::AdapterInfo,
+    limits: &wgpu::Limits,
+) -> Result<(), Error> {
+    let needs = [
+        (
+            "max_storage_buffers_per_shader_stage",
+            limits.max_storage_buffers_per_shader_stage,
+            LEAST_STORAGE_BUFFERS,
+        ),
+        (
+            "max_uniform_buffers_per_shader_stage",
+            limits.max_uniform_buffers_per_shader_stage,
+            LEAST_UNIFORM_BUFFERS,
+        ),
+        (
+            "max_bindings_per_bind_group",
+            limits.max_bindings_per_bind_group,
+            LEAST_BINDINGS,
+        ),
+        (
+            "max_compute_workgroup_storage_size",
+            limits.max_compute_workgroup_storage_size,
+            LEAST_WORKGROUP_BYTES,
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            limits.max_compute_invocations_per_workgroup,
+            LEAST_INVOCATIONS,
+        ),
+    ];
+    let mut needs = needs.into_iter().chain(shading_language(info));
+    match needs.find(|(_, actual, least)| actual < least) {
+        None => Ok(()),
+        Some((what, actual, needed)) => Err(Error::Unsupported {
+            device: device.to_owned(),
+            what,
+            actual: actual.into(),
+            needed: needed.into(),
+        }),
+    }
+}
+
+/// What it is, the version of an OpenGL context's shading language, and the least one. wgpu compiles for that version,
+/// even if the limits are those of a later one that the driver has as extensions.
+fn shading_language(info: &wgpu::AdapterInfo) -> Option<(&'static str, u32, u32)> {
+    if info.backend != wgpu::Backend::Gl {
+        return None;
+    }
+    // `4.5 (Core Profile) Mesa 22.3.6`, `OpenGL ES 3.1 Mesa 22.3.6`.
+    let [full, es] = LEAST_SHADING_LANGUAGE;
+    let (version, least) = match info.driver_info.split_once("OpenGL ES ") {
+        Some((_, version)) => (version, es),
+        None => (info.driver_info.as_str(), full),
+    };
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    let actual = 100 * number()? + 10 * number()?;
+    Some(("version of OpenGL's shading language", actual, least))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_old_opengl_is_refused_before_it_is_opened() {
+        let limits = wgpu::Limits::default();
+        for (backend, version, refused) in [
+            (wgpu::Backend::Gl, "3.3.0 NVIDIA 580.159", Some((330, 420))),
+            (wgpu::Backend::Gl, "4.1 Metal - 88", Some((410, 420))),
+            (wgpu::Backend::Gl, "4.2.0", None),
+            (wgpu::Backend::Gl, "4.5 (Core Profile) Mesa 22.3.6", None),
+            (wgpu::Backend::Gl, "OpenGL ES 3.0 Mesa", Some((300, 310))),
+            (wgpu::Backend::Gl, "OpenGL ES 3.2 Mesa", None),
+            // What is not known is tried.
+            (wgpu::Backend::Gl, "a driver of its own", None),
+            (wgpu::Backend::Vulkan, "3.3.0", None),
+        ] {
+            let info = wgpu::AdapterInfo {
+                driver_info: version.into(),
+                ..wgpu::AdapterInfo::new(wgpu::DeviceType::Other, backend)
+            };
+            let found = match supported("adapter A", &info, &limits) {
+                Err(Error::Unsupported { actual, needed, .. }) => Some((actual, needed)),
+                Err(other) => panic!("{other}"),
+                Ok(()) => None,
+            };
+            assert_eq!(found, refused, "{version}");
+        }
+    }
 
     #[test]
     fn no_backend_compiled_in_is_an_error_and_no_panic() {

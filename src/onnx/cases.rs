@@ -2,7 +2,8 @@
 //!
 //! Finds cases in folders and judges their results; `model.rs` knows what a model means.
 
-use super::{Model, Tensor};
+use super::rules::is_default_domain;
+use super::{Model, OnnxError, Tensor};
 use crate::Problem;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -46,7 +47,7 @@ pub enum Outcome {
     Passed,
     /// An output differs or could not be computed; the first reason.
     Failed(String),
-    /// The folder holds no case.
+    /// The folder holds no case, or a model with an operator that is not ours: the reason.
     Skipped(String),
 }
 
@@ -136,7 +137,7 @@ impl Folder {
             false => Outcome::Skipped(format!("no {MODEL} and no {DATA_SET}*")),
             true => match self.run_all(&mut evaluate, &mut computed) {
                 Ok(()) => Outcome::Passed,
-                Err(reason) => Outcome::Failed(reason),
+                Err(outcome) => outcome,
             },
         };
         CaseReport {
@@ -150,9 +151,27 @@ impl Folder {
         &self,
         evaluate: &mut impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
         computed: &mut Vec<Computed>,
+    ) -> Result<(), Outcome> {
+        let bytes = read(&self.path.join(MODEL)).map_err(Outcome::Failed)?;
+        let model = Model::decode(&bytes).map_err(|e| match e {
+            OnnxError::UnknownOperator { op_type, domain } if is_default_domain(&domain) => {
+                Outcome::Skipped(format!("operator {op_type}"))
+            }
+            OnnxError::UnknownOperator { op_type, domain } => {
+                Outcome::Skipped(format!("operator {op_type} of domain {domain}"))
+            }
+            e => Outcome::Failed(format!("{MODEL}: {e}")),
+        })?;
+        self.run_sets(&model, evaluate, computed)
+            .map_err(Outcome::Failed)
+    }
+
+    fn run_sets<E: Display>(
+        &self,
+        model: &Model,
+        evaluate: &mut impl FnMut(&Problem, &[&[u8]]) -> Result<Vec<Vec<u8>>, E>,
+        computed: &mut Vec<Computed>,
     ) -> Result<(), String> {
-        let model = Model::decode(&read(&self.path.join(MODEL))?);
-        let model = model.map_err(|e| format!("{MODEL}: {e}"))?;
         let data_sets = self.data_sets().map_err(|e| e.to_string())?;
         let mut result = match data_sets.is_empty() {
             true => Err(format!("no {DATA_SET}*")),
@@ -160,7 +179,7 @@ impl Folder {
         };
         for set in data_sets.values() {
             let in_set = |reason| format!("{}/{reason}", set.name);
-            let outputs = match set.compute(&model, evaluate) {
+            let outputs = match set.compute(model, evaluate) {
                 Ok(outputs) => outputs,
                 Err(reason) => {
                     computed.clear();
@@ -168,7 +187,7 @@ impl Folder {
                 }
             };
             // After a difference the others still run: what they compute can be saved.
-            result = result.and(set.compare(&model, &outputs).map_err(in_set));
+            result = result.and(set.compare(model, &outputs).map_err(in_set));
             let names = model.outputs().map(str::to_owned);
             computed.push(Computed {
                 data_set: set.name.clone(),

@@ -326,6 +326,37 @@ pub enum OnnxError {
         /// The name.
         name: String,
     },
+    /// A `Constant` node without exactly one value, or with inputs or several outputs.
+    #[error(
+        "Constant {name:?} of opset {opset} has {inputs} inputs, {outputs} outputs and the attributes {attributes:?}; \
+         it must have no input, one output and one of {}", .legal.join(", ")
+    )]
+    Constant {
+        /// The node's output, or its name if it has none.
+        name: String,
+        /// The model's opset.
+        opset: i64,
+        /// Inputs of the node.
+        inputs: usize,
+        /// Outputs of the node.
+        outputs: usize,
+        /// Its attributes.
+        attributes: Vec<String>,
+        /// Those that may hold its value in this opset.
+        legal: Vec<&'static str>,
+    },
+    /// A value of a `Constant` node that has another type than its attribute.
+    #[error("Constant {name:?} of opset {opset}: attribute {attribute} must be of type {expected}")]
+    ConstantType {
+        /// The node's output.
+        name: String,
+        /// The model's opset.
+        opset: i64,
+        /// The attribute.
+        attribute: &'static str,
+        /// The type it must have, by ONNX's name.
+        expected: &'static str,
+    },
     /// A node with no or several outputs.
     #[error("{op} of opset {opset} has one output, not {actual}")]
     OutputCount {

@@ -2,12 +2,12 @@
 //!
 //! Keeps what a graph may be; who evaluates a node, and where, the caller's closure decides.
 
-use super::proto::{Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
-use super::proto::{TypeProto, ValueInfoProto};
-use super::rules::is_default_domain;
+use super::proto::{AttributeProto, Dimension, GraphProto, ModelProto, NodeProto};
+use super::proto::{OperatorSetIdProto, TypeProto, ValueInfoProto};
+use super::rules::{has_type, is_default_domain, operator};
 use super::tensor::{self, Tensor};
 use super::{Difference, Input, OnnxError, Operator, compare, compare_close};
-use crate::{DType, Problem};
+use crate::{DType, Element, Problem};
 use prost::Message;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -56,8 +56,9 @@ impl Model {
     /// Reads a `ModelProto`.
     ///
     /// # Errors
-    /// [`OnnxError`] if the bytes are not a `ModelProto`, if an operator, opset or attribute is not supported, if a
-    /// name is defined twice or used before its definition, or if data lies outside the file.
+    /// [`OnnxError::UnknownOperator`] if a node is neither of our operators nor a `Constant` for one, whatever else
+    /// is wrong with the graph; other errors if the bytes are not a `ModelProto`, if an opset or attribute is not
+    /// supported, if a name is defined twice or used before its definition, or if data lies outside the file.
     pub fn decode(bytes: &[u8]) -> Result<Model, OnnxError> {
         let what = "ModelProto";
         let proto = ModelProto::decode(bytes);
@@ -71,6 +72,12 @@ impl Model {
     /// As [`Model::decode`].
     pub fn from_proto(proto: ModelProto) -> Result<Model, OnnxError> {
         let graph = proto.graph.ok_or(OnnxError::NoGraph)?;
+        if let Some(node) = foreign(&graph) {
+            return Err(OnnxError::UnknownOperator {
+                op_type: node.op_type.clone(),
+                domain: node.domain.clone(),
+            });
+        }
         let unsupported = [
             ("functions", proto.functions.len()),
             ("sparse initializers", graph.sparse_initializer.len()),
@@ -79,10 +86,18 @@ impl Model {
             return Err(OnnxError::Unsupported { what });
         }
         let opset = opset(&proto.opset_import)?;
-        let nodes = graph.node.iter().map(|n| Node::new(n, opset));
-        let nodes = nodes.collect::<Result<_, _>>()?;
-        check_names(&graph)?;
         let mut constants = HashMap::new();
+        let mut nodes = Vec::new();
+        for node in &graph.node {
+            match is_constant(node) {
+                true => {
+                    let (name, tensor) = constant(node, opset)?;
+                    constants.insert(name, tensor);
+                }
+                false => nodes.push(Node::new(node, opset)?),
+            }
+        }
+        check_names(&graph)?;
         for proto in graph.initializer {
             constants.insert(proto.name.clone(), Tensor::from_proto(proto)?);
         }
@@ -243,6 +258,70 @@ impl Node {
         });
         self.operator.problem(&inputs.collect::<Vec<_>>())
     }
+}
+
+fn is_constant(node: &NodeProto) -> bool {
+    is_default_domain(&node.domain) && node.op_type == "Constant"
+}
+
+/// The first node that is not ours. A `Constant` is, in a graph that has one of our operators to take it.
+fn foreign(graph: &GraphProto) -> Option<&NodeProto> {
+    let ours = |node: &NodeProto| operator(&node.op_type, &node.domain).is_some();
+    let some = graph.node.iter().any(ours);
+    let known = |node: &NodeProto| ours(node) || (some && is_constant(node));
+    graph.node.iter().find(|node| !known(node))
+}
+
+/// The output of a `Constant` node and its value. Values other than tensors exist since opset 12.
+fn constant(node: &NodeProto, opset: i64) -> Result<(String, Tensor), OnnxError> {
+    const FORMS: [(&str, i32, &str); 5] = [
+        ("value", AttributeProto::TENSOR, "TENSOR"),
+        ("value_int", AttributeProto::INT, "INT"),
+        ("value_ints", AttributeProto::INTS, "INTS"),
+        ("value_float", AttributeProto::FLOAT, "FLOAT"),
+        ("value_floats", AttributeProto::FLOATS, "FLOATS"),
+    ];
+    let legal = if opset < 12 { &FORMS[..1] } else { &FORMS };
+    let name = node.output.first().unwrap_or(&node.name).clone();
+    let form = match (
+        node.input.as_slice(),
+        node.output.as_slice(),
+        node.attribute.as_slice(),
+    ) {
+        ([], [_], [proto]) => legal.iter().find(|form| form.0 == proto.name),
+        _ => None,
+    };
+    let (Some(&(attribute, code, expected)), [proto]) = (form, node.attribute.as_slice()) else {
+        return Err(OnnxError::Constant {
+            name,
+            opset,
+            inputs: node.input.len(),
+            outputs: node.output.len(),
+            attributes: node.attribute.iter().map(|a| a.name.clone()).collect(),
+            legal: legal.iter().map(|form| form.0).collect(),
+        });
+    };
+    if !has_type(proto, code) {
+        return Err(OnnxError::ConstantType {
+            name,
+            opset,
+            attribute,
+            expected,
+        });
+    }
+    let tensor = match code {
+        AttributeProto::TENSOR => Tensor::from_proto(proto.t.clone().unwrap_or_default())?,
+        AttributeProto::INT => of(&[], &[proto.i.unwrap_or(0)])?,
+        AttributeProto::FLOAT => of(&[], &[proto.f.unwrap_or(0.0)])?,
+        AttributeProto::INTS => of(&[proto.ints.len() as u64], &proto.ints)?,
+        _ => of(&[proto.floats.len() as u64], &proto.floats)?,
+    };
+    Ok((name, tensor))
+}
+
+/// A tensor of typed elements.
+fn of<T: Element>(shape: &[u64], elements: &[T]) -> Result<Tensor, OnnxError> {
+    Tensor::new(T::DTYPE, shape, T::bytes(elements).to_vec())
 }
 
 impl Declared {

@@ -98,6 +98,9 @@ pub struct AttributeProto {
     /// A text.
     #[prost(bytes = "vec", optional, tag = "4")]
     pub s: Option<Vec<u8>>,
+    /// A tensor.
+    #[prost(message, optional, tag = "5")]
+    pub t: Option<TensorProto>,
     /// Several numbers with a fraction.
     #[prost(float, repeated, packed = "false", tag = "7")]
     pub floats: Vec<f32>,
@@ -119,6 +122,8 @@ impl AttributeProto {
     pub const INT: i32 = 2;
     /// The `type` of a text.
     pub const STRING: i32 = 3;
+    /// The `type` of a tensor.
+    pub const TENSOR: i32 = 4;
     /// The `type` of several numbers with a fraction.
     pub const FLOATS: i32 = 6;
     /// The `type` of several integers.
@@ -130,6 +135,16 @@ impl AttributeProto {
             name: name.into(),
             i: Some(value),
             r#type: AttributeProto::INT,
+            ..Default::default()
+        }
+    }
+
+    /// An attribute that is a tensor.
+    pub fn tensor(name: &str, value: TensorProto) -> AttributeProto {
+        AttributeProto {
+            name: name.into(),
+            t: Some(value),
+            r#type: AttributeProto::TENSOR,
             ..Default::default()
         }
     }

@@ -168,9 +168,7 @@ impl Operator {
         opset: i64,
         attributes: &[AttributeProto],
     ) -> Result<Operator, OnnxError> {
-        let ours = is_default_domain(domain);
-        let op = Op::ALL.into_iter().find(|op| ours && op.name() == op_type);
-        let op = op.ok_or_else(|| OnnxError::UnknownOperator {
+        let op = operator(op_type, domain).ok_or_else(|| OnnxError::UnknownOperator {
             op_type: op_type.into(),
             domain: domain.into(),
         })?;
@@ -424,6 +422,12 @@ impl Operator {
     }
 }
 
+/// The operator of that name, if this crate has it.
+pub(super) fn operator(op_type: &str, domain: &str) -> Option<Op> {
+    let ours = is_default_domain(domain);
+    Op::ALL.into_iter().find(|op| ours && op.name() == op_type)
+}
+
 /// Whether a domain is ONNX's own.
 pub(super) fn is_default_domain(domain: &str) -> bool {
     matches!(domain, "" | "ai.onnx")
@@ -435,11 +439,12 @@ fn versions(op: Op) -> impl DoubleEndedIterator<Item = &'static Version> {
 
 /// Whether an attribute has the wanted type and no value of another. Early ONNX files do not write the type;
 /// a value that is not written is 0 or empty.
-fn has_type(proto: &AttributeProto, wanted: i32) -> bool {
+pub(super) fn has_type(proto: &AttributeProto, wanted: i32) -> bool {
     let others = [
         (AttributeProto::FLOAT, proto.f.is_some()),
         (AttributeProto::INT, proto.i.is_some()),
         (AttributeProto::STRING, proto.s.is_some()),
+        (AttributeProto::TENSOR, proto.t.is_some()),
         (AttributeProto::FLOATS, !proto.floats.is_empty()),
         (AttributeProto::INTS, !proto.ints.is_empty()),
     ];

@@ -1,7 +1,7 @@
 //! The reducer: opens a device or takes the caller's, and solves problems with it. Keeps the latest few
 //! reductions prepared.
 
-use crate::device::adapter::{self, AdapterChoice, AdapterEntry};
+use crate::device::adapter::{self, AdapterChoice, AdapterEntry, supported};
 use crate::device::context::{Context, lock};
 use crate::device::platform::{self, PollMode, Polling};
 use crate::run::engine::Engine;
@@ -11,13 +11,6 @@ use crate::{Caps, Element, Error, Problem};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-/// The least limits of a device, those of wgpu's downlevel defaults or lower.
-const LEAST_STORAGE_BUFFERS: u32 = 4;
-const LEAST_UNIFORM_BUFFERS: u32 = 2;
-/// Binding numbers go up to 10, for an elementwise operator of eight inputs.
-const LEAST_BINDINGS: u32 = 11;
-const LEAST_WORKGROUP_BYTES: u32 = 16_352;
-const LEAST_INVOCATIONS: u32 = 128;
 /// How many reductions single calls keep, each of at most `RECENT_BYTES` in all its tensors.
 const RECENT: usize = 8;
 const RECENT_BYTES: u64 = 4 << 20;
@@ -29,6 +22,7 @@ const RECENT_BYTES: u64 = 4 << 20;
 pub struct Reducer {
     pub(crate) engine: Engine,
     recent: Arc<Mutex<VecDeque<Arc<Prepared>>>>,
+    passed_over: Arc<[String]>,
 }
 
 impl std::fmt::Debug for Reducer {
@@ -39,17 +33,46 @@ impl std::fmt::Debug for Reducer {
 
 impl Reducer {
     /// Opens an adapter without a window, with all its limits, and runs [`Reducer::self_test`].
+    /// [`AdapterChoice::Auto`] goes on to the next adapter if one cannot be opened or fails the test.
     ///
     /// # Errors
     /// [`Error::NoBackend`], [`Error::NoAdapter`], [`Error::Unsupported`], [`Error::NoDevice`],
-    /// [`Error::SelfTest`], and the errors of a run.
+    /// [`Error::SelfTest`], and the errors of a run. If `Auto` can use no adapter, the first one's error other than
+    /// [`Error::Unsupported`], or else that.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
-        let adapter = adapter::choose(choice).await?;
-        supported(&format!("adapter {adapter}"), &adapter.limits)?;
-        let (device, queue) = request(&adapter).await?;
+        let (adapters, others) = adapter::choose(choice).await?;
+        let (mut passed, mut failed) = (Vec::new(), Vec::new());
+        let opened = match first(adapters, &mut passed, &mut failed).await {
+            None if others => {
+                let others = adapter::last().await?;
+                first(others, &mut passed, &mut failed).await
+            }
+            opened => opened,
+        };
+        if let Some(reducer) = opened {
+            return Ok(Reducer {
+                passed_over: passed.into(),
+                ..reducer
+            });
+        }
+        let told = |e: &Error| !matches!(e, Error::Unsupported { .. });
+        let worst = failed.iter().position(told).unwrap_or(0);
+        Err(failed.swap_remove(worst))
+    }
+
+    async fn open_adapter(adapter: &AdapterEntry) -> Result<Reducer, Error> {
+        if let Some(refusal) = adapter.refusal() {
+            return Err(refusal);
+        }
+        let (device, queue) = request(adapter).await?;
         let reducer = Reducer::new(&device, &queue)?;
         reducer.self_test().await?;
         Ok(reducer)
+    }
+
+    /// The adapters that [`AdapterChoice::Auto`] passed over for this one, each with the reason.
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
     }
 
     /// Runs problems with known answers on the device and compares every byte. Takes about as long
@@ -72,7 +95,7 @@ impl Reducer {
     /// [`Error::Unsupported`], [`Error::ForeignQueue`], [`Error::DeviceLost`].
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
-        supported(&format!("the device of {}", info.name), &limits)?;
+        supported(&format!("the device of {}", info.name), &info, &limits)?;
         if !platform::is_own_queue(device, queue) {
             return Err(Error::ForeignQueue { adapter: info.name });
         }
@@ -82,14 +105,15 @@ impl Reducer {
         Ok(Reducer {
             engine: Engine::new(context, info, caps),
             recent: Arc::default(),
+            passed_over: Arc::default(),
         })
     }
 
     /// The same device and pipelines with other caps: stricter limits, another tuning.
     ///
     /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
-    /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has. `class` and `tuning`
-    /// are no limits and are taken as they are. A limit of zero, or below what every plan needs, and an
+    /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
+    /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs, and an
     /// alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`] gives
     /// [`Error::Limit`] or [`Error::OffsetAlignment`].
     #[must_use]
@@ -103,6 +127,7 @@ impl Reducer {
             },
             // Plans differ.
             recent: Arc::default(),
+            passed_over: self.passed_over.clone(),
         }
     }
 
@@ -243,6 +268,25 @@ impl Reducer {
     }
 }
 
+/// The first adapter that can be opened and passes its test. What the others failed with is added to `failed`, and in
+/// words to `passed`.
+async fn first(
+    adapters: Vec<AdapterEntry>,
+    passed: &mut Vec<String>,
+    failed: &mut Vec<Error>,
+) -> Option<Reducer> {
+    for adapter in adapters {
+        match Reducer::open_adapter(&adapter).await {
+            Ok(reducer) => return Some(reducer),
+            Err(error) => {
+                passed.push(format!("{adapter}: {error}"));
+                failed.push(error);
+            }
+        }
+    }
+    None
+}
+
 /// A device with all limits of the adapter.
 async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), Error> {
     let optional = wgpu::Features::TIMESTAMP_QUERY;
@@ -259,45 +303,6 @@ async fn request(adapter: &AdapterEntry) -> Result<(wgpu::Device, wgpu::Queue), 
     })
 }
 
-fn supported(device: &str, limits: &wgpu::Limits) -> Result<(), Error> {
-    let needs = [
-        (
-            "max_storage_buffers_per_shader_stage",
-            limits.max_storage_buffers_per_shader_stage,
-            LEAST_STORAGE_BUFFERS,
-        ),
-        (
-            "max_uniform_buffers_per_shader_stage",
-            limits.max_uniform_buffers_per_shader_stage,
-            LEAST_UNIFORM_BUFFERS,
-        ),
-        (
-            "max_bindings_per_bind_group",
-            limits.max_bindings_per_bind_group,
-            LEAST_BINDINGS,
-        ),
-        (
-            "max_compute_workgroup_storage_size",
-            limits.max_compute_workgroup_storage_size,
-            LEAST_WORKGROUP_BYTES,
-        ),
-        (
-            "max_compute_invocations_per_workgroup",
-            limits.max_compute_invocations_per_workgroup,
-            LEAST_INVOCATIONS,
-        ),
-    ];
-    match needs.into_iter().find(|(_, actual, least)| actual < least) {
-        None => Ok(()),
-        Some((what, actual, needed)) => Err(Error::Unsupported {
-            device: device.to_owned(),
-            what,
-            actual: actual.into(),
-            needed: needed.into(),
-        }),
-    }
-}
-
 /// Bytes of all tensors.
 fn bytes(problem: &Problem) -> u64 {
     let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
@@ -309,10 +314,49 @@ fn bytes(problem: &Problem) -> u64 {
 mod tests {
     use super::*;
 
+    /// Adapters that are known to be of no use, that give no device, and that compute wrongly.
+    #[test]
+    fn adapters_that_cannot_be_used_are_passed_over_with_the_reason() {
+        let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
+        let (adapters, _) = pollster::block_on(adapter::choose(&noop)).expect("a noop adapter");
+        let wrong = adapters[0].clone();
+        let (mut old, mut closed) = (wrong.clone(), wrong.clone());
+        old.info.backend = wgpu::Backend::Gl;
+        old.info.driver_info = "3.3.0 NVIDIA 580.159".into();
+        closed.limits.max_bind_groups += 1;
+        let working = adapter::adapters_blocking().unwrap_or_default();
+        let working = working.into_iter().find(|a| a.refusal().is_none());
+        let all = [old, closed, wrong].into_iter().chain(working.clone());
+        let (mut passed, mut failed) = (Vec::new(), Vec::new());
+        let opened = pollster::block_on(first(all.collect(), &mut passed, &mut failed));
+        assert_eq!(opened.is_some(), working.is_some());
+        let words = [
+            "shading language is 330",
+            "gave no device",
+            "the self-test failed",
+        ];
+        assert_eq!(passed.len(), words.len(), "{passed:?}");
+        for (told, words) in passed.iter().zip(words) {
+            assert!(
+                told.starts_with("noop wgpu backend (") && told.contains(words),
+                "{told}"
+            );
+        }
+        assert!(matches!(
+            failed[0],
+            Error::Unsupported {
+                actual: 330,
+                needed: 420,
+                ..
+            }
+        ));
+    }
+
     #[test]
     fn an_adapter_that_gives_no_device_is_an_error_with_its_reason() {
         let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
-        let mut adapter = pollster::block_on(adapter::choose(&noop)).expect("a noop adapter");
+        let (mut adapters, _) = pollster::block_on(adapter::choose(&noop)).expect("a noop adapter");
+        let mut adapter = adapters.remove(0);
         adapter.limits.max_bind_groups += 1;
         match pollster::block_on(request(&adapter)) {
             Err(Error::NoDevice { message, .. }) => {

@@ -46,6 +46,86 @@ fn without_an_adapter_auto_falls_back_to_the_cpu_and_says_so() {
     assert_eq!(text(&run("devices --json").stdout).trim(), "[]");
 }
 
+/// The driver claims to be one that wgpu cannot compile kernels for, as NVIDIA's OpenGL is, whose limits suffice.
+#[test]
+fn an_adapter_that_compiles_no_kernel_is_listed_with_the_reason_and_refused() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[3.0, 1.0, 2.0]));
+    let run = |line: &str, backend: &str| {
+        let mut command = folder.command(line);
+        command.env("MESA_GL_VERSION_OVERRIDE", "3.3");
+        command.env("MESA_GLSL_VERSION_OVERRIDE", "330");
+        command.env("WGPU_BACKEND", backend).output().unwrap()
+    };
+    let json = run("devices --json", "gl");
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let old = |a: &&serde_json::Value| a["driver"].as_str().unwrap().starts_with("3.3 ");
+    let Some(adapter) = json.as_array().unwrap().iter().find(old) else {
+        // No driver of Mesa's.
+        return;
+    };
+    let name = adapter["name"].as_str().unwrap();
+    let why = format!(
+        "adapter {name} (gl) cannot be used: its version of OpenGL's shading language is 330, \
+         at least 420 is needed"
+    );
+    assert_eq!(adapter["refused"], why);
+    let list = text(&run("devices", "gl").stdout);
+    let (who, reason) = why.split_once(": ").unwrap();
+    let lines = format!("   refused   {who}:\n             {reason}\n");
+    assert!(list.contains(&lines), "{list}");
+    assert!(list.lines().all(|line| line.len() <= 100), "{list}");
+    for device in ["gl", "0"] {
+        let output = run(&format!("argmin in.npy --device {device}"), "gl");
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert_eq!(stderr, format!("error: --device {device}: {why}\n"));
+    }
+    let output = run("argmin in.npy", "gl");
+    assert_eq!(text(&output.stdout), "[1]\n");
+    let words = "device: cpu reference (no GPU adapter can be used, `devices` tells why)\n";
+    assert!(text(&output.stderr).starts_with(words), "{output:?}");
+    assert_eq!(run("argmin in.npy --check", "gl").status.code(), Some(2));
+}
+
+/// wgpu's adapter that computes nothing fails the self-test.
+#[test]
+fn an_adapter_that_fails_its_test_is_passed_over_in_one_line() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(3,)", &[3.0, 1.0, 2.0]));
+    let run = |backends: &str| {
+        let mut command = folder.command("argmin in.npy");
+        command.env("WGPU_BACKEND", backends).output().unwrap()
+    };
+    let output = run("noop");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert!(
+        stderr.starts_with("error: the self-test failed on noop"),
+        "{stderr}"
+    );
+    let list = folder
+        .command("devices --json")
+        .env("WGPU_BACKEND", "gl")
+        .output()
+        .unwrap();
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
+    // Without OpenGL there is no other to go on to.
+    if list.as_array().unwrap().is_empty() {
+        return;
+    }
+    let output = run("noop,gl");
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(text(&output.stdout), "[1]\n");
+    let first = stderr.lines().next().unwrap();
+    let words = " (gl), passed over: noop wgpu backend (noop): the self-test failed on noop";
+    assert!(
+        first.starts_with("device: ") && first.contains(words),
+        "{stderr}"
+    );
+}
+
 /// Mesa's software drivers sometimes crash a process that unloads them before it exits.
 #[test]
 fn the_process_ends_well_on_every_adapter() {

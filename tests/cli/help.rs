@@ -4,8 +4,8 @@ use super::onnx::case;
 use super::{Folder, adapters, floats, text};
 
 /// The commands' names, as the help lists them.
-fn commands(folder: &Folder) -> Vec<String> {
-    let help = folder.cpu("--help");
+pub fn commands(folder: &Folder) -> Vec<String> {
+    let help = text(&folder.run("--help").stdout);
     let list = help.split("Commands:").nth(1).unwrap();
     let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
     let name = |line: &str| line.split_whitespace().next().unwrap().to_string();
@@ -31,7 +31,7 @@ fn the_example_of_every_command_runs() {
         if ["bench", "tune"].contains(&command.as_str()) && !support::all() {
             continue;
         }
-        let help = folder.cpu(&format!("{command} --help"));
+        let help = text(&folder.run(&format!("{command} --help")).stdout);
         let example = help.split("Example:\n  wgreduce ").nth(1).expect(&command);
         let example = example.trim_end();
         assert!(example.starts_with(&command), "{example}");
@@ -72,12 +72,12 @@ fn colours_are_for_terminals_and_no_color_turns_them_off() {
 fn shells_and_man_are_told_of_every_command() {
     let folder = Folder::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = folder.cpu(&format!("completions {shell}"));
+        let script = text(&folder.run(&format!("completions {shell}")).stdout);
         assert!(script.contains("reduce-min") && script.contains("index-type"));
     }
-    assert!(folder.cpu("man").contains(".TH wgreduce 1"));
+    assert!(text(&folder.run("man").stdout).contains(".TH wgreduce 1"));
     for command in commands(&folder) {
-        let page = folder.cpu(&format!("man {command}"));
+        let page = text(&folder.run(&format!("man {command}")).stdout);
         assert!(
             page.contains(&format!(".TH wgreduce-{command} 1")),
             "{page}"

@@ -8,8 +8,8 @@ mod help;
 mod interrupts;
 mod merge;
 mod onnx;
+mod options;
 mod outputs;
-
 mod plans;
 mod readme;
 mod requests;
@@ -115,7 +115,7 @@ fn parts(file: &[u8]) -> (String, Vec<u8>) {
     (text(header), data.to_vec())
 }
 
-/// The indices in `devices`; none if there is no adapter.
+/// The indices in `devices` of the adapters that can be used.
 fn adapters(folder: &Folder) -> Vec<String> {
     let list = folder.run("devices --json");
     assert_eq!(list.status.code(), Some(0), "{}", text(&list.stderr));
@@ -123,7 +123,8 @@ fn adapters(folder: &Folder) -> Vec<String> {
     let list = list.as_array().unwrap();
     let required = std::env::var_os("WGREDUCE_REQUIRE_ADAPTER").is_some();
     assert!(!required || !list.is_empty(), "an adapter is required");
-    list.iter().map(|a| a["index"].to_string()).collect()
+    let usable = list.iter().filter(|a| a["refused"].is_null());
+    usable.map(|a| a["index"].to_string()).collect()
 }
 
 /// The tool in a shell that runs a command first: `ulimit -f 1; exec "$0" "$@"`.

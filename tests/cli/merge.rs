@@ -537,7 +537,7 @@ fn merge_does_not_read_the_input() {
     done(&folder, "merge p0.part p1.part -o out.npy --values v.npy");
     let (header, data) = parts(&folder.read("out.npy"));
     assert!(
-        header.contains("'<i8'") && header.contains("(1, 3, )"),
+        header.contains("'<i8'") && header.contains("(1, 3)"),
         "{header}"
     );
     let indices: Vec<i64> = data

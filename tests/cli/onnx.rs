@@ -87,16 +87,14 @@ fn onnx_cases_that_fail_are_named_with_the_reason() {
     let folder = Folder::new();
     case(&folder, "cases/good", "ArgMin", 1);
     case(&folder, "cases/wrong", "ArgMin", 2);
-    case(&folder, "cases/foreign", "Softmax", 0);
+    // An operator of ours, and a type that it does not take.
+    write(&folder, "cases/refused", "Min", 7, &1i64.to_le_bytes());
     let output = folder.run("onnx cases --device cpu --save saved");
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 3, "{stdout}");
-    assert!(
-        lines[0].starts_with("foreign: ") && lines[0].contains("Softmax"),
-        "{stdout}"
-    );
+    assert!(lines[0].starts_with("refused: "), "{stdout}");
     assert!(
         lines[1].starts_with("wrong: ") && lines[1].contains("output_0"),
         "{stdout}"
@@ -104,7 +102,26 @@ fn onnx_cases_that_fail_are_named_with_the_reason() {
     assert_eq!(lines[2], "1 passed, 2 failed, 0 skipped");
     // Computed outputs are saved, right or wrong; the refused model has none.
     assert!(folder.path("saved/wrong").exists());
-    assert!(!folder.path("saved/foreign").exists());
+    assert!(!folder.path("saved/refused").exists());
+}
+
+#[test]
+fn onnx_cases_of_other_operators_are_skipped_and_counted() {
+    let folder = Folder::new();
+    case(&folder, "cases/a", "Softmax", 0);
+    case(&folder, "cases/b", "ArgMin", 1);
+    case(&folder, "cases/c", "Abs", 0);
+    case(&folder, "cases/d", "Softmax", 0);
+    fs::create_dir_all(folder.path("cases/notes")).unwrap();
+    let output = folder.run("onnx cases --device cpu --save saved");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stdout),
+        "skipped, as not ours: operator Abs: 1\n\
+         skipped, as not ours: operator Softmax: 2\n\
+         1 passed, 0 failed, 4 skipped\n"
+    );
+    assert!(folder.path("saved/b").exists() && !folder.path("saved/a").exists());
 }
 
 #[test]

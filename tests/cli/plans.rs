@@ -49,6 +49,78 @@ fn plans_are_made_without_an_adapter() {
 }
 
 #[test]
+fn a_plan_is_made_for_a_typical_device_of_a_class() {
+    let folder = Folder::new();
+    let planned = |line: &str| -> serde_json::Value {
+        let output = folder.run(&format!("plan {line} --json"));
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let line = "argmin --shape 4,1073741824 --dtype uint8 --axis 1 --class";
+    let passes = |class: &str| {
+        let json = planned(&format!("{line} {class}"));
+        assert_eq!(json["device"], format!("a typical {class} device"));
+        json["passes"].as_array().unwrap().len()
+    };
+    // Two bindings of 2^31 - 4 bytes hold it, or 32 of 128 MiB.
+    assert!(passes("discrete") < passes("integrated"));
+    assert!(passes("discrete") < passes("software"));
+    let text = text(&folder.run(&format!("plan {line} software")).stdout);
+    assert!(
+        text.contains("on a typical software device\ntuned as software: "),
+        "{text}"
+    );
+    folder.write("my.json", br#"{"tuning": {"workgroup": 64}}"#);
+    let tuned = planned(&format!("{line} discrete --tuning my.json"));
+    assert_eq!(tuned["tuning"]["workgroup"], 64);
+    let refused = folder.refused(&format!("plan {line} huge"));
+    assert!(refused.contains("'huge'"), "{refused}");
+}
+
+/// Each once, in the order of the plan, as wgpu takes it.
+#[test]
+fn the_kernels_of_a_plan_are_printed() {
+    let folder = Folder::new();
+    for class in ["discrete", "integrated", "software"] {
+        let line =
+            format!("plan argmin --shape 4,16777216 --dtype float32 --axis 1 --class {class}");
+        let output = folder.run(&format!("{line} --json"));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut labels: Vec<&str> = Vec::new();
+        for pass in json["passes"].as_array().unwrap() {
+            let label = pass["kernel"].as_str().unwrap();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        let printed = text(&folder.run(&format!("{line} --wgsl")).stdout);
+        let heads = printed
+            .lines()
+            .filter_map(|line| line.strip_prefix("// reduce/"));
+        let heads: Vec<String> = heads.map(|head| format!("reduce/{head}")).collect();
+        assert_eq!(heads, labels, "{class}");
+        for kernel in printed.split("// reduce/").skip(1) {
+            let mut lines = kernel.lines();
+            let told = lines.nth(1).unwrap();
+            let told = told.strip_prefix("// entry point ").unwrap();
+            let (entry, overrides) = told.split_once(", overrides ").unwrap();
+            let source = lines.collect::<Vec<_>>().join("\n");
+            assert!(source.contains(&format!("fn {entry}(")), "{entry}");
+            let declared = source
+                .lines()
+                .filter_map(|line| line.strip_prefix("override "));
+            let declared: Vec<&str> = declared.filter_map(|line| line.split(':').next()).collect();
+            for constant in overrides.split(", ") {
+                let (name, value) = constant.split_once(" = ").unwrap();
+                assert!(declared.contains(&name), "{name}");
+                assert!(value.parse::<u32>().is_ok(), "{constant}");
+            }
+            assert_eq!(overrides.split(", ").count(), declared.len());
+        }
+    }
+}
+
+#[test]
 fn a_tuning_is_read_from_a_file_field_by_field() {
     let folder = Folder::new();
     let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1 --tuning my.json";

@@ -156,10 +156,106 @@ fn standard_input_is_read_and_checked_like_a_file() {
     }
 }
 
+/// At once, piece by piece, and of parts.
+#[test]
+fn a_result_goes_to_standard_output_as_a_file() {
+    let folder = Folder::new();
+    folder.write("a.npy", &many(false, false, 1));
+    folder.write("f.npy", &many(true, false, 1));
+    for i in 0..2 {
+        let line = format!("argmax a.npy --axis 1 --part {i}/2 -o p{i}.part");
+        folder.cpu(&line);
+    }
+    for (line, device) in [
+        ("argmin a.npy --axis 1", " --device cpu"),
+        ("max a.npy --memory 1", " --device cpu"),
+        ("max f.npy --memory 1", " --device cpu"),
+        ("merge p0.part p1.part", ""),
+    ] {
+        let line = format!("{line}{device} --quiet -o");
+        assert_eq!(
+            folder.run(&format!("{line} out.npy")).status.code(),
+            Some(0)
+        );
+        let output = folder.run(&format!("{line} -"));
+        let stderr = text(&output.stderr);
+        assert_eq!(
+            (output.status.code(), stderr.as_str()),
+            (Some(0), ""),
+            "{line}"
+        );
+        assert!(output.stdout == folder.read("out.npy"), "{line}");
+    }
+    let output = folder.run("argmin a.npy --device cpu --values values.npy -o -");
+    assert!(text(&output.stderr).starts_with("device: cpu reference\n"));
+    let indices = parts(&output.stdout).1;
+    let printed = folder.run("argmin a.npy --device cpu --values - -o out.npy");
+    assert_eq!(parts(&folder.read("out.npy")).1, indices);
+    assert_eq!(printed.stdout, folder.read("values.npy"));
+    assert!(!folder.path("-").exists());
+}
+
+#[test]
+fn a_stream_holds_one_file() {
+    let folder = Folder::new();
+    folder.write("a.npy", &floats("(3,)", &[3.0, 1.0, 2.0]));
+    for (line, why) in [
+        (
+            "max - -",
+            "standard input: can be read once, and is given 2 times",
+        ),
+        (
+            "max - a.npy - -",
+            "standard input: can be read once, and is given 3 times",
+        ),
+        (
+            "argmin a.npy --values -",
+            "standard output: cannot hold the values and the indices: name a file with -o",
+        ),
+        (
+            "argmin a.npy --values - -o -",
+            "standard output: is asked for twice, by -o and --values",
+        ),
+    ] {
+        let refused = folder.refused(&format!("{line} --device cpu"));
+        assert_eq!(refused, format!("error: {why}"));
+    }
+    for line in [
+        "tune -o -",
+        "bench --json -",
+        "bench --html -",
+        "bench --svg -",
+    ] {
+        let refused = folder.refused(line);
+        assert!(
+            refused.contains("standard output holds the table"),
+            "{refused}"
+        );
+    }
+    assert_eq!(folder.names(), ["a.npy"]);
+}
+
 #[test]
 fn a_reader_that_closes_the_pipe_is_no_failure() {
     let folder = Folder::new();
-    let mut command = folder.command("argmin - --device cpu --quiet");
+    for line in [
+        "argmin -",
+        "argmin - -o -",
+        "argmin - --values - -o out.npy",
+    ] {
+        closed(&folder, line);
+    }
+    // What goes elsewhere is whole.
+    assert_eq!(parts(&folder.read("out.npy")).1, 1i64.to_le_bytes());
+    if cfg!(target_os = "linux") {
+        closed(&folder, "argmin - -o /dev/stdout");
+        closed(&folder, "argmin - --values /dev/stdout -o out.npy");
+    }
+}
+
+/// Runs a line whose reader is gone before there is a result.
+fn closed(folder: &Folder, line: &str) {
+    let mut command = folder.command(&format!("{line} --device cpu --quiet"));
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -176,6 +272,6 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         .unwrap()
         .read_to_string(&mut stderr)
         .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0), "{stderr}");
-    assert_eq!(stderr, "");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{line}: {stderr}");
+    assert_eq!(stderr, "", "{line}");
 }

@@ -146,6 +146,159 @@ fn a_foreign_node_is_refused_by_name() {
     }
 }
 
+/// A model of ReduceMin over axes that a `Constant` node gives.
+fn with_constant(opset: i64, attributes: &[AttributeProto]) -> ModelProto {
+    let nodes = vec![
+        with(node("Constant", &[], "axes"), attributes),
+        node("ReduceMin", &["x", "axes"], "y"),
+    ];
+    model(
+        opset,
+        graph(nodes, vec![declare("x", F32, &[2, 3])], &["y"]),
+    )
+}
+
+#[test]
+fn axes_may_be_a_constant_node() {
+    let axes = tensor(&[1], &[1i64]);
+    for value in [
+        AttributeProto::tensor("value", axes.to_proto("")),
+        AttributeProto::tensor("value", typed_proto(&axes, "other")),
+        AttributeProto::ints("value_ints", &[-1]),
+    ] {
+        let outputs = run(&with_constant(18, &[value]), &[data()]).unwrap();
+        assert_eq!(outputs, [tensor(&[2, 1], &[1f32, 2.])]);
+    }
+    // The empty list is all axes.
+    let none = AttributeProto::ints("value_ints", &[]);
+    let outputs = run(&with_constant(18, &[none]), &[data()]).unwrap();
+    assert_eq!(outputs, [tensor(&[1, 1], &[1f32])]);
+    // Axes are a list, and this is a number.
+    let one = AttributeProto::int("value_int", 1);
+    let error = run(&with_constant(18, &[one]), &[data()]).unwrap_err();
+    let (op, opset, dtype, shape) = (Op::ReduceMin, 18, I64, vec![]);
+    let expected = OnnxError::AxesInput {
+        op,
+        opset,
+        dtype,
+        shape,
+    };
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn constant_nodes_may_be_data_and_outputs() {
+    let float = |name: &str, value: f32| AttributeProto {
+        name: name.into(),
+        f: Some(value),
+        r#type: AttributeProto::FLOAT,
+        ..Default::default()
+    };
+    let floats = AttributeProto {
+        name: "value_floats".into(),
+        floats: vec![4., -1., 2.],
+        r#type: AttributeProto::FLOATS,
+        ..Default::default()
+    };
+    let nodes = vec![
+        with(node("Constant", &[], "a"), &[float("value_float", 1.5)]),
+        with(node("Constant", &[], "b"), &[floats]),
+        node("Max", &["x", "a", "b"], "y"),
+    ];
+    let inputs = vec![declare("x", F32, &[2, 3])];
+    let outputs = run(&model(13, graph(nodes, inputs, &["y", "b"])), &[data()]).unwrap();
+    let expected = [5f32, 1.5, 4., 4., 9., 3.];
+    assert_eq!(
+        outputs,
+        [tensor(&[2, 3], &expected), tensor(&[3], &[4f32, -1., 2.])]
+    );
+}
+
+#[test]
+fn a_constant_node_without_one_legal_value_is_refused() {
+    let ints = || AttributeProto::ints("value_ints", &[1]);
+    let value = || AttributeProto::tensor("value", tensor(&[1], &[1i64]).to_proto(""));
+    let odd = || AttributeProto::int("value_string", 1);
+    const ALL: [&str; 5] = [
+        "value",
+        "value_int",
+        "value_ints",
+        "value_float",
+        "value_floats",
+    ];
+    // Lists of numbers are values since opset 12.
+    for (opset, attributes, legal) in [
+        (18, vec![], &ALL[..]),
+        (18, vec![value(), ints()], &ALL),
+        (18, vec![odd()], &ALL),
+        (11, vec![ints()], &ALL[..1]),
+    ] {
+        let error = decode(with_constant(opset, &attributes)).unwrap_err();
+        let expected = OnnxError::Constant {
+            name: "axes".into(),
+            opset,
+            inputs: 0,
+            outputs: 1,
+            attributes: attributes.into_iter().map(|a| a.name).collect(),
+            legal: legal.to_vec(),
+        };
+        assert_eq!(error, expected);
+    }
+    for (input, output) in [(&["x"][..], &["axes"][..]), (&[], &["axes", "more"])] {
+        let mut proto = with_constant(18, &[ints()]);
+        let node = &mut proto.graph.as_mut().unwrap().node[0];
+        node.input = input.iter().map(|&name| name.into()).collect();
+        node.output = output.iter().map(|&name| name.into()).collect();
+        let error = decode(proto).unwrap_err();
+        assert!(
+            matches!(error, OnnxError::Constant { inputs, outputs, .. }
+                if (inputs, outputs) == (input.len(), output.len())),
+            "{error}"
+        );
+    }
+    let wrong = AttributeProto::int("value_ints", 1);
+    let error = decode(with_constant(18, &[wrong])).unwrap_err();
+    let expected = OnnxError::ConstantType {
+        name: "axes".into(),
+        opset: 18,
+        attribute: "value_ints",
+        expected: "INTS",
+    };
+    assert_eq!(error, expected);
+    let foreign = TensorProto {
+        data_type: 8,
+        ..tensor(&[1], &[1i64]).to_proto("s")
+    };
+    let error = decode(with_constant(
+        18,
+        &[AttributeProto::tensor("value", foreign)],
+    ))
+    .unwrap_err();
+    assert!(
+        matches!(error, OnnxError::ElementType { code: 8, .. }),
+        "{error}"
+    );
+}
+
+/// What else is wrong with such a model is not for us to say.
+#[test]
+fn a_foreign_node_is_told_before_everything_else() {
+    let nodes = vec![
+        with(
+            node("ArgMin", &["x"], "i"),
+            &[AttributeProto::int("axes", 0)],
+        ),
+        node("Softmax", &["i"], "y"),
+    ];
+    let mut proto = model(13, graph(nodes, vec![], &["y"]));
+    proto.opset_import.clear();
+    proto.functions.push(Unread {});
+    match decode(proto).unwrap_err() {
+        OnnxError::UnknownOperator { op_type, .. } => assert_eq!(op_type, "Softmax"),
+        other => panic!("{other}"),
+    }
+}
+
 #[test]
 fn the_opset_is_the_one_of_the_default_domain() {
     let inputs = || vec![declare("x", BF16, &[2])];

@@ -198,7 +198,7 @@ fn a_refused_model_fails_with_the_reason_and_saves_nothing() {
     fs::write(data_file(&path, "input_0.pb"), zeros(I16, &[2]).encode("x")).unwrap();
     for (op_type, words) in [
         ("ReduceMin", "ReduceMin of opset 18 does not take int16"),
-        ("Sum", "Sum"),
+        ("ReduceSum", "ReduceSum of opset 18 does not take int16"),
     ] {
         model.graph.as_mut().unwrap().node[0].op_type = op_type.into();
         fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();
@@ -309,6 +309,35 @@ fn a_folder_of_folders_runs_by_name_and_skips_what_is_no_case() {
     assert_eq!(passed(&reports[..2]), 2);
     assert!(matches!(reports[2].outcome, Outcome::Skipped(_)));
     assert!(!discover(&path).unwrap()[2].is_case());
+}
+
+#[test]
+fn a_case_of_another_operator_is_skipped_and_one_of_ours_that_is_refused_fails() {
+    let inputs = [zeros(F32, &[2, 2]), zeros(I64, &[1])];
+    for (op_type, domain, reason) in [
+        ("Softmax", "", "operator Softmax"),
+        ("Softmax", "ai.onnx", "operator Softmax"),
+        ("Constant", "", "operator Constant"),
+        ("ReduceMin", "mine", "operator ReduceMin of domain mine"),
+    ] {
+        let path = small("foreign");
+        let mut model = one_node(18, op_type, &[], &inputs);
+        model.graph.as_mut().unwrap().node[0].domain = domain.into();
+        fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();
+        let report = only(&path);
+        assert_eq!(report.outcome, Outcome::Skipped(reason.into()));
+        assert!(report.computed.is_empty());
+    }
+    for (opset, op_type, words) in [
+        (0, "ReduceMin", "ReduceMin does not exist in opset 0"),
+        (13, "ReduceMin", "takes one input, not 2"),
+        (18, "ArgMin", "takes one input, not 2"),
+    ] {
+        let path = small("refused-by-rule");
+        let model = one_node(opset, op_type, &[], &inputs);
+        fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();
+        assert_fails(&path, words);
+    }
 }
 
 #[test]

@@ -94,15 +94,8 @@ fn a_matrix_just_above_a_limit_moves_little_more_than_a_smaller_one() {
     }
 }
 
-/// What a GPU with bindings of two gigabytes, less four bytes, is planned for.
 fn discrete() -> Caps {
-    Caps {
-        binding_bytes: (1 << 31) - 4,
-        buffer_bytes: 4 << 30,
-        invocations: 1024,
-        workgroup_bytes: 48 << 10,
-        ..class(AdapterClass::Discrete)
-    }
+    Caps::typical(AdapterClass::Discrete)
 }
 
 #[test]

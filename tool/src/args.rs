@@ -2,12 +2,15 @@
 //!
 //! Keeps names, defaults, help and examples; what a request then does, the commands know.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use wgreduce::{DType, IndexType, NanPolicy};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use wgreduce::{AdapterClass, DType, IndexType, NanPolicy};
 
 use crate::operator::Operator;
 
@@ -26,7 +29,107 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Options of every command, in any position.
+/// The tool's definition. A command's help has the options that it uses.
+pub fn definition() -> clap::Command {
+    let mut tool = Cli::command();
+    // Before this, commands do not have the options of all.
+    tool.build();
+    tool.mut_subcommands(|command| {
+        let used = used(command.get_name());
+        command.mut_args(|arg| {
+            let common = COMMON.contains(&arg.get_id().as_str());
+            let hidden = arg.is_hide_set() || (common && !used.contains(&arg.get_id().as_str()));
+            arg.hide(hidden)
+        })
+    })
+}
+
+/// Reads a command line, of which the first argument is the program.
+pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut tool = definition();
+    let matches = tool.try_get_matches_from_mut(line)?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    let Some((name, options)) = matches.subcommand() else {
+        return Ok(cli);
+    };
+    let given = |id: &&str| {
+        let known = options.try_contains_id(id).is_ok();
+        known && options.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    match unused(name, &cli.command)
+        .into_iter()
+        .find(|(_, id)| given(id))
+    {
+        Some((what, id)) => {
+            let why = format!("{what} has no option --{}", id.replace('_', "-"));
+            let command = tool.find_subcommand_mut(name);
+            Err(match command {
+                Some(command) => command.error(ErrorKind::ArgumentConflict, why),
+                None => tool.error(ErrorKind::ArgumentConflict, why),
+            })
+        }
+        None => Ok(cli),
+    }
+}
+
+/// The options of [`Common`], without `--quiet`, which every command takes.
+const COMMON: [&str; 6] = ["device", "check", "nan", "dtype", "memory", "tuning"];
+
+/// Those of [`COMMON`] that a command uses; none if it is not named here.
+fn used(command: &str) -> &'static [&'static str] {
+    match command {
+        "merge" => &["memory"],
+        "onnx" => &["device", "check", "nan", "tuning"],
+        "plan" => &["device", "nan", "dtype", "tuning"],
+        "bench" | "tune" => &["device", "nan", "tuning"],
+        _ if Operator::from_str(command, false).is_ok() => &COMMON,
+        _ => &[],
+    }
+}
+
+/// The options that would change nothing, each with what does not have it.
+fn unused(name: &str, command: &Command) -> Vec<(String, &'static str)> {
+    let without = |what: &str, ids: &[&'static str]| -> Vec<(String, &'static str)> {
+        ids.iter().map(|&id| (what.to_string(), id)).collect()
+    };
+    let foreign: Vec<&str> = COMMON
+        .into_iter()
+        .filter(|id| !used(name).contains(id))
+        .collect();
+    let mut all = without(name, &foreign);
+    match command {
+        Command::Plan(plan) => {
+            let op = plan.op.op();
+            let (index, elementwise) = (op.is_index(), op.is_elementwise());
+            let of_op = [
+                ("axis", index),
+                ("axes", !index && !elementwise),
+                ("keepdims", !elementwise),
+                ("values", index),
+                ("select_last_index", index),
+                ("index_type", index),
+            ];
+            let foreign = of_op.into_iter().filter(|(_, has)| !has);
+            let foreign: Vec<&str> = foreign.map(|(id, _)| id).collect();
+            let value = plan.op.to_possible_value();
+            let named = value.map_or(String::new(), |value| format!("plan {}", value.get_name()));
+            all.extend(without(&named, &foreign));
+            if plan.class.is_some() {
+                all.extend(without("plan --class", &["device"]));
+            }
+            if plan.wgsl {
+                all.extend(without("plan --wgsl", &["json"]));
+            }
+        }
+        Command::Bench(bench) if bench.from.is_some() => {
+            all.extend(without("bench --from", &COMMON));
+        }
+        _ => {}
+    }
+    all
+}
+
+/// Options of every command, in any position; [`used`] tells which ones a command makes use of.
 #[derive(Clone, Debug, Args)]
 pub struct Common {
     /// `auto`, `cpu`, an index of `devices`, a backend (vulkan, metal, dx12, gl) or part of a name
@@ -47,7 +150,8 @@ pub struct Common {
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece
-    #[arg(long, global = true, value_name = "MIB", default_value_t = 512, value_parser = mib)]
+    #[arg(long, global = true, value_name = "MIB", default_value_t = 512,
+          allow_hyphen_values = true, value_parser = mib)]
     pub memory: u64,
     /// Map work to invocations as this file's object `tuning` says, field by field
     #[arg(long, global = true, value_name = "FILE")]
@@ -194,11 +298,11 @@ pub struct Keepdims {
 
 #[derive(Debug, Args)]
 pub struct Output {
-    /// Write the result here instead of printing it
+    /// Write the result here instead of printing it; `-` is standard output
     #[arg(short, long, value_name = "OUT.npy")]
     pub output: Option<PathBuf>,
     /// Reduce part I of N, from 0 to N - 1, to a file OUT.part for `merge`
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", allow_hyphen_values = true)]
     pub part: Option<Share>,
 }
 
@@ -238,7 +342,12 @@ pub struct Plan {
     #[arg(value_name = "OP")]
     pub op: Operator,
     /// An input's shape, as in `64,512,512`; once per input of min and max; `""` is a scalar
-    #[arg(long = "shape", value_name = "SHAPE", required = true)]
+    #[arg(
+        long = "shape",
+        value_name = "SHAPE",
+        required = true,
+        allow_hyphen_values = true
+    )]
     pub shapes: Vec<Shape>,
     /// The axis of argmin and argmax
     #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
@@ -253,9 +362,15 @@ pub struct Plan {
     /// Plan for indices and the elements they point to
     #[arg(long)]
     pub values: bool,
+    /// Plan for a typical device of a class; no adapter is needed
+    #[arg(long, value_name = "CLASS")]
+    pub class: Option<Class>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    /// Print the kernels' WGSL, each below its label and the values of its overrides
+    #[arg(long)]
+    pub wgsl: bool,
 }
 
 #[derive(Debug, Args)]
@@ -276,13 +391,13 @@ pub struct Bench {
     #[arg(long, value_name = "SAVED.json", conflicts_with_all = ["filter", "quick", "no_growth", "set", "json"])]
     pub from: Option<PathBuf>,
     /// Also write the results as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub json: Option<PathBuf>,
     /// Also write the results as a page with charts
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub html: Option<PathBuf>,
     /// Also draw the shares of argmin, by shape and type, as a picture
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file)]
     pub svg: Option<PathBuf>,
     /// Also show the ratios to an earlier run's --json
     #[arg(long, value_name = "OLD.json")]
@@ -295,7 +410,7 @@ pub struct Bench {
 #[derive(Debug, Args)]
 pub struct Tune {
     /// Where to write what was found
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
     /// Only cases with this in `CASE COMMAND TYPE`, as in `A argmin float32`
     #[arg(long, value_name = "TEXT")]
@@ -304,7 +419,7 @@ pub struct Tune {
     #[arg(long)]
     pub quick: bool,
     /// How long to search, in minutes; until nothing is faster when left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = minutes)]
     pub minutes: Option<u64>,
 }
 
@@ -320,6 +435,26 @@ pub struct Man {
     /// The command; the tool when left out
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Class {
+    /// Bindings of 2^31 - 4 bytes, buffers of 4 GiB, 1024 invocations, 48 KiB of workgroup memory
+    Discrete,
+    /// Bindings of 128 MiB, buffers of 256 MiB, 256 invocations, 16 KiB: WebGPU's default limits
+    Integrated,
+    /// Mesa's lavapipe: 128 MiB, 2 GiB, 1024 invocations, 32 KiB
+    Software,
+}
+
+impl From<Class> for AdapterClass {
+    fn from(class: Class) -> AdapterClass {
+        match class {
+            Class::Discrete => AdapterClass::Discrete,
+            Class::Integrated => AdapterClass::Integrated,
+            Class::Software => AdapterClass::Software,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -420,9 +555,22 @@ fn axis(text: &str) -> Result<i64, String> {
     text.trim().parse().map_err(wrong)
 }
 
+/// A path beside which standard output holds a text.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard output holds the table: name a file".into()),
+        path => Ok(Path::new(path).into()),
+    }
+}
+
 fn mib(text: &str) -> Result<u64, String> {
     let mib = text.parse().ok().filter(|mib| (1..1 << 40).contains(mib));
     mib.ok_or_else(|| "a whole number of MiB, 1 or more".into())
+}
+
+fn minutes(text: &str) -> Result<u64, String> {
+    let minutes = text.parse().ok().filter(|n| (1..=10_000).contains(n));
+    minutes.ok_or_else(|| "a whole number of minutes, 1 to 10000".into())
 }
 
 /// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one
@@ -459,11 +607,10 @@ fn in_rust(dtype: DType) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn clap_accepts_the_definition() {
-        Cli::command().debug_assert();
+        definition().debug_assert();
     }
 
     #[test]
@@ -479,7 +626,7 @@ mod tests {
     #[test]
     fn negative_axes_and_global_options_stand_anywhere() {
         let line = "wgreduce --quiet reduce-min in.npy --axes -1,0 --device cpu --keepdims false";
-        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        let cli = parse(line.split(' ').map(OsString::from)).unwrap();
         let Command::ReduceMin(reduce) = cli.command else {
             panic!("{:?}", cli.command)
         };

@@ -34,10 +34,11 @@ impl Device {
         }
         let all = adapters_blocking().unwrap_or_default();
         let kind = |a: &AdapterEntry| (a.info.backend, a.info.device_type);
-        let Some(best) = all.first().map(kind) else {
+        let usable: Vec<&AdapterEntry> = all.iter().filter(|a| a.refusal().is_none()).collect();
+        let Some(best) = usable.first().map(|a| kind(a)) else {
             return Device::open(common);
         };
-        let alike: Vec<usize> = all
+        let alike: Vec<usize> = usable
             .iter()
             .filter(|a| kind(a) == best)
             .map(|a| a.index)
@@ -54,11 +55,17 @@ impl Device {
             Asked::Cpu => Device::Cpu(""),
             Asked::Auto => match Reducer::open_blocking(&AdapterChoice::Auto) {
                 Err(e) if is_no_gpu(&e) => Device::Cpu(" (no GPU adapter found)"),
+                // What the environment named is no choice of this tool.
+                Err(Error::Unsupported { .. })
+                    if std::env::var_os("WGPU_ADAPTER_NAME").is_none() =>
+                {
+                    Device::Cpu(" (no GPU adapter can be used, `devices` tells why)")
+                }
                 reducer => Device::Gpu(Box::new(reducer?)),
             },
             Asked::Named(choice) => match Reducer::open_blocking(&choice) {
                 // Said as the caller wrote it.
-                Err(e @ Error::NoAdapter { .. }) => {
+                Err(e @ (Error::NoAdapter { .. } | Error::Unsupported { .. })) => {
                     let asked = &common.device;
                     return Err(Failure::Request(format!("--device {asked}: {e}")));
                 }
@@ -82,7 +89,11 @@ impl Device {
         match self {
             Device::Gpu(reducer) => {
                 let info = reducer.adapter_info();
-                format!("device: {} ({})", info.name, info.backend)
+                let passed = match reducer.passed_over() {
+                    [] => String::new(),
+                    passed => format!(", passed over: {}", passed.join("; ")),
+                };
+                format!("device: {} ({}){passed}", info.name, info.backend)
             }
             Device::Cpu(why) => format!("device: cpu reference{why}"),
         }

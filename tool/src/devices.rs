@@ -59,6 +59,7 @@ fn to_json(adapter: &AdapterEntry) -> Value {
         "features": features(adapter),
         "class": format!("{:?}", adapter.class()).to_lowercase(),
         "tuning": tuning::json(&caps(adapter).tuning),
+        "refused": adapter.refusal().map(|why| why.to_string()),
         "wgreduce": VERSION,
         "wgpu": WGPU,
         "os": format!("{OS} {ARCH}"),
@@ -71,9 +72,16 @@ fn describe(adapter: &AdapterEntry) -> String {
         used if used.is_empty() => "none".into(),
         used => used.join(", "),
     };
+    let refused = match adapter.refusal() {
+        Some(why) => {
+            let lines = why.to_string().replacen(": ", ":\n             ", 1);
+            format!("   refused   {lines}\n")
+        }
+        None => String::new(),
+    };
     format!(
         "{index}  {name} ({backend})
-   kind      {kind}; vendor {vendor:#06x}, device {device:#06x}
+{refused}   kind      {kind}; vendor {vendor:#06x}, device {device:#06x}
    driver    {driver}
    {limits}
    features  {features} (of those that are made use of)

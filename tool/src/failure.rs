@@ -42,6 +42,14 @@ impl Failure {
         }
     }
 
+    /// A wrong request because of an output, of which `-` is standard output.
+    pub fn output(path: &Path, why: impl fmt::Display) -> Failure {
+        match path == Path::new("-") {
+            true => Failure::Request(format!("standard output: {why}")),
+            false => Failure::file(path, why),
+        }
+    }
+
     /// Says what failed, in a first line `error: ...` on stderr.
     pub fn report(&self) -> ExitCode {
         if !matches!(self, Failure::ClosedPipe | Failure::Cases) {
@@ -83,6 +91,7 @@ impl From<Error> for Failure {
             | Error::Partial(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
+            | Error::Unsupported { .. }
             | Error::Source { .. }
             | Error::Sink { .. }
             | Error::Limit { .. } => Failure::Request(error.to_string()),
@@ -128,6 +137,12 @@ mod tests {
             what: "a buffer",
             bytes: 9,
         };
+        let old = Error::Unsupported {
+            device: "adapter A".into(),
+            what: "max_bindings_per_bind_group",
+            actual: 3,
+            needed: 11,
+        };
         let late = Error::Timeout { seconds: 1.0 };
         let large = Error::Limit {
             what: "a buffer",
@@ -138,6 +153,7 @@ mod tests {
             (Error::from(axis), 2),
             (Error::NoBackend, 2),
             (large, 2),
+            (old, 2),
             (lost, 3),
             (full, 3),
             (late, 3),

@@ -10,6 +10,7 @@ pub mod device;
 mod devices;
 mod explain;
 pub mod failure;
+mod header;
 pub mod interrupt;
 mod manual;
 pub mod memory;
@@ -29,14 +30,13 @@ use std::panic;
 use std::process::ExitCode;
 
 use args::{Cli, Command};
-use clap::Parser;
 use failure::Failure;
 use run::Request;
 
 /// The tool.
 pub fn main() -> ExitCode {
     start();
-    let cli = match Cli::try_parse() {
+    let cli = match args::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(usage) => {
             return match usage.print() {

@@ -2,21 +2,19 @@
 //!
 //! Knows no command by name.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
-use crate::args::{Cli, Completions, Man};
+use crate::args::{Completions, Man, definition};
 use crate::failure::{Failure, write_stdout};
 
 pub fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "wgreduce", &mut script);
+    clap_complete::generate(args.shell, &mut definition(), "wgreduce", &mut script);
     write_stdout(&String::from_utf8_lossy(&script))
 }
 
 pub fn man(args: &Man) -> Result<(), Failure> {
-    let mut tool = Cli::command();
-    // Without this, commands know neither their full names nor the options of all.
-    tool.build();
+    let tool = definition();
     let command = match &args.command {
         None => tool,
         Some(name) => match tool.find_subcommand(name) {

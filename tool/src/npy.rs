@@ -2,24 +2,19 @@
 //!
 //! Keeps the format, its orders and byte orders; operators and devices are unknown here.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
-use std::panic;
 use std::path::Path;
 
-use npyz::{Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
 use wgreduce::{DType, Output};
 
 use crate::failure::Failure;
+use crate::header::{self, MAGIC, Text};
 use crate::tensor::{Tensor, byte_len, from_fortran, swap_bytes};
 
-const MAGIC: &[u8] = b"\x93NUMPY";
 /// The longest header that is read; those of plain arrays have 128 bytes.
 const MAX_HEADER: usize = 64 << 10;
-/// The deepest nesting of brackets that is parsed: the parser's time grows exponentially with it.
-const MAX_NESTING: usize = 4;
 /// NumPy's own bound.
 const MAX_RANK: usize = 64;
 
@@ -182,7 +177,14 @@ impl Source {
             return Err(io::ErrorKind::Unsupported.into());
         };
         file.seek(SeekFrom::Start(self.header.start + offset))?;
-        file.read_exact(into)?;
+        if let Err(error) = file.read_exact(into) {
+            let length = file.metadata()?.len().saturating_sub(self.header.start);
+            // It was long enough when it was opened.
+            return Err(match check_length(self.header.bytes, length) {
+                Err(why) => io::Error::new(error.kind(), format!("it {why}")),
+                Ok(()) => error,
+            });
+        }
         if self.header.big_endian {
             swap_bytes(into, self.header.dtype.size() as usize);
         }
@@ -196,17 +198,15 @@ fn begin(
     length: Option<u64>,
     dtype: Option<DType>,
 ) -> Result<Header, String> {
-    let text = read_header(file)?;
-    let header = parse_header(&text)?;
-    let (dtype, big_endian) = element_type(&header.dtype(), dtype)?;
-    let shape = header.shape().to_vec();
+    let (text, start) = read_header(file)?;
+    let (dtype, big_endian) = text.element_type(dtype)?;
+    let shape = text.shape;
     if shape.len() > MAX_RANK {
         let rank = shape.len();
         return Err(format!("has {rank} dimensions, more than {MAX_RANK}"));
     }
     let bytes = byte_len(dtype, &shape);
     let bytes = bytes.ok_or_else(|| format!("claims the impossible shape {shape:?}"))?;
-    let start = text.len() as u64;
     if let Some(length) = length {
         check_length(bytes, length.saturating_sub(start))?;
     }
@@ -216,7 +216,7 @@ fn begin(
         bytes,
         start,
         big_endian,
-        fortran: header.order() == Order::Fortran,
+        fortran: text.fortran,
     })
 }
 
@@ -234,8 +234,9 @@ fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String
         let reserved = data.try_reserve_exact(room);
         reserved.map_err(|_| format!("does not fit in memory with its {bytes} bytes"))?;
     }
-    // Without a known length, the header is not trusted: the buffer grows with the data that arrives.
-    let mut file = file.take(bytes.saturating_add(1));
+    // Without a known length, the header is not trusted: the buffer grows with the data that arrives. What comes
+    // after the data, NumPy ignores as well.
+    let mut file = file.take(bytes);
     let read = file.read_to_end(&mut data);
     read.map_err(|e| format!("cannot be read: {e}"))?;
     check_length(bytes, data.len() as u64)?;
@@ -250,23 +251,24 @@ fn finish(file: impl Read, header: Header, known: bool) -> Result<Tensor, String
     Ok(Tensor { dtype, shape, data })
 }
 
-/// The header with all that is before it.
-fn read_header(file: &mut impl Read) -> Result<Vec<u8>, String> {
-    let mut text = vec![0; 10];
-    let begun = file.read_exact(&mut text);
-    if text.starts_with(b"PK\x03\x04") {
+/// The header, and where the data begins.
+fn read_header(file: &mut impl Read) -> Result<(Text, u64), String> {
+    let mut begin = [0; 10];
+    let begun = file.read_exact(&mut begin);
+    if begin.starts_with(b"PK\x03\x04") {
         return Err("is an archive, as .npz files are: the .npy files in it can be read".into());
     }
-    if begun.is_err() || !text.starts_with(MAGIC) {
+    if begun.is_err() || !begin.starts_with(MAGIC) {
         return Err("is not an .npy file".into());
     }
-    let length = match text[6] {
-        1 => usize::from(u16::from_le_bytes([text[8], text[9]])),
+    let version = begin[6];
+    let (length, before) = match version {
+        1 => (usize::from(u16::from_le_bytes([begin[8], begin[9]])), 10),
         2 | 3 => {
             let mut high = [0; 2];
             read_exact(file, &mut high)?;
-            text.extend(high);
-            u32::from_le_bytes([text[8], text[9], high[0], high[1]]) as usize
+            let length = u32::from_le_bytes([begin[8], begin[9], high[0], high[1]]);
+            (length as usize, 12)
         }
         version => return Err(format!("has the unknown .npy version {version}")),
     };
@@ -275,89 +277,25 @@ fn read_header(file: &mut impl Read) -> Result<Vec<u8>, String> {
             "claims a header of {length} bytes, more than {MAX_HEADER}"
         ));
     }
-    let start = text.len();
-    text.resize(start + length, 0);
-    read_exact(file, &mut text[start..])?;
-    Ok(text)
+    let mut text = vec![0; length];
+    read_exact(file, &mut text)?;
+    Ok((Text::parse(&text, version < 3)?, before + length as u64))
 }
 
 fn read_exact(file: &mut impl Read, buffer: &mut [u8]) -> Result<(), String> {
-    file.read_exact(buffer)
-        .map_err(|e| format!("ends within its header: {e}"))
-}
-
-fn parse_header(text: &[u8]) -> Result<NpyHeader, String> {
-    if nesting(text) > MAX_NESTING {
-        return Err("has a malformed header: too many nested brackets".into());
-    }
-    // npyz multiplies the dimensions unchecked and so may panic.
-    match panic::catch_unwind(|| NpyHeader::from_reader(text)) {
-        Ok(header) => header.map_err(|e| format!("has a malformed header: {e}")),
-        Err(_) => Err("has a malformed header: an impossible shape".into()),
-    }
-}
-
-fn nesting(text: &[u8]) -> usize {
-    let (mut depth, mut deepest) = (0usize, 0);
-    for byte in text {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        deepest = deepest.max(depth);
-    }
-    deepest
-}
-
-/// The element type, and whether its bytes are in big-endian order.
-fn element_type(found: &npyz::DType, wanted: Option<DType>) -> Result<(DType, bool), String> {
-    let npyz::DType::Plain(found) = found else {
-        return Err(foreign("a structured type"));
-    };
-    let dtype = match (found.type_char(), found.size_field()) {
-        (TypeChar::Bool, 1) => DType::Bool,
-        (TypeChar::Int, 1) => DType::I8,
-        (TypeChar::Int, 2) => DType::I16,
-        (TypeChar::Int, 4) => DType::I32,
-        (TypeChar::Int, 8) => DType::I64,
-        (TypeChar::Uint, 1) => DType::U8,
-        (TypeChar::Uint, 2) => DType::U16,
-        (TypeChar::Uint, 4) => DType::U32,
-        (TypeChar::Uint, 8) => DType::U64,
-        (TypeChar::Float, 2) => DType::F16,
-        (TypeChar::Float, 4) => DType::F32,
-        (TypeChar::Float, 8) => DType::F64,
-        (TypeChar::RawData, 2) if wanted == Some(DType::BF16) => DType::BF16,
-        (TypeChar::RawData, 2) => {
-            return Err(format!(
-                "holds raw {found}: with --dtype bfloat16 it reads as that"
-            ));
-        }
-        _ => return Err(foreign(found)),
-    };
-    match wanted {
-        Some(wanted) if wanted != dtype => {
-            Err(format!("holds {dtype}, not {wanted} as --dtype says"))
-        }
-        _ => Ok((dtype, found.endianness() == Endianness::Big)),
-    }
-}
-
-fn foreign(found: impl fmt::Display) -> String {
-    let names = DType::ALL.map(DType::name).join(", ");
-    format!("holds {found}; what can be read is {names}")
+    file.read_exact(buffer).map_err(|e| match e.kind() {
+        io::ErrorKind::UnexpectedEof => "ends within its header".into(),
+        _ => format!("cannot be read: {e}"),
+    })
 }
 
 fn check_length(expected: u64, actual: u64) -> Result<(), String> {
-    let what = match actual.cmp(&expected) {
-        std::cmp::Ordering::Equal => return Ok(()),
-        std::cmp::Ordering::Less => "is truncated",
-        std::cmp::Ordering::Greater => "is longer than its header says",
-    };
-    Err(format!(
-        "{what}: {actual} bytes of data, {expected} claimed"
-    ))
+    match actual < expected {
+        false => Ok(()),
+        true => Err(format!(
+            "is truncated: {actual} bytes of data, {expected} claimed"
+        )),
+    }
 }
 
 /// Writes a tensor of little-endian bytes in C order.
@@ -368,36 +306,8 @@ pub fn write(mut file: impl Write, tensor: &Output, data: &[u8]) -> io::Result<(
 }
 
 /// Writes what comes before the data.
-pub fn write_header(file: impl Write, tensor: &Output, fortran: bool) -> io::Result<()> {
-    let dtype: TypeStr = type_string(tensor.dtype)
-        .parse()
-        .map_err(|e| io::Error::other(format!("{e}")))?;
-    WriteOptions::new_header_only()
-        .dtype(npyz::DType::new_scalar(dtype))
-        .order(if fortran { Order::Fortran } else { Order::C })
-        .shape(&tensor.shape)
-        .writer(file)
-        .write_header_only()
-        .map(drop)
-}
-
-fn type_string(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F16 => "<f2",
-        DType::F32 => "<f4",
-        DType::F64 => "<f8",
-        DType::I8 => "|i1",
-        DType::I16 => "<i2",
-        DType::I32 => "<i4",
-        DType::I64 => "<i8",
-        DType::U8 => "|u1",
-        DType::U16 => "<u2",
-        DType::U32 => "<u4",
-        DType::U64 => "<u8",
-        DType::Bool => "|b1",
-        // NumPy has no bfloat16; ml_dtypes, which adds one, writes it so.
-        _ => "<V2",
-    }
+pub fn write_header(mut file: impl Write, tensor: &Output, fortran: bool) -> io::Result<()> {
+    file.write_all(&header::written(tensor.dtype, &tensor.shape, fortran))
 }
 
 #[cfg(test)]
@@ -469,9 +379,38 @@ mod tests {
                 .unwrap_err()
                 .contains("truncated")
         );
-        let long = file("'<f4'", "False", "(2,)", &[0; 9]);
-        assert!(error(&long).contains("longer"));
-        assert!(parse(&long[..], None, None).unwrap_err().contains("longer"));
+    }
+
+    #[test]
+    fn bytes_after_the_data_are_ignored() {
+        let long = file("'<u2'", "False", "(2,)", &[1, 0, 2, 0, 9, 9, 9]);
+        for length in [None, Some(long.len() as u64)] {
+            assert_eq!(parse(&long[..], length, None).unwrap().data, [1, 0, 2, 0]);
+        }
+    }
+
+    /// Whole and piece by piece, a file that is shortened after it was opened is told by its numbers.
+    #[test]
+    fn a_file_that_is_shortened_while_it_is_read_is_told() {
+        let data = file("'<f4'", "False", "(5,)", &[0; 20]);
+        let open = || {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), &data).unwrap();
+            let source = Source::open(file.path(), None).unwrap();
+            let shorter = data.len() as u64 - 9;
+            file.as_file().set_len(shorter).unwrap();
+            source
+        };
+        let told = "is truncated: 11 bytes of data, 20 claimed";
+        assert_eq!(open().read().unwrap_err(), told);
+        let mut pieces = open();
+        assert!(pieces.read_at(4, &mut [0; 7]).is_ok());
+        let error = pieces.read_at(4, &mut [0; 8]).unwrap_err();
+        assert_eq!(error.to_string(), format!("it {told}"));
+        let mut slab = open();
+        slab.narrow(&[5], 0, &(2..5));
+        let error = slab.read_at(0, &mut [0; 4]).unwrap_err();
+        assert_eq!(error.to_string(), format!("it {told}"));
     }
 
     #[test]
@@ -480,9 +419,10 @@ mod tests {
         assert!(error(&file("'<f4'", "False", huge, &[])).contains("impossible shape"));
         assert!(error(&file("'<f4'", "False", "(9223372036854775807,)", &[])).contains("shape"));
         assert!(error(&file("'<f4'", "False", "(-1,)", &[])).contains("negative"));
-        for depth in [4, 20, 60] {
-            let nested = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-            assert!(error(&file("'<f4'", "False", &nested, &[])).contains("nested"));
+        for depth in [1, 20, 60] {
+            let nested = format!("{}1{}", "(".repeat(depth + 1), ")".repeat(depth + 1));
+            let wanted = "a dimension is wanted, not '('";
+            assert!(error(&file("'<f4'", "False", &nested, &[])).contains(wanted));
         }
         let dims = format!("({})", "1, ".repeat(65));
         assert!(error(&file("'<f4'", "False", &dims, &[0; 4])).contains("65 dimensions"));

@@ -2,7 +2,7 @@
 //!
 //! Finds and counts cases; the library judges them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -18,18 +18,21 @@ use crate::run::compute;
 const NO_CASE: &str = "no test case, which is a folder with model.onnx and test_data_set_*";
 
 pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
-    if common.dtype.is_some() {
-        return Err(Failure::Request("onnx has no option --dtype".into()));
-    }
     let folders = folders(args)?;
     let device = Device::open(common)?;
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let mut foreign: BTreeMap<String, u64> = BTreeMap::new();
     let progress = progress(folders.len(), common);
     for folder in &folders {
         let report = case(folder, &device, common)?;
         match &report.outcome {
             Outcome::Passed => passed += 1,
-            Outcome::Skipped(_) => skipped += 1,
+            Outcome::Skipped(reason) => {
+                skipped += 1;
+                if folder.is_case() {
+                    *foreign.entry(reason.clone()).or_default() += 1;
+                }
+            }
             Outcome::Failed(reason) => {
                 failed += 1;
                 let reason = reason.lines().collect::<Vec<_>>().join("; ");
@@ -46,6 +49,10 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
     if !common.quiet {
         say(&device.line());
     }
+    let skips = foreign
+        .iter()
+        .map(|(reason, count)| format!("skipped, as not ours: {reason}: {count}\n"));
+    write_stdout(&skips.collect::<String>())?;
     write_stdout(&format!(
         "{passed} passed, {failed} failed, {skipped} skipped\n"
     ))?;

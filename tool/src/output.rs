@@ -1,4 +1,4 @@
-//! Result files: written to a temporary file next to the target and renamed, so that a failure leaves the old
+//! Result files, and standard output for the path `-`. Files are written to a temporary file next to the target and renamed, so that a failure leaves the old
 //! file. The temporary file is removed when the process ends, also when it is interrupted.
 
 use std::fs::{self, File};
@@ -74,7 +74,11 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
     let stage = |target: &Target| stage(target).map_err(|e| not_writable(target.path, &e));
     let staged: Vec<Staged> = targets.iter().map(stage).collect::<Result<_, _>>()?;
     for (staged, target) in staged.into_iter().zip(targets) {
-        commit(staged, target).map_err(|e| not_writable(target.path, &e))?;
+        match commit(staged, target) {
+            // Nobody reads the rest of this one, which is no failure.
+            Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {}
+            done => done.map_err(|e| not_writable(target.path, &e))?,
+        }
     }
     Ok(())
 }
@@ -84,7 +88,7 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
     interrupt::watch();
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     // What is a device or a pipe needs no room beside it.
-    let file = match is_special(&place) {
+    let file = match is_special(path) {
         true => tempfile::tempfile(),
         false => tempfile::tempfile_in(folder(&place)),
     };
@@ -133,9 +137,15 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|e| not_writable(target.path, &e))
 }
 
-/// Whether a path names what is neither a file nor a folder: a device or a pipe.
+/// Whether a path names what is neither a file nor a folder: standard output, a device or a pipe.
 pub fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
+    let special = |about: fs::Metadata| !about.is_file() && !about.is_dir();
+    is_stdout(path) || fs::metadata(path).is_ok_and(special)
+}
+
+/// Whether a path is `-`.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
 }
 
 /// Whether two paths name one file: results must not overwrite each other.
@@ -152,9 +162,13 @@ enum Staged {
     Beside(NamedTempFile, PathBuf),
     /// A device or a pipe: written to when everything else is ready, never replaced.
     Special(File),
+    Stdout,
 }
 
 fn stage(target: &Target) -> io::Result<Staged> {
+    if is_stdout(target.path) {
+        return Ok(Staged::Stdout);
+    }
     // A link stays a link: what it points to is replaced.
     let place = fs::canonicalize(target.path).unwrap_or_else(|_| target.path.to_path_buf());
     let existing = fs::metadata(&place).ok();
@@ -200,6 +214,7 @@ fn commit(staged: Staged, target: &Target) -> io::Result<()> {
             interrupt::gone(&beside, renamed)
         }
         Staged::Special(file) => target.content.write(BufWriter::new(file)),
+        Staged::Stdout => target.content.write(BufWriter::new(io::stdout().lock())),
     }
 }
 
@@ -220,5 +235,5 @@ fn not_writable(path: &Path, error: &io::Error) -> Failure {
         kind if error.raw_os_error().is_none() => kind.to_string(),
         _ => error.to_string(),
     };
-    Failure::file(path, format_args!("cannot be written: {why}"))
+    Failure::output(path, format_args!("cannot be written: {why}"))
 }

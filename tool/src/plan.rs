@@ -5,7 +5,7 @@
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use wgreduce::unstable::Pass;
-use wgreduce::{Caps, DType, Error, Op, Plan, Problem, ProblemError};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError};
 
 use crate::args::{self, Common};
 use crate::device::Device;
@@ -25,7 +25,25 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
         ));
     };
     let problem = problem(args, dtype)?.nan(common.nan.into());
-    let (device, caps) = match Device::choose(common)? {
+    let (device, caps) = target(args, common)?;
+    let plan = Plan::new(&problem, &caps)?;
+    let text = match args.json {
+        _ if args.wgsl => wgsl(&plan),
+        true => format!("{:#}", to_json(&device, &caps, &problem, &plan)),
+        false => describe(&device, &caps, &problem, &plan),
+    };
+    write_stdout(&format!("{}\n", text.trim_end()))
+}
+
+/// What is planned for, in words, and its caps.
+fn target(args: &args::Plan, common: &Common) -> Result<(String, Caps), Failure> {
+    if let Some(class) = args.class {
+        let class = AdapterClass::from(class);
+        let caps = tuning::from_file(common, &Caps::typical(class))?;
+        let name = format!("a typical {class:?} device").to_lowercase();
+        return Ok((name, caps));
+    }
+    Ok(match Device::choose(common)? {
         Device::Gpu(reducer) => {
             let info = reducer.adapter_info();
             let name = format!("{} ({})", info.name, info.backend);
@@ -35,13 +53,28 @@ pub fn run(args: &args::Plan, common: &Common) -> Result<(), Failure> {
             let caps = tuning::from_file(common, &Caps::webgpu_default())?;
             ("WebGPU's default limits".into(), caps)
         }
-    };
-    let plan = Plan::new(&problem, &caps)?;
-    let text = match args.json {
-        true => format!("{:#}", to_json(&device, &caps, &problem, &plan)),
-        false => describe(&device, &caps, &problem, &plan),
-    };
-    write_stdout(&format!("{}\n", text.trim_end()))
+    })
+}
+
+/// The different kernels of a plan, in order, as wgpu is given them.
+fn wgsl(plan: &Plan) -> String {
+    let mut kernels: Vec<String> = Vec::new();
+    for pass in plan.passes() {
+        let kernel = &pass.kernel;
+        let constants = kernel.constants().into_iter();
+        let constants: Vec<String> = constants.map(|(n, x)| format!("{n} = {x}")).collect();
+        let text = format!(
+            "// {}\n// entry point {}, overrides {}\n{}\n",
+            pass.label(),
+            kernel.entry_point(),
+            constants.join(", "),
+            kernel.wgsl().trim_end(),
+        );
+        if !kernels.contains(&text) {
+            kernels.push(text);
+        }
+    }
+    kernels.join("\n")
 }
 
 fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
@@ -50,7 +83,6 @@ fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
         let why = "only min and max take several --shape";
         return Err(Failure::Request(why.into()));
     }
-    refuse_foreign_options(args, op)?;
     let axes = match (&args.axis, &args.axes) {
         (Some(axis), _) => std::slice::from_ref(axis),
         (None, Some(axes)) => &axes.0,
@@ -70,20 +102,6 @@ fn with_choices(problem: Problem, args: &args::Plan) -> Result<Problem, ProblemE
         true => with_options(problem, &args.options)?.with_values(args.values),
         false => Ok(problem),
     }
-}
-
-/// Refuses options that would have no effect.
-fn refuse_foreign_options(args: &args::Plan, op: Op) -> Result<(), Failure> {
-    let has_axis = op.is_index();
-    let has_axes = !op.is_index() && !op.is_elementwise();
-    let option = match () {
-        () if args.axis.is_some() && !has_axis => "--axis",
-        () if args.axes.is_some() && !has_axes => "--axes",
-        () if args.values && !op.is_index() => "--values",
-        () if args.options.select_last_index && !op.is_index() => "--select-last-index",
-        () => return Ok(()),
-    };
-    Err(Failure::Request(format!("{op} has no option {option}")))
 }
 
 fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String {

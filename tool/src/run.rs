@@ -2,7 +2,7 @@
 //!
 //! What the operators' commands have in common. Knows no file formats.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -75,13 +75,16 @@ impl<'a> Request<'a> {
 
     /// `argmin`, `argmax` and `argmax-abs`.
     fn index(operator: Operator, args: &'a Index, common: &Common) -> Result<Request<'a>, Failure> {
-        if let (Some(values), Some(output)) = (&args.values, &args.output.output)
-            && output::is_same(values, output)
-        {
-            return Err(Failure::file(
-                values,
-                "is asked for twice, by -o and --values",
-            ));
+        match (&args.values, &args.output.output) {
+            (Some(values), Some(output)) if output::is_same(values, output) => {
+                let why = "is asked for twice, by -o and --values";
+                return Err(Failure::output(values, why));
+            }
+            (Some(values), None) if output::is_stdout(values) => {
+                let why = "cannot hold the values and the indices: name a file with -o";
+                return Err(Failure::output(values, why));
+            }
+            _ => {}
         }
         let input = npy::open(&args.input, common.dtype)?;
         let options = &args.options;
@@ -123,6 +126,11 @@ impl<'a> Request<'a> {
         args: &'a Elementwise,
         common: &Common,
     ) -> Result<Request<'a>, Failure> {
+        let stdin = args.inputs.iter().filter(|path| path.as_os_str() == "-");
+        if let times @ 2.. = stdin.count() {
+            let why = format!("can be read once, and is given {times} times");
+            return Err(Failure::input(Path::new("-"), why));
+        }
         let inputs = args.inputs.iter().map(|path| npy::open(path, common.dtype));
         let inputs: Vec<Source> = inputs.collect::<Result<_, _>>()?;
         let dtype = inputs[0].dtype();

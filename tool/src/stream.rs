@@ -294,3 +294,37 @@ pub fn reversed(operator: Operator, problem: &Problem) -> Result<Problem, Proble
     let axes: Vec<i64> = axes.filter(|(_, r)| **r).map(|(i, _)| i as i64).collect();
     operator.like(problem, &shapes, &axes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::npy;
+    use wgreduce::DType;
+
+    #[test]
+    fn a_file_that_is_shortened_meanwhile_is_named_with_what_is_missing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in.npy");
+        let tensor = Output::new(DType::U8, [3000]);
+        let file = File::create(&path).expect("a file");
+        npy::write(&file, &tensor, &[7; 3000]).expect("room");
+        let mut inputs = vec![(&path, npy::open(&path, None).expect("an input"))];
+        let length = file.metadata().expect("a length").len();
+        file.set_len(length - 1000).expect("a shorter file");
+        let problem = Problem::reduce_max(DType::U8, &[3000], &[]).expect("a problem");
+        let line = ["wgreduce", "min", "in.npy", "--quiet"].map(Into::into);
+        let common = crate::args::parse(line).expect("a request").common;
+        let mut results = vec![Held::Memory(Vec::new())];
+        let device = Device::Cpu("");
+        match compute(&device, &problem, &mut inputs, &mut results, &common) {
+            Err(Failure::Request(told)) => assert_eq!(
+                told,
+                format!(
+                    "{}: cannot be read: it is truncated: 2000 bytes of data, 3000 claimed",
+                    path.display()
+                )
+            ),
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -332,9 +332,9 @@ mod tests {
     /// A context on a device whose uncaptured errors panic.
     fn context() -> Context {
         let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
-        let adapter =
-            pollster::block_on(crate::device::adapter::choose(&noop)).expect("a noop adapter");
-        let opened = pollster::block_on(adapter.inner.request_device(&Default::default()));
+        let found = pollster::block_on(crate::device::adapter::choose(&noop));
+        let (adapters, _) = found.expect("a noop adapter");
+        let opened = pollster::block_on(adapters[0].inner.request_device(&Default::default()));
         let (device, queue) = opened.expect("a device");
         Context::new(device, queue)
     }

@@ -47,10 +47,6 @@ struct Asked {
 }
 
 pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
-    if common.dtype.is_some() {
-        let why = "bench has no option --dtype; --filter takes a type's name";
-        return Err(Failure::Request(why.into()));
-    }
     let earlier = args.compare.as_deref().map(Earlier::read).transpose()?;
     let peers = peers::read(&args.peers)?;
     // Check before minutes are spent on measuring.

@@ -56,10 +56,6 @@ const MEASURE: Repeats = Repeats {
 };
 
 pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
-    if common.dtype.is_some() {
-        let why = "tune has no option --dtype; --filter takes a type's name";
-        return Err(Failure::Request(why.into()));
-    }
     output::check_writable(&args.output)?;
     let device = Device::open(common)?;
     let Device::Gpu(reducer) = &device else {

@@ -1,0 +1,166 @@
+//! Options: each command has those that it uses, and refuses the others.
+
+use super::help::commands;
+use super::{Folder, text};
+
+/// The options of all commands that have an effect on some, with a value.
+const COMMON: [&str; 6] = [
+    "--device nothere",
+    "--check",
+    "--nan ignore",
+    "--dtype int8",
+    "--memory 3",
+    "--tuning none.json",
+];
+
+/// A command line that ends early, and which of the options the command uses.
+fn line_and_used(command: &str) -> (&'static str, &'static [&'static str]) {
+    match command {
+        "argmin" | "argmax" | "argmax-abs" | "min" | "max" | "reduce-min" | "reduce-max"
+        | "reduce-max-abs" | "reduce-sum" | "reduce-mean" | "reduce-l1" | "reduce-l2"
+        | "reduce-sum-square" => (
+            "none.npy",
+            &["device", "check", "nan", "dtype", "memory", "tuning"],
+        ),
+        "merge" => ("none.part -o out.npy", &["memory"]),
+        "onnx" => ("none", &["device", "check", "nan", "tuning"]),
+        "devices" => ("", &[]),
+        "plan" => (
+            "argmin --shape 3 --axis 1",
+            &["device", "nan", "dtype", "tuning"],
+        ),
+        "bench" => ("--compare none.json", &["device", "nan", "tuning"]),
+        "tune" => ("-o none/tuning.json", &["device", "nan", "tuning"]),
+        "completions" => ("bash", &[]),
+        "man" => ("", &[]),
+        new => panic!("which options does {new} use?"),
+    }
+}
+
+#[test]
+fn every_command_refuses_the_options_that_it_does_not_use() {
+    let folder = Folder::new();
+    for command in commands(&folder) {
+        let (rest, used) = line_and_used(&command);
+        let help = text(&folder.run(&format!("{command} --help")).stdout);
+        for option in COMMON {
+            let name = option[2..].split(' ').next().unwrap();
+            let listed =
+                help.contains(&format!(" --{name} ")) || help.contains(&format!(" --{name}\n"));
+            assert_eq!(listed, used.contains(&name), "{command} --help: {name}");
+            for line in [
+                format!("{command} {rest} {option}"),
+                format!("{option} {command} {rest}"),
+            ] {
+                let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+                let refusal = format!("error: {command} has no option --{name}");
+                match used.contains(&name) {
+                    true => {
+                        let stderr = text(&folder.run(&line).stderr);
+                        assert!(!stderr.contains("has no option"), "{line}: {stderr}");
+                    }
+                    false => assert_eq!(folder.refused(&line), refusal, "{line}"),
+                }
+            }
+        }
+        let line = format!("--quiet {command} {rest}");
+        let stderr = text(&folder.run(line.trim_end()).stderr);
+        assert!(!stderr.contains("has no option"), "{line}: {stderr}");
+    }
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+}
+
+#[test]
+fn a_plan_refuses_the_options_that_its_operator_does_not_have() {
+    let folder = Folder::new();
+    let options = [
+        ("--axis 0", "argmin argmax argmax-abs"),
+        ("--axes 0", "reduce-min reduce-sum reduce-max-abs"),
+        (
+            "--keepdims false",
+            "argmin argmax argmax-abs reduce-min reduce-sum reduce-max-abs",
+        ),
+        ("--values", "argmin argmax argmax-abs"),
+        ("--select-last-index", "argmin argmax argmax-abs"),
+        ("--index-type int64", "argmin argmax argmax-abs"),
+    ];
+    for op in "argmin argmax argmax-abs reduce-min reduce-sum reduce-max-abs min max".split(' ') {
+        for (option, having) in options {
+            let line = format!("plan {op} --shape 3 --dtype int8 --device cpu {option}");
+            match having.split(' ').any(|having| having == op) {
+                true => assert_eq!(folder.run(&line).status.code(), Some(0), "{line}"),
+                false => {
+                    let name = option.split(' ').next().unwrap();
+                    let refusal = format!("error: plan {op} has no option {name}");
+                    assert_eq!(folder.refused(&line), refusal);
+                }
+            }
+        }
+    }
+    let line = "plan argmin --shape 3 --dtype int8";
+    for (more, refusal) in [
+        (
+            "--class discrete --device cpu",
+            "plan --class has no option --device",
+        ),
+        (
+            "--class discrete --device auto",
+            "plan --class has no option --device",
+        ),
+        (
+            "--class discrete --wgsl --json",
+            "plan --wgsl has no option --json",
+        ),
+    ] {
+        let refused = folder.refused(&format!("{line} {more}"));
+        assert_eq!(refused, format!("error: {refusal}"));
+    }
+}
+
+#[test]
+fn what_is_measured_no_more_takes_no_device() {
+    let folder = Folder::new();
+    for option in ["--device cpu", "--nan ignore", "--tuning none.json"] {
+        let refused = folder.refused(&format!("bench --from saved.json {option}"));
+        let name = option.split(' ').next().unwrap();
+        assert_eq!(refused, format!("error: bench --from has no option {name}"));
+    }
+}
+
+/// The number is told, not how a file of that name would be given.
+#[test]
+fn negative_numbers_are_refused_as_numbers() {
+    let folder = Folder::new();
+    for (line, why) in [
+        (
+            "argmin f.npy --memory -1",
+            "'-1' for '--memory <MIB>': a whole number of MiB, 1 or more",
+        ),
+        (
+            "argmin f.npy --part -1/4",
+            "'-1/4' for '--part <I/N>': a part is written like 3/16",
+        ),
+        (
+            "plan min --dtype int8 --shape -1",
+            "'-1' is not a dimension",
+        ),
+        (
+            "tune -o t.json --minutes -1",
+            "a whole number of minutes, 1 to 10000",
+        ),
+        (
+            "tune -o t.json --minutes 0",
+            "a whole number of minutes, 1 to 10000",
+        ),
+    ] {
+        let output = folder.run(line);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        let first = stderr.lines().next().unwrap();
+        assert!(
+            first.starts_with("error: invalid value ") && first.contains(why),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("-- -"), "{line}: {stderr}");
+    }
+}
