@@ -500,4 +500,40 @@ mod tests {
         }
         assert!(read > 1000, "{read} were read");
     }
+    /// A part of which any byte is changed, or the last ones are missing.
+    #[test]
+    fn a_damaged_part_is_refused() {
+        let problem = Problem::reduce_sum(DType::I16, &[40, 3], &[0]).expect("a problem");
+        let cut = Cut::of(
+            Operator::ReduceSum,
+            problem,
+            false,
+            16,
+            vec!["0".repeat(32)],
+        );
+        let own = cut.between(&(0..3)).expect("a problem");
+        let partial = Partial::from_reference(&own, 0, &[5; 18]).expect("a partial result");
+        let bytes = partial.to_bytes();
+        let begin = [head(&cut, &[0..1], bytes.len() as u64), bytes].concat();
+        let mut part = Vec::new();
+        let mut to = Summed::new(&mut part);
+        to.write_all(&begin)
+            .and_then(|()| to.end())
+            .expect("memory");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("p.part");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("a file");
+            let part = PartFile::open(&path)?;
+            part.check_bytes()?;
+            part.partial()
+        };
+        assert_eq!(read(&part).expect("what was written"), Some(partial));
+        for i in 0..part.len() {
+            assert!(read(&part[..i]).is_err(), "{i} bytes");
+            let mut damaged = part.clone();
+            damaged[i] ^= 1 << (i % 8);
+            assert!(read(&damaged).is_err(), "byte {i}");
+        }
+    }
 }
