@@ -123,6 +123,50 @@ fn partial_sums_that_cannot_be_are_refused() -> Outcome {
     Ok(())
 }
 
+/// Pieces of partial results, merged and finished one by one, are the outputs side by side.
+#[test]
+fn slices_of_outputs_are_merged_as_the_whole() -> Outcome {
+    let shape = [4, 9, 3];
+    let input = tensor(DType::F32, shape, 5);
+    let count = variants(DType::F32, shape).len();
+    let sums = summands(DType::F32, 4 * 9 * 3, 7);
+    let sum = |shape: &[u64]| Problem::reduce_l2(DType::F32, shape, &[1]);
+    let mut all = Vec::new();
+    for i in 0..count {
+        let parts = variants_of(&[0, 4, 9], DType::F32, shape, &input, i)?;
+        all.push((
+            variants(DType::F32, shape).swap_remove(i),
+            input.clone(),
+            parts,
+        ));
+    }
+    let parts = [0..4, 4..9].map(|range| {
+        let own = [shape[0], range.end - range.start, shape[2]];
+        let data = part(DType::F32, shape, range.clone(), &sums);
+        Partial::from_reference(&sum(&own)?, range.start, &data)
+    });
+    let parts = parts
+        .into_iter()
+        .collect::<Result<Vec<_>, wgreduce::Error>>()?;
+    all.push((sum(&shape)?, sums, parts));
+    for (whole, input, parts) in all {
+        let mut outputs = vec![Vec::new(); whole.outputs().len()];
+        for range in [0..5, 5..5, 5..12] {
+            let mut merged = parts[0].slice(range.clone());
+            let sent = parts[1].slice(range.clone()).to_bytes();
+            merged.merge(&Partial::from_bytes(&sent)?)?;
+            assert_eq!(merged.outputs()[0].shape, [range.end - range.start]);
+            let finished = merged.finish()?;
+            outputs
+                .iter_mut()
+                .zip(finished)
+                .for_each(|(all, some)| all.extend(some));
+        }
+        assert_eq!(outputs, reference::evaluate(&whole, &[&input])?, "{whole}");
+    }
+    Ok(())
+}
+
 /// A partial sum of which a word is changed, and what is wrong with it then.
 #[test]
 fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {

@@ -278,6 +278,25 @@ impl Partial {
         all.map(output).collect()
     }
 
+    /// The partial result of some outputs alone, by their numbers in C order; its shape is `[outputs.len()]`. Who
+    /// shares out the merging of large partial results merges such pieces.
+    ///
+    /// # Panics
+    /// If there are fewer outputs.
+    pub fn slice(&self, outputs: std::ops::Range<u64>) -> Partial {
+        let range = outputs.start as usize..outputs.end as usize;
+        let (records, totals) = match self.kind.sum() {
+            Some(_) => (Vec::new(), self.totals[range].to_vec()),
+            None => (self.records[range].to_vec(), Vec::new()),
+        };
+        Partial {
+            shape: vec![outputs.end - outputs.start],
+            records,
+            totals,
+            ..*self
+        }
+    }
+
     /// Merges another part into this one. Parts may come in any order and, except for sums, more than once.
     ///
     /// # Errors
