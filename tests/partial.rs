@@ -416,7 +416,7 @@ fn is_possible(problem: &Problem, bytes: &[u8]) -> bool {
     })
 }
 
-/// Every bit of partial sums of every type and operator: the changed one is refused if no elements have it, and else read.
+/// Bits of partial sums of every type and operator: a changed one is read if elements can have it, and else refused.
 #[test]
 fn a_flipped_bit_of_a_sum_is_refused_or_gives_a_sum_that_can_be() -> Outcome {
     let mut told = [0; 2];

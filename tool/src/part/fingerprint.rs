@@ -10,7 +10,8 @@ const BLOCK: u64 = 64;
 const SAMPLES: u64 = 256;
 
 /// The fingerprint of an input of so many bytes: a hash of its length and of samples of its elements, little
-/// endian and in the order of the file. Up to 16 KiB the samples are the whole input. `read` fills a buffer from a byte on.
+/// endian and in the order of the file. Up to 16 KiB the samples are the whole input. `read` fills a buffer from
+/// a byte on.
 pub fn of(
     bytes: u64,
     mut read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
@@ -26,8 +27,8 @@ pub fn of(
 }
 
 /// Where the samples begin. The input is divided into equal stretches, and each has one at a place that the
-/// length alone decides: at the same distance they could fall into the same columns of every row. The first and the last
-/// bytes are always among them.
+/// length alone decides: at equal distances they could fall into the same columns of every row. The first
+/// and the last bytes are always among them.
 fn places(bytes: u64) -> impl Iterator<Item = u64> {
     let blocks = bytes.div_ceil(BLOCK);
     let count = blocks.min(SAMPLES);
@@ -110,7 +111,7 @@ mod tests {
         }
     }
 
-    /// One of a changed run's chances, as the documents give it: 256 (k + 63) / n.
+    /// A changed run is noticed with the probability that docs/scale.md gives: 256 (k + 63) / n.
     #[test]
     fn a_changed_run_is_noticed_as_often_as_it_is_said() {
         let (n, k) = (1u64 << 22, 1000u64);
