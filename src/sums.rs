@@ -417,7 +417,7 @@ impl Sum {
             || met(MINUS_INFINITY) && self.takes_magnitudes()
             || (infinities > 0 || any) && !met(OTHER)
             // Every element sets a flag, except a NaN that is ignored.
-            || total.flags == 0 && taken > 0 && !(self.skips && !self.counts());
+            || total.flags == 0 && taken > 0 && (!self.skips || self.counts());
         if self.is_float() && wrong {
             return Some((flags, 0));
         }
