@@ -375,7 +375,7 @@ fn is_possible(problem: &Problem, bytes: &[u8]) -> bool {
         DType::F16 => BigInt::from(0x7ff) << 29,
         DType::BF16 => BigInt::from(0xff) << 253,
         DType::F32 => BigInt::from(0xff_ffff) << 253,
-        DType::F64 => (BigInt::from(1) << 53) - 1 << 2045,
+        DType::F64 => ((BigInt::from(1) << 53) - 1) << 2045,
         _ if signed => BigInt::from(1) << (bits - 1),
         _ => (BigInt::from(1) << bits) - 1,
     };
@@ -432,7 +432,7 @@ fn a_flipped_bit_of_a_sum_is_refused_or_gives_a_sum_that_can_be() -> Outcome {
             );
             // The count, the flags and the first limb; some of the others.
             let every = if support::all() { 1 } else { 7 };
-            let chosen = |bit: &usize| *bit < 8 * 32 || bit % every == 0;
+            let chosen = |bit: &usize| *bit < 8 * 32 || bit.is_multiple_of(every);
             for bit in (8 * 16..8 * bytes.len()).filter(chosen) {
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 let possible = is_possible(&problem, &bytes[16..]);

@@ -514,7 +514,8 @@ mod tests {
         let own = cut.between(&(0..3)).expect("a problem");
         let partial = Partial::from_reference(&own, 0, &[5; 18]).expect("a partial result");
         let bytes = partial.to_bytes();
-        let begin = [head(&cut, &[0..1], bytes.len() as u64), bytes].concat();
+        let parts = 0..1;
+        let begin = [head(&cut, &[parts], bytes.len() as u64), bytes].concat();
         let mut part = Vec::new();
         let mut to = Summed::new(&mut part);
         to.write_all(&begin)
