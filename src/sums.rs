@@ -375,6 +375,84 @@ impl Sum {
         (carried && total.flags < flags && rest.iter().all(|&w| w == 0)).then_some(total)
     }
 
+    /// Why no `count` elements (one or more) have this sum: what is wrong, and the first of its words.
+    ///
+    /// A sum within its bounds may still be one that no elements have: which sums a few elements can have is not
+    /// asked. `greatest` is [`Sum::greatest`].
+    pub(crate) fn fault(
+        self,
+        total: &Total,
+        count: u64,
+        greatest: &Total,
+    ) -> Option<(&'static str, usize)> {
+        let (size, flags) = ("size of a partial sum", "flags of a partial sum");
+        if !self.is_exact() {
+            // Modulo 2^bits two elements may have any sum, and one at most half of them: its magnitude.
+            let least = u64::MAX << (self.bits() - 1);
+            let beyond = (total.low() as i64) < 0 && total.low() != least;
+            let one = self.op == Op::ReduceL1 && self.takes_magnitudes() && count == 1;
+            return (one && beyond).then_some((size, 0));
+        }
+        let (limbs, counted) = total.limbs.split_at(self.limbs() as usize);
+        let taken = match self.counts() {
+            true => counted
+                .iter()
+                .rev()
+                .fold(0, |n, &limb| n << LIMB_BITS | u128::from(limb)),
+            false => count.into(),
+        };
+        if taken > count.into() {
+            return Some(("count of numbers", 1 + limbs.len()));
+        }
+        let met = |flag| total.flags & flag != 0;
+        let met_one = |flag| i128::from(met(flag));
+        let infinities = met_one(PLUS_INFINITY) + met_one(MINUS_INFINITY);
+        let special = met_one(NAN) + infinities;
+        // What no other flag stands for.
+        let plain = met(MINUS_ZERO) || met(OTHER) && infinities == 0;
+        let finite = taken as i128 - special;
+        let any = limbs.iter().any(|&limb| limb != 0);
+        let wrong = finite < i128::from(plain)
+            || met(NAN) && self.skips
+            || met(MINUS_INFINITY) && self.takes_magnitudes()
+            || (infinities > 0 || any) && !met(OTHER)
+            // Every element sets a flag, except a NaN that is ignored.
+            || total.flags == 0 && taken > 0 && (!self.skips || self.counts());
+        if self.is_float() && wrong {
+            return Some((flags, 0));
+        }
+        let top = limbs.len() - 1;
+        let negative = (limbs[top] as i32) < 0;
+        if negative && self.takes_magnitudes() {
+            return Some(("sign of a partial sum", 1 + top));
+        }
+        // What is left of the greatest sum, from limb to limb.
+        let left = (0..=top).fold(0, |carry, i| {
+            let limb = match i == top {
+                true => i128::from(limbs[i] as i32),
+                false => i128::from(limbs[i]),
+            };
+            let own = if negative { -limb } else { limb };
+            (carry >> LIMB_BITS) + finite * i128::from(greatest.limbs[i]) - own
+        });
+        (left < 0).then_some((size, 1 + top))
+    }
+
+    /// An exact sum of one element, of the greatest finite magnitude.
+    pub(crate) fn greatest(self) -> Total {
+        let Format { exponent, mantissa } = self.format();
+        let (magnitude, place) = match self.dtype.class() {
+            Class::Float => ((1 << mantissa) - 1, (1 << exponent) - 3),
+            Class::Signed => (1 << (mantissa - 1), 0),
+            _ => (u64::MAX >> (64 - mantissa), 0),
+        };
+        let mut total = self.nothing();
+        if self.is_exact() {
+            self.add(&mut total, magnitude, false, place);
+        }
+        total
+    }
+
     /// The words of a partial result.
     pub(crate) fn words(self, total: &Total) -> Vec<u32> {
         let mut words = match self.limbs() {

@@ -1,10 +1,15 @@
 //! Partial results: parts of a tensor, cut anywhere and merged in any order, equal the whole. Needs no
 //! adapter; `gpu/pieces.rs` compares the devices' partial results with these.
 
+use num_bigint::BigInt;
 use support::{
-    Bits, SUMMANDS, index_problem, part, sum_problem, summands, summed, tensor, value_problem,
+    Bits, SUMMANDS, index_problem, part, sum_of, sum_problem, summands, summed, tensor,
+    value_problem,
 };
-use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
+use wgreduce::unstable::Sum;
+use wgreduce::{
+    Class, DType, Element, IndexType, NanPolicy, Op, Partial, PartialError, Problem, reference,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -20,12 +25,18 @@ fn variants(dtype: DType, shape: [u64; 3]) -> Vec<Problem> {
     all
 }
 
-/// Merges all partial results, two at a time, in a random order.
+/// Merges all partial results, two at a time, in a random order. Each is read again from its bytes.
 fn merged(mut parts: Vec<Partial>, bits: &mut Bits) -> Result<Partial, PartialError> {
+    let again = |partial: &Partial| -> Result<(), PartialError> {
+        assert_eq!(Partial::from_bytes(&partial.to_bytes())?, *partial);
+        Ok(())
+    };
+    parts.iter().try_for_each(again)?;
     while parts.len() > 1 {
         let other = parts.swap_remove(bits.draw() as usize % parts.len());
         let i = bits.draw() as usize % parts.len();
         parts[i].merge(&other)?;
+        again(&parts[i])?;
     }
     Ok(parts.remove(0))
 }
@@ -46,7 +57,6 @@ fn parts_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
                 let all = merged(parts, &mut bits)?;
                 assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
                 assert_eq!(all.outputs(), whole.outputs());
-                assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
             }
         }
     }
@@ -75,8 +85,9 @@ fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             let all = merged(parts.clone(), &mut bits)?;
             let expected = reference::evaluate(&whole, &[&input])?;
             assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
-            assert_eq!(Partial::from_bytes(&all.to_bytes())?, all, "{whole}");
             assert!(all.is_of(&whole, &(0..shape[1])), "{whole}");
+            let rest = sum_problem(dtype, &[3, len + 1, 2], &[1], way)?;
+            assert!(!all.is_of(&rest, &(0..len + 1)), "{whole}");
             // A part that is merged twice is counted twice.
             let mut twice = all.clone();
             twice.merge(&parts[0])?;
@@ -109,6 +120,366 @@ fn partial_sums_that_cannot_be_are_refused() -> Outcome {
             other => panic!("byte {at}: {other:?}"),
         }
     }
+    Ok(())
+}
+
+/// Pieces of partial results, merged and finished one by one, are the outputs side by side.
+#[test]
+fn slices_of_outputs_are_merged_as_the_whole() -> Outcome {
+    let shape = [4, 9, 3];
+    let input = tensor(DType::F32, shape, 5);
+    let count = variants(DType::F32, shape).len();
+    let sums = summands(DType::F32, 4 * 9 * 3, 7);
+    let sum = |shape: &[u64]| Problem::reduce_l2(DType::F32, shape, &[1]);
+    let mut all = Vec::new();
+    for i in 0..count {
+        let parts = variants_of(&[0, 4, 9], DType::F32, shape, &input, i)?;
+        all.push((
+            variants(DType::F32, shape).swap_remove(i),
+            input.clone(),
+            parts,
+        ));
+    }
+    let parts = [0..4, 4..9].map(|range| {
+        let own = [shape[0], range.end - range.start, shape[2]];
+        let data = part(DType::F32, shape, range.clone(), &sums);
+        Partial::from_reference(&sum(&own)?, range.start, &data)
+    });
+    let parts = parts
+        .into_iter()
+        .collect::<Result<Vec<_>, wgreduce::Error>>()?;
+    all.push((sum(&shape)?, sums, parts));
+    for (whole, input, parts) in all {
+        let mut outputs = vec![Vec::new(); whole.outputs().len()];
+        for range in [0..5, 5..5, 5..12] {
+            let mut merged = parts[0].slice(range.clone());
+            let sent = parts[1].slice(range.clone()).to_bytes();
+            merged.merge(&Partial::from_bytes(&sent)?)?;
+            assert_eq!(merged.outputs()[0].shape, [range.end - range.start]);
+            let finished = merged.finish()?;
+            outputs
+                .iter_mut()
+                .zip(finished)
+                .for_each(|(all, some)| all.extend(some));
+        }
+        assert_eq!(outputs, reference::evaluate(&whole, &[&input])?, "{whole}");
+    }
+    Ok(())
+}
+
+/// A partial sum of which a word is changed, and what is wrong with it then.
+#[test]
+fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
+    let (ones, both) = (f32::bytes(&[1.0, 1.0]), [f32::INFINITY, f32::NEG_INFINITY]);
+    let with_nan = [1.0, f32::NAN];
+    let float = |op: Op| sum_of(op, DType::F32, &[2], &[]);
+    let ignoring = |op| float(op).map(|problem| problem.nan(NanPolicy::Ignore));
+    let byte = |op| sum_of(op, DType::I8, &[1], &[]);
+    let short = |op| sum_of(op, DType::I8, &[2], &[]);
+    // After the flags a float32's sum has 14 limbs, the last with a sign, and its square's 26; then those of a count.
+    let cases = [
+        // A sum of two ones that would be infinite, and one that is negative.
+        (float(Op::ReduceL1)?, ones, 14, 1, "size of a partial sum"),
+        (float(Op::ReduceSum)?, ones, 14, 1, "size of a partial sum"),
+        (
+            float(Op::ReduceSum)?,
+            ones,
+            14,
+            u32::MAX << 9,
+            "size of a partial sum",
+        ),
+        (
+            float(Op::ReduceL1)?,
+            ones,
+            14,
+            u32::MAX,
+            "sign of a partial sum",
+        ),
+        (
+            float(Op::ReduceL2)?,
+            ones,
+            26,
+            u32::MAX,
+            "sign of a partial sum",
+        ),
+        (
+            float(Op::ReduceSumSquare)?,
+            ones,
+            26,
+            1 << 31,
+            "sign of a partial sum",
+        ),
+        // A mean of two that counts 200, or none.
+        (ignoring(Op::ReduceMean)?, ones, 15, 200, "count of numbers"),
+        (ignoring(Op::ReduceMean)?, ones, 17, 1, "count of numbers"),
+        (
+            ignoring(Op::ReduceMean)?,
+            ones,
+            15,
+            0,
+            "flags of a partial sum",
+        ),
+        // A sum of two, and nothing that was met.
+        (float(Op::ReduceSum)?, ones, 0, 0, "flags of a partial sum"),
+        (float(Op::ReduceSum)?, ones, 0, 8, "flags of a partial sum"),
+        (float(Op::ReduceSum)?, ones, 0, 1, "flags of a partial sum"),
+        (
+            ignoring(Op::ReduceSum)?,
+            ones,
+            0,
+            0,
+            "flags of a partial sum",
+        ),
+        // Two infinities of two elements, beside a NaN, and beside a sum.
+        (
+            float(Op::ReduceSum)?,
+            f32::bytes(&both),
+            0,
+            16 + 7,
+            "flags of a partial sum",
+        ),
+        (
+            float(Op::ReduceSum)?,
+            f32::bytes(&both),
+            0,
+            6,
+            "flags of a partial sum",
+        ),
+        (
+            float(Op::ReduceSum)?,
+            f32::bytes(&both),
+            1,
+            1,
+            "size of a partial sum",
+        ),
+        // A NaN that is ignored, and a magnitude of -infinity.
+        (
+            ignoring(Op::ReduceSum)?,
+            f32::bytes(&with_nan),
+            0,
+            16 + 1,
+            "flags of a partial sum",
+        ),
+        (
+            float(Op::ReduceL1)?,
+            f32::bytes(&both),
+            0,
+            16 + 4,
+            "flags of a partial sum",
+        ),
+        // Integers: the magnitude of one, and squares of two.
+        (
+            byte(Op::ReduceL1)?,
+            &[0x80],
+            0,
+            0xffff_ff81,
+            "size of a partial sum",
+        ),
+        (
+            short(Op::ReduceL2)?,
+            &[1, 2],
+            1,
+            2 * 128 * 128 + 1,
+            "size of a partial sum",
+        ),
+    ];
+    for (problem, data, word, value, what) in cases {
+        let partial = Partial::from_reference(&problem, 0, data)?;
+        let mut bytes = partial.to_bytes();
+        let at = 16 + 8 * problem.outputs()[0].shape.len() + 8 + 4 * word;
+        bytes[at..at + 4].copy_from_slice(&u32::to_le_bytes(value));
+        if value >> 31 == 1 && problem.dtype() == DType::I8 {
+            bytes[at + 4..at + 8].fill(0xff);
+        }
+        match Partial::from_bytes(&bytes) {
+            Err(PartialError::Invalid {
+                what: found,
+                at: place,
+                ..
+            }) => {
+                assert_eq!(found, what, "{problem}, word {word}");
+                assert!(place >= at as u64 - 4 * word as u64, "{problem}: {place}");
+            }
+            other => panic!("{problem}, word {word} = {value:#x}: {other:?}"),
+        }
+    }
+    // A sum of bool, and an integer that is the mean of nothing.
+    let sum = Partial::from_reference(&sum_of(Op::ReduceSum, DType::U8, &[2], &[])?, 0, &[1, 2])?;
+    let empty = Partial::from_reference(&sum_of(Op::ReduceSum, DType::U8, &[0], &[])?, 0, &[])?;
+    for (partial, at, to, what) in [(sum, 6, 9, "element type"), (empty, 5, 7, "flag")] {
+        let mut bytes = partial.to_bytes();
+        assert!(Partial::from_bytes(&bytes).is_ok());
+        bytes[at] = to;
+        match Partial::from_bytes(&bytes) {
+            Err(PartialError::Invalid { what: found, .. }) => assert_eq!(found, what),
+            other => panic!("{what}: {other:?}"),
+        }
+    }
+    Ok(())
+}
+
+/// Whether elements of a type can have the partial sum in `bytes`, which begins with their number: tries how many of
+/// them are NaN, infinite, -0 or anything else, and compares the sum with what so many can have.
+fn is_possible(problem: &Problem, bytes: &[u8]) -> bool {
+    let (op, dtype) = (problem.op(), problem.dtype());
+    let Some(sum) = Sum::new(op, dtype, problem.nan_policy()) else {
+        return false;
+    };
+    let (count, words) = bytes.split_at(8);
+    let count = u64::from_le_bytes(count.try_into().expect("eight bytes"));
+    let word = |b: &[u8]| u32::from_le_bytes(b.try_into().expect("four bytes"));
+    let words: Vec<u32> = words.chunks(4).map(word).collect();
+    let bits = 8 * dtype.size();
+    if count == 0 || count > i64::MAX as u64 / dtype.size() {
+        return false;
+    }
+    let signed = dtype.class() == Class::Signed;
+    if !sum.is_exact() {
+        let low = u64::from(words[1]) << 32 | u64::from(words[0]);
+        let extended = match signed {
+            true => ((low << (64 - bits)) as i64 >> (64 - bits)) as u64,
+            false => low << (64 - bits) >> (64 - bits),
+        };
+        let one_magnitude = op == Op::ReduceL1 && signed && count == 1;
+        let half = 1u64 << (bits - 1);
+        let fits = !one_magnitude || low << (64 - bits) >> (64 - bits) <= half;
+        return words[2..] == [0, 0] && low == extended && fits;
+    }
+    let squares = matches!(op, Op::ReduceL2 | Op::ReduceSumSquare);
+    let magnitudes = squares || op == Op::ReduceL1;
+    let skips = problem.nan_policy() == NanPolicy::Ignore;
+    let counts = op == Op::ReduceMean && skips;
+    // Limbs of 24 bits; the last one of each number is a whole word, of a count without a sign.
+    let number = |limbs: &[u32], signed: bool| {
+        let (last, others) = limbs.split_last().expect("limbs");
+        let bytes = others
+            .iter()
+            .flat_map(|limb| limb.to_le_bytes().into_iter().take(3));
+        let mut bytes: Vec<u8> = bytes.chain(last.to_le_bytes()).collect();
+        bytes.resize(bytes.len() + usize::from(!signed), 0);
+        let carried = others.iter().all(|limb| limb >> 24 == 0);
+        (BigInt::from_signed_bytes_le(&bytes), carried)
+    };
+    let limbs = sum.limbs() as usize;
+    let (value, carried) = number(&words[1..=limbs], true);
+    let mut rest = &words[1 + limbs..];
+    let mut counted = (BigInt::from(0), true);
+    if counts {
+        counted = number(&rest[..3], false);
+        rest = &rest[3..];
+    }
+    if !carried || !counted.1 || rest.iter().any(|&w| w != 0) || magnitudes && value < 0.into() {
+        return false;
+    }
+    let greatest = match dtype {
+        DType::F16 => BigInt::from(0x7ff) << 29,
+        DType::BF16 => BigInt::from(0xff) << 253,
+        DType::F32 => BigInt::from(0xff_ffff) << 253,
+        DType::F64 => ((BigInt::from(1) << 53) - 1) << 2045,
+        _ if signed => BigInt::from(1) << (bits - 1),
+        _ => (BigInt::from(1) << bits) - 1,
+    };
+    let greatest = if squares {
+        &greatest * &greatest
+    } else {
+        greatest
+    };
+    let within = |others: u64| value.magnitude() <= (&greatest * others).magnitude();
+    if dtype.class() != Class::Float {
+        return words[0] == 0 && within(count);
+    }
+    // A mean that ignores NaNs tells how many others there are.
+    let taken = if counts { counted.0 } else { count.into() };
+    let Some(taken) = u64::try_from(taken).ok().filter(|&n| n <= count) else {
+        return false;
+    };
+    // NaNs, infinities of both signs, -0 and others: one of each, or none; and one of them is all the rest.
+    let kinds = (0..32u32).flat_map(|some| (0..5).map(move |rest| (some, rest)));
+    kinds.into_iter().any(|(some, rest)| {
+        let Some(more) = taken.checked_sub(u64::from(some.count_ones())) else {
+            return false;
+        };
+        let of = |kind: u32| u64::from(some >> kind & 1) + if kind == rest { more } else { 0 };
+        let [nans, plus, minus, zeros, others] = [0, 1, 2, 3, 4].map(of);
+        let mut flags = 0;
+        flags |= if nans > 0 && !skips { 1 } else { 0 };
+        flags |= if plus > 0 || minus > 0 && magnitudes {
+            2
+        } else {
+            0
+        };
+        flags |= if minus > 0 && !magnitudes { 4 } else { 0 };
+        let other = plus + minus + others > 0;
+        flags |= if other { 16 } else { 0 };
+        flags |= if zeros > 0 && !other { 8 } else { 0 };
+        words[0] == flags && within(others) && !(counts && nans > 0)
+    })
+}
+
+/// Bits of partial sums of every type and operator: a changed one is read if elements can have it, and else refused.
+#[test]
+fn a_flipped_bit_of_a_sum_is_refused_or_gives_a_sum_that_can_be() -> Outcome {
+    let mut told = [0; 2];
+    for (dtype, way) in summed().flat_map(|t| (0..10).map(move |way| (t, way))) {
+        // Numbers, close to the largest, all -0, some special ones, and NaNs alone.
+        for (seed, len) in [(0, 2), (4, 1), (5, 3), (7, 3), (10, 2)] {
+            let problem = sum_problem(dtype, &[len], &[0], way)?.keepdims(false)?;
+            let input = summands(dtype, len, seed);
+            let mut bytes = Partial::from_reference(&problem, 0, &input)?.to_bytes();
+            assert!(
+                is_possible(&problem, &bytes[16..]),
+                "{problem}, seed {seed}"
+            );
+            // The count, the flags and the first limb; some of the others.
+            let every = if support::all() { 1 } else { 7 };
+            let chosen = |bit: &usize| *bit < 8 * 32 || bit.is_multiple_of(every);
+            for bit in (8 * 16..8 * bytes.len()).filter(chosen) {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                let possible = is_possible(&problem, &bytes[16..]);
+                let read = Partial::from_bytes(&bytes);
+                assert_eq!(
+                    read.is_ok(),
+                    possible,
+                    "{problem}, seed {seed}, bit {bit}: {read:?}"
+                );
+                told[usize::from(possible)] += 1;
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+    assert!(told[0] > 1000 && told[1] > 1000, "{told:?}");
+    Ok(())
+}
+
+/// Likewise of the best elements: the element that is read, reduced alone where it is said to be, gives the bytes.
+#[test]
+fn a_flipped_bit_of_a_best_element_is_refused_or_gives_one_that_can_be() -> Outcome {
+    let mut told = [0; 2];
+    for dtype in DType::ALL {
+        let (whole, one) = (variants(dtype, [1, 5, 1]), variants(dtype, [1, 1, 1]));
+        let input = tensor(dtype, [1, 5, 1], 3);
+        let both = whole.iter().zip(&one);
+        for (problem, one) in both.filter(|(p, _)| !p.op().is_index() || p.gives_values()) {
+            let good = Partial::from_reference(problem, 7, &input)?.to_bytes();
+            for bit in 8 * (16 + 8 * 3)..8 * good.len() {
+                let mut bytes = good.clone();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                let Ok(read) = Partial::from_bytes(&bytes) else {
+                    told[0] += 1;
+                    continue;
+                };
+                told[1] += 1;
+                let index = u64::from_le_bytes(bytes[48..56].try_into()?);
+                let element = match problem.op().is_index() {
+                    true => bytes[56..56 + dtype.size() as usize].to_vec(),
+                    false => read.finish()?.remove(0),
+                };
+                let again = Partial::from_reference(one, index, &element)?;
+                assert_eq!(again.to_bytes(), bytes, "{problem}, bit {bit}");
+            }
+        }
+    }
+    assert!(told[0] > 1000 && told[1] > 1000, "{told:?}");
     Ok(())
 }
 

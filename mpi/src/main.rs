@@ -6,7 +6,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::panic;
@@ -15,8 +14,9 @@ use std::process::ExitCode;
 use std::thread;
 
 use clap::{CommandFactory, FromArgMatches};
-use mpi::collective::{SystemOperation, UserOperation};
-use mpi::topology::{Color, SimpleCommunicator};
+use mpi::collective::SystemOperation;
+use mpi::point_to_point::send_receive_into;
+use mpi::topology::{Color, Process, SimpleCommunicator};
 use mpi::traits::*;
 use wgreduce::{Partial, reference};
 use wgreduce_tool::args::{Cli, Common, Share};
@@ -24,38 +24,14 @@ use wgreduce_tool::device::Device;
 use wgreduce_tool::failure::{Failure, say};
 use wgreduce_tool::interrupt;
 use wgreduce_tool::output::{self, Piece, Shared};
-use wgreduce_tool::part::file;
+use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
 use wgreduce_tool::part::{Cut, Left};
 use wgreduce_tool::run::Request;
-use wgreduce_tool::stream;
 
-/// Above this many bytes of partial results each rank merges and writes a piece of the outputs.
-const LARGE: usize = 64 << 20;
-/// Partials of each rank in one of several reductions.
-const BATCH: usize = 1 << 20;
-
-/// The best element so far of an output: the smallest key wins, then the smallest place. The place is the index or, if
-/// the last of equals wins, its complement.
-#[derive(Clone, Copy, Default, Equivalence)]
-struct Record {
-    key: u64,
-    place: u64,
-    element: u64,
-}
-
-impl Record {
-    /// Loses against every other one.
-    const LAST: Record = Record {
-        key: u64::MAX,
-        place: u64::MAX,
-        element: u64::MAX,
-    };
-
-    fn order(&self) -> (u64, u64, u64) {
-        (self.key, self.place, self.element)
-    }
-}
+/// Outputs that a rank merges at once, at least and at most. Messages stay below 2 GiB.
+const FEWEST: u64 = 1 << 10;
+const MOST: u64 = 1 << 20;
 
 fn main() -> ExitCode {
     wgreduce_tool::start();
@@ -147,19 +123,48 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     Ok(if common.quiet { Vec::new() } else { report })
 }
 
-/// Refuses ranks with another request or another file than rank 0's.
+/// Refuses ranks with another request or other data than rank 0's. The first of them has the error, which names all.
 fn check_same(world: &SimpleCommunicator, cut: &Cut, values: bool) -> Result<(), Failure> {
-    let mut hasher = DefaultHasher::new();
-    (file::head(cut, &[]), values).hash(&mut hasher);
-    let own = hasher.finish();
-    let mut theirs = own;
-    world.process_at_rank(0).broadcast_into(&mut theirs);
-    match own == theirs {
-        true => Ok(()),
-        false => Err(Failure::Request(
-            "another problem than rank 0's: its options or its file differ".into(),
+    let own = Task::of(cut);
+    let root = world.process_at_rank(0);
+    let first = Task::from_bytes(&sent(&root, own.to_bytes()));
+    let first_values = sent(&root, vec![u8::from(values)]) == [1];
+    let asked = |values| if values { "asked for" } else { "not" };
+    let difference = match first.as_ref().map(|first| first.difference(&own)) {
+        None => Some("another version".into()),
+        Some(None) if values != first_values => Some(format!(
+            "another problem: --values is {}, and {}",
+            asked(values),
+            asked(first_values)
         )),
+        Some(difference) => difference,
+    };
+    let mut differ = vec![false; world.size() as usize];
+    world.all_gather_into(&difference.is_some(), &mut differ[..]);
+    let Some(difference) = difference else {
+        return Ok(());
+    };
+    const SHOWN: usize = 8;
+    let ranks = (0..world.size()).filter(|&rank| differ[rank as usize]);
+    let mut ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
+    let all = ranks.len();
+    if all > SHOWN {
+        ranks.truncate(SHOWN);
+        ranks.push("...".into());
     }
+    let ranks = ranks.join(", ");
+    Err(Failure::Request(format!(
+        "{difference} on rank 0 ({all} of the ranks differ from it: {ranks})"
+    )))
+}
+
+/// The bytes that one of the ranks has, at all of them.
+fn sent(root: &Process<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
+    let mut length = bytes.len();
+    root.broadcast_into(&mut length);
+    bytes.resize(length, 0);
+    root.broadcast_into(&mut bytes[..]);
+    bytes
 }
 
 type Requested<'a> = (Request<'a>, &'a Path, Cut);
@@ -167,7 +172,7 @@ type Requested<'a> = (Request<'a>, &'a Path, Cut);
 fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
     let request = Request::of(&cli.command, &cli.common)?;
     let refused = |why: &str| Err(Failure::Request(why.into()));
-    let Some(request) = request else {
+    let Some(mut request) = request else {
         return refused("wgreduce-mpi runs the operators alone; the rest is wgreduce's");
     };
     if request.share.is_some() {
@@ -176,14 +181,7 @@ fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
     let Some(output) = request.output else {
         return refused("wgreduce-mpi needs the name of a file, as in -o out.npy");
     };
-    if let Some((path, _)) = request.inputs.iter().find(|(_, input)| !input.is_file()) {
-        let why = "is no file: each rank reads from the middle of one";
-        return Err(Failure::input(path, why));
-    }
-    let fortran = stream::in_fortran_order(&request.inputs)?;
-    let cut = Cut::new(request.operator, &request.problem, fortran, ranks);
-    let cut = cut.map_err(wgreduce::Error::from)?;
-    cut.check_memory(&cli.common)?;
+    let cut = Cut::new(&mut request, ranks, &cli.common)?;
     for path in [Some(output), request.values.as_ref()]
         .into_iter()
         .flatten()
@@ -214,7 +212,7 @@ fn first<T, E>(world: &SimpleCommunicator, result: Result<T, E>) -> Result<T, E>
     result
 }
 
-/// Merges the partial results, and writes them.
+/// Merges the partial results: each rank its share of the outputs, which it writes.
 fn merge_partials(
     world: &SimpleCommunicator,
     cut: &Cut,
@@ -239,133 +237,37 @@ fn merge_partials(
         let outputs = reference::evaluate(&cut.problem, &[&[]]).map_err(wgreduce::Error::from)?;
         return merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths);
     };
-    if cut.problem.op().is_sum() {
-        return merge_sums(&holders, cut, partial, paths);
-    }
-    let (head, records) = records(&partial, cut);
-    if records.len() * size_of::<Record>() > LARGE && holders.size() > 1 {
-        return scatter(&holders, cut, &head, records, paths, common);
-    }
-    let better = better();
-    let root = holders.process_at_rank(0);
-    if holders.rank() > 0 {
-        root.reduce_into(&records[..], &better);
-        return Ok(());
-    }
-    let mut merged = records.clone();
-    root.reduce_into_root(&records[..], &mut merged[..], &better);
-    let outputs = finished(&head, &merged, cut)?;
-    merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
-}
-
-/// Merges partial sums on rank 0, one after another, and writes the result.
-fn merge_sums(
-    holders: &SimpleCommunicator,
-    cut: &Cut,
-    mut partial: Partial,
-    paths: [Option<&Path>; 2],
-) -> Result<(), Failure> {
-    if holders.rank() > 0 {
-        holders.process_at_rank(0).send(&partial.to_bytes()[..]);
-        return Ok(());
-    }
-    for rank in 1..holders.size() {
-        let (bytes, _) = holders.process_at_rank(rank).receive_vec::<u8>();
-        let merged = Partial::from_bytes(&bytes).and_then(|other| partial.merge(&other));
-        merged.map_err(wgreduce::Error::from)?;
-    }
-    let outputs = partial.finish().map_err(wgreduce::Error::from)?;
-    merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths)
-}
-
-/// The operation that keeps the better of two partials.
-fn better<'a>() -> UserOperation<'a> {
-    UserOperation::commutative(|theirs, ours| {
-        let (Some(theirs), Some(ours)) = (theirs.downcast::<Record>(), ours.downcast::<Record>())
-        else {
-            // Never happens: only `Record` is reduced. A panic must not leave this function, which MPI calls.
-            std::process::abort();
-        };
-        for (theirs, ours) in theirs.iter().zip(ours) {
-            if theirs.order() < ours.order() {
-                *ours = *theirs;
-            }
-        }
-    })
-}
-
-/// The bytes of a partial result up to the rank of the output, and its partials.
-fn records(partial: &Partial, cut: &Cut) -> (Vec<u8>, Vec<Record>) {
-    let bytes = partial.to_bytes();
-    let stride = stride(cut);
-    let shape = &cut.problem.outputs()[0].shape;
-    let start = HEADER + 8 * shape.len();
-    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
-    let last = cut.problem.selects_last_index();
-    let record = |bytes: &[u8]| Record {
-        key: word(&bytes[..8]),
-        place: word(&bytes[8..16]) ^ if last { u64::MAX } else { 0 },
-        element: if stride > 16 { word(&bytes[16..]) } else { 0 },
-    };
-    let records = bytes[start..].chunks_exact(stride).map(record).collect();
-    (bytes[..RANK].to_vec(), records)
-}
-
-/// The offsets of the output's rank and of its shape in the layout of [`Partial`].
-const RANK: usize = 12;
-const HEADER: usize = 16;
-
-/// Bytes of an output's partial in that layout.
-fn stride(cut: &Cut) -> usize {
-    if cut.problem.op().is_index() { 24 } else { 16 }
-}
-
-/// The outputs of merged partials.
-fn finished(head: &[u8], records: &[Record], cut: &Cut) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut bytes = head.to_vec();
-    bytes.extend(1u32.to_le_bytes());
-    bytes.extend((records.len() as u64).to_le_bytes());
-    let last = cut.problem.selects_last_index();
-    for record in records {
-        bytes.extend(record.key.to_le_bytes());
-        let index = record.place ^ if last { u64::MAX } else { 0 };
-        bytes.extend(index.to_le_bytes());
-        if stride(cut) > 16 {
-            bytes.extend(record.element.to_le_bytes());
-        }
-    }
-    let finished = Partial::from_bytes(&bytes).and_then(|partial| partial.finish());
-    Ok(finished.map_err(wgreduce::Error::from)?)
-}
-
-/// Merges large partial results: each rank merges and writes a piece of every batch.
-fn scatter(
-    holders: &SimpleCommunicator,
-    cut: &Cut,
-    head: &[u8],
-    mut records: Vec<Record>,
-    paths: [Option<&Path>; 2],
-    common: &Common,
-) -> Result<(), Failure> {
-    let better = better();
-    let files = Files::open(holders, paths)?;
+    let files = Files::open(&holders, paths)?;
     let outputs = cut.problem.outputs();
-    let count = records.len();
-    let (ranks, rank) = (holders.size() as usize, holders.rank() as usize);
-    let batch = BATCH.min(count.div_ceil(ranks));
-    for first in (0..count).step_by(batch * ranks) {
-        records.resize(records.len().max(first + batch * ranks), Record::LAST);
-        let mut own = vec![Record::LAST; batch];
-        let all = &records[first..first + batch * ranks];
-        holders.reduce_scatter_block_into(all, &mut own[..], &better);
-        let begin = first + rank * batch;
-        own.truncate(count.saturating_sub(begin));
-        let finished = finished(head, &own, cut)?;
+    let count = outputs[0].bytes() / outputs[0].dtype.size();
+    let (ranks, rank) = (holders.size() as u64, holders.rank() as u64);
+    let each = count.div_ceil(ranks).clamp(FEWEST, MOST);
+    for first in (0..count).step_by((each * ranks) as usize) {
+        let own = |rank: u64| {
+            let begin = (first + rank * each).min(count);
+            begin..(begin + each).min(count)
+        };
+        let mut merged = partial.slice(own(rank));
+        let mut theirs = merged.to_bytes();
+        // In every round each rank sends to one other, and receives from one.
+        for away in 1..ranks {
+            let (to, from) = ((rank + away) % ranks, (rank + ranks - away) % ranks);
+            let ours = partial.slice(own(to)).to_bytes();
+            send_receive_into(
+                &ours[..],
+                &holders.process_at_rank(to as i32),
+                &mut theirs[..],
+                &holders.process_at_rank(from as i32),
+            );
+            let joined = Partial::from_bytes(&theirs).and_then(|other| merged.merge(&other));
+            joined.map_err(wgreduce::Error::from)?;
+        }
+        let finished = merged.finish().map_err(wgreduce::Error::from)?;
         for (i, data) in finished.iter().enumerate() {
-            files.write(i, begin as u64 * outputs[i].dtype.size(), data)?;
+            files.write(i, own(rank).start * outputs[i].dtype.size(), data)?;
         }
     }
-    files.finish(holders, cut, paths, common)
+    files.finish(&holders, cut, paths, common)
 }
 
 /// Puts the outputs of all ranks into their places.
@@ -420,11 +322,7 @@ impl Files {
                 name = shared.path().as_os_str().as_bytes().to_vec();
                 files.owned.push(shared);
             }
-            let root = ranks.process_at_rank(0);
-            let mut length = name.len();
-            root.broadcast_into(&mut length);
-            name.resize(length, 0);
-            root.broadcast_into(&mut name[..]);
+            let name = sent(&ranks.process_at_rank(0), name);
             let name = PathBuf::from(OsString::from_vec(name));
             let opened = File::options().write(true).open(&name);
             let why = |e| Failure::file(&name, format_args!("cannot be written: {e}"));

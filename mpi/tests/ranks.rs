@@ -245,7 +245,7 @@ fn ranks_without_elements_do_no_harm() {
     assert_eq!(folder.read("out.npy").1, []);
 }
 
-/// Partial results of more than 64 MiB, of which each rank merges and writes pieces.
+/// More outputs than the ranks merge at once.
 #[test]
 fn large_outputs_are_written_by_all_ranks() {
     let folder = Folder::new();
@@ -336,7 +336,7 @@ fn a_rank_that_fails_ends_the_job_with_one_line() {
     }
 }
 
-/// Ranks of one job with different requests, as if machines had different copies of a file.
+/// Ranks of one job with different requests.
 #[test]
 fn ranks_that_were_asked_for_different_things_end_the_job() {
     let folder = Folder::new();
@@ -346,15 +346,15 @@ fn ranks_that_were_asked_for_different_things_end_the_job() {
     for (other, named) in [
         (
             "argmax a.npy --device cpu -o out.npy",
-            "rank 1: another problem than rank 0's",
+            "error: rank 1: another problem: the operator is ArgMax, and ArgMin on rank 0",
         ),
         (
             "argmin b.npy --device cpu -o out.npy",
-            "rank 1: another problem than rank 0's",
+            "error: rank 1: another problem: the input's shape is [5, 6], and [6, 5] on rank 0",
         ),
         (
             "argmin a.npy --device cpu -o out.npy --values v.npy",
-            "rank 1: another problem",
+            "error: rank 1: another problem: --values is asked for, and not on rank 0",
         ),
         ("argmin a.npy --unheard", "'--unheard'"),
         ("--help", "Usage"),
@@ -372,6 +372,55 @@ fn ranks_that_were_asked_for_different_things_end_the_job() {
         .matches("Usage")
         .count();
     assert!(help.status.success() && told == 1, "{told}");
+}
+
+/// As if machines had copies of a file that differ: every rank ends, and those that differ from rank 0 are named.
+#[test]
+fn ranks_with_different_data_end_the_job() {
+    let folder = Folder::new();
+    let mut data = floats(30, 61);
+    folder.npy("a.npy", "<f4", false, &[6, 5], &data);
+    folder.npy("same.npy", "<f4", false, &[6, 5], &data);
+    data[57] ^= 1;
+    folder.npy("b.npy", "<f4", false, &[6, 5], &data);
+    let before = folder.names();
+    for line in [
+        "argmin IN",
+        "reduce-min IN --axes 1",
+        "reduce-sum IN",
+        "max IN",
+    ] {
+        let job = |inputs: [&str; 4]| {
+            let asked =
+                |input| format!("{line} --device cpu --quiet -o out.npy").replace("IN", input);
+            let mut job = folder.command(1, &asked(inputs[0]));
+            for input in &inputs[1..] {
+                job.args([":", "-n", "1", env!("CARGO_BIN_EXE_wgreduce-mpi")]);
+                job.args(asked(input).split(' '));
+            }
+            let output = job.output().unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), stderr)
+        };
+        let (code, stderr) = job(["a.npy", "b.npy", "a.npy", "b.npy"]);
+        assert_eq!(code, Some(2), "{line}: {stderr}");
+        let told: Vec<&str> = stderr
+            .lines()
+            .filter(|l| l.starts_with("error: "))
+            .collect();
+        let [told] = told[..] else {
+            panic!("{line}: {stderr}");
+        };
+        let begin = "error: rank 1: other data: the contents of the input have the fingerprint ";
+        assert!(told.starts_with(begin), "{told}");
+        let end = "on rank 0 (2 of the ranks differ from it: 1, 3)";
+        assert!(told.ends_with(end), "{told}");
+        assert_eq!(folder.names(), before, "{line}");
+        // The name of a file makes no difference.
+        let (code, stderr) = job(["a.npy", "same.npy", "a.npy", "same.npy"]);
+        assert_eq!(code, Some(0), "{line}: {stderr}");
+        fs::remove_file(folder.path("out.npy")).unwrap();
+    }
 }
 
 /// The child processes of a process.

@@ -4,7 +4,7 @@
 use super::{Kind, Partial, PartialError, Record, sum_words, word};
 use crate::problem::checked_elements;
 use crate::sums::Sum;
-use crate::{DType, IndexType, NanPolicy, Op};
+use crate::{Class, DType, IndexType, NanPolicy, Op};
 
 const MAGIC: [u8; 4] = *b"WGRP";
 pub(super) const VERSION: u8 = 2;
@@ -73,7 +73,9 @@ impl Partial {
     }
 
     /// Reads what [`Partial::to_bytes`] wrote. The bytes need not be trusted: memory use is bounded by
-    /// their size, and only values that a reduction can give are accepted.
+    /// their size, and keys, indices, flags, counts and signs are refused if no reduction gives them together, as is
+    /// a sum beyond what so many elements of the type can have. A wrong value within these bounds is
+    /// not noticed: a checksum must go with the bytes if they can be damaged.
     ///
     /// # Errors
     /// [`PartialError::Magic`], [`PartialError::Version`], [`PartialError::Length`],
@@ -139,17 +141,22 @@ impl Partial {
             at: at as u64,
             value,
         };
-        if self.count > i64::MAX as u64 || (self.count == 0) != self.empty {
+        if self.count > self.kind.most_elements() || (self.count == 0) != self.empty {
             return Err(invalid("number of elements", start - 8, self.count));
         }
-        let stride = self.kind.stride();
+        let (stride, greatest) = (self.kind.stride(), sum.greatest());
         for (i, bytes) in from[start..].chunks_exact(stride).enumerate() {
             let words = sum_words(bytes);
             // A device may set the flag of -0 beside other flags; a partial result must be canonical.
             let total = sum.total(&words).filter(|total| sum.words(total) == words);
             let total = total.filter(|total| !self.empty || *total == sum.nothing());
-            let invalid = || invalid("partial sum", start + i * stride, word(&bytes[..8]));
-            self.totals.push(total.ok_or_else(invalid)?);
+            let at = start + i * stride;
+            let total = total.ok_or_else(|| invalid("partial sum", at, word(&bytes[..8])))?;
+            let fault = (!self.empty).then(|| sum.fault(&total, self.count, &greatest));
+            if let Some((what, first)) = fault.flatten() {
+                return Err(invalid(what, at + 4 * first, words[first].into()));
+            }
+            self.totals.push(total);
         }
         Ok(self)
     }
@@ -194,7 +201,6 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         at: at as u64,
         value: header[at].into(),
     };
-    let dtype = |n| DType::ALL.into_iter().find(|&t| t.code() == n);
     let op = Op::all().find(|&op| number(op) == Some(header[5]));
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
@@ -208,11 +214,13 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
     }
     let flags = header[8];
     let [ignore, last, values, empty] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
-    let legal = match op.is_index() {
-        true => !empty,
-        false => !last && !values,
-    };
-    if flags >= 16 || !legal {
+    let dtype = DType::ALL.into_iter().find(|t| t.code() == header[6]);
+    let dtype = dtype.filter(|&dtype| !op.is_sum() || dtype != DType::Bool);
+    let dtype = dtype.ok_or_else(|| invalid("element type", 6))?;
+    // No index points to nothing, and no integer is the mean of nothing.
+    let full = op.is_index() || op == Op::ReduceMean && dtype.class() != Class::Float;
+    let index_alone = last || values;
+    if flags >= 16 || full && empty || index_alone && !op.is_index() {
         return Err(invalid("flag", 8));
     }
     if let Some(at) = (9..HEADER - 4).find(|&at| header[at] != 0) {
@@ -220,7 +228,7 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
     }
     let kind = Kind {
         op,
-        dtype: dtype(header[6]).ok_or_else(|| invalid("element type", 6))?,
+        dtype,
         nan: if ignore {
             NanPolicy::Ignore
         } else {

@@ -38,7 +38,9 @@ pub enum PartialError {
         theirs: String,
     },
     /// Partial sums of more elements than a tensor can have.
-    #[error("partial sums of {ours} and of {theirs} elements: together more than 2^63 - 1")]
+    #[error(
+        "partial sums of {ours} and of {theirs} elements: together more than a tensor of 2^63 - 1 bytes has"
+    )]
     TooMany {
         /// Elements of the first.
         ours: u64,

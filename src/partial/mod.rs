@@ -139,6 +139,11 @@ impl Kind {
         }
     }
 
+    /// Elements that a tensor can have.
+    fn most_elements(&self) -> u64 {
+        i64::MAX as u64 / self.dtype.size()
+    }
+
     /// Whether `a` is better than `b`: a total order, so that merging is commutative.
     fn better(&self, a: &Record, b: &Record) -> bool {
         let place = |r: &Record| if self.last { !r.index } else { r.index };
@@ -243,16 +248,16 @@ impl Partial {
         })
     }
 
-    /// Whether this can be the partial result of a problem's elements in a range along the reduced axis: operator,
-    /// type, options and output shape are the same, no index is outside the range, and it is empty only
-    /// if there are no elements.
+    /// Whether this can be the partial result of a problem, whose elements are in a range along the reduced axis of
+    /// the whole: operator, type, options and output shape are the same, no index is outside the range, a sum has
+    /// as many elements, and it is empty only if there are none. The elements need not be neighbours in the range:
+    /// `problem` is then as long as all of them together.
     pub fn is_of(&self, problem: &Problem, range: &std::ops::Range<u64>) -> bool {
         let same = Kind::of(problem).is_ok_and(|kind| kind == self.kind);
         let shape = &problem.outputs()[0].shape;
         let nothing = problem.reduced_len() == 0 || range.is_empty();
         let inside = |record: &Record| range.contains(&record.index);
-        // It may be merged from parts that are not neighbours, so the count is only bounded.
-        let counted = self.kind.sum().is_none() || self.count <= problem.reduced_len();
+        let counted = self.kind.sum().is_none() || self.count == problem.reduced_len();
         same && counted
             && *shape == self.shape
             && self.empty == nothing
@@ -273,6 +278,25 @@ impl Partial {
         all.map(output).collect()
     }
 
+    /// The partial result of some outputs alone, by their numbers in C order; its shape is `[outputs.len()]`. Who
+    /// shares out the merging of large partial results merges such pieces.
+    ///
+    /// # Panics
+    /// If there are fewer outputs.
+    pub fn slice(&self, outputs: std::ops::Range<u64>) -> Partial {
+        let range = outputs.start as usize..outputs.end as usize;
+        let (records, totals) = match self.kind.sum() {
+            Some(_) => (Vec::new(), self.totals[range].to_vec()),
+            None => (self.records[range].to_vec(), Vec::new()),
+        };
+        Partial {
+            shape: vec![outputs.end - outputs.start],
+            records,
+            totals,
+            ..*self
+        }
+    }
+
     /// Merges another part into this one. Parts may come in any order and, except for sums, more than once.
     ///
     /// # Errors
@@ -284,7 +308,8 @@ impl Partial {
         }
         if let Some(sum) = self.kind.sum() {
             let (ours, theirs) = (self.count, other.count);
-            let count = ours.checked_add(theirs).filter(|&n| n <= i64::MAX as u64);
+            let count = ours.checked_add(theirs);
+            let count = count.filter(|&n| n <= self.kind.most_elements());
             self.count = count.ok_or(PartialError::TooMany { ours, theirs })?;
             let totals = self.totals.iter_mut().zip(&other.totals);
             totals.for_each(|(ours, theirs)| sum.join(ours, theirs));

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::thread;
 use std::time::Duration;
 use support::{Bits, mixed};
+use twox_hash::XxHash3_128;
 use wgreduce::DType;
 
 const PARTS: usize = 16;
@@ -23,6 +24,14 @@ fn done(folder: &Folder, line: &str) -> String {
 
 fn part(i: usize) -> String {
     format!("p{i}.part")
+}
+
+/// A changed part with the checksum of what it has become.
+fn sealed(mut part: Vec<u8>) -> Vec<u8> {
+    let end = part.len() - 16;
+    let checksum = XxHash3_128::oneshot(&part[..end]);
+    part[end..].copy_from_slice(&checksum.to_le_bytes());
+    part
 }
 
 /// The result of a line, and the values of index operators.
@@ -332,31 +341,51 @@ fn what_makes_no_whole_is_refused_by_name() {
     let piece = folder.read("v1.part");
     folder.write("piece.part", &piece[..piece.len() - 1]);
     folder.write("more.part", &[&piece[..], &[0]].concat());
-    let mut newer = whole.clone();
-    newer[4] = 2;
-    folder.write("newer.part", &newer);
+    for (version, name) in [(1, "older.part"), (3, "newer.part")] {
+        let mut other = whole.clone();
+        other[4] = version;
+        folder.write(name, &sealed(other));
+    }
+    let mut damaged = whole.clone();
+    damaged[whole.len() - 20] ^= 1;
+    folder.write("damaged.part", &damaged);
+    damaged[whole.len() - 20] ^= 1;
+    damaged[whole.len() - 1] ^= 1;
+    folder.write("sum.part", &damaged);
     // A wrong letter in the header, and a key that no element has.
     let mut other = whole.clone();
     let at = other.windows(7).position(|w| w == b"float32").unwrap();
     other[at + 5] = b'9';
     folder.write("header.part", &other);
     let mut keys = whole.clone();
-    let end = keys.len();
-    keys[end - 24..].fill(0xff);
-    folder.write("keys.part", &keys);
+    // The checksum is behind.
+    let end = keys.len() - 16;
+    keys[end - 24..end].fill(0xff);
+    folder.write("keys.part", &sealed(keys));
+    let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
     // An index from another part, and an axis that the shape does not have.
     let mut index = whole.clone();
     index[end - 16] ^= 8;
-    folder.write("index.part", &index);
+    folder.write("index.part", &sealed(index));
     let mut axes = whole.clone();
     let at = axes.windows(10).position(|w| w == b"\"axes\":[0]").unwrap();
     axes[at + 8] = b'7';
-    folder.write("axes.part", &axes);
+    folder.write("axes.part", &sealed(axes));
+    // Results of a kind that is not known, and another number of their bytes.
+    for (name, found, other) in [
+        ("kind.part", "\"partial result\"", "\"partial-result\""),
+        ("bytes.part", "\"bytes\":2", "\"bytes\":9"),
+    ] {
+        let mut places = whole.windows(found.len());
+        let at = places.position(|w| w == found.as_bytes()).unwrap();
+        let mut changed = whole.clone();
+        changed[at..at + found.len()].copy_from_slice(other.as_bytes());
+        folder.write(name, &sealed(changed));
+    }
     // The data of another operator's part, under this part's header.
     let of_max = folder.read("max.part");
-    let head = |part: &[u8]| 12 + u32::from_le_bytes(part[8..12].try_into().unwrap()) as usize;
     let mixed = [&whole[..head(&whole)], &of_max[head(&of_max)..]].concat();
-    folder.write("mixed.part", &mixed);
+    folder.write("mixed.part", &sealed(mixed));
     folder.write("text.part", b"no part");
     let before = folder.names();
     let another = "is of another problem: ";
@@ -397,16 +426,24 @@ fn what_makes_no_whole_is_refused_by_name() {
         ("p0.part flat.part", "keepdims is false, and true"),
         (
             "p0.part newer.part",
-            "newer.part: is a part of layout 2; this version reads layout 1",
+            "newer.part: is a part of layout 3; this version reads layout 2",
         ),
         (
-            "p0.part short.part p2.part p3.part",
-            "short.part: partial results of ",
+            "p0.part older.part",
+            "older.part: is a part of layout 1; this version reads layout 2",
         ),
         (
-            "p0.part long.part p2.part p3.part",
-            "long.part: partial results of ",
+            "p0.part damaged.part",
+            "damaged.part: is damaged: its checksum is ",
         ),
+        ("p0.part sum.part", "sum.part: is damaged: its checksum is "),
+        ("p0.part short.part", "short.part: is cut off: "),
+        ("p0.part long.part", "long.part: is longer than "),
+        (
+            "p0.part kind.part",
+            "kind.part: is a part with a malformed header: it leaves \"partial-result\"",
+        ),
+        ("p0.part bytes.part", "bytes.part: is cut off: "),
         (
             "p0.part keys.part p2.part p3.part",
             "keys.part: partial results with an impossible key",
@@ -495,6 +532,74 @@ fn what_makes_no_whole_is_refused_by_name() {
     let refused = text(&piped.stderr);
     assert!(refused.contains("standard input: is no file"), "{refused}");
     assert_eq!(folder.names(), before, "something was left");
+}
+
+/// Of the same shape, but of files with other contents: on every way that parts take.
+#[test]
+fn parts_of_different_data_are_refused_by_name() {
+    let folder = Folder::new();
+    let values: Vec<f32> = (0..24).map(|i| (i * 7 % 24) as f32).collect();
+    let mut others = values.clone();
+    others[13] = -5.0;
+    folder.write("a.npy", &floats("(6, 4)", &values));
+    folder.write("b.npy", &floats("(6, 4)", &others));
+    let big: Vec<u8> = values.iter().flat_map(|v| v.to_be_bytes()).collect();
+    folder.write("copy.npy", &npy("'>f4'", false, "(6, 4)", &big));
+    folder.write("x.npy", &floats("(4,)", &[1.0, 2.0, 3.0, 4.0]));
+    for (line, changed, input) in [
+        ("argmin a.npy", "argmin b.npy", "the input"),
+        (
+            "argmax a.npy --axis 1",
+            "argmax b.npy --axis 1",
+            "the input",
+        ),
+        (
+            "reduce-sum a.npy --axes 0",
+            "reduce-sum b.npy --axes 0",
+            "the input",
+        ),
+        (
+            "reduce-max a.npy --axes 1",
+            "reduce-max b.npy --axes 1",
+            "the input",
+        ),
+        ("min x.npy a.npy", "min x.npy b.npy", "input 2"),
+    ] {
+        let copy = line.replace("a.npy", "copy.npy");
+        let expected = results(&folder, &format!("{line} --device cpu"), false);
+        for (line, name) in [(line, "p"), (changed, "q"), (&copy, "c")] {
+            for i in 0..3 {
+                done(
+                    &folder,
+                    &format!("{line} --part {i}/3 -o {name}{i}.part --device cpu"),
+                );
+            }
+        }
+        // The same numbers in another file, of another byte order, are the same data.
+        let merged = results(&folder, "merge p0.part c1.part p2.part", false);
+        assert!(merged == expected, "{line}");
+        done(&folder, "merge p0.part c2.part -o most.part");
+        let before = folder.names();
+        for (parts, named) in [
+            ("p0.part q1.part p2.part", ["q1.part", "p0.part"]),
+            ("p0.part p1.part q2.part", ["q2.part", "p0.part"]),
+            ("most.part q1.part", ["q1.part", "most.part"]),
+        ] {
+            for output in ["new.npy", "new.part"] {
+                let refused = folder.refused(&format!("merge {parts} -o {output}"));
+                let [other, first] = named;
+                let told = format!(
+                    "error: {other}: is of other data: the contents of {input} have the fingerprint "
+                );
+                assert!(refused.starts_with(&told), "{line}: {refused}");
+                assert!(
+                    refused.ends_with(&format!(" in {first}")),
+                    "{line}: {refused}"
+                );
+                assert_eq!(folder.names(), before, "{line}");
+            }
+        }
+    }
 }
 
 /// A part is written to a file without a name.

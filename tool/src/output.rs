@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 use wgreduce::Output;
 
 use crate::failure::Failure;
+use crate::part::file::Summed;
 use crate::{interrupt, npy};
 
 /// A result and the path it was asked for at.
@@ -23,8 +24,8 @@ pub enum Content<'a> {
     /// An .npy file of the tensor, whose data lies in a file, in Fortran order or not.
     Spooled(&'a Output, bool, &'a File),
     Bytes(&'a [u8]),
-    /// Bytes, then ranges of files.
-    Pieces(&'a [u8], &'a [Piece<'a>]),
+    /// A part: bytes, then ranges of files, then the checksum of all these.
+    Part(&'a [u8], &'a [Piece<'a>]),
 }
 
 /// Bytes of a file, from one on.
@@ -45,12 +46,13 @@ impl Content<'_> {
                 to.flush()
             }
             Content::Bytes(bytes) => to.write_all(bytes).and_then(|()| to.flush()),
-            Content::Pieces(head, pieces) => {
-                to.write_all(head)?;
+            Content::Part(begin, pieces) => {
+                let mut to = Summed::new(to);
+                to.write_all(begin)?;
                 for piece in *pieces {
                     piece.copy(&mut to)?;
                 }
-                to.flush()
+                to.end()
             }
         }
     }

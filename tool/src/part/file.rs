@@ -3,10 +3,11 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0..4 | `WGPT` |
-//! | 4..8 | the layout: 1 |
+//! | 4..8 | the layout: 2 |
 //! | 8..12 | the length of the header |
-//! | the header | JSON: the whole problem, the dimension that is cut, how many parts there are and which of them are here |
-//! | the rest | what they leave |
+//! | the header | JSON: the task (the whole problem, the dimension that is cut, how many parts there are, the fingerprints of the inputs), which of the parts are here, and the kind and the length of what they leave |
+//! | as the header says | what they leave |
+//! | the last 16 | the checksum of all before them: XXH3 of 128 bits |
 //!
 //! Numbers are little endian. Where the cut goes through the segments, the parts leave one partial
 //! result ([`wgreduce::Partial`]), or nothing if none has elements. Elsewhere each run of
@@ -15,11 +16,12 @@
 use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use twox_hash::xxhash3_128::Hasher;
 use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
 
 use super::Cut;
@@ -28,16 +30,19 @@ use crate::operator::Operator;
 use crate::output::Piece;
 
 const MAGIC: [u8; 4] = *b"WGPT";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Bytes of the checksum.
+const CHECKSUM: u64 = 16;
 
 /// Whether a name is one of a part.
 pub fn is_named(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("part"))
 }
 
+/// What parts of one reduction have in common.
 #[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+pub struct Task {
     op: String,
     dtype: String,
     /// Dimensions in the order of memory, here and below.
@@ -50,12 +55,42 @@ struct Header {
     fortran: bool,
     dim: Option<usize>,
     of: u64,
-    /// Runs of neighbouring parts, in order.
-    parts: Vec<Range<u64>>,
+    /// The fingerprint of each input.
+    data: Vec<String>,
 }
 
-impl Header {
-    fn of(cut: &Cut, parts: &[Range<u64>]) -> Header {
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    task: Task,
+    /// Runs of neighbouring parts, in order.
+    parts: Vec<Range<u64>>,
+    leave: Leave,
+}
+
+/// What the parts leave.
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Leave {
+    kind: String,
+    bytes: u64,
+}
+
+impl Leave {
+    fn of(cut: &Cut, bytes: u64) -> Leave {
+        let kind = match cut.is_through_segments() {
+            true => "partial result",
+            false => "outputs",
+        };
+        Leave {
+            kind: kind.into(),
+            bytes,
+        }
+    }
+}
+
+impl Task {
+    pub fn of(cut: &Cut) -> Task {
         let problem = &cut.problem;
         let axes = problem.reduced().iter().enumerate();
         let index = match problem.index_result_type() {
@@ -66,7 +101,7 @@ impl Header {
             NanPolicy::Ignore => "ignore",
             _ => "propagate",
         };
-        Header {
+        Task {
             op: problem.op().name().into(),
             dtype: problem.dtype().name().into(),
             shapes: problem.inputs().to_vec(),
@@ -79,8 +114,17 @@ impl Header {
             fortran: cut.fortran,
             dim: cut.dim,
             of: cut.of,
-            parts: parts.to_vec(),
+            data: cut.data.clone(),
         }
+    }
+
+    /// To be sent to another rank.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    pub fn from_bytes(bytes: &[u8]) -> Option<Task> {
+        serde_json::from_slice(bytes).ok()
     }
 
     /// The cut that is described, if there can be one.
@@ -107,15 +151,10 @@ impl Header {
             false => problem,
         };
         // As it was chosen when the parts were cut.
-        let whole = Cut::of(operator, problem, self.fortran, self.of);
-        let parts = self
-            .parts
-            .iter()
-            .all(|p| p.start < p.end && p.end <= self.of);
-        let apart = self.parts.windows(2).all(|p| p[0].end <= p[1].start);
-        let fits = parts && apart && !self.parts.is_empty();
-        // The header must be exactly the one that the tool writes for this cut.
-        (fits && *self == Header::of(&whole, &self.parts)).then_some(whole)
+        let whole = Cut::of(operator, problem, self.fortran, self.of, self.data.clone());
+        let fingerprints = self.data.len() == self.shapes.len();
+        // The task must be exactly the one that the tool writes for this cut.
+        (fingerprints && *self == Task::of(&whole)).then_some(whole)
     }
 
     fn with_index_options(&self, problem: Problem) -> Option<Problem> {
@@ -126,11 +165,11 @@ impl Header {
         problem.index_type(index).ok()?.with_values(true).ok()
     }
 
-    /// The first difference to another file's problem: its name, and the values here and there.
-    fn difference(&self, other: &Header) -> Option<(&'static str, String, String)> {
-        let pair = |what, of: &dyn Fn(&Header) -> String| (what, of(self), of(other));
-        let order = |h: &Header| if h.fortran { "Fortran" } else { "C" };
-        let shapes = |h: &Header| {
+    /// The first difference of another task to this one, in words that go on with where this one is.
+    pub fn difference(&self, other: &Task) -> Option<String> {
+        let pair = |what, of: &dyn Fn(&Task) -> String| (what, of(self), of(other));
+        let order = |h: &Task| if h.fortran { "Fortran" } else { "C" };
+        let shapes = |h: &Task| {
             let mut shapes = h.shapes.clone();
             shapes
                 .iter_mut()
@@ -142,7 +181,7 @@ impl Header {
                 .collect::<Vec<_>>()
                 .join(" and ")
         };
-        let axes = |h: &Header| {
+        let axes = |h: &Task| {
             let rank = h.shapes.first().map_or(0, Vec::len) as i64;
             let axis = |&a: &i64| if h.fortran { rank - 1 - a } else { a };
             let mut axes: Vec<i64> = h.axes.iter().map(axis).collect();
@@ -161,15 +200,73 @@ impl Header {
             pair("the NaN policy", &|h| h.nan.clone()),
             pair("the number of parts", &|h| h.of.to_string()),
         ];
-        pairs.into_iter().find(|(_, ours, theirs)| ours != theirs)
+        if let Some((what, ours, theirs)) = pairs.into_iter().find(|(_, a, b)| a != b) {
+            return Some(format!("another problem: {what} is {theirs}, and {ours}"));
+        }
+        let mut data = self.data.iter().zip(&other.data).enumerate();
+        let (i, (ours, theirs)) = data.find(|(_, (ours, theirs))| ours != theirs)?;
+        let input = match self.data.len() {
+            1 => "the input".into(),
+            _ => format!("input {}", i + 1),
+        };
+        Some(format!(
+            "other data: the contents of {input} have the fingerprint {theirs}, and {ours}"
+        ))
     }
 }
 
-/// The bytes before the results of the parts.
-pub fn head(cut: &Cut, parts: &[Range<u64>]) -> Vec<u8> {
-    let header = serde_json::to_vec(&Header::of(cut, parts)).unwrap_or_default();
+impl Header {
+    /// The cut that is described, if there can be one.
+    fn cut(&self) -> Option<Cut> {
+        let cut = self.task.cut()?;
+        let parts = &self.parts;
+        let inside = parts.iter().all(|p| p.start < p.end && p.end <= cut.of);
+        let apart = parts.windows(2).all(|p| p[0].end <= p[1].start);
+        (inside && apart && !parts.is_empty()).then_some(cut)
+    }
+}
+
+/// The bytes before what the parts leave, which are `bytes`.
+pub fn head(cut: &Cut, parts: &[Range<u64>], bytes: u64) -> Vec<u8> {
+    let header = Header {
+        task: Task::of(cut),
+        parts: parts.to_vec(),
+        leave: Leave::of(cut, bytes),
+    };
+    let header = serde_json::to_vec(&header).unwrap_or_default();
     let length = (header.len() as u32).to_le_bytes();
     [&MAGIC[..], &VERSION.to_le_bytes(), &length, &header].concat()
+}
+
+/// Writes through, and at the end the checksum of all that was written.
+pub struct Summed<W> {
+    to: W,
+    hasher: Hasher,
+}
+
+impl<W: Write> Summed<W> {
+    pub fn new(to: W) -> Summed<W> {
+        let hasher = Hasher::new();
+        Summed { to, hasher }
+    }
+
+    pub fn end(mut self) -> io::Result<()> {
+        let checksum = self.hasher.finish_128().to_le_bytes();
+        self.to.write_all(&checksum)?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hasher.write(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 fn unreadable(e: io::Error) -> String {
@@ -205,20 +302,31 @@ fn begin(mut file: impl Read, length: u64) -> Result<(Header, Cut, u64), String>
     let malformed = "is a part with a malformed header";
     let header: Header = serde_json::from_slice(&text).map_err(|e| format!("{malformed}: {e}"))?;
     let cut = header.cut().ok_or(malformed)?;
+    let Leave { kind, bytes } = &header.leave;
+    let expected = Leave::of(&cut, *bytes).kind;
+    if *kind != expected {
+        return Err(format!("{malformed}: it leaves {kind:?}, not {expected:?}"));
+    }
     // Partial results tell their own length.
     if !cut.is_through_segments() {
         let runs = header.parts.iter().map(|parts| cut.range(parts));
         let mut all = runs.flat_map(|run| cut.output_bytes(&run));
-        let expected = all.try_fold(start, u64::checked_add).ok_or(malformed)?;
-        match length.cmp(&expected) {
-            Ordering::Less => return Err(cut_off(expected)),
-            Ordering::Greater => {
-                return Err(format!("is longer than the {expected} bytes of its parts"));
-            }
-            Ordering::Equal => {}
+        let expected = all.try_fold(0, u64::checked_add).ok_or(malformed)?;
+        if *bytes != expected {
+            return Err(format!(
+                "{malformed}: it leaves {bytes} bytes, and its parts have {expected}"
+            ));
         }
     }
-    Ok((header, cut, start))
+    let expected = [*bytes, CHECKSUM]
+        .into_iter()
+        .try_fold(start, u64::checked_add);
+    let expected = expected.ok_or(malformed)?;
+    match length.cmp(&expected) {
+        Ordering::Less => Err(cut_off(expected)),
+        Ordering::Greater => Err(format!("is longer than the {expected} bytes of its parts")),
+        Ordering::Equal => Ok((header, cut, start)),
+    }
 }
 
 /// A file of parts whose header has been read, and checked against the file's length.
@@ -231,7 +339,6 @@ pub struct PartFile {
     file: File,
     /// Where the results of the parts begin.
     start: u64,
-    bytes: u64,
 }
 
 impl PartFile {
@@ -251,43 +358,67 @@ impl PartFile {
             path: path.to_path_buf(),
             parts: header.parts.clone(),
             start,
-            bytes: length - start,
             header,
             cut,
             file,
         })
     }
 
-    /// Refuses a file of another problem or another cut.
-    pub fn check_same(&self, other: &PartFile) -> Result<(), Failure> {
-        match self.header.difference(&other.header) {
-            None => Ok(()),
-            Some((what, ours, theirs)) => Err(Failure::file(
-                &other.path,
-                format_args!(
-                    "is of another problem: {what} is {theirs}, and {ours} in {}",
-                    self.path.display()
-                ),
+    /// Refuses a file whose bytes are not those that were written.
+    pub fn check_bytes(&self) -> Result<(), Failure> {
+        self.damage()
+            .map_or(Ok(()), |why| Err(Failure::file(&self.path, why)))
+    }
+
+    fn damage(&self) -> Option<String> {
+        let checksum = || {
+            let mut file = &self.file;
+            file.seek(SeekFrom::Start(0))?;
+            let mut sums = Summed::new(io::sink());
+            let covered = self.start + self.header.leave.bytes;
+            io::copy(&mut file.take(covered), &mut sums)?;
+            let mut written = [0; CHECKSUM as usize];
+            file.read_exact(&mut written)?;
+            Ok((sums.hasher.finish_128(), u128::from_le_bytes(written)))
+        };
+        match checksum() {
+            Ok((ours, written)) if ours == written => None,
+            Ok((ours, written)) => Some(format!(
+                "is damaged: its checksum is {written:032x}, and its bytes have {ours:032x}"
             )),
+            Err(e) => Some(unreadable(e)),
+        }
+    }
+
+    /// Refuses a file of another problem, another cut or other data.
+    pub fn check_same(&self, other: &PartFile) -> Result<(), Failure> {
+        match self.header.task.difference(&other.header.task) {
+            None => Ok(()),
+            Some(difference) => {
+                let why = format!("is of {difference} in {}", self.path.display());
+                Err(Failure::file(&other.path, why))
+            }
         }
     }
 
     /// What the parts leave where the cut goes through the segments: nothing if they have no elements.
     pub fn partial(&self) -> Result<Option<Partial>, Failure> {
-        let has_elements = |parts| !self.cut.range(parts).is_empty();
-        if self.bytes == 0 && !self.parts.iter().any(has_elements) {
+        let ranges: Vec<Range<u64>> = self.parts.iter().map(|p| self.cut.range(p)).collect();
+        let bytes = self.header.leave.bytes;
+        if bytes == 0 && ranges.iter().all(Range::is_empty) {
             return Ok(None);
         }
-        let mut bytes = Vec::new();
+        let mut all = Vec::new();
         let mut file = &self.file;
         let read = file.seek(SeekFrom::Start(self.start));
-        read.and_then(|_| file.read_to_end(&mut bytes))
-            .map_err(|e| Failure::file(&self.path, format_args!("cannot be read: {e}")))?;
-        let partial = Partial::from_bytes(&bytes).map_err(|e| Failure::file(&self.path, e))?;
-        let first = self.parts.first().map_or(0, |parts| parts.start);
-        let last = self.parts.last().map_or(0, |parts| parts.end);
-        let range = self.cut.range(&(first..last));
-        match partial.is_of(&self.cut.problem, &range) {
+        read.and_then(|_| file.take(bytes).read_to_end(&mut all))
+            .map_err(|e| Failure::file(&self.path, unreadable(e)))?;
+        let partial = Partial::from_bytes(&all).map_err(|e| Failure::file(&self.path, e))?;
+        let first = ranges.first().map_or(0, |range| range.start);
+        let last = ranges.last().map_or(0, |range| range.end);
+        let len = ranges.iter().map(|range| range.end - range.start).sum();
+        let own = self.cut.between(&(0..len)).map_err(wgreduce::Error::from)?;
+        match partial.is_of(&own, &(first..last)) {
             true => Ok(Some(partial)),
             false => Err(Failure::file(
                 &self.path,
@@ -323,7 +454,8 @@ mod tests {
         let (f32, u8) = (DType::F32, DType::U8);
         let cut = |operator, problem, fortran| {
             let problem: Problem = problem;
-            Cut::of(operator, problem, fortran, 16)
+            let data = vec!["0".repeat(32); problem.inputs().len()];
+            Cut::of(operator, problem, fortran, 16, data)
         };
         let argmax = Problem::arg_max(f32, &[40, 3], 0).and_then(|p| p.with_values(true));
         let cuts = [
@@ -344,7 +476,8 @@ mod tests {
                 false,
             ),
         ];
-        let heads: Vec<Vec<u8>> = cuts.iter().map(|cut| head(cut, &[2..5, 7..8])).collect();
+        let heads = cuts.iter().map(|cut| head(cut, &[2..5, 7..8], 29));
+        let heads: Vec<Vec<u8>> = heads.collect();
         let mut bits = Bits::new(3);
         let mut read = 0;
         for i in 0..40_000 {
@@ -366,5 +499,42 @@ mod tests {
             }
         }
         assert!(read > 1000, "{read} were read");
+    }
+    /// A part of which any byte is changed, or the last ones are missing.
+    #[test]
+    fn a_damaged_part_is_refused() {
+        let problem = Problem::reduce_sum(DType::I16, &[40, 3], &[0]).expect("a problem");
+        let cut = Cut::of(
+            Operator::ReduceSum,
+            problem,
+            false,
+            16,
+            vec!["0".repeat(32)],
+        );
+        let own = cut.between(&(0..3)).expect("a problem");
+        let partial = Partial::from_reference(&own, 0, &[5; 18]).expect("a partial result");
+        let bytes = partial.to_bytes();
+        let parts = 0..1;
+        let begin = [head(&cut, &[parts], bytes.len() as u64), bytes].concat();
+        let mut part = Vec::new();
+        let mut to = Summed::new(&mut part);
+        to.write_all(&begin)
+            .and_then(|()| to.end())
+            .expect("memory");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("p.part");
+        let read = |bytes: &[u8]| {
+            std::fs::write(&path, bytes).expect("a file");
+            let part = PartFile::open(&path)?;
+            part.check_bytes()?;
+            part.partial()
+        };
+        assert_eq!(read(&part).expect("what was written"), Some(partial));
+        for i in 0..part.len() {
+            assert!(read(&part[..i]).is_err(), "{i} bytes");
+            let mut damaged = part.clone();
+            damaged[i] ^= 1 << (i % 8);
+            assert!(read(&damaged).is_err(), "byte {i}");
+        }
     }
 }

@@ -27,6 +27,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
     let mut covered: Vec<(Range<u64>, &PathBuf)> = Vec::new();
     for path in &args.parts {
         let part = PartFile::open(path)?;
+        part.check_bytes()?;
         first.check_same(&part)?;
         covered.extend(part.parts.into_iter().map(|parts| (parts, path)));
     }
@@ -61,8 +62,9 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         (true, true) => {
             let merged = merged(&args.parts)?;
             let bytes = merged.map_or(Vec::new(), |partial| partial.to_bytes());
-            let content = [file::head(cut, &joined(ranges)), bytes].concat();
-            let content = Content::Bytes(&content);
+            let head = file::head(cut, &joined(ranges), bytes.len() as u64);
+            let content = [head, bytes].concat();
+            let content = Content::Part(&content, &[]);
             output::write(&[Target {
                 path: &args.output,
                 content,
@@ -198,8 +200,9 @@ fn gather(cut: &Cut, covered: &[(Range<u64>, &PathBuf)], output: &Path) -> Resul
         start: 0,
         bytes: bytes.sum(),
     };
-    let (head, pieces) = (file::head(cut, &runs), [piece]);
-    let content = Content::Pieces(&head, &pieces);
+    let head = file::head(cut, &runs, piece.bytes);
+    let pieces = [piece];
+    let content = Content::Part(&head, &pieces);
     output::write(&[Target {
         path: output,
         content,

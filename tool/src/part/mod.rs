@@ -1,8 +1,9 @@
 //! Parts of a reduction: what each of N jobs reads, and what it leaves for `merge`.
 //!
-//! Cuts problems; `file.rs` stores parts.
+//! Cuts problems; `file.rs` stores parts, `fingerprint.rs` tells whether they are of the same data.
 
 pub mod file;
+mod fingerprint;
 pub mod merge;
 
 use std::fs::File;
@@ -33,6 +34,8 @@ pub struct Cut {
     pub dim: Option<usize>,
     /// How many parts there are.
     pub of: u64,
+    /// The fingerprint of each input.
+    data: Vec<String>,
 }
 
 /// The result of a part.
@@ -46,27 +49,37 @@ pub enum Left {
 }
 
 impl Cut {
-    /// Cuts along the slowest dimension that gives each part some elements, so that a part reads neighbouring
-    /// bytes. If no dimension is long enough, cuts along the longest.
-    pub fn new(
-        operator: Operator,
-        problem: &Problem,
-        fortran: bool,
-        of: u64,
-    ) -> Result<Cut, ProblemError> {
+    /// Cuts what was asked for. Reads samples of the inputs.
+    pub fn new(request: &mut Request<'_>, of: u64, common: &Common) -> Result<Cut, Failure> {
+        let inputs = &mut request.inputs;
+        if let Some((path, _)) = inputs.iter().find(|(_, input)| !input.is_file()) {
+            let why = "is no file: parts are read from the middle of one";
+            return Err(Failure::input(path, why));
+        }
+        let fortran = stream::in_fortran_order(inputs)?;
+        let (operator, problem) = (request.operator, &request.problem);
         let problem = match fortran {
-            true => stream::reversed(operator, problem)?,
+            true => stream::reversed(operator, problem).map_err(Error::from)?,
             false => problem.clone(),
         };
         let problem = match problem.op().is_index() {
-            true => problem.with_values(true)?,
+            true => problem.with_values(true).map_err(Error::from)?,
             false => problem,
         };
-        Ok(Cut::of(operator, problem, fortran, of))
+        let mut data = Vec::new();
+        for (path, input) in inputs {
+            let fingerprint = fingerprint::of(input.bytes(), |at, into| input.read_at(at, into));
+            let unreadable = |e| Failure::file(path, format_args!("cannot be read: {e}"));
+            data.push(fingerprint.map_err(unreadable)?);
+        }
+        let cut = Cut::of(operator, problem, fortran, of, data);
+        cut.check_memory(common)?;
+        Ok(cut)
     }
 
-    /// The same of a problem in the order of memory.
-    fn of(operator: Operator, problem: Problem, fortran: bool, of: u64) -> Cut {
+    /// The same of a problem in the order of memory: cuts along the slowest dimension that gives each part some
+    /// elements, so that a part reads neighbouring bytes. If no dimension is long enough, cuts along the longest.
+    fn of(operator: Operator, problem: Problem, fortran: bool, of: u64, data: Vec<String>) -> Cut {
         let dims = dims(&problem);
         let long = dims.iter().position(|&size| size >= of);
         let longest = || (0..dims.len()).rev().max_by_key(|&d| dims[d]);
@@ -76,6 +89,7 @@ impl Cut {
             fortran,
             dim: long.or_else(longest),
             of,
+            data,
         }
     }
 
@@ -175,7 +189,7 @@ impl Cut {
     }
 
     /// Refuses partial results that exceed `--memory`.
-    pub fn check_memory(&self, common: &Common) -> Result<(), Failure> {
+    fn check_memory(&self, common: &Common) -> Result<(), Failure> {
         // As their layout has it.
         let problem = &self.problem;
         let record = match Sum::new(problem.op(), problem.dtype(), problem.nan_policy()) {
@@ -314,13 +328,12 @@ fn dims(problem: &Problem) -> Vec<u64> {
 }
 
 /// Reduces one part, and writes what it leaves.
-pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Failure> {
-    let (path, values, mut inputs) = (request.output, request.values, request.inputs);
-    let Some(path) = path else {
+pub fn run(mut request: Request<'_>, share: Share, common: &Common) -> Result<(), Failure> {
+    let Some(path) = request.output else {
         let why = "--part needs the name of a file, as in -o p3.part";
         return Err(Failure::Request(why.into()));
     };
-    if let Some(values) = values {
+    if let Some(values) = request.values {
         let why = "is asked of merge: every part has the values";
         return Err(Failure::file(values, why));
     }
@@ -328,29 +341,20 @@ pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Fa
         let why = "is no name for a part: that ends in .part";
         return Err(Failure::file(path, why));
     }
-    if let Some((path, _)) = inputs.iter().find(|(_, input)| !input.is_file()) {
-        let why = "is no file: --part reads from the middle of one";
-        return Err(Failure::input(path, why));
-    }
-    let fortran = stream::in_fortran_order(&inputs)?;
-    let cut =
-        Cut::new(request.operator, &request.problem, fortran, share.of).map_err(Error::from)?;
+    let cut = Cut::new(&mut request, share.of, common)?;
+    let mut inputs = request.inputs;
     let parts = share.number..share.number + 1;
     let range = cut.range(&parts);
-    cut.check_memory(common)?;
     output::check_writable(path)?;
     let device = Device::open(common)?;
     let mut report = vec![device.line()];
     let left = cut.compute(&device, &range, &mut inputs, path, common, &mut report)?;
     report.insert(1, cut.told(share, &inputs));
 
-    let mut head = file::head(&cut, &[parts]);
-    if let Left::Partial(partial) = &left {
-        head.extend(partial.to_bytes());
-    }
-    let spools = match &left {
-        Left::Outputs(spools) => spools.as_slice(),
-        _ => &[],
+    let (partial, spools) = match &left {
+        Left::Nothing => (Vec::new(), &[][..]),
+        Left::Partial(partial) => (partial.to_bytes(), &[][..]),
+        Left::Outputs(spools) => (Vec::new(), spools.as_slice()),
     };
     let sizes = cut.output_bytes(&range);
     let pieces = spools.iter().zip(sizes).map(|(file, bytes)| Piece {
@@ -359,7 +363,9 @@ pub fn run(request: Request<'_>, share: Share, common: &Common) -> Result<(), Fa
         bytes,
     });
     let pieces: Vec<Piece> = pieces.collect();
-    let content = Content::Pieces(&head, &pieces);
+    let bytes = partial.len() as u64 + pieces.iter().map(|piece| piece.bytes).sum::<u64>();
+    let begin = [file::head(&cut, &[parts], bytes), partial].concat();
+    let content = Content::Part(&begin, &pieces);
     output::write(&[Target { path, content }])?;
     if common.check {
         report.push("check: equal to the CPU reference, byte for byte".into());
@@ -399,7 +405,7 @@ mod tests {
             (1 << 40, 1 << 20),
         ] {
             let problem = Problem::reduce_max(DType::U8, &[len], &[0]).expect("a problem");
-            let cut = Cut::of(Operator::ReduceMax, problem, false, of);
+            let cut = Cut::of(Operator::ReduceMax, problem, false, of, Vec::new());
             let mut end = 0;
             for part in 0..of.min(100) {
                 let range = cut.range(&(part..part + 1));
