@@ -1,0 +1,295 @@
+//! Verifies a case before it is timed: by the reference, or, where that takes a CPU too long, its kernels by the
+//! reference on fewer bytes and the result by another plan.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use wgreduce::unstable::Kernel as Planned;
+use wgreduce::wgpu::{self, Buffer, BufferUsages as U};
+use wgreduce::{
+    AdapterClass, BoundReduction, Buffers, Caps, Element, Error, Output, Plan, Problem, Reducer,
+    Tensor, Tuning, reference,
+};
+
+use super::catalogue::Case;
+use super::gpu::Gpu;
+use super::kernel::{self, Kernel, MOST_WORKGROUPS};
+use crate::failure::Failure;
+
+/// Larger inputs take the reference too long.
+const WHOLE_BYTES: u64 = 64 << 20;
+/// Inputs that the reference takes less than a second for.
+const FEWER_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+
+/// What came of it.
+pub struct Checked {
+    /// For people.
+    pub how: String,
+    /// The reference's time, if it computed the whole result.
+    pub cpu_ns: Option<u64>,
+    /// The first difference.
+    pub wrong: Option<String>,
+}
+
+/// A case's data and its result on the device.
+pub struct Data {
+    pub sources: Vec<Buffer>,
+    pub targets: Vec<Buffer>,
+}
+
+impl Data {
+    pub fn new(gpu: &Gpu, case: &Case, problem: &Problem) -> Result<Data, Failure> {
+        let inputs = (0..problem.inputs().len()).zip(1..);
+        let source = |(i, seed)| gpu.noise(problem.input_bytes(i), seed, case.noise());
+        Ok(Data {
+            targets: targets(gpu, problem)?,
+            sources: inputs.map(source).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn targets(gpu: &Gpu, problem: &Problem) -> Result<Vec<Buffer>, Failure> {
+    let target = |output: &Output| gpu.buffer(output.bytes(), U::STORAGE | U::COPY_SRC);
+    problem.outputs().iter().map(target).collect()
+}
+
+/// Binds a problem to the beginnings of buffers.
+pub fn bind(
+    reducer: &Reducer,
+    problem: &Problem,
+    sources: &[Buffer],
+    targets: &[Buffer],
+) -> Result<BoundReduction, Failure> {
+    fn slice(buffer: &Buffer, bytes: u64) -> Tensor<'_> {
+        buffer.slice(..bytes.next_multiple_of(4)).into()
+    }
+    let inputs = sources.iter().zip(0..problem.inputs().len());
+    let inputs: Vec<Tensor<'_>> = inputs
+        .map(|(buffer, i)| slice(buffer, problem.input_bytes(i)))
+        .collect();
+    let outputs = targets.iter().zip(problem.outputs());
+    let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
+    Ok(reducer.prepare(problem)?.bind(Buffers {
+        inputs: &inputs,
+        outputs: &outputs,
+        scratch: None,
+    })?)
+}
+
+/// Computes a case, whose data is in the sources, and verifies the targets.
+pub fn check(
+    gpu: &Gpu,
+    reducer: &Reducer,
+    case: &Case,
+    problem: &Problem,
+    sources: &[Buffer],
+    targets: &[Buffer],
+) -> Result<Checked, Failure> {
+    let bound = bind(reducer, problem, sources, targets)?;
+    gpu.time(1, |pass| bound.record(pass))?;
+    match largest_input(problem) <= WHOLE_BYTES {
+        true => whole(gpu, case, problem, targets),
+        false => in_parts(gpu, reducer, case, problem, sources, targets),
+    }
+}
+
+fn largest_input(problem: &Problem) -> u64 {
+    let bytes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+    bytes.max().unwrap_or(0)
+}
+
+/// By the reference.
+fn whole(
+    gpu: &Gpu,
+    case: &Case,
+    problem: &Problem,
+    targets: &[Buffer],
+) -> Result<Checked, Failure> {
+    let inputs = case.inputs();
+    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+    let start = Instant::now();
+    let expected = reference::evaluate(problem, &inputs).map_err(Error::from)?;
+    let cpu_ns = start.elapsed().as_nanos() as u64;
+    let mut wrong = None;
+    for ((output, expected), target) in problem.outputs().iter().zip(&expected).zip(targets) {
+        let actual = gpu.download(target, output.bytes())?;
+        let found = reference::first_difference(output, expected, &actual);
+        wrong = wrong.or(found.map(|difference| difference.to_string()));
+    }
+    Ok(Checked {
+        how: "all by the reference".into(),
+        cpu_ns: Some(cpu_ns),
+        wrong,
+    })
+}
+
+/// The kernels by the reference on fewer bytes, and the whole result by a second plan.
+fn in_parts(
+    gpu: &Gpu,
+    reducer: &Reducer,
+    case: &Case,
+    problem: &Problem,
+    sources: &[Buffer],
+    targets: &[Buffer],
+) -> Result<Checked, Failure> {
+    let kernels = kernels(&plan(problem, reducer.caps())?);
+    let (fewer, met) = with_fewer_bytes(case, problem, reducer.caps(), &kernels)?;
+    let of_fewer = problem_of(&fewer, problem)?;
+    let data = Data::new(gpu, &fewer, &of_fewer)?;
+    let bound = bind(reducer, &of_fewer, &data.sources, &data.targets)?;
+    gpu.time(1, |pass| bound.record(pass))?;
+    let shapes: Vec<String> = fewer.shapes.iter().map(|s| format!("{s:?}")).collect();
+    let shapes = shapes.join(" ");
+    let mut how = format!(
+        "{met} of {} kernels by the reference on {shapes}",
+        kernels.len()
+    );
+    let small = whole(gpu, &fewer, &of_fewer, &data.targets)?;
+    let mut wrong = small
+        .wrong
+        .map(|difference| format!("{shapes}: {difference}"));
+    match second(problem, reducer.caps()) {
+        None => how += "; no second plan",
+        Some(caps) => {
+            let second = reducer.with_caps(caps);
+            let others = self::targets(gpu, problem)?;
+            let bound = bind(&second, problem, sources, &others)?;
+            gpu.time(1, |pass| bound.record(pass))?;
+            wrong = wrong.or(difference(gpu, problem, targets, &others)?);
+            let label = plan(problem, second.caps())?.passes()[0].label();
+            how += &format!("; all by another plan, {label}");
+        }
+    }
+    Ok(Checked {
+        how,
+        cpu_ns: None,
+        wrong,
+    })
+}
+
+fn plan(problem: &Problem, caps: &Caps) -> Result<Plan, Failure> {
+    Ok(Plan::new(problem, caps)?)
+}
+
+fn kernels(plan: &Plan) -> HashSet<Planned> {
+    plan.passes().iter().map(|pass| pass.kernel).collect()
+}
+
+/// A case's problem, with the options of another.
+fn problem_of(case: &Case, options: &Problem) -> Result<Problem, Failure> {
+    let problem = case.problem().map_err(Error::from)?;
+    Ok(problem.nan(options.nan_policy()))
+}
+
+/// The case with some dimensions halved until its plan has the most of these kernels, and how many.
+fn with_fewer_bytes(
+    case: &Case,
+    problem: &Problem,
+    caps: &Caps,
+    kernels: &HashSet<Planned>,
+) -> Result<(Case, usize), Failure> {
+    let rank = case.shapes[0].len();
+    let is_reduced = |d: usize| case.axes.contains(&(d as i64));
+    let (reduced, kept): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&d| is_reduced(d));
+    let mut best: Option<(Case, usize)> = None;
+    for halved in [kept, reduced, (0..rank).collect()] {
+        let mut fewer = case.clone();
+        loop {
+            let bytes = largest_input(&problem_of(&fewer, problem)?);
+            if FEWER_BYTES.contains(&bytes) {
+                let plan = plan(&problem_of(&fewer, problem)?, caps)?;
+                let met = self::kernels(&plan).intersection(kernels).count();
+                if best.as_ref().is_none_or(|(_, most)| met > *most) {
+                    best = Some((fewer.clone(), met));
+                }
+            }
+            let sizes = halved.iter().map(|&d| fewer.shapes[0][d]);
+            let longest = sizes.max().unwrap_or(1);
+            if bytes <= *FEWER_BYTES.start() || longest == 1 {
+                break;
+            }
+            for size in fewer.shapes.iter_mut().flatten() {
+                if *size == longest {
+                    // Odd sizes stay odd.
+                    *size = (*size / 2) | (*size % 2);
+                }
+            }
+        }
+    }
+    best.ok_or_else(|| Failure::Check(format!("{case} has no smaller shape")))
+}
+
+/// Caps with which the problem is first read by another kernel.
+fn second(problem: &Problem, caps: &Caps) -> Option<Caps> {
+    let first = |caps: &Caps| Some(Plan::new(problem, caps).ok()?.passes().first()?.kernel);
+    let own = first(caps)?;
+    let classes = [
+        AdapterClass::Integrated,
+        AdapterClass::Discrete,
+        AdapterClass::Software,
+    ];
+    let half = Tuning {
+        workgroup: caps.tuning.workgroup / 2,
+        ..caps.tuning.clone()
+    };
+    let mut tunings = classes.map(Tuning::of).into_iter().chain([half]);
+    tunings.find_map(|tuning| {
+        let caps = caps.tuned(tuning);
+        first(&caps)
+            .is_some_and(|kernel| kernel != own)
+            .then_some(caps)
+    })
+}
+
+/// The first of two results' outputs that differ, compared on the device.
+pub fn difference(
+    gpu: &Gpu,
+    problem: &Problem,
+    results: &[Buffer],
+    others: &[Buffer],
+) -> Result<Option<String>, Failure> {
+    for (i, output) in problem.outputs().iter().enumerate() {
+        let bytes = output.bytes();
+        let count = differing(gpu, &results[i], &others[i], bytes)?;
+        if count > 0 {
+            let words = bytes.div_ceil(4);
+            return Ok(Some(format!(
+                "output {i} differs from another plan's in {count} of {words} words"
+            )));
+        }
+    }
+    Ok(None)
+}
+
+/// In how many words two buffers differ in these first bytes.
+fn differing(gpu: &Gpu, left: &Buffer, right: &Buffer, bytes: u64) -> Result<u32, Failure> {
+    const WGSL: &str = "@group(0) @binding(0) var<storage, read> left: array<u32>;
+@group(0) @binding(1) var<storage, read> right: array<u32>;
+@group(0) @binding(2) var<storage, read_write> count: atomic<u32>;
+@group(0) @binding(3) var<uniform> end: vec4<u32>; // words, and the bits of the last one
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
+for (var i = id.x; i < end.x; i += 256u * grid.x) {
+let bits = select(0xffffffffu, end.y, i + 1u == end.x);
+if (((left[i] ^ right[i]) & bits) != 0u) { atomicAdd(&count, 1u); }
+}
+}
+";
+    let count = gpu.buffer(4, U::STORAGE | U::COPY_SRC)?;
+    for (offset, len) in kernel::ranges(gpu.device, bytes.next_multiple_of(4)) {
+        let after = 8 * (offset + len).saturating_sub(bytes) as u32;
+        let words = (len / 4) as u32;
+        let end = gpu.uniform([words, u32::MAX >> after, 0, 0]);
+        let resources = [
+            kernel::part(left, (offset, len)),
+            kernel::part(right, (offset, len)),
+            count.as_entire_binding(),
+            end.as_entire_binding(),
+        ];
+        let workgroups = u64::from(words).div_ceil(256).min(MOST_WORKGROUPS);
+        let kernel = Kernel::new(gpu.device, WGSL.into(), &resources, workgroups as u32);
+        gpu.time(1, |pass: &mut wgpu::ComputePass<'_>| kernel.record(pass))?;
+    }
+    let counted: Vec<u32> = Element::from_bytes(&gpu.download(&count, 4)?);
+    Ok(counted[0])
+}
