@@ -70,10 +70,10 @@ pub fn uniform(device: &wgpu::Device, queue: &wgpu::Queue, words: [u32; 4]) -> w
     buffer
 }
 
-/// The ranges of a buffer of this many bytes that one binding can hold: offset and bytes.
-pub fn ranges(device: &wgpu::Device, bytes: u64) -> impl Iterator<Item = (u64, u64)> {
-    // A binding's offset is a multiple of 256 at most.
-    let most = device.limits().max_storage_buffer_binding_size / 256 * 256;
+/// The ranges of a buffer that bindings of `most` bytes can hold, 256 or more: offset and bytes.
+pub fn ranges(bytes: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+    // Every device binds at multiples of 256.
+    let most = most / 256 * 256;
     let range = move |i| (i * most, most.min(bytes - i * most));
     (0..bytes.div_ceil(most)).map(range)
 }

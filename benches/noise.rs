@@ -128,17 +128,18 @@ pub fn noise(bytes: usize, seed: u32, noise: Noise) -> Vec<u8> {
     data
 }
 
-/// Fills a storage buffer, whose size is a multiple of 16 bytes, with what [`noise`] returns. Submits and does not wait.
+/// Fills a storage buffer, whose size is a multiple of 16 bytes, with what [`noise`] returns, through bindings of `most`
+/// bytes. Submits and does not wait.
 pub fn fill(
-    device: &wgpu::Device,
-    queue: &wgpu::Queue,
+    (device, queue): (&wgpu::Device, &wgpu::Queue),
     buffer: &wgpu::Buffer,
+    most: u64,
     seed: u32,
     noise: Noise,
 ) {
     let seed = hash(seed);
     let mut encoder = device.create_command_encoder(&Default::default());
-    for range in kernel::ranges(device, buffer.size()) {
+    for range in kernel::ranges(buffer.size(), most) {
         let (first, words) = (range.0 / 8, range.1 / 8);
         let fill = kernel::uniform(device, queue, [first as u32, seed, 0, 0]);
         let resources = [kernel::part(buffer, range), fill.as_entire_binding()];

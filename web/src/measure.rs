@@ -437,7 +437,8 @@ impl Ceiling {
     async fn new(gpu: &Gpu<'_>, kind: Kind) -> Result<Ceiling, Failure> {
         let buffers = [BYTES, kind.written(BYTES)].map(|bytes| gpu.buffer(bytes, U::STORAGE));
         let [src, dst] = &buffers;
-        noise::fill(gpu.device, gpu.queue, &src.0, 0, Noise::Words(u64::MAX));
+        let device = (gpu.device, gpu.queue);
+        noise::fill(device, &src.0, BYTES, 0, Noise::Words(u64::MAX));
         let of = |walk| Plain::new(gpu.device, kind, walk, BYTES, [&src.0, &dst.0]);
         let mut all: Vec<Plain> = kind.walks(BYTES).map(of).collect();
         let mut many = Vec::new();

@@ -18,8 +18,8 @@ use crate::failure::Failure;
 
 /// Larger inputs take the reference too long.
 const WHOLE_BYTES: u64 = 64 << 20;
-/// Inputs that the reference takes less than a second for.
-const FEWER_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+/// The reference takes less than a second for them.
+const FEWER_BYTES: u64 = 16 << 20;
 
 /// What came of it.
 pub struct Checked {
@@ -132,7 +132,7 @@ fn in_parts(
     sources: &[Buffer],
     targets: &[Buffer],
 ) -> Result<Checked, Failure> {
-    let kernels = kernels(&plan(problem, reducer.caps())?);
+    let kernels = kernels(&Plan::new(problem, reducer.caps())?);
     let (fewer, met) = with_fewer_bytes(case, problem, reducer.caps(), &kernels)?;
     let of_fewer = problem_of(&fewer, problem)?;
     let data = Data::new(gpu, &fewer, &of_fewer)?;
@@ -156,7 +156,7 @@ fn in_parts(
             let bound = bind(&second, problem, sources, &others)?;
             gpu.time(1, |pass| bound.record(pass))?;
             wrong = wrong.or(difference(gpu, problem, targets, &others)?);
-            let label = plan(problem, second.caps())?.passes()[0].label();
+            let label = Plan::new(problem, second.caps())?.passes()[0].label();
             how += &format!("; all by another plan, {label}");
         }
     }
@@ -165,10 +165,6 @@ fn in_parts(
         cpu_ns: None,
         wrong,
     })
-}
-
-fn plan(problem: &Problem, caps: &Caps) -> Result<Plan, Failure> {
-    Ok(Plan::new(problem, caps)?)
 }
 
 fn kernels(plan: &Plan) -> HashSet<Planned> {
@@ -181,42 +177,48 @@ fn problem_of(case: &Case, options: &Problem) -> Result<Problem, Failure> {
     Ok(problem.nan(options.nan_policy()))
 }
 
-/// The case with some dimensions halved until its plan has the most of these kernels, and how many.
+/// The case with a dimension halved until its plan has the most of these kernels, and how many.
 fn with_fewer_bytes(
     case: &Case,
     problem: &Problem,
     caps: &Caps,
     kernels: &HashSet<Planned>,
 ) -> Result<(Case, usize), Failure> {
-    let rank = case.shapes[0].len();
-    let is_reduced = |d: usize| case.axes.contains(&(d as i64));
-    let (reduced, kept): (Vec<usize>, Vec<usize>) = (0..rank).partition(|&d| is_reduced(d));
     let mut best: Option<(Case, usize)> = None;
-    for halved in [kept, reduced, (0..rank).collect()] {
+    // Counted from the end, where inputs of different ranks meet.
+    for dim in 1..=case.shapes[0].len() {
         let mut fewer = case.clone();
         loop {
-            let bytes = largest_input(&problem_of(&fewer, problem)?);
-            if FEWER_BYTES.contains(&bytes) {
-                let plan = plan(&problem_of(&fewer, problem)?, caps)?;
+            let of_fewer = problem_of(&fewer, problem)?;
+            let bytes = largest_input(&of_fewer);
+            if bytes <= FEWER_BYTES {
+                let plan = Plan::new(&of_fewer, caps)?;
                 let met = self::kernels(&plan).intersection(kernels).count();
                 if best.as_ref().is_none_or(|(_, most)| met > *most) {
                     best = Some((fewer.clone(), met));
                 }
             }
-            let sizes = halved.iter().map(|&d| fewer.shapes[0][d]);
-            let longest = sizes.max().unwrap_or(1);
-            if bytes <= *FEWER_BYTES.start() || longest == 1 {
+            if bytes <= FEWER_BYTES / 16 || !halve(&mut fewer, dim) {
                 break;
-            }
-            for size in fewer.shapes.iter_mut().flatten() {
-                if *size == longest {
-                    // Odd sizes stay odd.
-                    *size = (*size / 2) | (*size % 2);
-                }
             }
         }
     }
-    best.ok_or_else(|| Failure::Check(format!("{case} has no smaller shape")))
+    best.ok_or_else(|| Failure::Check(format!("{case} has no dimension to make smaller")))
+}
+
+/// Halves a dimension in all inputs that have it; false if it is 1.
+fn halve(case: &mut Case, from_end: usize) -> bool {
+    let mut halved = false;
+    for shape in &mut case.shapes {
+        if let Some(i) = shape.len().checked_sub(from_end)
+            && shape[i] > 1
+        {
+            // Odd sizes stay odd.
+            shape[i] = (shape[i] / 2) | (shape[i] % 2);
+            halved = true;
+        }
+    }
+    halved
 }
 
 /// Caps with which the problem is first read by another kernel.
@@ -250,7 +252,7 @@ pub fn difference(
 ) -> Result<Option<String>, Failure> {
     for (i, output) in problem.outputs().iter().enumerate() {
         let bytes = output.bytes();
-        let count = differing(gpu, &results[i], &others[i], bytes)?;
+        let count = differing(gpu, &results[i], &others[i], bytes, gpu.binding_bytes())?;
         if count > 0 {
             let words = bytes.div_ceil(4);
             return Ok(Some(format!(
@@ -261,8 +263,14 @@ pub fn difference(
     Ok(None)
 }
 
-/// In how many words two buffers differ in these first bytes.
-fn differing(gpu: &Gpu, left: &Buffer, right: &Buffer, bytes: u64) -> Result<u32, Failure> {
+/// In how many words two buffers differ in these first bytes, through bindings of `most` bytes.
+fn differing(
+    gpu: &Gpu,
+    left: &Buffer,
+    right: &Buffer,
+    bytes: u64,
+    most: u64,
+) -> Result<u32, Failure> {
     const WGSL: &str = "@group(0) @binding(0) var<storage, read> left: array<u32>;
 @group(0) @binding(1) var<storage, read> right: array<u32>;
 @group(0) @binding(2) var<storage, read_write> count: atomic<u32>;
@@ -276,7 +284,7 @@ if (((left[i] ^ right[i]) & bits) != 0u) { atomicAdd(&count, 1u); }
 }
 ";
     let count = gpu.buffer(4, U::STORAGE | U::COPY_SRC)?;
-    for (offset, len) in kernel::ranges(gpu.device, bytes.next_multiple_of(4)) {
+    for (offset, len) in kernel::ranges(bytes.next_multiple_of(4), most) {
         let after = 8 * (offset + len).saturating_sub(bytes) as u32;
         let words = (len / 4) as u32;
         let end = gpu.uniform([words, u32::MAX >> after, 0, 0]);
@@ -292,4 +300,74 @@ if (((left[i] ^ right[i]) & bits) != 0u) { atomicAdd(&count, 1u); }
     }
     let counted: Vec<u32> = Element::from_bytes(&gpu.download(&count, 4)?);
     Ok(counted[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::catalogue::{BYTES, catalogue};
+    use crate::bench::noise::Noise;
+    use wgreduce::AdapterChoice;
+
+    #[test]
+    fn differing_words_are_counted_to_the_last_byte() {
+        // Without an adapter nothing is measured.
+        let Ok(reducer) = Reducer::open_blocking(&AdapterChoice::Auto) else {
+            return;
+        };
+        let gpu = Gpu::new(&reducer, false).unwrap();
+        let all = Noise::Words(u64::MAX);
+        let of = |bytes, noise| gpu.noise(bytes, 1, noise).unwrap();
+        let (left, same) = (of(4096, all), of(4096, all));
+        // Of the second word of two the highest byte is zero.
+        let other = of(4096, Noise::Words(u64::MAX >> 8));
+        for (bytes, count) in [
+            (4096, 512),
+            (7, 0),
+            (8, 1),
+            (9, 1),
+            (15, 1),
+            (16, 2),
+            (771, 96),
+        ] {
+            for most in [256, 512, 1 << 20] {
+                let differing = |right| differing(&gpu, &left, right, bytes, most).unwrap();
+                assert_eq!(differing(&same), 0, "{bytes} by {most}");
+                assert!(differing(&other).abs_diff(count) <= 2, "{bytes} by {most}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_large_case_has_a_second_plan_and_its_kernels_in_a_smaller_one() {
+        let classes = [
+            AdapterClass::Discrete,
+            AdapterClass::Integrated,
+            AdapterClass::Software,
+        ];
+        for class in classes {
+            let caps = Caps {
+                binding_bytes: (1 << 31) - 4,
+                buffer_bytes: 1 << 32,
+                ..Caps::new(&wgpu::Limits::default(), class)
+            };
+            for case in catalogue() {
+                let case = case.with_bytes(16 * BYTES);
+                let problem = case.problem().unwrap();
+                if largest_input(&problem) <= WHOLE_BYTES {
+                    continue;
+                }
+                let plan = Plan::new(&problem, &caps).unwrap();
+                let (fewer, met) =
+                    with_fewer_bytes(&case, &problem, &caps, &kernels(&plan)).unwrap();
+                let bytes = largest_input(&fewer.problem().unwrap());
+                assert!(bytes <= FEWER_BYTES, "{case}: {bytes}");
+                println!(
+                    "{class:?} {case} {met} of {} second {}",
+                    kernels(&plan).len(),
+                    second(&problem, &caps).is_some()
+                );
+            }
+        }
+    }
 }

@@ -25,8 +25,8 @@ const SINGLES: usize = 5;
 pub const FULL_CLOCK: f64 = 0.95;
 /// How long the clock is measured.
 const CLOCK_TIME: Duration = Duration::from_millis(1);
-/// An H200's clock needs 350 ms of load to come back.
-const FIRST_LOAD: Duration = Duration::from_millis(400);
+/// Before the clock's height is known. An H200's needs 350 ms of load to come back.
+const FIRST_LOAD: Duration = Duration::from_millis(500);
 /// Devices may have come down for good.
 const LONGEST_LOAD: Duration = Duration::from_millis(700);
 
@@ -154,7 +154,7 @@ impl Timing {
 }
 
 impl Gpu<'_> {
-    /// The clock of the processors may be watched, as befits devices whose clock moves.
+    /// If it has timestamps, the clock of its processors can be watched.
     pub fn new(reducer: &Reducer, watch: bool) -> Result<Gpu<'_>, Failure> {
         let mut gpu = Gpu {
             device: reducer.device(),
@@ -174,7 +174,7 @@ impl Gpu<'_> {
                 back: gpu.buffer(16, U::MAP_READ | U::COPY_DST)?,
             });
         }
-        if watch {
+        if watch && gpu.timer.is_some() {
             let found = gpu.buffer(4, U::STORAGE)?;
             let chain = Kernel::new(gpu.device, chain(), &[found.as_entire_binding()], 512);
             gpu.clock = Some(Clock {
@@ -232,7 +232,8 @@ impl Gpu<'_> {
 
     /// Fills a storage buffer with noise of a seed.
     pub fn fill(&self, buffer: &wgpu::Buffer, seed: u32, noise: Noise) {
-        fill(self.device, self.queue, buffer, seed, noise);
+        let device = (self.device, self.queue);
+        fill(device, buffer, self.binding_bytes(), seed, noise);
     }
 
     /// A buffer of at least `bytes` bytes. A size above the device's limit is an error of the request.
@@ -312,6 +313,11 @@ impl Gpu<'_> {
     pub fn has_room(&self, buffers: usize, bytes: u64) -> bool {
         let all = (0..buffers).map(|_| self.buffer(bytes, U::STORAGE));
         all.collect::<Result<Vec<_>, _>>().is_ok()
+    }
+
+    /// Most bytes of a binding.
+    pub fn binding_bytes(&self) -> u64 {
+        self.device.limits().max_storage_buffer_binding_size
     }
 
     pub fn uniform(&self, words: [u32; 4]) -> wgpu::Buffer {

@@ -57,7 +57,7 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 <style>{STYLE}</style>
 <h1>{title}</h1>
 <p>{measured}</p>
-<p>Every result was verified, byte for byte, before it was timed; the notes say how. Bandwidth counts
+<p>Every result was verified, byte for byte, before it was timed; the last column says how. Bandwidth counts
 inputs and outputs once. The ceiling is what the fastest of several plain kernels reaches in turns
 with each case, over as many bytes as A, which it only reads, or for Min only copies. What fits a cache, and so is
 read faster than memory, can pass 100%. GPU is the time of one among many in a row, alone and wall are a single call's.</p>
@@ -281,6 +281,9 @@ fn table(rows: &[Row]) -> String {
         let mut cells = cells(row);
         // Without the bar of characters.
         cells[7] = or_dash(row.ratio().map(|share| format!("{:.0}%", 100.0 * share)));
+        if row.measured.is_ok() && !row.how.is_empty() {
+            cells[10] = row.how.clone();
+        }
         push_cells(&mut text, "td", with(&cells, inputs(&row.case)));
     }
     text + "</table>\n"

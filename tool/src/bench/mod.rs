@@ -38,8 +38,8 @@ use report::Report;
 
 /// Bytes of an input on a GPU that has the memory.
 const GPU_BYTES: u64 = 1 << 30;
-/// Buffers of this size that a case takes, with the ceiling's.
-const BUFFERS: usize = 5;
+/// Buffers of this size that there must be room for: inputs, two results, and the ceiling's.
+const BUFFERS: usize = 7;
 
 /// What a case is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
