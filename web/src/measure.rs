@@ -6,7 +6,6 @@
 #[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../benches/catalogue.rs"]
 mod catalogue;
-#[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../benches/kernel.rs"]
 mod kernel;
 #[path = "../../benches/noise.rs"]
