@@ -295,10 +295,11 @@ pub struct Bench {
     pub peers: Vec<PathBuf>,
 }
 
-/// What is measured, in `bench` and `tune`.
+/// How much is measured, in `bench` and `tune`.
 #[derive(Debug, Args)]
 pub struct Measured {
-    /// MiB of an input of the cases A to F and of min; a GPU's 1024 are more than its caches hold, a software adapter's 64
+    /// Data of one of the cases A to F or of an input of min; 1024 on a GPU, which is more than its caches hold, and 64 on
+    /// a software adapter when left out
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub bytes: Option<u64>,
     /// Watch the clock of the processors, as on every GPU; for tests on software adapters

@@ -154,7 +154,7 @@ fn in_parts(
         .wrong
         .map(|difference| format!("{shapes}: {difference}"));
     match second(problem, reducer.caps()) {
-        None => how += "; no second plan",
+        None => wrong = wrong.or(Some("no other plan to verify it by".into())),
         Some(caps) => {
             let second = reducer.with_caps(caps);
             let others = self::targets(gpu, problem)?;
@@ -214,7 +214,10 @@ fn with_fewer_bytes(
             continue;
         }
         for caps in [caps.clone(), smaller(caps, largest_input(problem) / bytes)] {
-            let plan = Plan::new(&fewer, &caps)?;
+            // A device may be too small for a plan.
+            let Ok(plan) = Plan::new(&fewer, &caps) else {
+                continue;
+            };
             let met = self::kernels(&plan).intersection(kernels).count();
             if best.as_ref().is_none_or(|best| met > best.met) {
                 let case = case.clone();
