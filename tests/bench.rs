@@ -219,6 +219,13 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
     }
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     assert!(html.contains(&format!("<td>{how}</td>")), "{html}");
+    // What was saved is shown as it was.
+    let again = run(folder.path(), "bench --from out.json");
+    assert_eq!(again.status.code(), Some(0));
+    let again = text(&again.stdout);
+    assert_eq!(again.lines().nth(1), stdout.lines().nth(1));
+    assert_eq!(again.contains("slowed"), stdout.contains("slowed"));
+    assert!(again.contains(by), "{again}");
 }
 
 /// A slow tuning: workgroups of one invocation, which leave the rest of each subgroup idle. There is

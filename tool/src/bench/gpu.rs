@@ -476,3 +476,30 @@ impl Gpu<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_counts_once_and_a_single_call_by_itself() {
+        let run = |gpu_ns, wall_ns| Run {
+            gpu_ns,
+            wall_ns,
+            call_ns: 7,
+        };
+        let batches = [4000, 4400, 9000].map(|ns| run(Some(ns), 10_000));
+        let singles = [300, 150, 200].map(|ns| run(Some(ns), 2 * ns));
+        let timing = Timing::of(&batches, 40, &singles);
+        assert_eq!(
+            (timing.gpu_ns, timing.single_gpu_ns),
+            (Some(110), Some(200))
+        );
+        assert_eq!((timing.wall_ns, timing.call_ns, timing.ns()), (400, 7, 110));
+        // Without timestamps the wall's clock counts.
+        let singles = [run(None, 500)];
+        let timing = Timing::of(&singles, 1, &singles);
+        assert_eq!((timing.gpu_ns, timing.single_gpu_ns), (None, None));
+        assert_eq!(timing.ns(), 500);
+    }
+}

@@ -495,6 +495,17 @@ mod tests {
     }
 
     #[test]
+    fn a_row_of_a_low_clock_is_marked() {
+        let of = |clock| Row {
+            clock,
+            ..row(catalogue()[0].clone())
+        };
+        let rows = [of(Some(0.94)), of(Some(0.95)), of(None)];
+        let marked = rows.each_ref().map(|row| cells(row)[7].ends_with('!'));
+        assert_eq!(marked, [true, false, false]);
+    }
+
+    #[test]
     fn times_have_three_digits_and_a_unit() {
         assert_eq!(time(950), "0.95 us");
         assert_eq!(time(12_340_000), "12.3 ms");
