@@ -333,7 +333,7 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_is_refused() {
+fn a_filter_that_leaves_nothing_and_bytes_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (line, filter, why) in [
         (
@@ -345,6 +345,11 @@ fn a_filter_that_leaves_nothing_is_refused() {
             "bench --json x.json --quick --filter",
             "classes21",
             "--quick leaves out",
+        ),
+        (
+            "bench --json x.json --bytes 1048576 --filter",
+            "tiny",
+            "--bytes 1048576: the device binds",
         ),
     ] {
         let Some(output) = measured(folder.path(), line, filter) else {
