@@ -349,6 +349,8 @@ mod tests {
             return;
         };
         let gpu = Gpu::new(&reducer, false).unwrap();
+        let limit = reducer.device().limits().max_buffer_size;
+        assert!(gpu.has_room(3, 1 << 20) && !gpu.has_room(1, limit + 1));
         let all = Noise::Words(u64::MAX);
         let of = |bytes, noise| gpu.noise(bytes, 1, noise).unwrap();
         let (left, same) = (of(4096, all), of(4096, all));

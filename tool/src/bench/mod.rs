@@ -152,14 +152,19 @@ fn case_bytes(gpu: &Gpu, reducer: &Reducer, asked: &Measured) -> Result<u64, Fai
             bytes => Ok(bytes),
         };
     }
-    if reducer.caps().class == AdapterClass::Software {
-        return Ok(BYTES);
+    let has_room = |bytes| bytes <= most && gpu.has_room(BUFFERS, bytes);
+    Ok(default_bytes(reducer.caps().class, has_room))
+}
+
+fn default_bytes(class: AdapterClass, has_room: impl Fn(u64) -> bool) -> u64 {
+    if class == AdapterClass::Software {
+        return BYTES;
     }
     let mut bytes = GPU_BYTES;
-    while bytes > BYTES && (bytes > most || !gpu.has_room(BUFFERS, bytes)) {
+    while bytes > BYTES && !has_room(bytes) {
         bytes /= 2;
     }
-    Ok(bytes)
+    bytes
 }
 
 /// The cases that were asked for; at least one. Cases with the same kind of ceiling are neighbours.
@@ -197,4 +202,22 @@ fn chosen(args: &Bench, caps: &Caps, bytes: u64) -> Result<Vec<Asked>, Failure> 
     }
     asked.sort_by_key(|asked| asked.case.op.is_elementwise());
     Ok(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_gets_as_much_data_as_it_has_room_for() {
+        for (class, room, bytes) in [
+            (AdapterClass::Discrete, u64::MAX, 1 << 30),
+            (AdapterClass::Integrated, 1 << 30, 1 << 30),
+            (AdapterClass::Discrete, (1 << 30) - 1, 1 << 29),
+            (AdapterClass::Discrete, 100, BYTES),
+            (AdapterClass::Software, u64::MAX, BYTES),
+        ] {
+            assert_eq!(default_bytes(class, |bytes| bytes <= room), bytes);
+        }
+    }
 }
