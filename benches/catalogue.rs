@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::noise::{Noise, noise};
 use wgreduce::{Class, DType, Op, Problem, ProblemError};
 
 /// One thing to measure. Name, operator and element type together are unique.
@@ -20,6 +21,9 @@ pub struct Case {
 }
 
 type Shape = (&'static str, &'static [u64], &'static [i64]);
+
+/// Of an input of float32 in A to E and Min, as they are named here.
+pub const BYTES: u64 = 64 << 20;
 
 /// The shapes that peers were measured with. Here for every element type; types of 64 bits at
 /// half the reduced length, so that the bytes stay.
@@ -166,6 +170,32 @@ impl Case {
         }
     }
 
+    /// The case with inputs of this many bytes, a multiple of 1 MiB, if it is one of A to F or of Min. They keep their
+    /// proportions, but other than with [`BYTES`] each type and F have as many bytes as float32.
+    pub fn with_bytes(mut self, bytes: u64) -> Case {
+        if bytes == BYTES {
+            return self;
+        }
+        let n = bytes / self.dtype.size().min(4);
+        let rows = 1 << (n.ilog2() / 2);
+        let columns = n / rows;
+        self.shapes = match self.name.trim_end_matches("-wide") {
+            "A" => vec![vec![1, n]],
+            "B" | "C" => vec![vec![rows, columns]],
+            "D" => vec![vec![n / 16, 16]],
+            "E" => vec![vec![n / (512 * 512), 512, 512]],
+            "F" => vec![vec![n / 4, 3]],
+            "pair" | "three" | "eight" => vec![vec![n]; self.shapes.len()],
+            "matrix-row" => vec![vec![rows, columns], vec![columns]],
+            "matrix-column" => vec![vec![rows, columns], vec![rows, 1]],
+            _ => return self,
+        };
+        if self.dtype.size() == 8 {
+            self.shapes[0][self.axes[0] as usize] /= 2;
+        }
+        self
+    }
+
     /// The tool's command for the operator.
     pub fn command(&self) -> &'static str {
         match self.op {
@@ -212,45 +242,4 @@ impl fmt::Display for Case {
         let Case { name, dtype, .. } = self;
         write!(f, "{name} {} {dtype}", self.command())
     }
-}
-
-/// What random elements are like.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Noise {
-    /// Any; these bits of each word of 64 are kept.
-    Words(u64),
-    /// Floats of a type that are spread evenly between -2 and 2: each exponent is half as frequent as the one above it.
-    Even(DType),
-}
-
-/// Noise of a seed; of fewer bytes it is the beginning.
-pub fn noise(bytes: usize, seed: u64, noise: Noise) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mut draw = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    };
-    let mut data = Vec::with_capacity(bytes.next_multiple_of(8));
-    while data.len() < bytes {
-        match noise {
-            Noise::Words(kept) => data.extend_from_slice(&(draw() & kept).to_le_bytes()),
-            Noise::Even(dtype) => {
-                // Bits of the fraction, and the exponent of 1.
-                let (fraction, one) = match dtype {
-                    DType::F16 => (10, 15),
-                    DType::BF16 => (7, 127),
-                    DType::F32 => (23, 127),
-                    _ => (52, 1023),
-                };
-                let exponent = one - u64::from(draw().trailing_zeros()).min(one);
-                let kept = 1 << (8 * dtype.size() - 1) | ((1 << fraction) - 1);
-                let element = draw() & kept | exponent << fraction;
-                data.extend_from_slice(&element.to_le_bytes()[..dtype.size() as usize]);
-            }
-        }
-    }
-    data.truncate(bytes);
-    data
 }

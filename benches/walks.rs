@@ -1,12 +1,11 @@
-//! What a device can do at best: plain kernels that read, or read and write, 64 MiB and do next to nothing else.
-//! Several walks of each kind; which is the fastest, a device tells.
+//! What a device can do at best: plain kernels that read, or read and write, as many bytes as the cases and do next to
+//! nothing else. Several walks of each kind; which is the fastest, a device tells.
 
 use std::fmt;
 
+use super::kernel::Kernel;
 use wgreduce::{Op, wgpu};
 
-/// Of the data.
-pub const BYTES: u64 = 64 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The minimum of vec4<u32>; what is read counts.
@@ -26,25 +25,33 @@ impl Kind {
         }
     }
 
-    /// Bytes that are read and written.
-    pub fn moved(self) -> u64 {
+    /// Bytes that are read and written, of a source of this many bytes.
+    pub fn moved(self, bytes: u64) -> u64 {
         match self {
-            Kind::Read | Kind::WideRead => BYTES,
-            Kind::Copy => 2 * BYTES,
+            Kind::Read | Kind::WideRead => bytes,
+            Kind::Copy => 2 * bytes,
         }
     }
 
-    fn vecs(self) -> u32 {
+    /// The size of the buffer that is written to.
+    pub fn written(self, bytes: u64) -> u64 {
+        match self {
+            Kind::Read | Kind::WideRead => 4 << MOST_LANES_LOG2,
+            Kind::Copy => bytes,
+        }
+    }
+
+    fn vecs(self, bytes: u64) -> u32 {
         let of = match self {
             Kind::WideRead => 32,
             Kind::Read | Kind::Copy => 16,
         };
-        (BYTES / of) as u32
+        (bytes / of) as u32
     }
 
-    /// Those whose lanes all have something to read.
-    pub fn walks(self) -> impl Iterator<Item = Walk> {
-        let fits = move |walk: &Walk| walk.lanes * walk.loads <= self.vecs();
+    /// Those whose lanes all have something to read, of a power of two of bytes.
+    pub fn walks(self, bytes: u64) -> impl Iterator<Item = Walk> {
+        let fits = move |walk: &Walk| walk.lanes * walk.loads <= self.vecs(bytes);
         WALKS.into_iter().filter(fits)
     }
 }
@@ -71,7 +78,10 @@ const fn walk(team: u32, workgroup: u32, loads: u32, lanes_log2: u32) -> Walk {
     }
 }
 
-const WALKS: [Walk; 16] = [
+const MOST_LANES_LOG2: u32 = 22;
+
+/// The last three are for data that is larger than 64 MiB.
+const WALKS: [Walk; 19] = [
     walk(1, 64, 4, 12),
     walk(1, 64, 4, 16),
     walk(1, 64, 8, 16),
@@ -88,6 +98,9 @@ const WALKS: [Walk; 16] = [
     walk(0, 256, 4, 18),
     walk(0, 256, 8, 18),
     walk(0, 256, 4, 20),
+    walk(256, 256, 2, MOST_LANES_LOG2),
+    walk(0, 256, 2, MOST_LANES_LOG2),
+    walk(256, 256, 4, MOST_LANES_LOG2),
 ];
 
 impl fmt::Display for Walk {
@@ -113,7 +126,7 @@ impl Walk {
     }
 
     /// Binds the source at 0 and what is written at 1; the entry point is `main`.
-    pub fn wgsl(self, kind: Kind) -> String {
+    pub fn wgsl(self, kind: Kind, bytes: u64) -> String {
         let Walk {
             team,
             workgroup,
@@ -132,14 +145,14 @@ impl Walk {
                 each(&|k| format!("dst[at + {}u] = v{k};\n", k * team)),
                 String::new(),
             ),
-            // No word of the data is zero, which only its author knows: nothing is written.
+            // Of random words next to none is zero, which only their author knows: next to nothing is written.
             Kind::Read | Kind::WideRead => (
                 "u32",
                 each(&|k| format!("best = min(best, v{k});\n")),
                 format!("if (any(best == vec4<{word}>({zero}))) {{ dst[lane] = 1u; }}\n"),
             ),
         };
-        let per_lane = kind.vecs() / lanes;
+        let per_lane = kind.vecs(bytes) / lanes;
         let steps = per_lane / loads;
         format!(
             "@group(0) @binding(0) var<storage, read> src: array<vec4<{word}>>;
@@ -160,58 +173,31 @@ for (var i = 0u; i < {steps}u; i += 1u) {{
     }
 }
 
-/// What all walks read: odd words, none of which is zero.
-pub fn data() -> Vec<u8> {
-    let words = (1..=BYTES as u32 / 4).map(|i| i.wrapping_mul(0x9e37_79b1) | 1);
-    words.flat_map(u32::to_le_bytes).collect()
-}
-
 /// A walk, compiled and bound.
 pub struct Plain {
     pub walk: Walk,
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
+    kernel: Kernel,
 }
 
 impl Plain {
-    /// From one buffer to another, each of [`BYTES`].
+    /// From a buffer of this many bytes to another of [`Kind::written`].
     pub fn new(
         device: &wgpu::Device,
         kind: Kind,
         walk: Walk,
-        [src, dst]: [&wgpu::Buffer; 2],
+        bytes: u64,
+        buffers: [&wgpu::Buffer; 2],
     ) -> Plain {
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("ceiling"),
-            source: wgpu::ShaderSource::Wgsl(walk.wgsl(kind).into()),
-        });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some("ceiling"),
-            layout: None,
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("ceiling"),
-            layout: &pipeline.get_bind_group_layout(0),
-            entries: &[(0, src), (1, dst)].map(|(binding, buffer)| wgpu::BindGroupEntry {
-                binding,
-                resource: buffer.as_entire_binding(),
-            }),
-        });
+        let resources = buffers.map(wgpu::Buffer::as_entire_binding);
+        let wgsl = walk.wgsl(kind, bytes);
         Plain {
             walk,
-            pipeline,
-            group,
+            kernel: Kernel::new(device, wgsl, &resources, walk.workgroups()),
         }
     }
 
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, &[]);
-        pass.dispatch_workgroups(self.walk.workgroups(), 1, 1);
+        self.kernel.record(pass);
     }
 }
 
@@ -248,14 +234,23 @@ mod tests {
 
     #[test]
     fn every_walk_covers_the_data_once_and_stays_below_the_iterations_drivers_allow() {
-        let kinds = [(Kind::Read, 16), (Kind::Copy, 16), (Kind::WideRead, 15)];
-        for (kind, walks) in kinds {
-            assert_eq!(kind.walks().count(), walks);
-            for walk in kind.walks() {
-                assert_eq!(kind.vecs() % (walk.lanes * walk.loads), 0);
+        let kinds = [
+            (Kind::Read, 64 << 20, 16),
+            (Kind::Copy, 64 << 20, 16),
+            (Kind::WideRead, 64 << 20, 15),
+            (Kind::Read, 1 << 20, 2),
+            (Kind::Read, 1 << 30, 19),
+            (Kind::Copy, 1 << 30, 19),
+        ];
+        for (kind, bytes, walks) in kinds {
+            assert_eq!(kind.walks(bytes).count(), walks);
+            for walk in kind.walks(bytes) {
+                let vecs = kind.vecs(bytes);
+                assert_eq!(vecs % (walk.lanes * walk.loads), 0);
                 assert_eq!(walk.lanes % walk.team, 0);
-                assert!(kind.vecs() / walk.lanes <= 32_768);
+                assert!(vecs / walk.lanes / walk.loads <= 32_768);
                 assert!(walk.lanes / walk.workgroup <= 65_535);
+                assert!(4 * u64::from(walk.lanes) <= Kind::Read.written(bytes));
             }
         }
     }

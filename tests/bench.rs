@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use approx::assert_relative_eq;
 use serde_json::Value;
-use support::catalogue::catalogue;
+use support::catalogue::{Case, catalogue};
 use wgreduce::wgpu::Features;
 use wgreduce::{AdapterClass, DType, Op, Tuning, adapters_blocking};
 
@@ -131,6 +131,12 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(row["axes"], serde_json::json!([1]));
     assert_eq!(row["bytes"], 8 * 1000 * 4 + 8 * 8);
     assert_eq!(row["verified"], true);
+    assert_eq!(row["verified_how"], "all by the reference");
+    assert!(
+        stdout.contains("verified by the reference: 1 results"),
+        "{stdout}"
+    );
+    assert_eq!(row["gpu_ns"].is_null(), row["single_gpu_ns"].is_null());
     assert!(row["gpu_ns"].is_null() || row["gpu_ns"].as_u64() > Some(0));
     let number = |name: &str| row[name].as_f64().unwrap();
     let share = number("gbps") / number("ceiling_gbps");
@@ -171,6 +177,55 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(html.contains("tiny Abacus") && !html.contains("Liar"));
     assert!(stdout.contains("compared: 1 cases, 0 are new"), "{stdout}");
     assert!(stdout.contains(" 0.00x "), "{stdout}");
+}
+
+#[test]
+fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    // Data above what the reference takes as a whole, beside a clock that a software adapter has not.
+    let line =
+        "bench --bytes 96 --quick --no-growth --clock --json out.json --html out.html --filter";
+    let Some(output) = measured(folder.path(), line, "B argmin uint8") else {
+        return;
+    };
+    let stdout = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    let by = "verified by another plan, their kernels by the reference on fewer bytes: 1 results";
+    assert!(
+        stdout.contains(by) && stdout.contains(" over 64 MiB\n"),
+        "{stdout}"
+    );
+    let json = fs::read(folder.path().join("out.json")).unwrap();
+    let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
+    let row = &rows[0];
+    assert_eq!((rows.len(), &row["verified"]), (1, &Value::Bool(true)));
+    assert_eq!(row["shape"], serde_json::json!([8192, 12288]));
+    assert_eq!(row["bytes"], 96 * (1 << 20) + 8 * 8192);
+    assert!(row["cpu_ns"].is_null() && row["end_to_end_ns"].is_null());
+    let how = row["verified_how"].as_str().unwrap();
+    assert!(
+        how.starts_with("1 of 1 kernels by the reference on [")
+            && how.contains("; all by another plan, reduce/"),
+        "{how}"
+    );
+    // Without timestamps there is no clock.
+    if let Some(clock) = row["clock"].as_f64() {
+        assert!(clock > 0.0 && clock <= 1.0, "{clock}");
+        assert_eq!(
+            stdout.contains("slowed: 1 cases (!)"),
+            clock < 0.95,
+            "{stdout}"
+        );
+    }
+    let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
+    assert!(html.contains(&format!("<td>{how}</td>")), "{html}");
+    // What was saved is shown as it was.
+    let again = run(folder.path(), "bench --from out.json");
+    assert_eq!(again.status.code(), Some(0));
+    let again = text(&again.stdout);
+    assert_eq!(again.lines().nth(1), stdout.lines().nth(1));
+    assert_eq!(again.contains("slowed"), stdout.contains("slowed"));
+    assert!(again.contains(by), "{again}");
 }
 
 /// A slow tuning: workgroups of one invocation, which leave the rest of each subgroup idle. There is
@@ -261,6 +316,8 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
         ("bench --html x.html --peers none.json", "none.json"),
         ("bench --dtype int8", "--dtype"),
         ("bench --device cpu", "cpu reference"),
+        ("bench --bytes 0", "--bytes"),
+        ("bench --from x.json --bytes 64", "--bytes"),
         ("tune -o none/out.json", "none/out.json"),
         ("tune -o out.json --filter nothing", "--filter nothing"),
         ("tune -o out.json --dtype int8", "--dtype"),
@@ -276,7 +333,7 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_is_refused() {
+fn a_filter_that_leaves_nothing_and_bytes_that_do_not_fit_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (line, filter, why) in [
         (
@@ -288,6 +345,11 @@ fn a_filter_that_leaves_nothing_is_refused() {
             "bench --json x.json --quick --filter",
             "classes21",
             "--quick leaves out",
+        ),
+        (
+            "bench --json x.json --bytes 1048576 --filter",
+            "tiny",
+            "--bytes 1048576: the device binds",
         ),
     ] {
         let Some(output) = measured(folder.path(), line, filter) else {
@@ -349,6 +411,48 @@ fn cases_are_unique_valid_and_of_the_promised_bytes() {
         }
         if case.name == "tiny" {
             assert_eq!(case.inputs()[0].len() as u64, problem.input_bytes(0));
+        }
+    }
+}
+
+#[test]
+fn cases_scale_to_other_bytes_in_proportion() {
+    use DType::{F16, F32, F64, U8};
+    let cases = catalogue();
+    let shapes = |bytes: u64, name, op, dtype| {
+        let is = |case: &&Case| (&*case.name, case.op, case.dtype) == (name, op, dtype);
+        let case = cases.iter().find(is).unwrap().clone();
+        case.with_bytes(bytes).shapes
+    };
+    for (name, dtype, shape) in [
+        ("A", F32, vec![1, 1 << 28]),
+        ("B", F32, vec![1 << 14, 1 << 14]),
+        ("C", F32, vec![1 << 14, 1 << 14]),
+        ("D", F32, vec![1 << 24, 16]),
+        ("E", F32, vec![1024, 512, 512]),
+        ("F", F32, vec![1 << 26, 3]),
+        ("A", F64, vec![1, 1 << 27]),
+        ("C", F64, vec![1 << 13, 1 << 14]),
+        ("B", F16, vec![1 << 14, 1 << 15]),
+        ("D", U8, vec![1 << 26, 16]),
+        ("tiny", F32, vec![8, 1000]),
+    ] {
+        let scaled = shapes(1 << 30, name, Op::ArgMin, dtype);
+        assert_eq!(scaled, [shape], "{name} {dtype}");
+    }
+    let scaled = shapes(1 << 30, "matrix-row", Op::Min, F32);
+    assert_eq!(scaled, [vec![1 << 14, 1 << 14], vec![1 << 14]]);
+    for case in &cases {
+        assert_eq!(case.clone().with_bytes(64 << 20).shapes, case.shapes);
+        for bytes in [1 << 20, 100 << 20, 1 << 30] {
+            let scaled = case.clone().with_bytes(bytes);
+            let problem = scaled.problem().unwrap();
+            let read = problem.input_bytes(0);
+            let is_scaled = scaled.shapes != case.shapes;
+            assert!(
+                !is_scaled || read <= bytes && read * 4 > bytes * 2,
+                "{case}: {read} of {bytes}"
+            );
         }
     }
 }

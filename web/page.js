@@ -215,7 +215,7 @@ async function measure(event) {
         const shares = rows.filter((row) => row.verified).map((row) => row.ratio).sort((a, b) => a - b);
         const middle = shares.length ? `, by the median ${shares[shares.length >> 1].toFixed(2)} of the ceiling` : "";
         say("measured", `${rows.length - wrong} of ${rows.length} cases are right${middle}; `
-            + (rows.some((row) => row.clock === "timestamps") ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
+            + (rows.some((row) => row.timed_by === "timestamps") ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
             wrong ? "bad" : "good");
     } catch (error) {
         say("measured", error.message, "bad");

@@ -77,6 +77,7 @@ const SUBJECTS: &[Subject] = &[
     ("official_onnx_cases", onnx::official),
     ("large_shapes", reductions::large),
     ("catalogue_of_measurements", measured::measured),
+    ("data_made_on_the_device", measured::made),
     ("frames_of_a_foreign_program", sessions::frames),
     ("eight_threads_on_one_reducer", sessions::threads),
     ("futures_under_any_executor", sessions::futures),

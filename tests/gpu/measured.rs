@@ -2,7 +2,11 @@
 
 use super::{every, same, slices};
 use libtest_mimic::Failed;
+use std::collections::BTreeSet;
 use support::catalogue::{Case, catalogue};
+use support::device::{buffer, contents};
+use support::noise::{Noise, fill, noise};
+use wgreduce::wgpu::BufferUsages;
 use wgreduce::{Plan, Reducer};
 
 /// Plans each case of `bench` as it is, and runs it with its long dimensions cut.
@@ -32,4 +36,38 @@ fn shrunk(mut case: Case) -> Case {
         }
     }
     case
+}
+
+/// The device's noise of every kind is the host's: in one binding and in several, and where an invocation makes several
+/// words.
+pub fn made(reducer: &Reducer) -> Result<(), Failed> {
+    let kinds: BTreeSet<Noise> = catalogue().iter().map(Case::noise).collect();
+    let small = kinds.into_iter().map(|kind| (kind, 3 << 18, 1 << 18));
+    let large = (Noise::Words(u64::MAX), 33 << 20, 64 << 20);
+    for (seed, (kind, bytes, most)) in (1..).zip(small.chain([large])) {
+        let buffer = buffer(
+            reducer,
+            bytes + 48,
+            BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+        );
+        fill(
+            (reducer.device(), reducer.queue()),
+            &buffer,
+            most,
+            seed,
+            kind,
+        );
+        let (made, expected) = (
+            contents(reducer, &buffer)?,
+            noise(bytes as usize + 48, seed, kind),
+        );
+        let different = made
+            .iter()
+            .zip(&expected)
+            .position(|(made, expected)| made != expected);
+        if let Some(at) = different {
+            return Err(format!("{kind:?} of seed {seed} differs at byte {at} of {bytes}").into());
+        }
+    }
+    Ok(())
 }

@@ -8,7 +8,11 @@ pub mod device;
 pub mod exact;
 pub mod golden;
 pub mod grid;
+#[path = "../../benches/kernel.rs"]
+pub mod kernel;
 pub mod kernels;
+#[path = "../../benches/noise.rs"]
+pub mod noise;
 pub mod noop;
 pub mod oracle;
 mod problems;

@@ -384,11 +384,14 @@ pub struct Bench {
     /// Leave out how cost grows with size, and the steps at the edges of plans
     #[arg(long)]
     pub no_growth: bool,
+    #[command(flatten)]
+    pub measured: Measured,
     /// Try another value of a field of the tuning, as in `row_lanes=64`
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Measure nothing: show what --json, or the page in a browser, saved
-    #[arg(long, value_name = "SAVED.json", conflicts_with_all = ["filter", "quick", "no_growth", "set", "json"])]
+    #[arg(long, value_name = "SAVED.json",
+          conflicts_with_all = ["filter", "quick", "no_growth", "bytes", "clock", "set", "json"])]
     pub from: Option<PathBuf>,
     /// Also write the results as JSON
     #[arg(long, value_name = "FILE", value_parser = file)]
@@ -407,6 +410,18 @@ pub struct Bench {
     pub peers: Vec<PathBuf>,
 }
 
+/// How much is measured, in `bench` and `tune`.
+#[derive(Debug, Args)]
+pub struct Measured {
+    /// Data of one of the cases A to F or of an input of min; 1024 on a GPU, which is more than its caches hold, and 64 on
+    /// a software adapter when left out
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub bytes: Option<u64>,
+    /// Watch the clock of the processors, as on every GPU; for tests on software adapters
+    #[arg(long, hide = true)]
+    pub clock: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct Tune {
     /// Where to write what was found
@@ -418,6 +433,8 @@ pub struct Tune {
     /// Fewer cases, and 6 minutes for the search: at most 10 on a software adapter
     #[arg(long)]
     pub quick: bool,
+    #[command(flatten)]
+    pub measured: Measured,
     /// How long to search, in minutes; until nothing is faster when left out
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = minutes)]
     pub minutes: Option<u64>,

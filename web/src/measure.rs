@@ -3,8 +3,13 @@
 //! Times come from the GPU's clock if the browser gives access, or else from the page's; both are coarse on purpose, so
 //! a case is recorded many times into one submission.
 
+#[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../benches/catalogue.rs"]
 mod catalogue;
+#[path = "../../benches/kernel.rs"]
+mod kernel;
+#[path = "../../benches/noise.rs"]
+mod noise;
 #[expect(dead_code, reason = "the tool asks more of it")]
 #[path = "../../benches/walks.rs"]
 mod walks;
@@ -14,11 +19,12 @@ mod walks;
 mod charts;
 
 use crate::Failure;
-use catalogue::{Case, catalogue};
+use catalogue::{BYTES, Case, catalogue};
 use futures::channel::oneshot;
+use noise::Noise;
 use serde_json::{Value, json};
 use std::hint::black_box;
-use walks::{BYTES, Kind, Plain, fastest, median};
+use walks::{Kind, Plain, fastest, median};
 use web_time::Instant;
 use wgreduce::wgpu::{self, BufferUsages as U};
 use wgreduce::{
@@ -124,7 +130,7 @@ async fn row(
     let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
     let bytes: u64 = sizes.chain(outputs.iter().map(Output::bytes)).sum();
     let gbps = timing.map(|[own, _]| bytes as f64 / own.ns() as f64);
-    let at_best = timing.map(|[_, beside]| ceiling.kind.moved() as f64 / beside.ns() as f64);
+    let at_best = timing.map(|[_, beside]| ceiling.kind.moved(BYTES) as f64 / beside.ns() as f64);
     let passes = reduction.plan().passes().iter();
     let label = |pass: &wgreduce::unstable::Pass| {
         let [x, y, _] = pass.workgroups;
@@ -150,7 +156,7 @@ async fn row(
         "cpu_ns": cpu_ns,
         "plan_ns": plan_ns(reducer, &problem),
         "encode_ns": encode_ns(reducer, &bound),
-        "clock": match gpu.timer {
+        "timed_by": match gpu.timer {
             Some(_) => "timestamps",
             None => "the page's, by many in one submission",
         },
@@ -428,10 +434,12 @@ struct Ceiling {
 impl Ceiling {
     /// Measures all walks, round by round.
     async fn new(gpu: &Gpu<'_>, kind: Kind) -> Result<Ceiling, Failure> {
-        let buffers = [gpu.upload(&walks::data()), gpu.buffer(BYTES, U::STORAGE)];
+        let buffers = [BYTES, kind.written(BYTES)].map(|bytes| gpu.buffer(bytes, U::STORAGE));
         let [src, dst] = &buffers;
-        let of = |walk| Plain::new(gpu.device, kind, walk, [&src.0, &dst.0]);
-        let mut all: Vec<Plain> = kind.walks().map(of).collect();
+        let device = (gpu.device, gpu.queue);
+        noise::fill(device, &src.0, BYTES, 0, Noise::Words(u64::MAX));
+        let of = |walk| Plain::new(gpu.device, kind, walk, BYTES, [&src.0, &dst.0]);
+        let mut all: Vec<Plain> = kind.walks(BYTES).map(of).collect();
         let mut many = Vec::new();
         for plain in &all {
             // The first run includes compilation and first touches.

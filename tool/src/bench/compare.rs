@@ -75,8 +75,8 @@ impl Earlier {
             logs[1].extend(ratio(share).map(f64::ln));
             let times = |pair| report::or_dash(ratio(pair).map(|r| format!("{r:.2}x")));
             let [was, is] = bandwidth.map(|gbps| report::or_dash(gbps.map(report::digits)));
-            let percent = |share: f64| format!("{:.0}%", 100.0 * share);
-            let [share_was, share_is] = share.map(|share| report::or_dash(share.map(percent)));
+            let [share_was, share_is] =
+                share.map(|share| report::or_dash(share.map(report::percent)));
             table.add_row([
                 row.case.name.to_string(),
                 row.case.command().into(),

@@ -1,5 +1,6 @@
 //! A device to measure on: the tool's own buffers, and timed passes.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +9,58 @@ use std::time::{Duration, Instant};
 use wgreduce::wgpu::{self, BufferUsages as U};
 use wgreduce::{Element, Reducer};
 
+use super::kernel::{Kernel, uniform};
+use super::noise::{Noise, fill};
 use super::walks::median;
 use crate::failure::Failure;
 
-/// Host data is uploaded in parts of this size: wgpu makes a staging buffer for each.
-const UPLOAD_BYTES: usize = 16 << 20;
+/// What runs between two timestamps takes at least this long, by repetition.
+pub const BATCH: Duration = Duration::from_millis(5);
+/// Most repetitions.
+const MOST: u64 = 4096;
+/// Calls that are timed one by one where a batch is more than one.
+const SINGLES: usize = 5;
+
+/// Processors whose clock has at least this share of its height are at their height.
+pub const FULL_CLOCK: f64 = 0.95;
+/// How long the clock is measured.
+const CLOCK_TIME: Duration = Duration::from_millis(1);
+/// Before the clock's height is known. An H200's needs 350 ms of load to come back.
+const FIRST_LOAD: Duration = Duration::from_millis(500);
+/// Devices may have come down for good.
+const LONGEST_LOAD: Duration = Duration::from_millis(700);
 
 pub struct Gpu<'a> {
     pub device: &'a wgpu::Device,
     queue: &'a wgpu::Queue,
     timer: Option<Timer>,
+    clock: Option<Clock>,
+}
+
+/// What tells the clock of the processors: a kernel that no memory slows down.
+struct Clock {
+    chain: Kernel,
+    many: u64,
+    best_ns: Cell<u64>,
+    /// Whether there was a load already.
+    loaded: Cell<bool>,
+}
+
+/// Enough invocations to fill a device, each with a chain of dependent integer operations that no compiler shortens.
+fn chain() -> String {
+    let step = "x = (x ^ (x >> 7u)) * 747796405u;\n";
+    format!(
+        "@group(0) @binding(0) var<storage, read_write> found: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {{
+var x = id.x + 1u;
+for (var i = 0u; i < 32u; i += 1u) {{
+{}}}
+if (x == 1u) {{ found[0] = id.x; }}
+}}
+",
+        step.repeat(16)
+    )
 }
 
 /// A pair of timestamps and the way to read them.
@@ -63,55 +106,61 @@ pub struct Repeats {
     pub enough: Duration,
 }
 
-/// What a pass took.
+/// What a pass took, with all that was recorded into it.
+#[derive(Clone, Copy)]
+pub struct Run {
+    gpu_ns: Option<u64>,
+    wall_ns: u64,
+    call_ns: u64,
+}
+
+impl Run {
+    /// The device's time, or the wall time if there is none.
+    fn ns(&self) -> u64 {
+        self.gpu_ns.unwrap_or(self.wall_ns).max(1)
+    }
+}
+
+/// What something takes; medians.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
-    /// By the device's own clock, where it has one.
+    /// Once among many in a row, by the device's own clock, where it has one.
     pub gpu_ns: Option<u64>,
-    /// From submission to completion.
+    /// Alone, by the same clock.
+    pub single_gpu_ns: Option<u64>,
+    /// Alone, from submission to completion.
     pub wall_ns: u64,
-    /// CPU time from an empty encoder to the return of the submission.
+    /// Alone: CPU time from an empty encoder to the return of the submission.
     pub call_ns: u64,
 }
 
 impl Timing {
+    fn of(batches: &[Run], many: u64, singles: &[Run]) -> Timing {
+        let of = |runs: &[Run], ns: fn(&Run) -> Option<u64>| {
+            median(runs.iter().filter_map(ns).collect())
+        };
+        Timing {
+            gpu_ns: of(batches, |run| run.gpu_ns).map(|ns| (ns / many).max(1)),
+            single_gpu_ns: of(singles, |run| run.gpu_ns),
+            wall_ns: of(singles, |run| Some(run.wall_ns)).unwrap_or(0).max(1),
+            call_ns: of(singles, |run| Some(run.call_ns)).unwrap_or(0).max(1),
+        }
+    }
+
     /// The device's time, or the wall time if there is none.
     pub fn ns(&self) -> u64 {
         self.gpu_ns.unwrap_or(self.wall_ns)
     }
 }
 
-/// Timings, to take medians of.
-#[derive(Default)]
-struct Times {
-    gpu: Vec<u64>,
-    wall: Vec<u64>,
-    call: Vec<u64>,
-}
-
-impl Times {
-    fn push(&mut self, timing: Timing) {
-        self.gpu.extend(timing.gpu_ns);
-        self.wall.push(timing.wall_ns);
-        self.call.push(timing.call_ns);
-    }
-
-    fn median(self) -> Timing {
-        Timing {
-            // Some devices' timestamps never advance.
-            gpu_ns: median(self.gpu).filter(|&ns| ns > 0),
-            wall_ns: median(self.wall).unwrap_or(0).max(1),
-            call_ns: median(self.call).unwrap_or(0).max(1),
-        }
-    }
-}
-
 impl Gpu<'_> {
-    pub fn new(reducer: &Reducer) -> Result<Gpu<'_>, Failure> {
+    /// If it has timestamps, the clock of its processors can be watched.
+    pub fn new(reducer: &Reducer, watch: bool) -> Result<Gpu<'_>, Failure> {
         let mut gpu = Gpu {
             device: reducer.device(),
             queue: reducer.queue(),
             timer: None,
+            clock: None,
         };
         let features = gpu.device.features();
         if features.contains(wgpu::Features::TIMESTAMP_QUERY) {
@@ -125,7 +174,66 @@ impl Gpu<'_> {
                 back: gpu.buffer(16, U::MAP_READ | U::COPY_DST)?,
             });
         }
+        if watch && gpu.timer.is_some() {
+            let found = gpu.buffer(4, U::STORAGE)?;
+            let chain = Kernel::new(gpu.device, chain(), &[found.as_entire_binding()], 512);
+            gpu.clock = Some(Clock {
+                many: gpu.batch(CLOCK_TIME, |pass| chain.record(pass))?,
+                chain,
+                best_ns: Cell::new(u64::MAX),
+                loaded: Cell::new(false),
+            });
+        }
         Ok(gpu)
+    }
+
+    /// The clock of the processors, as a share of the highest that was seen; none if it is not watched.
+    pub fn clock(&self) -> Result<Option<f64>, Failure> {
+        let Some(clock) = &self.clock else {
+            return Ok(None);
+        };
+        let ns = self.time(clock.many, |pass| clock.chain.record(pass))?.ns();
+        clock.best_ns.update(|best| best.min(ns));
+        Ok(Some(clock.best_ns.get() as f64 / ns as f64))
+    }
+
+    /// Loads the device with a pass, without a break, until its clock is at its height or seems to stay below.
+    pub fn warm(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<(), Failure> {
+        let Some(clock) = &self.clock else {
+            return Ok(());
+        };
+        let least = match clock.loaded.replace(true) {
+            true => Duration::ZERO,
+            false => FIRST_LOAD,
+        };
+        let start = Instant::now();
+        let mut many = None;
+        loop {
+            let low = self.clock()?.is_some_and(|share| share < FULL_CLOCK);
+            let loaded = start.elapsed();
+            if loaded >= least && (!low || loaded >= LONGEST_LOAD) {
+                return Ok(());
+            }
+            let of_batch = match many {
+                Some(many) => many,
+                None => self.batch(BATCH, &record)?,
+            };
+            self.time(4 * of_batch, &record)?;
+            many = Some(of_batch);
+        }
+    }
+
+    /// A storage buffer with noise of a seed.
+    pub fn noise(&self, bytes: u64, seed: u32, noise: Noise) -> Result<wgpu::Buffer, Failure> {
+        let buffer = self.buffer(bytes, U::STORAGE)?;
+        self.fill(&buffer, seed, noise);
+        Ok(buffer)
+    }
+
+    /// Fills a storage buffer with noise of a seed.
+    pub fn fill(&self, buffer: &wgpu::Buffer, seed: u32, noise: Noise) {
+        let device = (self.device, self.queue);
+        fill(device, buffer, self.binding_bytes(), seed, noise);
     }
 
     /// A buffer of at least `bytes` bytes. A size above the device's limit is an error of the request.
@@ -149,13 +257,6 @@ impl Gpu<'_> {
                 "the device has no memory for a buffer of {size} bytes"
             ))),
         }
-    }
-
-    /// A storage buffer with this data.
-    pub fn upload(&self, data: &[u8]) -> Result<wgpu::Buffer, Failure> {
-        let buffer = self.buffer(data.len() as u64, U::STORAGE | U::COPY_DST)?;
-        self.write(&buffer, data, UPLOAD_BYTES)?;
-        Ok(buffer)
     }
 
     /// Writes to a buffer's start, `bytes` bytes per submission, and waits.
@@ -208,6 +309,21 @@ impl Gpu<'_> {
         self.wait()
     }
 
+    /// Whether the device has memory for so many buffers of this size at once.
+    pub fn has_room(&self, buffers: usize, bytes: u64) -> bool {
+        let all = (0..buffers).map(|_| self.buffer(bytes, U::STORAGE));
+        all.collect::<Result<Vec<_>, _>>().is_ok()
+    }
+
+    /// Most bytes of a binding.
+    pub fn binding_bytes(&self) -> u64 {
+        self.device.limits().max_storage_buffer_binding_size
+    }
+
+    pub fn uniform(&self, words: [u32; 4]) -> wgpu::Buffer {
+        uniform(self.device, self.queue, words)
+    }
+
     /// The first bytes of a buffer.
     pub fn download(&self, buffer: &wgpu::Buffer, bytes: u64) -> Result<Vec<u8>, Failure> {
         let back = self.buffer(bytes, U::MAP_READ | U::COPY_DST)?;
@@ -217,32 +333,73 @@ impl Gpu<'_> {
         self.mapped(&back, bytes)
     }
 
-    /// Runs two passes in turns, as often as asked, and returns the medians of both.
+    /// Runs something in turns with something beside, as often as asked, each as often in a row as it takes. Returns
+    /// what it took, and the nanoseconds of what is beside.
     pub fn measure(
         &self,
         repeats: Repeats,
         record: impl Fn(&mut wgpu::ComputePass<'_>),
         beside: impl Fn(&mut wgpu::ComputePass<'_>),
-    ) -> Result<[Timing; 2], Failure> {
-        let mut times = [Times::default(), Times::default()];
+    ) -> Result<(Timing, u64), Failure> {
+        let many = [self.batch(BATCH, &record)?, self.batch(BATCH, &beside)?];
+        let (mut batches, mut besides) = (Vec::new(), Vec::new());
         let mut run = 0;
         let mut measured = Duration::ZERO;
         while run < repeats.warm_up + repeats.least
             || run < repeats.warm_up + repeats.most && measured < repeats.enough
         {
-            let timings = [self.time(&record)?, self.time(&beside)?];
+            let own = self.time(many[0], &record)?;
+            let other = self.time(many[1], &beside)?;
             if run >= repeats.warm_up {
-                measured += Duration::from_nanos(timings[0].wall_ns);
-                times[0].push(timings[0]);
-                times[1].push(timings[1]);
+                measured += Duration::from_nanos(own.wall_ns);
+                batches.push(own);
+                besides.push(other.ns() / many[1]);
             }
             run += 1;
         }
-        Ok(times.map(Times::median))
+        let mut singles = batches.clone();
+        if many[0] > 1 {
+            let alone = (0..SINGLES).map(|_| self.time(1, &record));
+            singles = alone.collect::<Result<_, _>>()?;
+        }
+        let beside_ns = median(besides).unwrap_or(0).max(1);
+        Ok((Timing::of(&batches, many[0], &singles), beside_ns))
     }
 
-    /// Runs a pass once.
-    pub fn time(&self, record: impl Fn(&mut wgpu::ComputePass<'_>)) -> Result<Timing, Failure> {
+    /// How often something must be recorded into a pass to take this long, found by trying. Once without timestamps.
+    pub fn batch(
+        &self,
+        least: Duration,
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<u64, Failure> {
+        let least = least.as_nanos() as u64;
+        let mut many = 1;
+        loop {
+            let ns = self.time(many, &record)?.ns();
+            if ns >= least || many == MOST || self.timer.is_none() {
+                return Ok(many);
+            }
+            // A fifth more, lest the next try is just too short.
+            let wanted = many * least * 6 / 5 / ns;
+            many = wanted.clamp(many + 1, 64 * many).min(MOST);
+        }
+    }
+
+    /// Nanoseconds of something among `many` in one pass.
+    pub fn batch_ns(
+        &self,
+        many: u64,
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<u64, Failure> {
+        Ok((self.time(many, record)?.ns() / many).max(1))
+    }
+
+    /// Runs a pass once, in which something is recorded `many` times.
+    pub fn time(
+        &self,
+        many: u64,
+        record: impl Fn(&mut wgpu::ComputePass<'_>),
+    ) -> Result<Run, Failure> {
         let call = Instant::now();
         let mut encoder = self.encoder();
         let writes = self
@@ -253,12 +410,12 @@ impl Gpu<'_> {
                 beginning_of_pass_write_index: Some(0),
                 end_of_pass_write_index: Some(1),
             });
-        record(
-            &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("bench"),
-                timestamp_writes: writes,
-            }),
-        );
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("bench"),
+            timestamp_writes: writes,
+        });
+        (0..many).for_each(|_| record(&mut pass));
+        drop(pass);
         let commands = encoder.finish();
         let start = Instant::now();
         self.queue.submit([commands]);
@@ -266,8 +423,9 @@ impl Gpu<'_> {
         self.wait()?;
         let wall_ns = start.elapsed().as_nanos() as u64;
         let gpu_ns = self.timer.as_ref().map(|timer| self.elapsed(timer));
-        Ok(Timing {
-            gpu_ns: gpu_ns.transpose()?,
+        Ok(Run {
+            // Some devices' timestamps never advance.
+            gpu_ns: gpu_ns.transpose()?.filter(|&ns| ns > 0),
             wall_ns,
             call_ns,
         })
@@ -316,5 +474,32 @@ impl Gpu<'_> {
             Ok(Ok(_)) => Ok(()),
             _ => Err(Failure::Device("the device is lost".into())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_counts_once_and_a_single_call_by_itself() {
+        let run = |gpu_ns, wall_ns| Run {
+            gpu_ns,
+            wall_ns,
+            call_ns: 7,
+        };
+        let batches = [4000, 4400, 9000].map(|ns| run(Some(ns), 10_000));
+        let singles = [300, 150, 200].map(|ns| run(Some(ns), 2 * ns));
+        let timing = Timing::of(&batches, 40, &singles);
+        assert_eq!(
+            (timing.gpu_ns, timing.single_gpu_ns),
+            (Some(110), Some(200))
+        );
+        assert_eq!((timing.wall_ns, timing.call_ns, timing.ns()), (400, 7, 110));
+        // Without timestamps the wall's clock counts.
+        let singles = [run(None, 500)];
+        let timing = Timing::of(&singles, 1, &singles);
+        assert_eq!((timing.gpu_ns, timing.single_gpu_ns), (None, None));
+        assert_eq!(timing.ns(), 500);
     }
 }

@@ -6,7 +6,7 @@ use super::Part;
 use super::catalogue::Case;
 use super::charts::{self, Bar, COLOURS, Series, bars, lines, matrix};
 use super::peers::Figure;
-use super::report::{HEADER, Report, Row, cells, digits, or_dash, time};
+use super::report::{HEADER, Report, Row, cells, digits, or_dash, percent, time};
 
 /// Text and lines take their colour from the page, light or dark.
 const STYLE: &str = "
@@ -57,10 +57,10 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 <style>{STYLE}</style>
 <h1>{title}</h1>
 <p>{measured}</p>
-<p>Every result was compared with the CPU reference, byte for byte, before it was timed. Bandwidth counts
+<p>Every result was verified, byte for byte, before it was timed; <em>verified</em> says how. Bandwidth counts
 inputs and outputs once. The ceiling is what the fastest of several plain kernels reaches in turns
-with each case, over 64 MiB that it only reads, or for Min only copies. What fits a cache, and so is
-read faster than memory, can pass 100%.</p>
+with each case, over as many bytes as A, which it only reads, or for Min only copies. What fits a cache, and so is
+read faster than memory, can pass 100%. GPU is the time of one among many in a row, alone and wall are a single call's.</p>
 <p>A is one long row, B many long rows, C a matrix reduced along its columns, D many rows of sixteen, E the
 middle axis of three, F three long columns. Every case has its shape at the end.</p>
 "
@@ -185,7 +185,7 @@ fn growth_section(report: &Report) -> Result<String, Error> {
     let first = sizes[0].case.command();
     let ceiling = of_command(&sizes, first).map(|row| (row.bytes as f64, row.ceiling_gbps));
     bandwidth.push(Series {
-        name: "read ceiling, over 64 MiB".into(),
+        name: "read ceiling".into(),
         points: ceiling.collect(),
         colour: charts::CEILING,
         dots: false,
@@ -256,7 +256,7 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn figures(row: &Row) -> String {
-    let [_, _, _, gpu, wall, gbps, ..] = cells(row);
+    let [_, _, _, gpu, _, wall, gbps, ..] = cells(row);
     match (&row.measured, gpu.as_str()) {
         (Err(_), _) => "wrong".into(),
         (Ok(_), "-") => format!("{gbps} GB/s, {wall}"),
@@ -266,22 +266,27 @@ fn figures(row: &Row) -> String {
 
 fn table(rows: &[Row]) -> String {
     let mut text = "<table>\n<tr>".to_string();
-    let with = |cells: &[String], input: String| {
+    let with = |cells: &[String], input: String, clock: String| {
         let (names, figures) = cells.split_at(3);
-        [names, &[input], figures].concat()
+        [names, &[input], figures, &[clock]].concat()
     };
     let header = HEADER.map(str::to_owned);
     push_cells(
         &mut text,
         "th",
-        with(&header, "inputs, reduced axes".into()),
+        with(&header, "inputs, reduced axes".into(), "clock".into()),
     );
     for row in rows {
         text += "<tr>";
         let mut cells = cells(row);
         // Without the bar of characters.
-        cells[6] = or_dash(row.ratio().map(|share| format!("{:.0}%", 100.0 * share)));
-        push_cells(&mut text, "td", with(&cells, inputs(&row.case)));
+        cells[7] = or_dash(row.ratio().map(percent));
+        if row.measured.is_ok() && !row.how.is_empty() {
+            cells[9] = row.how.clone();
+        }
+        let low = if row.is_slowed() { " (low)" } else { "" };
+        let clock = or_dash(row.clock.map(percent)) + low;
+        push_cells(&mut text, "td", with(&cells, inputs(&row.case), clock));
     }
     text + "</table>\n"
 }

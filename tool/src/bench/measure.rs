@@ -5,13 +5,12 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
-use wgreduce::{
-    BoundReduction, Buffers, DType, Error, Op, Output, Plan, Problem, Reducer, Reduction, Tensor,
-    reference,
-};
+use wgreduce::wgpu::ComputePass;
+use wgreduce::{BoundReduction, DType, Error, Op, Output, Plan, Problem, Reducer};
 
+use super::catalogue::Case;
 use super::ceiling::Ceiling;
+use super::check::{Data, bind, check};
 use super::gpu::{self, Gpu, Repeats};
 use super::report::{Cost, Host, Report, Row};
 use super::staging::Staging;
@@ -23,7 +22,7 @@ use crate::failure::Failure;
 /// Cases between two rounds of all kernels that may be the ceiling.
 const CASES_A_ROUND: usize = 4;
 const FULL: Repeats = Repeats {
-    warm_up: 2,
+    warm_up: 1,
     least: 5,
     most: 15,
     enough: Duration::from_millis(500),
@@ -36,16 +35,18 @@ const QUICK: Repeats = Repeats {
 /// Repeats of measurements on the CPU alone, which take microseconds each.
 const CPU_REPEATS: usize = 25;
 
+/// Measures cases beside the ceilings over data of this size.
 pub fn measure(
     reducer: &Reducer,
+    gpu: &Gpu,
+    bytes: u64,
     asked: &[Asked],
     args: &Bench,
     common: &Common,
 ) -> Result<Report, Failure> {
-    let gpu = Gpu::new(reducer)?;
     let bench = Measuring {
         reducer,
-        gpu: &gpu,
+        gpu,
         repeats: if args.quick { QUICK } else { FULL },
         common,
         progress: progress(asked.len(), common),
@@ -55,13 +56,14 @@ pub fn measure(
     let mut lines = Vec::new();
     for asked in asked.chunk_by(|a, b| Kind::of(a.case.op) == Kind::of(b.case.op)) {
         let kind = Kind::of(asked[0].case.op);
-        let mut ceiling = Ceiling::new(&gpu, kind)?;
+        let mut ceiling = Ceiling::new(gpu, kind, bytes)?;
         let wide = match kind {
             Kind::Read => gpu::with_wide_integers(reducer),
             _ => None,
         };
-        let wide = wide.as_ref().map(Gpu::new).transpose()?;
-        let beside = |gpu| Ceiling::new(gpu, Kind::WideRead);
+        let wide = wide.as_ref().map(|reducer| Gpu::new(reducer, false));
+        let wide = wide.transpose()?;
+        let beside = |gpu| Ceiling::new(gpu, Kind::WideRead, bytes);
         let mut beside = wide.as_ref().map(beside).transpose()?;
         for asked in asked.chunks(CASES_A_ROUND) {
             let begin = rows.len();
@@ -71,7 +73,7 @@ pub fn measure(
                 ceiling.measure()?;
             }
             if rows[begin..].iter().any(|row| row.host.is_some()) {
-                staging.measure(&gpu)?;
+                staging.measure(gpu)?;
             }
         }
         lines.push(ceiling.line());
@@ -127,46 +129,41 @@ impl Measuring<'_> {
         let (gpu, case) = (self.gpu, &asked.case);
         let problem = case.problem().map_err(Error::from)?;
         let problem = problem.nan(self.common.nan.into());
-        let reduction = self.reducer.prepare(&problem)?;
-        let outputs = problem.outputs();
-        let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-        let targets = outputs.iter().map(|o| gpu.buffer(o.bytes(), storage));
-        let targets: Vec<Buffer> = targets.collect::<Result<_, _>>()?;
-        let inputs = case.inputs();
-        let sources = inputs.iter().map(|data| gpu.upload(data));
-        let sources: Vec<Buffer> = sources.collect::<Result<_, _>>()?;
-        let bound = reduction.bind(Buffers {
-            inputs: &whole(&sources),
-            outputs: &whole(&targets),
-            scratch: None,
-        })?;
-        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-        let (expected, cpu) = reference(&problem, &inputs)?;
-        gpu.time(|pass| bound.record(pass))?;
-        let (measured, beside) = match first_difference(gpu, &outputs, &expected, &targets)? {
-            Some(difference) => (Err(difference), gpu.time(|pass| ceiling.record(pass))?),
+        let data = Data::new(gpu, case, &problem)?;
+        let (sources, targets) = (&data.sources, &data.targets);
+        let checked = check(gpu, self.reducer, case, &problem, sources, targets)?;
+        let bound = bind(self.reducer, &problem, sources, targets)?;
+        let beside = |pass: &mut ComputePass<'_>| ceiling.record(pass);
+        let (measured, beside_ns) = match checked.wrong {
+            Some(difference) => (Err(difference), gpu.batch_ns(1, beside)?),
             None => {
+                gpu.warm(beside)?;
                 let case = |pass: &mut ComputePass<'_>| bound.record(pass);
-                let [case, beside] =
-                    gpu.measure(self.repeats, case, |pass| ceiling.record(pass))?;
-                (Ok(case), beside)
+                let (timing, beside_ns) = gpu.measure(self.repeats, case, beside)?;
+                (Ok(timing), beside_ns)
             }
         };
+        let clock = gpu.clock()?;
         let cost = self.cost(&problem, &bound);
-        drop((bound, sources, targets));
-        let host = match asked.part == Part::Catalogue && is_run_from_host(&problem) {
-            true => Some(self.host(&reduction, &inputs)?),
+        drop((bound, data));
+        let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+        let read: u64 = sizes.sum();
+        // Data that is too large for the reference is not moved either.
+        let is_small = checked.cpu_ns.is_some();
+        let host = match is_small && asked.part == Part::Catalogue && is_run_from_host(&problem) {
+            true => Some(self.host(case, &problem)?),
             false => None,
         };
-        let sizes = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
         Ok(Row {
             part: asked.part,
             case: case.clone(),
-            plan: labels(&reduction),
-            bytes: sizes.chain(outputs.iter().map(Output::bytes)).sum(),
+            plan: labels(&Plan::new(&problem, self.reducer.caps())?),
+            bytes: read + problem.outputs().iter().map(Output::bytes).sum::<u64>(),
             measured,
-            cpu_ns: cpu.as_nanos() as u64,
-            ceiling_gbps: ceiling.gbps(beside.ns()),
+            how: checked.how,
+            cpu_ns: checked.cpu_ns,
+            ceiling_gbps: ceiling.gbps(beside_ns),
+            clock,
             cost,
             host,
         })
@@ -197,12 +194,15 @@ impl Measuring<'_> {
     }
 
     /// Runs from host data to host data.
-    fn host(&self, reduction: &Reduction, inputs: &[&[u8]]) -> Result<Host, Failure> {
+    fn host(&self, case: &Case, problem: &Problem) -> Result<Host, Failure> {
+        let reduction = self.reducer.prepare(problem)?;
+        let inputs = case.inputs();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let mut times = Vec::new();
         // The first run makes the buffers.
         for _ in 0..=self.repeats.least {
             let start = Instant::now();
-            black_box(reduction.run_bytes_blocking(inputs)?);
+            black_box(reduction.run_bytes_blocking(&inputs)?);
             times.push(start.elapsed().as_nanos() as u64);
         }
         let ns = median(times.split_off(1)).unwrap_or(0).max(1);
@@ -215,41 +215,13 @@ fn is_run_from_host(problem: &Problem) -> bool {
     problem.dtype() == DType::F32 && matches!(problem.op(), Op::ArgMin | Op::Min)
 }
 
-fn whole(buffers: &[Buffer]) -> Vec<Tensor<'_>> {
-    buffers.iter().map(|b| b.slice(..).into()).collect()
-}
-
-/// The expected outputs, and the time of the reference.
-fn reference(problem: &Problem, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Duration), Failure> {
-    let start = Instant::now();
-    let expected = reference::evaluate(problem, inputs).map_err(Error::from)?;
-    Ok((expected, start.elapsed()))
-}
-
-/// Where the device's results differ from what was expected.
-fn first_difference(
-    gpu: &Gpu,
-    outputs: &[Output],
-    expected: &[Vec<u8>],
-    targets: &[Buffer],
-) -> Result<Option<String>, Failure> {
-    for ((output, expected), target) in outputs.iter().zip(expected).zip(targets) {
-        let actual = gpu.download(target, output.bytes())?;
-        if let Some(difference) = reference::first_difference(output, expected, &actual) {
-            return Ok(Some(difference.to_string()));
-        }
-    }
-    Ok(None)
-}
-
 /// The kernel and grid of each dispatch.
-fn labels(reduction: &Reduction) -> Vec<String> {
-    let passes = reduction.plan().passes().iter();
+fn labels(plan: &Plan) -> Vec<String> {
     let label = |pass: &wgreduce::unstable::Pass| {
         let [x, y, _] = pass.workgroups;
         format!("{} on {x}x{y}", pass.label())
     };
-    passes.map(label).collect()
+    plan.passes().iter().map(label).collect()
 }
 
 /// A line that changes on a terminal, nothing elsewhere.

@@ -5,11 +5,16 @@
 mod catalogue;
 mod ceiling;
 mod charts;
+mod check;
 mod compare;
 mod gpu;
 mod growth;
 mod html;
+#[path = "../../../benches/kernel.rs"]
+mod kernel;
 mod measure;
+#[path = "../../../benches/noise.rs"]
+mod noise;
 mod peers;
 mod report;
 mod saved;
@@ -18,17 +23,23 @@ pub mod tune;
 #[path = "../../../benches/walks.rs"]
 mod walks;
 
-use wgreduce::Caps;
+use wgreduce::{AdapterClass, Caps, Reducer};
 
-use crate::args::{Bench, Common};
+use crate::args::{Bench, Common, Measured};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
 use crate::tuning;
-use catalogue::{Case, catalogue};
+use catalogue::{BYTES, Case, catalogue};
 use compare::Earlier;
+use gpu::Gpu;
 use peers::Figure;
 use report::Report;
+
+/// Bytes of an input on a GPU that has the memory.
+const GPU_BYTES: u64 = 1 << 30;
+/// Buffers of this size that there must be room for: inputs, two results, and the ceiling's.
+const BUFFERS: usize = 7;
 
 /// What a case is measured for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +73,10 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         return Err(Failure::Request(why));
     };
     let reducer = reducer.with_caps(tuning::with_set(reducer.caps(), &args.set)?);
-    let asked = chosen(args, reducer.caps())?;
-    let report = measure::measure(&reducer, &asked, args, common)?;
+    let gpu = opened(&reducer, &args.measured)?;
+    let bytes = case_bytes(&gpu, &reducer, &args.measured)?;
+    let asked = chosen(args, reducer.caps(), bytes)?;
+    let report = measure::measure(&reducer, &gpu, bytes, &asked, args, common)?;
     told(&report, &peers, earlier, args, || {
         if !common.quiet {
             say(&device.line());
@@ -114,10 +127,50 @@ fn write_files(report: &Report, peers: &[Figure], args: &Bench) -> Result<(), Fa
     output::write(&targets.collect::<Vec<_>>())
 }
 
+/// A device to measure on. GPUs change their clock.
+fn opened<'a>(reducer: &'a Reducer, asked: &Measured) -> Result<Gpu<'a>, Failure> {
+    let is_gpu = reducer.caps().class != AdapterClass::Software;
+    Gpu::new(reducer, is_gpu || asked.clock)
+}
+
+/// Bytes of an input of those cases whose size is free: on a GPU more than caches hold.
+fn case_bytes(gpu: &Gpu, reducer: &Reducer, asked: &Measured) -> Result<u64, Failure> {
+    let limits = gpu.device.limits();
+    let most = limits
+        .max_storage_buffer_binding_size
+        .min(limits.max_buffer_size);
+    if let Some(mib) = asked.bytes {
+        return match mib << 20 {
+            bytes if bytes > most => Err(Failure::Request(format!(
+                "--bytes {mib}: the device binds {} MiB at most",
+                most >> 20
+            ))),
+            bytes => Ok(bytes),
+        };
+    }
+    let has_room = |bytes| bytes <= most && gpu.has_room(BUFFERS, bytes);
+    Ok(default_bytes(reducer.caps().class, has_room))
+}
+
+fn default_bytes(class: AdapterClass, has_room: impl Fn(u64) -> bool) -> u64 {
+    if class == AdapterClass::Software {
+        return BYTES;
+    }
+    let mut bytes = GPU_BYTES;
+    while bytes > BYTES && !has_room(bytes) {
+        bytes /= 2;
+    }
+    bytes
+}
+
 /// The cases that were asked for; at least one. Cases with the same kind of ceiling are neighbours.
-fn chosen(args: &Bench, caps: &Caps) -> Result<Vec<Asked>, Failure> {
+fn chosen(args: &Bench, caps: &Caps, bytes: u64) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick || !args.quick);
+    let cases = cases
+        .into_iter()
+        .map(|case| case.with_bytes(bytes))
+        .collect();
     let mut parts = vec![(Part::Catalogue, cases)];
     if !args.no_growth {
         parts.push((Part::Size, growth::sizes(args.quick)));
@@ -145,4 +198,22 @@ fn chosen(args: &Bench, caps: &Caps) -> Result<Vec<Asked>, Failure> {
     }
     asked.sort_by_key(|asked| asked.case.op.is_elementwise());
     Ok(asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gpu_gets_as_much_data_as_it_has_room_for() {
+        for (class, room, bytes) in [
+            (AdapterClass::Discrete, u64::MAX, 1 << 30),
+            (AdapterClass::Integrated, 1 << 30, 1 << 30),
+            (AdapterClass::Discrete, (1 << 30) - 1, 1 << 29),
+            (AdapterClass::Discrete, 100, BYTES),
+            (AdapterClass::Software, u64::MAX, BYTES),
+        ] {
+            assert_eq!(default_bytes(class, |bytes| bytes <= room), bytes);
+        }
+    }
 }

@@ -6,19 +6,20 @@ use wgreduce::wgpu::AdapterInfo;
 
 use super::Part;
 use super::catalogue::Case;
-use super::gpu::Timing;
+use super::gpu::{FULL_CLOCK, Timing};
 use super::growth::{self, Fit};
 
 /// Cells of the small bar.
-const BAR: usize = 8;
+const BAR: usize = 6;
 /// From this size on, time must grow with size.
 const LINEAR_BYTES: u64 = 4 << 20;
 
-pub const HEADER: [&str; 9] = [
+pub const HEADER: [&str; 10] = [
     "case",
     "op",
     "dtype",
     "GPU",
+    "alone",
     "wall",
     "GB/s",
     "of ceiling",
@@ -48,10 +49,14 @@ pub struct Row {
     pub bytes: u64,
     /// Nothing but the first difference where the result was wrong.
     pub measured: Result<Timing, String>,
-    /// The reference's time.
-    pub cpu_ns: u64,
+    /// How the result was verified.
+    pub how: String,
+    /// The reference's time, where it computed the whole result.
+    pub cpu_ns: Option<u64>,
     /// The ceiling of the case's kind, measured in turns with it.
     pub ceiling_gbps: f64,
+    /// The clock of the processors after it, as a share of its height; none where it is not watched.
+    pub clock: Option<f64>,
     pub cost: Cost,
     pub host: Option<Host>,
 }
@@ -85,6 +90,11 @@ impl Row {
     /// From host data.
     pub fn host_gbps(&self) -> Option<f64> {
         Some(self.bytes as f64 / self.host?.ns as f64)
+    }
+
+    /// Whether the clock of the processors was too low for the row to count.
+    pub fn is_slowed(&self) -> bool {
+        self.clock.is_some_and(|share| share < FULL_CLOCK)
     }
 
     fn wall(&self) -> Option<(u64, u64)> {
@@ -127,11 +137,14 @@ impl Report {
             "plan": row.plan,
             "bytes": row.bytes,
             "gpu_ns": timing.and_then(|t| t.gpu_ns),
+            "single_gpu_ns": timing.and_then(|t| t.single_gpu_ns),
             "wall_ns": timing.map(|t| t.wall_ns),
             "gbps": row.gbps(),
             "ceiling_gbps": row.ceiling_gbps,
             "ratio": row.ratio(),
+            "clock": row.clock,
             "verified": row.measured.is_ok(),
+            "verified_how": row.how,
             "cpu_ns": row.cpu_ns,
             "plan_ns": row.cost.plan_ns,
             "encode_ns": row.cost.encode_ns,
@@ -169,7 +182,7 @@ impl Report {
         text
     }
 
-    /// The ceilings; growth; what was wrong, and what was left out.
+    /// The ceilings; growth; how results were verified, what was wrong, slowed or left out.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.ceilings.clone();
         notes.extend(
@@ -178,6 +191,14 @@ impl Report {
                 .filter_map(|op| self.growth_note(op)),
         );
         notes.extend(self.cost_note());
+        notes.extend(self.check_notes());
+        let slowed = self.rows.iter().filter(|row| row.is_slowed()).count();
+        if slowed > 0 {
+            notes.push(format!(
+                "slowed: {slowed} cases (!), after which the clock was below {} of its height",
+                percent(FULL_CLOCK)
+            ));
+        }
         for row in &self.rows {
             if let Err(difference) = &row.measured {
                 notes.push(format!("wrong: {}: {difference}", row.case));
@@ -185,6 +206,22 @@ impl Report {
         }
         notes.extend(self.left_out.iter().map(|case| format!("left out: {case}")));
         notes
+    }
+
+    /// How many results were verified in which way.
+    fn check_notes(&self) -> Vec<String> {
+        let right = self.rows.iter().filter(|row| row.measured.is_ok());
+        let (whole, parts): (Vec<&Row>, Vec<&Row>) = right.partition(|row| row.cpu_ns.is_some());
+        let ways = [
+            ("by the reference", whole.len()),
+            (
+                "by another plan, their kernels by the reference on fewer bytes",
+                parts.len(),
+            ),
+        ];
+        let ways = ways.into_iter().filter(|(_, count)| *count > 0);
+        ways.map(|(way, count)| format!("verified {way}: {count} results"))
+            .collect()
     }
 
     /// The fitted line, and the size that is farthest from it.
@@ -329,24 +366,29 @@ fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
     for row in rows {
         table.add_row(cells(row));
     }
-    align_right(&mut table, [3, 4, 5, 7]);
+    align_right(&mut table, [3, 4, 5, 6, 8]);
     table
 }
 
 /// A row of the table, under [`HEADER`].
-pub fn cells(row: &Row) -> [String; 9] {
+pub fn cells(row: &Row) -> [String; HEADER.len()] {
     let timing = row.measured.as_ref().ok();
     [
         row.case.name.to_string(),
         row.case.command().into(),
         row.case.dtype.to_string(),
         or_dash(timing.and_then(|t| t.gpu_ns).map(time)),
+        or_dash(timing.and_then(|t| t.single_gpu_ns).map(time)),
         or_dash(timing.map(|t| time(t.wall_ns))),
         or_dash(row.gbps().map(digits)),
-        or_dash(row.ratio().map(share)),
-        time(row.cpu_ns),
+        or_dash(row.ratio().map(share)) + if row.is_slowed() { "!" } else { "" },
+        or_dash(row.cpu_ns.map(time)),
         if timing.is_some() { "yes" } else { "NO" }.into(),
     ]
+}
+
+pub fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
 }
 
 pub fn or_dash(text: Option<String>) -> String {
@@ -394,8 +436,10 @@ mod tests {
             plan: Vec::new(),
             bytes: 9_999 * 999_000_000,
             measured: Err("not yet".into()),
-            cpu_ns: 999_000,
+            how: String::new(),
+            cpu_ns: Some(999_000),
             ceiling_gbps: 1100.0,
+            clock: Some(0.5),
             cost: Cost {
                 plan_ns: 999_000,
                 encode_ns: 999_000,
@@ -408,6 +452,7 @@ mod tests {
     fn the_table_of_the_whole_catalogue_fits_a_hundred_columns() {
         let slow = Timing {
             gpu_ns: Some(999_000_000),
+            single_gpu_ns: Some(999_000_000),
             wall_ns: 999_000_000,
             call_ns: 999_000,
         };
@@ -423,7 +468,7 @@ mod tests {
         );
         let wrong = text.lines().nth(1).unwrap_or_default();
         assert!(wrong.contains(" - ") && wrong.ends_with("NO"), "{wrong}");
-        assert!(text.contains("######## 909%"), "{text}");
+        assert!(text.contains("###### 909%!"), "{text}");
     }
 
     #[test]
@@ -447,6 +492,17 @@ mod tests {
         let text = report.text();
         assert!(text.contains("wrong: A argmin bfloat16: at [0]: expected 1, got 2"));
         assert!(text.ends_with("left out: huge: no room\n"), "{text}");
+    }
+
+    #[test]
+    fn a_row_of_a_low_clock_is_marked() {
+        let of = |clock| Row {
+            clock,
+            ..row(catalogue()[0].clone())
+        };
+        let rows = [of(Some(0.94)), of(Some(0.95)), of(None)];
+        let marked = rows.each_ref().map(|row| cells(row)[7].ends_with('!'));
+        assert_eq!(marked, [true, false, false]);
     }
 
     #[test]

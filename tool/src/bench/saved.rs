@@ -76,6 +76,7 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
     let timing = || {
         Some(Timing {
             gpu_ns: number("gpu_ns"),
+            single_gpu_ns: number("single_gpu_ns"),
             wall_ns: number("wall_ns")?,
             // A page does not know it.
             call_ns: number("call_ns").unwrap_or(0),
@@ -92,7 +93,9 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
             .collect(),
         bytes: number("bytes").unwrap_or(0),
         measured: timing.ok_or_else(|| error.trim_start_matches("wrong: ").to_owned()),
-        cpu_ns: number("cpu_ns").unwrap_or(0),
+        how: value["verified_how"].as_str().unwrap_or_default().into(),
+        cpu_ns: number("cpu_ns"),
+        clock: value["clock"].as_f64(),
         ceiling_gbps: value["ceiling_gbps"].as_f64().unwrap_or(0.0),
         cost: Cost {
             plan_ns: number("plan_ns").unwrap_or(0),

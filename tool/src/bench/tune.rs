@@ -2,22 +2,22 @@
 //!
 //! Searches, and decides what counts as faster. Does not know what a field means; `gpu.rs` times passes.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
-use wgreduce::{
-    BoundReduction, Buffers, Caps, DType, Error, Output, Plan, Problem, Reducer, Tensor, Tuning,
-    reference,
-};
+use wgreduce::{BoundReduction, Caps, DType, Error, Output, Plan, Problem, Reducer, Tuning};
 
-use super::catalogue::{Case, Noise, catalogue, noise};
+use super::catalogue::{Case, catalogue};
 use super::ceiling::Ceiling;
-use super::gpu::{Gpu, Repeats};
+use super::check::{bind, check, difference};
+use super::gpu::{BATCH, Gpu, Repeats};
+use super::noise::Noise;
 use super::report;
 use super::walks::{Kind, median};
+use super::{case_bytes, opened};
 use crate::args::{Common, Tune};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
@@ -26,8 +26,10 @@ use crate::tuning;
 
 /// Not searched: what keeps watchdogs quiet, and what is for tests.
 const NOT_SEARCHED: [&str; 2] = ["submit_bytes", "force"];
-/// Larger inputs are left out: their plans are those of inputs a few times smaller.
+/// Larger inputs are left out, unless all are that large: their plans are those of inputs a few times smaller.
 const MOST_INPUT_BYTES: u64 = 256 << 20;
+/// Most inputs of the largest size.
+const MOST_INPUTS: u64 = 3;
 /// Minutes after which `--quick` ends the search; the last measurement comes after it.
 const QUICK_MINUTES: u64 = 6;
 /// One of each width: others are compared alike.
@@ -62,13 +64,14 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
         let why = format!("tune needs a GPU adapter ({})", device.line());
         return Err(Failure::Request(why));
     };
-    let gpu = Gpu::new(reducer)?;
-    let cases = cases(args, common, &gpu)?;
+    let gpu = opened(reducer, &args.measured)?;
+    let bytes = case_bytes(&gpu, reducer, &args.measured)?;
+    let cases = cases(args, common, &gpu, bytes)?;
     if !common.quiet {
         say(&device.line());
     }
     let mut search = Search {
-        bench: Bench::new(reducer, &gpu, cases)?,
+        bench: Bench::new(reducer, &gpu, bytes, cases)?,
         until: args
             .minutes
             .or(args.quick.then_some(QUICK_MINUTES))
@@ -101,20 +104,26 @@ pub fn run(args: &Tune, common: &Common) -> Result<(), Failure> {
 }
 
 /// The cases that are searched over; at least one.
-fn cases(args: &Tune, common: &Common, gpu: &Gpu) -> Result<Vec<(Case, Problem)>, Failure> {
-    let most = MOST_INPUT_BYTES.min(gpu.device.limits().max_buffer_size);
+fn cases(args: &Tune, common: &Common, gpu: &Gpu, bytes: u64) -> Result<Vec<Subject>, Failure> {
+    let most = MOST_INPUT_BYTES.max(bytes);
+    let most = most.min(gpu.device.limits().max_buffer_size);
     let mut cases = Vec::new();
     for case in catalogue() {
+        let case = case.with_bytes(bytes);
         let problem = case.problem().map_err(Error::from)?;
         let problem = problem.nan(common.nan.into());
-        let fits = (0..problem.inputs().len()).all(|i| problem.input_bytes(i) <= most);
+        let inputs = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
+        let fits =
+            inputs.clone().all(|bytes| bytes <= most) && inputs.sum::<u64>() <= MOST_INPUTS * most;
         let asked = args.filter.as_ref();
         let named = asked.is_none_or(|text| case.to_string().contains(text));
         let quick = case.quick && QUICK_TYPES.contains(&case.dtype);
         if fits && named && (quick || !args.quick) {
-            cases.push((case, problem));
+            cases.push(Subject { case, problem });
         }
     }
+    // Neighbours have the same data.
+    cases.sort_by_key(|subject| subject.case.noise());
     match (&args.filter, cases.is_empty()) {
         (Some(text), true) => Err(Failure::Request(format!(
             "--filter {text}: no case that is tuned for has this in its name, operator and type"
@@ -123,116 +132,122 @@ fn cases(args: &Tune, common: &Common, gpu: &Gpu) -> Result<Vec<(Case, Problem)>
     }
 }
 
-/// A case whose right results are known.
+/// A case whose result was verified.
 struct Subject {
     case: Case,
     problem: Problem,
-    expected: Vec<Vec<u8>>,
 }
 
-/// The buffers that all cases share, on the device. Cases with the same bits in their noise have
-/// the same data.
+/// The buffers that all cases share, on the device.
 struct Bench<'a> {
     reducer: &'a Reducer,
     gpu: &'a Gpu<'a>,
+    /// Of a case; the ceiling's are as large.
+    bytes: u64,
     subjects: Vec<Subject>,
-    inputs: BTreeMap<(Noise, usize), Buffer>,
-    outputs: Vec<Buffer>,
+    inputs: Vec<Buffer>,
+    /// What the inputs hold.
+    held: RefCell<Vec<Option<Noise>>>,
+    /// Room for two results.
+    outputs: [Vec<Buffer>; 2],
 }
 
 impl<'a> Bench<'a> {
     fn new(
         reducer: &'a Reducer,
         gpu: &'a Gpu<'a>,
-        cases: Vec<(Case, Problem)>,
+        bytes: u64,
+        subjects: Vec<Subject>,
     ) -> Result<Bench<'a>, Failure> {
-        let mut lengths = BTreeMap::new();
-        let mut written: Vec<u64> = Vec::new();
-        for (case, problem) in &cases {
-            for i in 0..problem.inputs().len() {
-                let length = lengths.entry((case.noise(), i)).or_insert(0);
-                *length = problem.input_bytes(i).max(*length);
-            }
-            for (i, output) in problem.outputs().iter().enumerate() {
-                written.resize(written.len().max(i + 1), 0);
-                written[i] = written[i].max(output.bytes());
-            }
-        }
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-        let outputs = written.into_iter().map(|bytes| gpu.buffer(bytes, usage));
-        let data: BTreeMap<_, _> = lengths
-            .into_iter()
-            .map(|((kind, i), bytes)| ((kind, i), noise(bytes as usize, i as u64 + 1, kind)))
-            .collect();
-        let upload = |(key, data): (&(Noise, usize), &Vec<u8>)| Ok((*key, gpu.upload(data)?));
-        let subject = |(case, problem): (Case, Problem)| {
-            let input = |i| &data[&(case.noise(), i)][..problem.input_bytes(i) as usize];
-            let inputs: Vec<&[u8]> = (0..problem.inputs().len()).map(input).collect();
-            let expected = reference::evaluate(&problem, &inputs).map_err(Error::from)?;
-            Ok(Subject {
-                case,
-                problem,
-                expected,
-            })
+        let (mut read, mut written) = (Vec::new(), Vec::new());
+        let most = |all: &mut Vec<u64>, i: usize, bytes: u64| {
+            all.resize(all.len().max(i + 1), 0);
+            all[i] = all[i].max(bytes);
         };
-        Ok(Bench {
+        for Subject { problem, .. } in &subjects {
+            (0..problem.inputs().len()).for_each(|i| most(&mut read, i, problem.input_bytes(i)));
+            let outputs = problem.outputs();
+            (0..outputs.len()).for_each(|i| most(&mut written, i, outputs[i].bytes()));
+        }
+        let buffers = |sizes: &[u64], usage| -> Result<Vec<Buffer>, Failure> {
+            let buffers = sizes.iter().map(|&bytes| gpu.buffer(bytes, usage));
+            buffers.collect()
+        };
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        let bench = Bench {
             reducer,
             gpu,
-            outputs: outputs.collect::<Result<_, Failure>>()?,
-            inputs: data.iter().map(upload).collect::<Result<_, Failure>>()?,
-            subjects: cases
-                .into_iter()
-                .map(subject)
-                .collect::<Result<_, Failure>>()?,
-        })
+            bytes,
+            subjects,
+            inputs: buffers(&read, BufferUsages::STORAGE)?,
+            held: RefCell::new(vec![None; read.len()]),
+            outputs: [buffers(&written, usage)?, buffers(&written, usage)?],
+        };
+        for Subject { case, problem } in &bench.subjects {
+            bench.fill(case);
+            bench.clear();
+            let checked = check(
+                gpu,
+                reducer,
+                case,
+                problem,
+                &bench.inputs,
+                &bench.outputs[0],
+            )?;
+            if let Some(difference) = checked.wrong {
+                return Err(Failure::Check(format!("{case}: {difference}")));
+            }
+        }
+        Ok(bench)
     }
 
-    fn bound(&self, subject: &Subject, caps: &Caps) -> Result<BoundReduction, Failure> {
-        let Subject { case, problem, .. } = subject;
-        let reducer = self.reducer.with_caps(caps.clone());
-        let input = |i| slice(&self.inputs[&(case.noise(), i)], problem.input_bytes(i));
-        let inputs: Vec<Tensor<'_>> = (0..problem.inputs().len()).map(input).collect();
-        let outputs = self.outputs.iter().zip(problem.outputs());
-        let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
-        Ok(reducer.prepare(problem)?.bind(Buffers {
-            inputs: &inputs,
-            outputs: &outputs,
-            scratch: None,
-        })?)
+    /// Makes the data of a case.
+    fn fill(&self, case: &Case) {
+        let mut held = self.held.borrow_mut();
+        for (i, seed) in (0..case.shapes.len()).zip(1..) {
+            if held[i].replace(case.noise()) != Some(case.noise()) {
+                self.gpu.fill(&self.inputs[i], seed, case.noise());
+            }
+        }
     }
 
-    /// Runs a case once, over what another run left, and compares.
-    fn verify(&self, subject: &Subject, bound: &BoundReduction) -> Result<(), Failure> {
+    /// Clears what earlier runs left, lest it be taken for a result.
+    fn clear(&self) {
         let mut encoder = self.gpu.encoder();
-        for buffer in &self.outputs {
+        for buffer in self.outputs.iter().flatten() {
             encoder.clear_buffer(buffer, 0, None);
         }
         self.gpu.submit(encoder);
-        self.gpu.time(|pass| bound.record(pass))?;
-        let results = subject.problem.outputs().into_iter().zip(&subject.expected);
-        for ((output, expected), buffer) in results.zip(&self.outputs) {
-            let actual = self.gpu.download(buffer, output.bytes())?;
-            if let Some(difference) = reference::first_difference(&output, expected, &actual) {
-                return Err(Failure::Check(format!("{}: {difference}", subject.case)));
-            }
-        }
-        Ok(())
     }
 
-    /// A case bound with two tunings, after verifying the result of the other one.
+    /// A case bound with two tunings, after verifying that the results are the same.
     fn pair<'b>(
-        &self,
+        &'b self,
         subject: &'b Subject,
         base: &Caps,
         other: &Caps,
     ) -> Result<Pair<'b>, Failure> {
-        let pair = Pair {
-            subject,
-            base: self.bound(subject, base)?,
-            other: self.bound(subject, other)?,
+        let Subject { case, problem } = subject;
+        let bound = |caps: &Caps, outputs| {
+            let reducer = self.reducer.with_caps(caps.clone());
+            bind(&reducer, problem, &self.inputs, outputs)
         };
-        self.verify(subject, &pair.other)?;
-        Ok(pair)
+        let [results, others] = &self.outputs;
+        let [base, other] = [bound(base, results)?, bound(other, others)?];
+        self.fill(case);
+        self.clear();
+        self.gpu.time(1, |pass| other.record(pass))?;
+        let many = self.gpu.batch(BATCH, |pass| base.record(pass))?;
+        match difference(self.gpu, problem, results, others)? {
+            Some(difference) => Err(Failure::Check(format!("{case}: {difference}"))),
+            None => Ok(Pair {
+                bench: self,
+                subject,
+                base,
+                other,
+                many,
+            }),
+        }
     }
 
     /// Whether the plans of a case differ; an error if it cannot be planned.
@@ -242,42 +257,48 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The tensor at a buffer's start.
-fn slice(buffer: &Buffer, bytes: u64) -> Tensor<'_> {
-    buffer.slice(..bytes.next_multiple_of(4)).into()
-}
-
 /// A case, bound with two tunings.
 struct Pair<'a> {
+    bench: &'a Bench<'a>,
     subject: &'a Subject,
     base: BoundReduction,
     other: BoundReduction,
+    /// How often each runs in a row.
+    many: u64,
 }
 
 impl Pair<'_> {
-    /// Times both in turns, and something beside, in nanoseconds a round.
+    /// Times three in turns, in nanoseconds a round.
     fn rounds(
         &self,
-        gpu: &Gpu,
         repeats: Repeats,
-        beside: &dyn Fn(&mut ComputePass<'_>),
+        three: [&dyn Fn(&mut ComputePass<'_>); 3],
     ) -> Result<Vec<[u64; 3]>, Failure> {
+        let gpu = self.bench.gpu;
+        self.bench.fill(&self.subject.case);
         let mut rounds = Vec::new();
         let start = Instant::now();
         while rounds.len() < repeats.least
             || rounds.len() < repeats.most && start.elapsed() < repeats.enough
         {
-            let base = gpu.time(|pass| self.base.record(pass))?;
-            let other = gpu.time(|pass| self.other.record(pass))?;
-            let beside = gpu.time(beside)?;
-            rounds.push([base, other, beside].map(|timing| timing.ns().max(1)));
+            let mut round = [0; 3];
+            for (ns, record) in round.iter_mut().zip(three) {
+                *ns = gpu.batch_ns(self.many, record)?;
+            }
+            rounds.push(round);
         }
         Ok(rounds)
     }
 
-    fn sample(&self, gpu: &Gpu, repeats: Repeats) -> Result<Sample, Failure> {
-        let rounds = self.rounds(gpu, repeats, &|pass| self.base.record(pass))?;
-        Ok(Sample::of(&rounds))
+    /// What the other one gains, timed between two runs of the base or, for a second opinion, with a run of the
+    /// base between two of its own.
+    fn sample(&self, repeats: Repeats, turned: bool) -> Result<Sample, Failure> {
+        let base = |pass: &mut ComputePass<'_>| self.base.record(pass);
+        let other = |pass: &mut ComputePass<'_>| self.other.record(pass);
+        Ok(match turned {
+            false => Sample::of(&self.rounds(repeats, [&base, &other, &base])?),
+            true => Sample::of(&self.rounds(repeats, [&other, &base, &other])?).turned(),
+        })
     }
 }
 
@@ -289,7 +310,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Each round times the base, the other one, and the base again. The machine's speed may differ between
+    /// Each round times one, the one that gains, and the first again. The machine's speed may differ between
     /// rounds, so only the ratio within a round counts.
     fn of(rounds: &[[u64; 3]]) -> Sample {
         let ln = |ns: u64| (ns as f64).ln();
@@ -298,6 +319,14 @@ impl Sample {
         Sample {
             gain: middle(rounds.iter().map(gain)),
             noise: middle(rounds.iter().map(noise)),
+        }
+    }
+
+    /// The same of the one that was twice in each round.
+    fn turned(self) -> Sample {
+        Sample {
+            gain: -self.gain,
+            ..self
         }
     }
 }
@@ -467,26 +496,27 @@ impl Search<'_> {
                 self.progress
                     .set_message(format!("{step}: {}", subject.case));
                 let pair = self.bench.pair(subject, base, other)?;
-                looks.push(pair.sample(self.bench.gpu, LOOK)?);
+                looks.push(pair.sample(LOOK, false)?);
                 pairs.push(pair);
                 if looks.len() >= ENOUGH_LOOKS && Verdict::of(&looks).gain < -MOST_LOSS {
                     return Ok(None);
                 }
             }
         }
-        let measured = || -> Result<Verdict, Failure> {
+        let measured = |turned| -> Result<Verdict, Failure> {
             let samples = pairs.iter().map(|pair| {
                 self.progress
                     .set_message(format!("{step}: {}", pair.subject.case));
-                pair.sample(self.bench.gpu, MEASURE)
+                self.bench.gpu.warm(|pass| pair.base.record(pass))?;
+                pair.sample(MEASURE, turned)
             });
-            Ok(Verdict::of(&samples.collect::<Result<Vec<_>, _>>()?))
+            Ok(Verdict::of(&samples.collect::<Result<Vec<_>, Failure>>()?))
         };
-        if !Verdict::of(&looks).is_promising() || !measured()?.is_gain() {
+        if !Verdict::of(&looks).is_promising() || !measured(false)?.is_gain() {
             return Ok(None);
         }
-        // Of many candidates one may be lucky once.
-        let again = measured()?;
+        // Of many candidates one may be lucky once, or by its place in the round.
+        let again = measured(true)?;
         Ok(again.is_gain().then_some((again, pairs.len())))
     }
 
@@ -504,13 +534,16 @@ impl Search<'_> {
             if subjects.is_empty() {
                 continue;
             }
-            let ceiling = Ceiling::new(self.bench.gpu, kind)?;
+            let ceiling = Ceiling::new(self.bench.gpu, kind, self.bench.bytes)?;
             for subject in subjects {
                 self.progress
                     .set_message(format!("gained: {}", subject.case));
                 let pair = self.bench.pair(subject, before, after)?;
+                let base = |pass: &mut ComputePass<'_>| pair.base.record(pass);
+                let other = |pass: &mut ComputePass<'_>| pair.other.record(pass);
                 let beside = |pass: &mut ComputePass<'_>| ceiling.record(pass);
-                let rounds = pair.rounds(self.bench.gpu, MEASURE, &beside)?;
+                self.bench.gpu.warm(beside)?;
+                let rounds = pair.rounds(MEASURE, [&base, &other, &beside])?;
                 let of = |i: usize| median(rounds.iter().map(|round| round[i]).collect());
                 let problem = &subject.problem;
                 let read = (0..problem.inputs().len()).map(|i| problem.input_bytes(i));
@@ -656,6 +689,9 @@ mod tests {
         let sample = Sample::of(&[[200, 100, 200], [2000, 1000, 2000], [210, 100, 200]]);
         assert_relative_eq!(sample.gain, 2f64.ln(), max_relative = 0.05);
         assert_relative_eq!(sample.noise, 0.0);
+        // The same gain, told by rounds of the faster one, the slower, and the faster.
+        let turned = Sample::of(&[[100, 200, 100]]).turned();
+        assert_relative_eq!(turned.gain, 2f64.ln(), max_relative = 1e-9);
     }
 
     #[test]
