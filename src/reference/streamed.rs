@@ -372,7 +372,7 @@ fn number(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, NanPolicy};
+    use crate::{Class, DType, NanPolicy};
 
     /// Elements with ties, NaNs and zeros of both signs.
     fn data(dtype: DType, n: u64) -> Vec<u8> {
@@ -452,7 +452,10 @@ mod tests {
                     }
                 }
                 same(&reduce(&[], &[])?);
-                same(&reduce(&[30, 0], &[1])?);
+                // Integers have no mean of nothing.
+                if op != Op::ReduceMean || dtype.class() == Class::Float {
+                    same(&reduce(&[30, 0], &[1])?);
+                }
                 same(&reduce(&[0, 3], &[1])?);
                 same(&reduce(&[3, 3], &[])?.noop_with_empty_axes(true)?);
             }

@@ -415,7 +415,7 @@ pub struct Bench {
 pub struct Measured {
     /// Data of one of the cases A to F or of an input of min; 1024 on a GPU, which is more than its caches hold, and 64 on
     /// a software adapter when left out
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    #[arg(long, value_name = "MIB", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub bytes: Option<u64>,
     /// Watch the clock of the processors, as on every GPU; for tests on software adapters
     #[arg(long, hide = true)]
