@@ -1,0 +1,91 @@
+//! Which cases of the suite a run takes.
+//!
+//! A case is taken by a hash of its own name and the seed: a case that is added changes nothing for the others, and
+//! another seed takes others. docs/testing.md says what a share can miss.
+
+use std::fmt::{Debug, Write};
+
+/// The plain suite takes one of so many cases.
+const PLAIN: u64 = 8;
+
+/// A run takes one of so many cases: WGREDUCE_SHARE, which is `1` or `1/N`; the plain suite's share without it.
+pub fn one_of() -> u64 {
+    let Ok(share) = std::env::var("WGREDUCE_SHARE") else {
+        return PLAIN;
+    };
+    let one_of = share.strip_prefix("1/").unwrap_or(&share);
+    match one_of.parse() {
+        Ok(n) if n > 0 && (n == 1 || share.len() > one_of.len()) => n,
+        _ => panic!("WGREDUCE_SHARE is 1 or 1/N, not {share:?}"),
+    }
+}
+
+/// Whether a run takes every case.
+pub fn all() -> bool {
+    one_of() == 1
+}
+
+/// The seed of the run: WGREDUCE_SEED, or always the same.
+pub fn seed() -> u64 {
+    let seed = std::env::var("WGREDUCE_SEED").unwrap_or("0".into());
+    seed.parse().expect("WGREDUCE_SEED is a number")
+}
+
+/// Whether a run takes a case.
+pub fn taken(name: impl Debug) -> bool {
+    taken_of(one_of(), name)
+}
+
+/// Whether a run that takes one of `one_of` cases takes this one. Who takes fewer takes a part of the same cases.
+pub fn taken_of(one_of: u64, name: impl Debug) -> bool {
+    hash(name) <= u64::MAX / one_of
+}
+
+/// A number of 48 bits for a name, another for each seed: chooses among the ways to try a case.
+pub fn drawn(name: impl Debug) -> u64 {
+    hash(name) >> 16
+}
+
+fn hash(name: impl Debug) -> u64 {
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    write!(hash, "{} {name:?}", seed()).expect("a hash takes everything");
+    // The last bytes must reach the high bits.
+    let mixed = (hash.0 ^ hash.0 >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
+/// FNV-1a, of 64 bits.
+struct Fnv(u64);
+
+impl Write for Fnv {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_takes_its_part_of_the_names_and_of_a_larger_share() {
+        let count = |n| (0..40_000).filter(|i| taken_of(n, ("case", i))).count();
+        assert_eq!(count(1), 40_000);
+        for n in [2, 4, 7, 64] {
+            let expected = 40_000.0 / n as f64;
+            let off = (count(n) as f64 - expected).abs();
+            assert!(off < 5.0 * expected.sqrt(), "{} of 40000 for 1/{n}", count(n));
+        }
+        assert!((0..40_000).all(|i| !taken_of(64, i) || taken_of(4, i)));
+    }
+
+    #[test]
+    fn each_name_draws_each_number() {
+        let drawn: std::collections::BTreeSet<_> = (0..200).map(|i| drawn(i) % 10).collect();
+        assert_eq!(drawn.len(), 10);
+    }
+}
