@@ -224,8 +224,7 @@ fn soak(index: usize) -> Result<(), Failed> {
     let seconds = std::env::var("WGREDUCE_SOAK_SECONDS").unwrap_or("4".into());
     let seconds: f64 = seconds.parse()?;
     let reducer = Reducer::open_blocking(&AdapterChoice::Index(index))?;
-    // All tasks take 15 seconds to compile.
-    let tasks: Vec<Task> = tasks()?;
+    let tasks = tasks()?;
     // Every kind of kernel runs once first, so that compiled and cached things are in memory.
     for task in &tasks {
         run(&reducer, task)?;

@@ -2,7 +2,7 @@
 //!
 //! Covers every way that inputs may lie under an output, but no reductions.
 
-use super::{data_for, same, slices, takes, tiny, turn};
+use super::{data_for, same, slices, takes, takes_case, tiny, turn};
 use libtest_mimic::Failed;
 use support::views::{Viewed, materialised};
 use support::{drawn, mixed, types};
@@ -34,7 +34,7 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
             let max = Problem::max(dtype, shapes)?;
             let ignoring = [&min, &max].map(|p| p.clone().nan(NanPolicy::Ignore));
             for problem in [&min, &ignoring[1], &max, &ignoring[0]] {
-                if takes(reducer, ("broadcast", problem)) {
+                if takes(reducer, "broadcast", problem) {
                     for (seed, offset) in (drawn(problem)..).zip([0, dtype.size(), 48]) {
                         let inputs = data_for(problem, seed);
                         same(reducer, problem, &slices(&inputs), offset)?;
@@ -58,7 +58,11 @@ fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
         ..reducer.caps().clone()
     };
     for reducer in [reducer, &reducer.with_caps(caps)] {
-        if takes(reducer, ("many inputs", reducer.caps().storage_buffers, dtype)) {
+        if takes_case(
+            reducer,
+            1,
+            ("many inputs", reducer.caps().storage_buffers, dtype),
+        ) {
             same(reducer, &problem, &slices(&inputs), 0)?;
         }
     }
@@ -119,7 +123,7 @@ pub fn of_views(reducer: &Reducer) -> Result<(), Failed> {
         for dtype in types(turn()) {
             let (problems, data) = together(dtype, views, drawn((dtype, views)))?;
             for problem in problems {
-                if takes(reducer, ("views together", &problem)) {
+                if takes(reducer, "views together", &problem) {
                     for offset in [0, dtype.size()] {
                         same(reducer, &problem, &slices(&data), offset)?;
                     }

@@ -53,7 +53,7 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType) -> Result<(), Failed> {
         let first = drawn((dtype, shape)) % 12;
         for way in [first, first + 7] {
             let problem = problem(dtype, &shape, 1, way)?.keepdims(way % 2 == 0)?;
-            if !takes(reducers[0], ("extremes", &problem)) {
+            if !takes(reducers[0], "extremes", &problem) {
                 continue;
             }
             let reducer = reducers[drawn(&problem) as usize % 3];
@@ -74,7 +74,7 @@ fn of_views(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
                 continue;
             };
             let problem = plain.strided(0, view.1, view.2)?;
-            if !takes(reducer, ("extremes", &problem)) {
+            if !takes(reducer, "extremes", &problem) {
                 continue;
             }
             same(reducer, &problem, &[&data], dtype.size())?;

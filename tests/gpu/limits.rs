@@ -17,19 +17,22 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let turn = turn();
     for dtype in types(turn) {
         let size = dtype.size();
-        for shape in [[1, 23, (2048 / size).min(512)], [2, 19, (1100 / size).min(480) + 1]] {
+        for shape in [
+            [1, 23, (2048 / size).min(512)],
+            [2, 19, (1100 / size).min(480) + 1],
+        ] {
             check(&few, "wide rows", dtype, shape, turn)?;
         }
         check(&several, "wide rows", dtype, [2, 300, 96], turn)?;
         let shape = [1, 9, 401];
         let both = extremes(dtype, &shape, 1, turn)?;
-        if takes(reducer, ("wide rows", &both)) {
+        if takes(reducer, "wide rows", &both) {
             check_all(&sides, &[both], shape)?;
         }
         let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
         let value = value_problem(dtype, &shape, &[1], turn)?;
         for problem in [fused, value] {
-            if takes(reducer, ("wide rows", &problem)) {
+            if takes(reducer, "wide rows", &problem) {
                 check_all(&few, std::slice::from_ref(&problem), shape)?;
                 // Here the partial results are the output.
                 let input = tensor(dtype, shape, turn);
@@ -101,7 +104,7 @@ fn suite(reducer: &Reducer, name: &str, turn: u64) -> Result<(), Failed> {
         }
         let shape = [2, 30, 3];
         let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
-        if takes(reducer, (name, "a shard", &fused)) {
+        if takes(reducer, (name, "a shard"), &fused) {
             let mut bits = Bits::new(drawn(&fused));
             let input = tensor(dtype, shape, turn);
             shard(reducer, &fused, shape, &input, &mut bits)?;
@@ -110,12 +113,17 @@ fn suite(reducer: &Reducer, name: &str, turn: u64) -> Result<(), Failed> {
         let equal = Problem::min(dtype, &[shape, shape])?;
         let broadcast = Problem::max(dtype, &[shape, [2, 1, 3]])?;
         for problem in [fused, scattered, equal, broadcast] {
-            if !takes(reducer, (name, &problem)) {
+            if !takes(reducer, name, &problem) {
                 continue;
             }
             let drawn = drawn(&problem);
             let inputs = data_for(&problem, drawn >> 1);
-            same(reducer, &problem, &slices(&inputs), drawn % 2 * dtype.size())?;
+            same(
+                reducer,
+                &problem,
+                &slices(&inputs),
+                drawn % 2 * dtype.size(),
+            )?;
             let memory = 24 * (reducer.caps().offset_alignment + 16);
             streamed(reducer, &problem, &inputs, memory)?;
             let inputs = slices(&inputs);
@@ -140,7 +148,7 @@ pub fn submits(reducer: &Reducer) -> Result<(), Failed> {
             let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
             let whole = reducer.prepare(&fused)?;
             assert!(whole.plan().parts().len() > 1, "{whole:?}");
-            if takes(reducer, ("submits", budget, "timed", &fused)) {
+            if takes(reducer, ("timed submits", budget), &fused) {
                 let input = mixed(dtype, shape.iter().product(), turn);
                 let expected = wgreduce::reference::evaluate(&fused, &[&input])?;
                 assert_eq!(whole.run_timed_blocking(&[&input])?.0, expected);
@@ -148,7 +156,7 @@ pub fn submits(reducer: &Reducer) -> Result<(), Failed> {
             let scattered = value_problem(dtype, &shape, &[0, 2], turn)?;
             let min = Problem::min(dtype, &[shape, [1, 1, 10]])?;
             for problem in [fused, scattered, min] {
-                if takes(reducer, ("submits", budget, &problem)) {
+                if takes(reducer, ("submits", budget), &problem) {
                     same(reducer, &problem, &slices(&data_for(&problem, turn)), 0)?;
                 }
             }

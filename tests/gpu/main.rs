@@ -142,18 +142,46 @@ fn required(found: &[String]) -> Result<(), Failed> {
 /// unless a run takes all.
 const OTHERS: u64 = 4;
 
-/// Whether an adapter takes a case. Each takes other cases.
-fn takes(reducer: &Reducer, case: impl Debug) -> bool {
-    takes_one_of(reducer, 1, case)
+/// Whether an adapter takes a problem. `place` tells apart who asks, and the tuning if it is not the adapter's own.
+fn takes(reducer: &Reducer, place: impl Debug, problem: &Problem) -> bool {
+    takes_one_of(reducer, 1, place, problem, ())
 }
 
-/// [`takes`] where a run that takes all is content with one of `few`.
-fn takes_one_of(reducer: &Reducer, few: u64, case: impl Debug) -> bool {
+/// [`takes`] where a run of all cases is content with one of `few`, and for one of several uses of a problem. Some kinds
+/// of problems are taken, and of these some problems, as problems of a kind share their kernels.
+fn takes_one_of(
+    reducer: &Reducer,
+    few: u64,
+    place: impl Debug,
+    problem: &Problem,
+    used: impl Debug,
+) -> bool {
+    let (one_of, driver) = share(reducer);
+    let one_of = one_of * few;
+    let kinds = one_of.isqrt();
+    let options = (problem.nan_policy(), problem.selects_last_index());
+    let results = (problem.index_result_type(), problem.gives_values());
+    let kind = (problem.dtype(), problem.op(), options, results);
+    taken_of(kinds as f64, (driver, &place, kind))
+        && taken_of(
+            one_of as f64 / kinds as f64,
+            (driver, &place, problem, used),
+        )
+}
+
+/// Whether an adapter takes a case that is no problem; see [`takes_one_of`].
+fn takes_case(reducer: &Reducer, few: u64, case: impl Debug) -> bool {
+    let (one_of, driver) = share(reducer);
+    taken_of((one_of * few) as f64, (driver, case))
+}
+
+/// One of how many cases an adapter takes, and what tells its driver apart: each takes other cases.
+fn share(reducer: &Reducer) -> (u64, (Backend, bool)) {
     let info = reducer.adapter_info();
     let third = info.name.contains("SwiftShader");
     let others = third || info.backend == Backend::Gl;
     let fewer = if others && !all() { OTHERS } else { 1 };
-    taken_of(one_of() * fewer * few, (info.backend, third, case))
+    (one_of() * fewer, (info.backend, third))
 }
 
 /// The turn of types and ways that every subject takes.
@@ -171,7 +199,7 @@ fn check(
 ) -> Result<(), Failed> {
     let tuning = &reducer.caps().tuning;
     let mut ways = ways(dtype, &shape, 1, turn)?;
-    ways.retain(|way| takes(reducer, (place, tuning, way)));
+    ways.retain(|way| takes(reducer, (place, tuning), way));
     check_all(reducer, &ways, shape)
 }
 
@@ -180,7 +208,11 @@ fn check_all(reducer: &Reducer, problems: &[Problem], shape: [u64; 3]) -> Result
     for problem in problems {
         let dtype = problem.dtype();
         // Most data begins at a vec4, some an element later.
-        let offset = if drawn(problem) % 3 == 1 { dtype.size() } else { 0 };
+        let offset = if drawn(problem) % 3 == 1 {
+            dtype.size()
+        } else {
+            0
+        };
         let data = seeds(shape).map(|seed| tensor(dtype, shape, seed));
         check_data(reducer, problem, offset, data)?;
     }

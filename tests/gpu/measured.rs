@@ -1,6 +1,6 @@
 //! The cases of `bench`, which must be right before they are fast.
 
-use super::{same, slices, takes};
+use super::{same, slices, takes_case};
 use libtest_mimic::Failed;
 use support::catalogue::{Case, catalogue};
 use wgreduce::{Plan, Reducer};
@@ -9,7 +9,7 @@ use wgreduce::{Plan, Reducer};
 pub fn measured(reducer: &Reducer) -> Result<(), Failed> {
     for case in catalogue() {
         Plan::new(&case.problem()?, reducer.caps()).map_err(|e| format!("{case}: {e}"))?;
-        if !takes(reducer, ("measured", case.to_string())) {
+        if !takes_case(reducer, 1, ("measured", case.to_string())) {
             continue;
         }
         let case = shrunk(case);

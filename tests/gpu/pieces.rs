@@ -1,7 +1,7 @@
 //! Tensors in pieces: in several buffers, as parts that are merged, as streams.
 
 use super::elementwise::{TOGETHER, together};
-use super::{data_for, same, slices, takes, takes_one_of, turn};
+use super::{data_for, same, slices, takes, takes_case, takes_one_of, turn};
 use libtest_mimic::Failed;
 use support::device::{buffer, contents, differs_in_pieces};
 use support::views::{VIEWS, view_problems, viewed};
@@ -17,7 +17,7 @@ pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
     let turn = turn();
     for dtype in types(turn) {
         for problem in problems_to_cut(dtype, turn)? {
-            if takes(reducer, ("several buffers", &problem)) {
+            if takes(reducer, "several buffers", &problem) {
                 let seed = drawn(&problem);
                 let inputs = data_for(&problem, seed);
                 in_pieces(reducer, &problem, &slices(&inputs), seed)?;
@@ -26,7 +26,7 @@ pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
         views_to_cut(reducer, dtype, turn)?;
         // The caller's scratch, in several buffers.
         let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
-        if takes(reducer, ("small buffers", &between)) {
+        if takes(reducer, "small buffers", &between) {
             let inputs = data_for(&between, turn);
             same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
         }
@@ -83,7 +83,7 @@ fn views_to_cut(reducer: &Reducer, dtype: DType, turn: u64) -> Result<(), Failed
         let axes = 0..view.0.len() as i64;
         problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
         for plain in problems {
-            if takes_one_of(reducer, 5, ("views to cut", view, &plain)) {
+            if takes_one_of(reducer, 5, "views to cut", &plain, view) {
                 let seed = drawn((view, &plain));
                 let data = mixed(dtype, view.3, seed);
                 let problem = viewed(&plain, view, &data).map_err(|e| e.to_string())?;
@@ -94,7 +94,7 @@ fn views_to_cut(reducer: &Reducer, dtype: DType, turn: u64) -> Result<(), Failed
     for views in TOGETHER {
         let (problems, data) = together(dtype, views, turn)?;
         for problem in problems {
-            if takes_one_of(reducer, 2, ("views together", &problem)) {
+            if takes_one_of(reducer, 2, "views in pieces", &problem, ()) {
                 in_pieces(reducer, &problem, &slices(&data), drawn(&problem))?;
             }
         }
@@ -155,7 +155,7 @@ pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
         (false, false, 1, 200),
     ];
     for (least, last, winner, value) in cases {
-        if !takes(reducer, ("beyond 32 bits", least, last)) {
+        if !takes_case(reducer, 1, ("beyond 32 bits", least, last)) {
             continue;
         }
         let problem = match least {
@@ -221,7 +221,7 @@ pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
                 let drawn = drawn(&whole);
                 let nan = [NanPolicy::Propagate, NanPolicy::Ignore][drawn as usize % 2];
                 let whole = whole.nan(nan);
-                if takes(reducer, ("shards", &whole)) {
+                if takes(reducer, "shards", &whole) {
                     let mut bits = Bits::new(drawn);
                     shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
                         let why = e.message().unwrap_or_default();
@@ -332,7 +332,7 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
             problems.push(Problem::min(dtype, &[wide, with, wide])?);
         }
         for problem in problems {
-            if !takes(reducer, ("streams", &problem)) {
+            if !takes(reducer, "streams", &problem) {
                 continue;
             }
             let drawn = drawn(&problem);

@@ -1,7 +1,7 @@
 //! Reductions by any walk: every type and way, scattered axes, degenerate shapes, buffers of foreign sizes,
 //! host data.
 
-use super::{check_all, check_data, data_for, same, slices, takes, tuned, turn};
+use super::{check_all, check_data, data_for, same, slices, takes, takes_one_of, tuned, turn};
 use libtest_mimic::Failed;
 use std::ops::Range;
 use support::device::{buffer, contents};
@@ -25,7 +25,7 @@ pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
             let indices = (0..6 * policies).filter(|_| indices).map(index);
             for problem in values.chain(indices) {
                 let problem = problem?;
-                if takes(reducer, ("every type", &problem)) {
+                if takes(reducer, "every type", &problem) {
                     check_all(reducer, &[problem], shape)?;
                 }
             }
@@ -50,7 +50,7 @@ pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {
             for way in 0..6 {
                 let problem = value_problem(dtype, shape, axes, way)?;
                 let problem = problem.keepdims(way % 2 == 0)?;
-                if takes(reducer, ("scattered", &problem)) {
+                if takes(reducer, "scattered", &problem) {
                     let data = (0..4).map(|seed| data_for(&problem, seed).remove(0));
                     check_data(reducer, &problem, 0, data)?;
                 }
@@ -86,7 +86,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
                 problems.extend(Problem::reduce_max(dtype, shape, &[axis]));
             }
             for problem in problems {
-                if takes(reducer, ("degenerate", &problem)) {
+                if takes(reducer, "degenerate", &problem) {
                     same(reducer, &problem, &[&input], 0)?;
                 }
             }
@@ -98,11 +98,11 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
 /// Sizes of 4, 8 and 12 modulo 16 bytes, odd row lengths, and every kind of offset.
 pub fn foreign(reducer: &Reducer) -> Result<(), Failed> {
     let turn = turn();
-    let check = |problem: &Problem, input: &[u8], offset: u64| {
-        match takes(reducer, ("foreign", problem, offset)) {
-            true => same(reducer, problem, &[input], offset),
-            false => Ok(()),
-        }
+    let check = |problem: &Problem, input: &[u8], offset: u64| match takes_one_of(
+        reducer, 1, "foreign", problem, offset,
+    ) {
+        true => same(reducer, problem, &[input], offset),
+        false => Ok(()),
     };
     for dtype in types(turn) {
         let size = dtype.size();
@@ -208,7 +208,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
             for problem in problems {
                 for reducer in [reducer, &sliced] {
                     let tuning = &reducer.caps().tuning;
-                    if !takes(reducer, ("arena", tuning, &problem, offset)) {
+                    if !takes_one_of(reducer, 1, ("arena", tuning), &problem, offset) {
                         continue;
                     }
                     let reduction = reducer.prepare(&problem)?;
@@ -279,7 +279,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
 pub fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
     for case in golden::cases() {
         assert_eq!(case.expected.len() as u64, case.output.bytes());
-        if takes(reducer, ("golden", &case.problem, &case.inputs)) {
+        if takes_one_of(reducer, 1, "golden", &case.problem, &case.inputs) {
             same(reducer, &case.problem, &slices(&case.inputs), 0)?;
         }
     }
@@ -302,7 +302,7 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
             Problem::reduce_max(dtype, &shape, &[axis])?,
         ];
         let taken = problems.into_iter();
-        let taken: Vec<_> = taken.filter(|p| takes(reducer, ("large", p))).collect();
+        let taken: Vec<_> = taken.filter(|p| takes(reducer, "large", p)).collect();
         if taken.is_empty() {
             continue;
         }

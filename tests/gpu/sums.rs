@@ -2,7 +2,7 @@
 
 use super::pieces::{in_pieces, shard, streamed};
 use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
-use super::{check_data, same, takes, takes_one_of, tuned};
+use super::{check_data, same, takes, takes_case, takes_one_of, tuned};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::grid::CLASSES;
@@ -55,7 +55,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             for way in two_ways((dtype, shape)) {
                 let problem = sum_problem(dtype, &shape, &[1], way)?;
                 let drawn = drawn(&problem);
-                if takes(reducer, ("sums", &problem)) {
+                if takes(reducer, "sums", &problem) {
                     let class = CLASSES[drawn as usize % 3];
                     let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
                     let offset = if drawn / 3 % 3 == 1 { dtype.size() } else { 0 };
@@ -77,7 +77,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         for class in CLASSES {
-            if takes(reducer, ("means", class, dtype)) {
+            if takes_case(reducer, 1, ("means", class, dtype)) {
                 let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
                 check_data(&tuned, &problem, 0, data(&problem))?;
             }
@@ -90,7 +90,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             for shape in [[16, len, 1], [1, len, 16]] {
                 let inner = shape[2];
                 let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
-                if !takes(reducer, ("special", &problem)) {
+                if !takes(reducer, "special", &problem) {
                     continue;
                 }
                 let data = |(special, others): (u64, u64)| {
@@ -113,7 +113,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
 /// Random shapes, axes, types, tunings, limits and data: 200 problems of each operator, others for every seed.
 pub fn random(reducer: &Reducer) -> Result<(), Failed> {
     let types: Vec<_> = summed().collect();
-    for way in (0..1000).filter(|way| takes(reducer, ("random", way))) {
+    for way in (0..1000).filter(|way| takes_case(reducer, 1, ("random", way))) {
         let mut bits = Bits::new(drawn(("random", way)));
         let mut room = 20_000;
         let dims = (0..1 + bits.below(4)).map(|_| {
@@ -175,7 +175,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
                 let passes = plan.passes().iter().map(|pass| &pass.kernel);
                 let passes = passes.filter(|kernel| kernel.keys.are_terms());
                 families.extend(passes.map(|kernel| kernel.family()));
-                if takes_one_of(reducer, few, ("integers", tuning, &problem)) {
+                if takes_one_of(reducer, few, ("integers", tuning), &problem, ()) {
                     let offset = if way % 3 == 1 { dtype.size() } else { 0 };
                     let data = summands(dtype, outer * len * inner, way);
                     check_data(reducer, &problem, offset, [data].into_iter())?;
@@ -205,7 +205,7 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
         };
         for way in 0..10 {
             let problem = sum_problem(dtype, &[1, rows, 512], &[1], way)?;
-            if takes(reducer, ("strips", &problem)) {
+            if takes(reducer, "strips", &problem) {
                 let data = data(&problem).skip(way as usize % 3).step_by(3);
                 check_data(&strips, &problem, 0, data)?;
             }
@@ -213,7 +213,7 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
         // As many vec4s as an invocation may take, and fewer, if rows have no more.
         for columns in [widest, 64] {
             let problem = Problem::reduce_sum(dtype, &[rows, columns], &[0])?;
-            if takes(reducer, ("strips", &problem)) {
+            if takes(reducer, "strips", &problem) {
                 check_data(&strips, &problem, 0, data(&problem).take(3))?;
             }
         }
@@ -237,8 +237,10 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
                 let row = vecs * 16 / dtype.size();
                 for shape in [[151, row, 1], [11, len, row]] {
                     let problem = op(dtype, &shape, &[1])?;
-                    for (name, reducer) in [("own", reducer), ("small", &small), ("several", &several)] {
-                        if takes(reducer, ("short", name, &problem)) {
+                    for (name, reducer) in
+                        [("own", reducer), ("small", &small), ("several", &several)]
+                    {
+                        if takes(reducer, ("short", name), &problem) {
                             check_data(reducer, &problem, 0, data(&problem))?;
                         }
                     }
@@ -273,7 +275,7 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             (4001, [1, 9000, 16]),
         ] {
             let problem = Problem::reduce_sum(dtype, &shape, &[1])?.nan(NanPolicy::Ignore);
-            if !takes(reducer, ("far", &problem)) {
+            if !takes(reducer, "far", &problem) {
                 continue;
             }
             let n = shape.iter().product();
@@ -318,7 +320,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
             let problem = sum_problem(dtype, shape, axes, drawn((dtype, shape, axes)))?;
             // In parts, and each by one invocation.
             for (name, reducer) in [("own", reducer), ("alone", &alone)] {
-                if takes(reducer, ("scattered sums", name, &problem)) {
+                if takes(reducer, ("scattered sums", name), &problem) {
                     check_data(reducer, &problem, 0, data(&problem))?;
                 }
             }
@@ -332,7 +334,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
                 continue;
             };
             let problem = problem.strided(0, strides, *offset)?;
-            if takes_one_of(reducer, 4, ("views of sums", &problem)) {
+            if takes_one_of(reducer, 4, "views of sums", &problem, ()) {
                 check_data(reducer, &problem, 0, data(&problem))?;
             }
         }
@@ -353,7 +355,7 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
         for shape in [[1, 9000, 1], [3, 700, 9], [1, 130, 640], [600, 5, 1]] {
             let way = drawn((dtype, shape));
             let problem = sum_problem(dtype, &shape, &[1], way)?;
-            if !takes(reducer, ("limits of sums", &problem)) {
+            if !takes(reducer, "limits of sums", &problem) {
                 continue;
             }
             let small = reducer.with_caps(tuned.lowered(4096, 3));
@@ -370,7 +372,7 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
 pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     let shapes: [&[u64]; 6] = [&[], &[1, 1], &[5], &[3, 0], &[0, 3], &[2, 0, 3]];
     for (dtype, shape) in summed().flat_map(|t| shapes.map(|s| (t, s))) {
-        let ways = (0..10).filter(|way| takes_one_of(reducer, 3, ("no sums", dtype, shape, way)));
+        let ways = (0..10).filter(|way| takes_case(reducer, 3, ("no sums", dtype, shape, way)));
         let problems = ways.flat_map(|way| {
             let all = sum_problem(dtype, shape, &[], way);
             let none = all.clone().and_then(|p| p.noop_with_empty_axes(true));
@@ -385,7 +387,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     }
     // Some invocations have no element, the others NaNs that are skipped: the sum is 0, not -0.
     let shared = tuned(reducer, |t| (t.row_lanes, t.lane_bytes) = (64, 8));
-    for dtype in summed().filter(|dtype| takes(reducer, ("shared", dtype))) {
+    for dtype in summed().filter(|dtype| takes_case(reducer, 1, ("shared", dtype))) {
         let problem = Problem::reduce_sum(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         check_data(&shared, &problem, 0, data(&problem))?;
     }
@@ -408,7 +410,7 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
             let way = drawn((dtype, kind));
             let few = if kind == 8 { 1 } else { 3 };
             let problem = sum_problem(dtype, &shape, &[1], way)?;
-            if !takes_one_of(reducer, few, ("every way", &problem, kind)) {
+            if !takes_one_of(reducer, few, "every way", &problem, kind) {
                 continue;
             }
             let data = summands(dtype, shape.iter().product(), kind);
@@ -437,7 +439,7 @@ pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
         for shape in [[3, 470, 1], [2, 300, 5], [2, 40, 8]] {
             let way = drawn((dtype, shape));
             let problem = sum_problem(dtype, &shape, &[1], way)?;
-            if takes(reducer, ("parts", &problem)) {
+            if takes(reducer, "parts", &problem) {
                 let kind = way / 10 % SUMMANDS;
                 let input = summands(dtype, shape.iter().product(), kind);
                 shard(reducer, &problem, shape, &input, &mut Bits::new(way))?;
@@ -454,7 +456,7 @@ pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
         for shape in [[3, 1500, 1], [2, 300, 5], [40, 6, 8], [5, 6, 32]] {
             let way = drawn((dtype, shape));
             let problem = sum_problem(dtype, &shape, &[1], way)?;
-            if !takes(reducer, ("pieces of sums", &problem)) {
+            if !takes(reducer, "pieces of sums", &problem) {
                 continue;
             }
             for (kind, data) in (0..).zip(data(&problem)).skip(way as usize % 3).step_by(3) {

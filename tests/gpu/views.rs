@@ -1,7 +1,7 @@
 //! Compares views with the same problem on a copy of their elements.
 
 use super::pieces::streamed;
-use super::{same, takes, takes_one_of, tiny, tuned, turn};
+use super::{same, takes_one_of, tiny, tuned, turn};
 use libtest_mimic::Failed;
 use support::views::{VIEWS, Viewed, view_problems, viewed};
 use support::{drawn, mixed, types};
@@ -29,10 +29,14 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         views_by_other_ways(reducer, view, turn)?;
         for dtype in types(turn) {
             for problem in view_problems(dtype, view.0, turn)? {
-                if takes(reducer, ("views", view, &problem)) {
+                if takes_one_of(reducer, 1, "views", &problem, view) {
                     let drawn = drawn((view, &problem));
                     let offset = [0, dtype.size(), 48][drawn as usize % 3];
-                    let reducer = if drawn / 3 % 4 == 0 { &abreast } else { reducer };
+                    let reducer = if drawn / 3 % 4 == 0 {
+                        &abreast
+                    } else {
+                        reducer
+                    };
                     check_view(reducer, &problem, view, drawn >> 4, offset)?;
                 }
             }
@@ -43,7 +47,7 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         }
         for dtype in [DType::F32, DType::F64, DType::Bool] {
             for problem in view_problems(dtype, view.0, turn)? {
-                if takes(reducer, ("tiny views", view, &problem)) {
+                if takes_one_of(reducer, 1, "tiny views", &problem, view) {
                     check_view(&tiny, &problem, view, drawn(&problem), 0)?;
                 }
             }
@@ -58,7 +62,7 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<()
     data.extend([0; 40]);
     for plain in view_problems(DType::F16, view.0, turn)? {
         // The type has its turn among those above as well.
-        if !takes_one_of(reducer, 2, ("views by other ways", view, &plain)) {
+        if !takes_one_of(reducer, 2, "views by other ways", &plain, view) {
             continue;
         }
         let problem = plain.strided(0, view.1, view.2)?;

@@ -146,8 +146,13 @@ impl Walked {
         let families = plan.passes().iter().map(|pass| pass.kernel.family());
         self.families.extend(families);
         let tuning = &self.reducer.caps().tuning;
-        let case = ("walks", tuning, problem);
-        Ok(takes_one_of(&self.reducer, few, case))
+        Ok(takes_one_of(
+            &self.reducer,
+            few,
+            ("walks", tuning),
+            problem,
+            (),
+        ))
     }
 
     fn check(&mut self, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
@@ -221,8 +226,9 @@ pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
         for dtype in types(turn) {
             // An index alone, or with values.
             let index = |shape: [u64; 3]| -> Result<Option<Problem>, Failed> {
-                let problem = ways(dtype, &shape, 1, turn)?.remove(drawn((dtype, shape)) as usize % 2);
-                Ok(Some(problem).filter(|problem| takes(&reducer, ("spots", class, problem))))
+                let problem =
+                    ways(dtype, &shape, 1, turn)?.remove(drawn((dtype, shape)) as usize % 2);
+                Ok(Some(problem).filter(|problem| takes(&reducer, ("spots", class), problem)))
             };
             for (shape, rows) in [([N, N, 1], true), ([1, N, N], false)] {
                 if let Some(problem) = index(shape)? {
@@ -266,7 +272,7 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
             let data = worst.repeat((2 * len * inner) as usize);
             for (last, offset) in [(false, 0), (true, 0), (false, dtype.size()), (true, 8)] {
                 let problem = Problem::arg_min(dtype, &shape, 1)?.select_last_index(last)?;
-                if takes(&reducer, ("worst", &problem, offset)) {
+                if takes_one_of(&reducer, 1, "worst", &problem, offset) {
                     check_data(&reducer, &problem, offset, std::iter::once(data.clone()))?;
                 }
             }
@@ -415,7 +421,7 @@ pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
             if reducer.caps().long_kernels && !unrolled {
                 return Err(format!("{plan}: not unrolled for {count} vec4").into());
             }
-            if takes(reducer, ("unrolled", &reducer.caps().tuning, &problem)) {
+            if takes(reducer, ("unrolled", &reducer.caps().tuning), &problem) {
                 check_all(reducer, &[problem], shape)?;
             }
         }

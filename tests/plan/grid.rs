@@ -317,11 +317,11 @@ fn every_element_is_summed_once_over_the_grid() {
         for dtype in support::summed() {
             for problem in sums(dtype) {
                 let case = ("sums", &name, &problem);
-                if !taken_of(3, case) {
+                if !taken_of(3.0, case) {
                     continue;
                 }
                 let mut steps = vec![[0, 1, 5][drawn(case) as usize % 3]];
-                steps.retain(|_| taken_of(3 * one_of(), case));
+                steps.retain(|_| taken_of(3.0 * one_of() as f64, case));
                 let sum = Sum::new(problem.op(), dtype, problem.nan_policy()).expect("a sum");
                 let partial = 4 * u64::from(sum.partial_words());
                 let needed = partial + caps.offset_alignment;

@@ -33,12 +33,12 @@ pub fn seed() -> u64 {
 
 /// Whether a run takes a case.
 pub fn taken(name: impl Debug) -> bool {
-    taken_of(one_of(), name)
+    taken_of(one_of() as f64, name)
 }
 
 /// Whether a run that takes one of `one_of` cases takes this one. Who takes fewer takes a part of the same cases.
-pub fn taken_of(one_of: u64, name: impl Debug) -> bool {
-    hash(name) <= u64::MAX / one_of
+pub fn taken_of(one_of: f64, name: impl Debug) -> bool {
+    hash(name) as f64 * one_of <= u64::MAX as f64
 }
 
 /// A number of 48 bits for a name, another for each seed: chooses among the ways to try a case.
@@ -74,13 +74,17 @@ mod tests {
     #[test]
     fn a_share_takes_its_part_of_the_names_and_of_a_larger_share() {
         let count = |n| (0..40_000).filter(|i| taken_of(n, ("case", i))).count();
-        assert_eq!(count(1), 40_000);
-        for n in [2, 4, 7, 64] {
-            let expected = 40_000.0 / n as f64;
+        assert_eq!(count(1.0), 40_000);
+        for n in [2.0, 4.0, 6.4, 64.0] {
+            let expected = 40_000.0 / n;
             let off = (count(n) as f64 - expected).abs();
-            assert!(off < 5.0 * expected.sqrt(), "{} of 40000 for 1/{n}", count(n));
+            assert!(
+                off < 5.0 * expected.sqrt(),
+                "{} of 40000 for 1/{n}",
+                count(n)
+            );
         }
-        assert!((0..40_000).all(|i| !taken_of(64, i) || taken_of(4, i)));
+        assert!((0..40_000).all(|i| !taken_of(64.0, i) || taken_of(4.0, i)));
     }
 
     #[test]

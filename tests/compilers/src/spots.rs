@@ -91,7 +91,9 @@ pub fn each(
             let n = problem.input_bytes(i) / dtype.size();
             mixed(dtype, n, seed + i as u64)
         };
-        call(problem, seed, &|| (0..problem.inputs().len()).map(input).collect())?;
+        call(problem, seed, &|| {
+            (0..problem.inputs().len()).map(input).collect()
+        })?;
     }
     Ok(())
 }
