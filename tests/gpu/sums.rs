@@ -110,10 +110,10 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Random shapes, axes, types, tunings, limits and data: 200 problems of each operator, others for every seed.
+/// Random shapes, axes, types, tunings, limits and data: 100 problems of each operator, others for every seed.
 pub fn random(reducer: &Reducer) -> Result<(), Failed> {
     let types: Vec<_> = summed().collect();
-    for way in (0..1000).filter(|way| takes_case(reducer, 1, ("random", way))) {
+    for way in (0..500).filter(|way| takes_case(reducer, 1, ("random", way))) {
         let mut bits = Bits::new(drawn(("random", way)));
         let mut room = 20_000;
         let dims = (0..1 + bits.below(4)).map(|_| {
