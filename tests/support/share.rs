@@ -6,7 +6,7 @@
 use std::fmt::{Debug, Write};
 
 /// The plain suite takes one of so many cases.
-const PLAIN: u64 = 8;
+const PLAIN: u64 = 12;
 
 /// A run takes one of so many cases: WGREDUCE_SHARE, which is `1` or `1/N`; the plain suite's share without it.
 pub fn one_of() -> u64 {
