@@ -24,7 +24,7 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use support::device::{differs, reduction_differs};
-use support::{all, drawn, mixed, one_of, seed, seeds, taken_of, tensor, ways};
+use support::{all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways};
 use wgreduce::wgpu::Backend;
 use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking};
 
@@ -147,8 +147,7 @@ fn takes(reducer: &Reducer, place: impl Debug, problem: &Problem) -> bool {
     takes_one_of(reducer, 1, place, problem, ())
 }
 
-/// [`takes`] where a run of all cases is content with one of `few`, and for one of several uses of a problem. Some kinds
-/// of problems are taken, and of these some problems, as problems of a kind share their kernels.
+/// [`takes`] where a run of all cases is content with one of `few`, and for one of several uses of a problem.
 fn takes_one_of(
     reducer: &Reducer,
     few: u64,
@@ -157,16 +156,7 @@ fn takes_one_of(
     used: impl Debug,
 ) -> bool {
     let (one_of, driver) = share(reducer);
-    let one_of = one_of * few;
-    let kinds = one_of.isqrt();
-    let options = (problem.nan_policy(), problem.selects_last_index());
-    let results = (problem.index_result_type(), problem.gives_values());
-    let kind = (problem.dtype(), problem.op(), options, results);
-    taken_of(kinds as f64, (driver, &place, kind))
-        && taken_of(
-            one_of as f64 / kinds as f64,
-            (driver, &place, problem, used),
-        )
+    taken_problem(one_of * few, (driver, place), problem, used)
 }
 
 /// Whether an adapter takes a case that is no problem; see [`takes_one_of`].

@@ -4,6 +4,7 @@
 //! another seed takes others. docs/testing.md says what a share can miss.
 
 use std::fmt::{Debug, Write};
+use wgreduce::Problem;
 
 /// The plain suite takes one of so many cases.
 const PLAIN: u64 = 12;
@@ -39,6 +40,17 @@ pub fn taken(name: impl Debug) -> bool {
 /// Whether a run that takes one of `one_of` cases takes this one. Who takes fewer takes a part of the same cases.
 pub fn taken_of(one_of: f64, name: impl Debug) -> bool {
     hash(name) as f64 * one_of <= u64::MAX as f64
+}
+
+/// [`taken_of`] for a problem whose kernels take longer to compile than to run. Some kinds of problems are taken, and of
+/// these some problems, as problems of a kind share kernels. `place` tells apart who asks.
+pub fn taken_problem(one_of: u64, place: impl Debug, problem: &Problem, used: impl Debug) -> bool {
+    let kinds = one_of.isqrt();
+    let options = (problem.nan_policy(), problem.selects_last_index());
+    let results = (problem.index_result_type(), problem.gives_values());
+    let kind = (problem.dtype(), problem.op(), options, results);
+    taken_of(kinds as f64, (&place, kind))
+        && taken_of(one_of as f64 / kinds as f64, (&place, problem, used))
 }
 
 /// A number of 48 bits for a name, another for each seed: chooses among the ways to try a case.
