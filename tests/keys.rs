@@ -189,7 +189,7 @@ fn value_keys_give_their_elements_back() {
     });
 }
 
-/// All 2^32 patterns take a minute, so a prime step keeps this to a second; the long suite checks all of them.
+/// All 2^32 patterns take a minute, so only a run that takes everything checks all of them; others take a prime step.
 #[test]
 fn float32_keys_order_as_the_floats_do() {
     let step = if all() { 1 } else { 251 };

@@ -9,6 +9,7 @@ use crate::plan::mapping::{COLUMNS_GRAIN, MOST_THIN_ROWS, Mapping};
 use crate::plan::pass::Slot;
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
+use std::ops::Range;
 
 /// Least bytes of a row that a stream reads at once.
 const LEAST_PIECE: u64 = 4096;
@@ -125,15 +126,15 @@ impl Planner<'_> {
         } = step;
         let element = u64::from(step.keys.bits() / 8);
         let parts = len.div_ceil(part.len);
-        let partials = parts * self.mapping(step, part).parts();
+        let partials = parts.saturating_mul(self.mapping(step, part).parts());
         // Each is written, and read by the next region or by the last pass; with values also by a pass of its own.
         let times = if self.value_beside_index().is_some() {
             4
         } else {
             2
         };
-        let moved = times * partials * self.partial_format(step).bytes();
-        if len == 1 || inner == 1 || 8 * moved <= len * element {
+        let moved = partials.saturating_mul(times * self.partial_format(step).bytes());
+        if len == 1 || inner == 1 || moved <= len * element / 8 {
             return Ok(None);
         }
         let seen = self.caps.elements(element).min(MAX_REGION);
@@ -151,7 +152,6 @@ impl Planner<'_> {
             len,
             ..*part
         };
-        let grained = |columns: u64| columns / COLUMNS_GRAIN * COLUMNS_GRAIN;
         let mut most = grained(most.min(written).min(inner));
         let mapping = self.mapping(step, &region(most.max(1)));
         if !self.is_direct(step, &region(most.max(1)), mapping) {
@@ -160,8 +160,8 @@ impl Planner<'_> {
         }
         let too_long = mapping == Mapping::Each && len > self.alone(step) || len > self.reach(step);
         // Not in many more regions, nor in such that reading them takes longer than reducing.
-        let regions = parts * inner.div_ceil(part.inner);
-        let many = most == 0 || inner.div_ceil(most) > 2 * regions.max(4);
+        let regions = parts.saturating_mul(inner.div_ceil(part.inner));
+        let many = most == 0 || inner.div_ceil(most) / 2 > regions.max(4);
         let small = self.gathers && most * element < LEAST_PIECE;
         if too_long || many || small {
             return Ok(None);
@@ -170,29 +170,15 @@ impl Planner<'_> {
         let width = inner.div_ceil(pieces).next_multiple_of(COLUMNS_GRAIN);
         dispatches(outer.saturating_mul(pieces + 1))?;
         let outputs = self.ends(step.dst, outer * inner)?;
-        let mut all = Vec::new();
-        for o in 0..outer {
-            for run in splits::runs(&outputs, o * inner..(o + 1) * inner) {
-                let mut at = run.start;
-                while at < run.end {
-                    let left = run.end - at;
-                    // What is no whole lines goes by itself.
-                    let taken = match grained(left.min(width)) {
-                        0 => left,
-                        whole => whole,
-                    };
-                    let column = at - o * inner;
-                    let part = Region {
-                        at: o * len * inner + column,
-                        out: at,
-                        ..region(taken)
-                    };
-                    all.push(Partition::of(vec![part], &[]));
-                    at += taken;
-                }
-            }
-        }
-        Ok(Some(all))
+        let runs = (0..outer).flat_map(|o| splits::runs(&outputs, o * inner..(o + 1) * inner));
+        let taken = runs.flat_map(|run| grained_parts(run, width));
+        let columns = taken.map(|columns| Region {
+            at: columns.start / inner * (len - 1) * inner + columns.start,
+            out: columns.start,
+            ..region(columns.end - columns.start)
+        });
+        let alone = columns.map(|region| Partition::of(vec![region], &[]));
+        Ok(Some(alone.collect()))
     }
 
     /// Regions of at most `most` whole matrices; `one` is the first matrix.
@@ -243,6 +229,21 @@ impl Planner<'_> {
             _ => most,
         }
     }
+}
+
+/// The largest multiple of the grain that is not larger.
+fn grained(columns: u64) -> u64 {
+    columns / COLUMNS_GRAIN * COLUMNS_GRAIN
+}
+
+/// A range in parts of at most `width`, a multiple of the grain. What is left of a grain goes by itself.
+fn grained_parts(run: Range<u64>, width: u64) -> impl Iterator<Item = Range<u64>> {
+    let whole = run.start + grained(run.end - run.start);
+    let parts = (run.start..whole).step_by(width as usize);
+    let parts = parts.map(move |at| at..whole.min(at + width));
+    parts
+        .chain([whole..run.end])
+        .filter(|part| !part.is_empty())
 }
 
 /// Regions of parts of segments, merged through partials: of at most so many rows and columns.

@@ -3,6 +3,7 @@
 use super::{Folder, adapters, floats, npy, parts, text};
 use std::io::{Read, Write};
 use std::process::Stdio;
+use support::{drawn, taken};
 
 /// An .npy file of 400 x 500 floats with ties in every row and column.
 fn many(fortran: bool, big_endian: bool, seed: u32) -> Vec<u8> {
@@ -74,12 +75,12 @@ fn read_piece_by_piece(fortran: bool) {
     for big_endian in [false, true] {
         folder.write("a.npy", &many(fortran, big_endian, 1));
         folder.write("b.npy", &many(fortran, big_endian, 1 << 30));
-        let runs = lines.into_iter().zip(devices.iter().cycle());
-        // Each line runs with two of the four layouts, or with all of them in the long suite.
-        let first = usize::from(fortran != big_endian);
-        let every = if support::all() { 1 } else { 2 };
-        for (line, device) in runs.skip(first % every).step_by(every) {
-            same_by_pieces(&folder, line, device);
+        for line in lines {
+            let case = ("piece by piece", line, fortran, big_endian);
+            if taken(case) {
+                let device = drawn(case) as usize % devices.len();
+                same_by_pieces(&folder, line, &devices[device]);
+            }
         }
     }
     for device in &devices[..devices.len() - 1] {

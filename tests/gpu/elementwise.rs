@@ -2,10 +2,10 @@
 //!
 //! Covers every way that inputs may lie under an output, but no reductions.
 
-use super::{data_for, same, slices, some, tiny, turns};
+use super::{data_for, same, slices, takes, takes_case, tiny, turn};
 use libtest_mimic::Failed;
 use support::views::{Viewed, materialised};
-use support::{mixed, types};
+use support::{drawn, mixed, types};
 use wgreduce::{Caps, DType, NanPolicy, Problem, Reducer};
 
 pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
@@ -28,26 +28,24 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
             &[1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1],
         ],
     ];
-    for turn in turns() {
-        for (i, shapes) in (turn..).zip(cases) {
-            for dtype in some(reducer, i as usize, types(turn)) {
-                let min = Problem::min(dtype, shapes)?;
-                let max = Problem::max(dtype, shapes)?;
-                let ignoring = [&min, &max].map(|p| p.clone().nan(NanPolicy::Ignore));
-                let all = [&min, &ignoring[1], &max, &ignoring[0]];
-                for problem in some(reducer, i as usize / 2, all) {
-                    for (seed, offset) in (i..).zip([0, dtype.size(), 48]) {
+    for shapes in cases {
+        for dtype in types(turn()) {
+            let min = Problem::min(dtype, shapes)?;
+            let max = Problem::max(dtype, shapes)?;
+            let ignoring = [&min, &max].map(|p| p.clone().nan(NanPolicy::Ignore));
+            for problem in [&min, &ignoring[1], &max, &ignoring[0]] {
+                if takes(reducer, "broadcast", problem) {
+                    for (seed, offset) in (drawn(problem)..).zip([0, dtype.size(), 48]) {
                         let inputs = data_for(problem, seed);
                         same(reducer, problem, &slices(&inputs), offset)?;
                     }
                 }
             }
         }
-        for dtype in types(turn) {
-            many_inputs(reducer, dtype)?;
-        }
     }
-    Ok(())
+    types(turn())
+        .into_iter()
+        .try_for_each(|dtype| many_inputs(reducer, dtype))
 }
 
 /// More inputs than one dispatch can bind.
@@ -60,7 +58,13 @@ fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
         ..reducer.caps().clone()
     };
     for reducer in [reducer, &reducer.with_caps(caps)] {
-        same(reducer, &problem, &slices(&inputs), 0)?;
+        if takes_case(
+            reducer,
+            1,
+            ("many inputs", reducer.caps().storage_buffers, dtype),
+        ) {
+            same(reducer, &problem, &slices(&inputs), 0)?;
+        }
     }
     Ok(())
 }
@@ -115,11 +119,11 @@ pub fn together(
 /// Min and Max of views.
 pub fn of_views(reducer: &Reducer) -> Result<(), Failed> {
     let tiny = tiny(reducer);
-    for turn in turns() {
-        for (i, views) in (turn..).zip(TOGETHER) {
-            for dtype in some(reducer, i as usize, types(turn)) {
-                let (problems, data) = together(dtype, views, i)?;
-                for problem in problems {
+    for views in TOGETHER {
+        for dtype in types(turn()) {
+            let (problems, data) = together(dtype, views, drawn((dtype, views)))?;
+            for problem in problems {
+                if takes(reducer, "views together", &problem) {
                     for offset in [0, dtype.size()] {
                         same(reducer, &problem, &slices(&data), offset)?;
                     }

@@ -3,8 +3,8 @@
 //! Each adapter and subject has a trial, with the adapter's name. Without an adapter the trials show as
 //! ignored; a missing backend that WGREDUCE_REQUIRE_ADAPTER names is a failure.
 //!
-//! A run takes one turn of types and ways (see `support::ways`). With WGREDUCE_SUITE=all it takes more of
-//! each product, and WGREDUCE_SEED chooses the turn.
+//! The seed chooses a turn of types and ways (see `support::ways`), and an adapter takes a share of the turn's cases,
+//! by their names (docs/testing.md).
 
 mod devices;
 mod elementwise;
@@ -20,11 +20,11 @@ mod views;
 mod walks;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::ops::Range;
+use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use support::device::{differs, reduction_differs};
-use support::{all, mixed, seed, seeds, tensor, ways};
+use support::{all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways};
 use wgreduce::wgpu::Backend;
 use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking};
 
@@ -141,45 +141,71 @@ fn required(found: &[String]) -> Result<(), Failed> {
     }
 }
 
-/// An adapter takes one choice of this many. The first driver takes one of two; its second backend and the
-/// third driver take one of twelve. In the long suite the first takes all, the others one of two. If the first
-/// driver took fewer, faults of tests/faults.toml would be missed.
-fn every(reducer: &Reducer) -> usize {
+/// The second backend of the first driver and the third driver take fewer cases than the first driver, by this factor,
+/// unless a run takes all.
+const OTHERS: u64 = 4;
+
+/// Whether an adapter takes a problem. `place` tells apart who asks, and the tuning if it is not the adapter's own.
+fn takes(reducer: &Reducer, place: impl Debug, problem: &Problem) -> bool {
+    takes_one_of(reducer, 1, place, problem, ())
+}
+
+/// [`takes`] where a run of all cases is content with one of `few`, and for one of several uses of a problem.
+fn takes_one_of(
+    reducer: &Reducer,
+    few: u64,
+    place: impl Debug,
+    problem: &Problem,
+    used: impl Debug,
+) -> bool {
+    let (one_of, driver) = share(reducer);
+    taken_problem(one_of * few, (driver, place), problem, used)
+}
+
+/// Whether an adapter takes a case that is no problem; see [`takes_one_of`].
+fn takes_case(reducer: &Reducer, few: u64, case: impl Debug) -> bool {
+    let (one_of, driver) = share(reducer);
+    taken_of((one_of * few) as f64, (driver, case))
+}
+
+/// One of how many cases an adapter takes, and what tells its driver apart: each takes other cases.
+fn share(reducer: &Reducer) -> (u64, (Backend, bool)) {
     let info = reducer.adapter_info();
-    let second = info.backend == Backend::Gl || info.name.contains("SwiftShader");
-    match (all(), second) {
-        (true, false) => 1,
-        (true, true) | (false, false) => 2,
-        (false, true) => 12,
-    }
+    let third = info.name.contains("SwiftShader");
+    let others = third || info.backend == Backend::Gl;
+    let fewer = if others && !all() { OTHERS } else { 1 };
+    (one_of() * fewer, (info.backend, third))
 }
 
-/// An adapter's share of the choices at place `i` of a list, at least one; over the list it takes all of them.
-fn some<T>(reducer: &Reducer, i: usize, choices: impl IntoIterator<Item = T>) -> Vec<T> {
-    let choices: Vec<T> = choices.into_iter().collect();
-    let every = every(reducer).min(choices.len()).max(1);
-    choices.into_iter().skip(i % every).step_by(every).collect()
+/// The turn of types and ways that every subject takes.
+fn turn() -> u64 {
+    seed() % 36
 }
 
-/// The turns that each subject takes: one, which the seed chooses in the long suite.
-fn turns() -> Range<u64> {
-    let turn = if all() { seed() % 36 } else { 0 };
-    turn..turn + 1
-}
-
-/// Checks some of a turn's ways to reduce dimension 1 of a `[outer, len, inner]` tensor, by its shape.
-fn check(reducer: &Reducer, dtype: DType, shape: [u64; 3], turn: u64) -> Result<(), Failed> {
-    let place = shape.iter().sum::<u64>() + u64::from(dtype.size().ilog2());
-    let ways = some(reducer, place as usize, ways(dtype, &shape, 1, turn)?);
+/// Checks a share of a turn's ways to reduce dimension 1 of a `[outer, len, inner]` tensor. `place` tells apart who asks.
+fn check(
+    reducer: &Reducer,
+    place: &str,
+    dtype: DType,
+    shape: [u64; 3],
+    turn: u64,
+) -> Result<(), Failed> {
+    let tuning = &reducer.caps().tuning;
+    let mut ways = ways(dtype, &shape, 1, turn)?;
+    ways.retain(|way| takes(reducer, (place, tuning), way));
     check_all(reducer, &ways, shape)
 }
 
 /// Checks problems over dimension 1 of a tensor, each with data of every kind for every segment.
 fn check_all(reducer: &Reducer, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
-    for (i, problem) in problems.iter().enumerate() {
+    for problem in problems {
         let dtype = problem.dtype();
         // Most data begins at a vec4, some an element later.
-        let offset = if i % 3 == 1 { dtype.size() } else { 0 };
+        let offset = if drawn(problem) % 3 == 1 {
+            dtype.size()
+        } else {
+            0
+        };
         let data = seeds(shape).map(|seed| tensor(dtype, shape, seed));
         check_data(reducer, problem, offset, data)?;
     }

@@ -1,11 +1,11 @@
 //! Tensors in pieces: in several buffers, as parts that are merged, as streams.
 
 use super::elementwise::{TOGETHER, together};
-use super::{data_for, same, slices, some, turns};
+use super::{data_for, same, slices, takes, takes_case, takes_one_of, turn};
 use libtest_mimic::Failed;
 use support::device::{buffer, contents, differs_in_pieces};
 use support::views::{VIEWS, view_problems, viewed};
-use support::{Bits, cuts, mixed, part, tensor, types, ways};
+use support::{Bits, cuts, drawn, mixed, part, tensor, types, ways};
 use wgreduce::wgpu::{Buffer, BufferSlice, BufferUsages};
 use wgreduce::{
     BufferSplits, Buffers, Caps, DType, IndexType, NanPolicy, Op, Partial, Problem, ProblemError,
@@ -14,17 +14,19 @@ use wgreduce::{
 
 /// Inputs and outputs in buffers that end anywhere, for every operator and type.
 pub fn several_buffers(reducer: &Reducer) -> Result<(), Failed> {
-    for turn in turns() {
-        let mut bits = Bits::new(3 + turn);
-        for (t, dtype) in (turn as usize..).zip(types(turn)) {
-            let problems = problems_to_cut(dtype, t)?.into_iter().enumerate();
-            for (i, problem) in some(reducer, t, problems) {
-                let inputs = data_for(&problem, i as u64);
-                in_pieces(reducer, &problem, &slices(&inputs), i, &mut bits)?;
+    let turn = turn();
+    for dtype in types(turn) {
+        for problem in problems_to_cut(dtype, turn)? {
+            if takes(reducer, "several buffers", &problem) {
+                let seed = drawn(&problem);
+                let inputs = data_for(&problem, seed);
+                in_pieces(reducer, &problem, &slices(&inputs), seed)?;
             }
-            views_to_cut(reducer, dtype, t, &mut bits)?;
-            // The caller's scratch, in several buffers.
-            let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
+        }
+        views_to_cut(reducer, dtype, turn)?;
+        // The caller's scratch, in several buffers.
+        let between = Problem::reduce_max(dtype, &[6, 300, 8], &[0, 2])?;
+        if takes(reducer, "small buffers", &between) {
             let inputs = data_for(&between, turn);
             same(&small_buffers(reducer), &between, &slices(&inputs), 0)?;
         }
@@ -40,18 +42,18 @@ fn small_buffers(reducer: &Reducer) -> Reducer {
     })
 }
 
-/// Checks a problem on tensors that are cut at random, and on host data.
+/// Checks a problem on tensors that are cut at random, by a seed, and on host data.
 pub fn in_pieces(
     reducer: &Reducer,
     problem: &Problem,
     inputs: &[&[u8]],
-    turn: usize,
-    bits: &mut Bits,
+    seed: u64,
 ) -> Result<(), Failed> {
+    let bits = &mut Bits::new(seed);
     // Every third has whole vec4s only, which other kernels take.
-    let (vecs, offset) = match turn % 3 {
+    let (vecs, offset) = match bits.below(3) {
         0 => (16, 48),
-        _ => (1, 8 * (turn as u64 % 5)),
+        _ => (1, 8 * bits.below(5)),
     };
     let size = problem.dtype().size();
     let read = (0..inputs.len()).map(|i| problem.input_bytes(i) / size);
@@ -62,7 +64,7 @@ pub fn in_pieces(
         outputs: written.map(|n| cut(n, vecs, bits)).collect(),
     };
     let small = reducer.with_caps(reducer.caps().lowered(2048, 9));
-    let reducer = [reducer, &small][turn % 2];
+    let reducer = *bits.pick(&[reducer, &small]);
     if let Some(e) = differs_in_pieces(reducer, problem, inputs, &cuts, offset) {
         return Err(e.into());
     }
@@ -74,37 +76,37 @@ pub fn in_pieces(
         .map_err(|e| format!("{problem} from the host: {e}").into())
 }
 
-/// Views of one input and of several. Each type takes some ways to reduce them, and all types together take all
-/// ways.
-fn views_to_cut(
-    reducer: &Reducer,
-    dtype: DType,
-    turn: usize,
-    bits: &mut Bits,
-) -> Result<(), Failed> {
-    for (v, view) in VIEWS.iter().filter(|view| view.3 <= 900).enumerate() {
-        let mut problems = view_problems(dtype, view.0, turn as u64)?;
+/// Views of one input and of several.
+fn views_to_cut(reducer: &Reducer, dtype: DType, turn: u64) -> Result<(), Failed> {
+    for view in VIEWS.iter().filter(|view| view.3 <= 900) {
+        let mut problems = view_problems(dtype, view.0, turn)?;
         let axes = 0..view.0.len() as i64;
         problems.extend(axes.flat_map(|axis| Problem::extremes(dtype, view.0, axis)));
-        for (i, plain) in problems.iter().enumerate().skip((turn + v) % 5).step_by(5) {
-            let data = mixed(dtype, view.3, (turn + i + v) as u64);
-            let problem = viewed(plain, view, &data).map_err(|e| e.to_string())?;
-            in_pieces(reducer, &problem, &[&data], i + v, bits)?;
+        for plain in problems {
+            if takes_one_of(reducer, 5, "views to cut", &plain, view) {
+                let seed = drawn((view, &plain));
+                let data = mixed(dtype, view.3, seed);
+                let problem = viewed(&plain, view, &data).map_err(|e| e.to_string())?;
+                in_pieces(reducer, &problem, &[&data], seed)?;
+            }
         }
     }
     for views in TOGETHER {
-        let (problems, data) = together(dtype, views, turn as u64)?;
-        in_pieces(reducer, &problems[turn % 2], &slices(&data), turn, bits)?;
+        let (problems, data) = together(dtype, views, turn)?;
+        for problem in problems {
+            if takes_one_of(reducer, 2, "views in pieces", &problem, ()) {
+                in_pieces(reducer, &problem, &slices(&data), drawn(&problem))?;
+            }
+        }
     }
     Ok(())
 }
 
-/// Problems of every kind, with two shapes that the turn picks.
-fn problems_to_cut(dtype: DType, turn: usize) -> Result<Vec<Problem>, ProblemError> {
+/// Problems of every kind.
+fn problems_to_cut(dtype: DType, turn: u64) -> Result<Vec<Problem>, ProblemError> {
     let mut problems = Vec::new();
-    let shapes = [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]];
-    for shape in [shapes[turn % 2], shapes[2 + turn / 2 % 2]] {
-        problems.extend(ways(dtype, &shape, 1, turn as u64)?);
+    for shape in [[3, 200, 1], [40, 8, 1], [2, 30, 5], [1, 3, 90]] {
+        problems.extend(ways(dtype, &shape, 1, turn)?);
         problems.push(Problem::extremes(dtype, &shape, 1)?);
     }
     problems.push(Problem::extremes(dtype, &[2, 1100, 1], 1)?);
@@ -152,8 +154,10 @@ pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
         (false, true, n - 2, 200),
         (false, false, 1, 200),
     ];
-    let most = if support::all() { cases.len() } else { 1 };
-    for (least, last, winner, value) in some(reducer, 0, cases).into_iter().take(most) {
+    for (least, last, winner, value) in cases {
+        if !takes_case(reducer, 1, ("beyond 32 bits", least, last)) {
+            continue;
+        }
         let problem = match least {
             true => Problem::arg_min(DType::U8, &[n], 0)?,
             false => Problem::arg_max(DType::U8, &[n], 0)?,
@@ -206,18 +210,19 @@ fn winner_of(
 
 /// Parts cut at random, reduced by the device or by the reference, and merged in any order.
 pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
-    let shapes = [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]];
-    for turn in turns() {
-        let mut bits = Bits::new(7 + turn);
-        for (t, dtype) in (turn as usize..).zip(types(turn)) {
-            for shape in [shapes[t % 2], shapes[2 + t / 2 % 2]] {
-                let input = tensor(dtype, shape, turn);
-                let mut wholes = ways(dtype, &shape, 1, turn)?;
-                wholes.push(Problem::reduce_max_abs(dtype, &shape, &[1])?);
-                wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true)?);
-                for (i, whole) in some(reducer, t, wholes.iter().enumerate()) {
-                    let nan = [NanPolicy::Propagate, NanPolicy::Ignore][i / 2 % 2];
-                    let whole = whole.clone().nan(nan);
+    let turn = turn();
+    for dtype in types(turn) {
+        for shape in [[8, 57, 1], [1, 900, 8], [3, 20, 5], [8, 1, 1]] {
+            let input = tensor(dtype, shape, turn);
+            let mut wholes = ways(dtype, &shape, 1, turn)?;
+            wholes.push(Problem::reduce_max_abs(dtype, &shape, &[1])?);
+            wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true)?);
+            for whole in wholes {
+                let drawn = drawn(&whole);
+                let nan = [NanPolicy::Propagate, NanPolicy::Ignore][drawn as usize % 2];
+                let whole = whole.nan(nan);
+                if takes(reducer, "shards", &whole) {
+                    let mut bits = Bits::new(drawn);
                     shard(reducer, &whole, shape, &input, &mut bits).map_err(|e| {
                         let why = e.message().unwrap_or_default();
                         format!("{whole}: {why}")
@@ -293,7 +298,7 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
 
 /// Data that is read and written piece by piece, with memory bounds from the least to plenty.
 pub fn streams(reducer: &Reducer) -> Result<(), Failed> {
-    turns().try_for_each(|turn| streams_of(reducer, turn))?;
+    streams_of(reducer, turn())?;
     broken_streams(reducer)
 }
 
@@ -326,9 +331,13 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
             problems.push(Problem::min(dtype, &[wide, with, wide])?);
         }
-        for (i, problem) in some(reducer, turn as usize, problems.into_iter().enumerate()) {
-            let inputs = data_for(&problem, turn + i as u64);
-            let memory = [24 * (alignment + 16), 40_000, 1 << 30][i % 3];
+        for problem in problems {
+            if !takes(reducer, "streams", &problem) {
+                continue;
+            }
+            let drawn = drawn(&problem);
+            let inputs = data_for(&problem, drawn);
+            let memory = [24 * (alignment + 16), 40_000, 1 << 30][drawn as usize % 3];
             streamed(reducer, &problem, &inputs, memory)
                 .map_err(|e| format!("{problem} in {memory} bytes: {e}"))?;
         }

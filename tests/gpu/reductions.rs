@@ -1,41 +1,34 @@
 //! Reductions by any walk: every type and way, scattered axes, degenerate shapes, buffers of foreign sizes,
 //! host data.
 
-use super::{check_all, check_data, data_for, every, same, slices, some, tuned, turns};
+use super::{check_all, check_data, data_for, same, slices, takes, takes_one_of, tuned, turn};
 use libtest_mimic::Failed;
 use std::ops::Range;
 use support::device::{buffer, contents};
-use support::{golden, index_problem, mixed, seed, tensor, types, value_problem, ways};
+use support::{golden, index_problem, mixed, tensor, types, value_problem, ways};
 use wgreduce::wgpu::BufferUsages;
 use wgreduce::{Buffers, Class, DType, Problem, Reducer, Tensor};
 
-/// All types, each in every order: values of short rows, indices of long rows, both of columns. Of the ways to
-/// ask for more than a value, the plain suite takes every third.
+/// All types, each in every order: values of short rows, indices of long rows, both of columns.
 pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
-    for (t, dtype) in (0..).zip(DType::ALL) {
+    for dtype in DType::ALL {
         // Only floats can be NaN, which the second half of the ways ignores.
         let policies = if dtype.class() == Class::Float { 2 } else { 1 };
-        for (i, shape) in [[14, 3, 1], [14, 70, 1], [1, 37, 16]]
-            .into_iter()
-            .enumerate()
-        {
+        for (shape, values, indices) in [
+            ([14, 3, 1], true, false),
+            ([14, 70, 1], false, true),
+            ([1, 37, 16], true, true),
+        ] {
             let value = |way| value_problem(dtype, &shape, &[1], way);
             let index = |way| index_problem(dtype, &shape, 1, way);
-            let values = (0..3 * policies).map(value);
-            let indices = (0..6 * policies).map(index);
-            let problems: Vec<_> = match i {
-                0 => values.collect(),
-                1 => indices.collect(),
-                _ => values.chain(indices).collect(),
-            };
-            // The first shape takes three times as many as the others; in the long suite each takes all.
-            let every = match support::all() {
-                true => 1,
-                false if i == 0 => every(reducer) / 2,
-                false => every(reducer) * 3 / 2,
-            };
-            let some = problems.into_iter().skip((t + i) % every).step_by(every);
-            check_all(reducer, &some.collect::<Result<Vec<_>, _>>()?, shape)?;
+            let values = (0..3 * policies).filter(|_| values).map(value);
+            let indices = (0..6 * policies).filter(|_| indices).map(index);
+            for problem in values.chain(indices) {
+                let problem = problem?;
+                if takes(reducer, "every type", &problem) {
+                    check_all(reducer, &[problem], shape)?;
+                }
+            }
         }
     }
     Ok(())
@@ -52,13 +45,12 @@ pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {
         (&[2, 300, 2, 20], &[0, 3]),
         (&[64, 5, 33], &[2, 0]),
     ];
-    for turn in turns() {
-        for (i, &(shape, axes)) in (0..).zip(cases) {
-            for dtype in some(reducer, i as usize, types(turn)) {
-                // Three ways for one type; over all cases, all of the ways.
-                for way in some(reducer, i as usize, [0, 1, 2].map(|way| turn + i + 4 * way)) {
-                    let problem = value_problem(dtype, shape, axes, way)?;
-                    let problem = problem.keepdims(way % 2 == 0)?;
+    for &(shape, axes) in cases {
+        for dtype in types(turn()) {
+            for way in 0..6 {
+                let problem = value_problem(dtype, shape, axes, way)?;
+                let problem = problem.keepdims(way % 2 == 0)?;
+                if takes(reducer, "scattered", &problem) {
                     let data = (0..4).map(|seed| data_for(&problem, seed).remove(0));
                     check_data(reducer, &problem, 0, data)?;
                 }
@@ -94,7 +86,9 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
                 problems.extend(Problem::reduce_max(dtype, shape, &[axis]));
             }
             for problem in problems {
-                same(reducer, &problem, &[&input], 0)?;
+                if takes(reducer, "degenerate", &problem) {
+                    same(reducer, &problem, &[&input], 0)?;
+                }
             }
         }
     }
@@ -103,26 +97,30 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Sizes of 4, 8 and 12 modulo 16 bytes, odd row lengths, and every kind of offset.
 pub fn foreign(reducer: &Reducer) -> Result<(), Failed> {
-    for turn in turns() {
-        for dtype in types(turn) {
-            let size = dtype.size();
-            for n in 1..=17 {
-                let n = n * 4 / size.min(4);
-                let input = mixed(dtype, n, n);
-                for problem in some(reducer, n as usize, ways(dtype, &[n], 0, turn)?) {
-                    same(reducer, &problem, &[&input], 0)?;
-                }
+    let turn = turn();
+    let check = |problem: &Problem, input: &[u8], offset: u64| match takes_one_of(
+        reducer, 1, "foreign", problem, offset,
+    ) {
+        true => same(reducer, problem, &[input], offset),
+        false => Ok(()),
+    };
+    for dtype in types(turn) {
+        let size = dtype.size();
+        for n in 1..=17 {
+            let n = n * 4 / size.min(4);
+            let input = mixed(dtype, n, n);
+            for problem in ways(dtype, &[n], 0, turn)? {
+                check(&problem, &input, 0)?;
             }
-            for offset in [1, 2, 4, 8, 12, 20, 260] {
-                if offset % size != 0 {
-                    continue;
-                }
-                for shape in [[14, 21, 1], [1, 999, 1], [2, 31, 5], [1, 40, 16]] {
-                    let input = tensor(dtype, shape, offset);
-                    let ways = ways(dtype, &shape, 1, turn)?;
-                    for problem in some(reducer, offset as usize / 2, ways) {
-                        same(reducer, &problem, &[&input], offset)?;
-                    }
+        }
+        for offset in [1, 2, 4, 8, 12, 20, 260] {
+            if offset % size != 0 {
+                continue;
+            }
+            for shape in [[14, 21, 1], [1, 999, 1], [2, 31, 5], [1, 40, 16]] {
+                let input = tensor(dtype, shape, offset);
+                for problem in ways(dtype, &shape, 1, turn)? {
+                    check(&problem, &input, offset)?;
                 }
             }
         }
@@ -191,7 +189,7 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
 pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
     let alignment = reducer.caps().offset_alignment;
     let sliced = tuned(reducer, |t| (t.invocations, t.slice_bytes) = (1 << 20, 64));
-    for (i, dtype) in some(reducer, seed() as usize, (0..).zip(types(0))) {
+    for dtype in types(turn()) {
         let size = dtype.size();
         // Everything begins at a whole vec4, or anywhere.
         for (offset, multiple) in [(0, 16), (size, size)] {
@@ -204,8 +202,12 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
             ];
             for problem in problems {
                 for reducer in [reducer, &sliced] {
+                    let tuning = &reducer.caps().tuning;
+                    if !takes_one_of(reducer, 1, ("arena", tuning), &problem, offset) {
+                        continue;
+                    }
                     let reduction = reducer.prepare(&problem)?;
-                    let data = data_for(&problem, i);
+                    let data = data_for(&problem, size);
                     let mut at = offset;
                     let mut place = |bytes: u64, multiple: u64| {
                         let begin = at.next_multiple_of(multiple);
@@ -268,9 +270,11 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
 
 /// The answers of the ONNX reference implementation; tests/reference compares the CPU reference with them.
 pub fn golden_cases(reducer: &Reducer) -> Result<(), Failed> {
-    for case in some(reducer, seed() as usize, golden::cases()) {
+    for case in golden::cases() {
         assert_eq!(case.expected.len() as u64, case.output.bytes());
-        same(reducer, &case.problem, &slices(&case.inputs), 0)?;
+        if takes_one_of(reducer, 1, "golden", &case.problem, &case.inputs) {
+            same(reducer, &case.problem, &slices(&case.inputs), 0)?;
+        }
     }
     Ok(())
 }
@@ -284,20 +288,19 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
         (DType::F32, [140_000, 5, 1], 1),
         (DType::U8, [3, 50_000_000, 1], 1),
     ];
-    for (i, (dtype, shape, axis)) in
-        some(reducer, 2 + seed() as usize, cases.into_iter().enumerate())
-    {
-        let input = ramp(dtype, shape.iter().product());
-        let mut problems = vec![
+    for (dtype, shape, axis) in cases {
+        let problems = [
             Problem::arg_min(dtype, &shape, axis)?,
             Problem::arg_max(dtype, &shape, axis)?.select_last_index(true)?,
             Problem::reduce_max(dtype, &shape, &[axis])?,
         ];
-        if !support::all() {
-            problems.swap(0, i % 3);
-            problems.truncate(1);
+        let taken = problems.into_iter();
+        let taken: Vec<_> = taken.filter(|p| takes(reducer, "large", p)).collect();
+        if taken.is_empty() {
+            continue;
         }
-        for problem in problems {
+        let input = ramp(dtype, shape.iter().product());
+        for problem in taken {
             let outputs = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
             let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
             verified.map_err(|e| format!("{problem}: {e}"))?;

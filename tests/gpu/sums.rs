@@ -2,12 +2,12 @@
 
 use super::pieces::{in_pieces, shard, streamed};
 use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
-use super::{check_data, same, some, tuned, turns};
+use super::{check_data, same, takes, takes_case, takes_one_of, tuned};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::grid::CLASSES;
 use support::views::VIEWS;
-use support::{Bits, SUMMANDS, all, float_bits, seed, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, drawn, float_bits, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
@@ -43,17 +43,22 @@ fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
     (0..SUMMANDS).map(move |seed| summands(dtype, n, seed))
 }
 
+/// Two of the ten ways to sum, which differ in what they do with NaNs.
+fn two_ways(case: impl std::fmt::Debug) -> [u64; 2] {
+    let way = drawn(case) % 10;
+    [way, (way + 5) % 10]
+}
+
 pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
-    for turn in turns() {
-        for (t, dtype) in (turn..).zip(summed()) {
-            for (i, shape) in some(reducer, t as usize, (t..).zip(SHAPES)) {
-                // Over the shapes, each of the ten ways gets its turn.
-                let ways = (0..10).skip(i as usize % 10);
-                for way in ways.step_by(if all() { 5 } else { 10 }) {
-                    let problem = sum_problem(dtype, &shape, &[1], way)?;
-                    let class = CLASSES[((i + way) % 3) as usize];
+    for dtype in summed() {
+        for shape in SHAPES {
+            for way in two_ways((dtype, shape)) {
+                let problem = sum_problem(dtype, &shape, &[1], way)?;
+                let drawn = drawn(&problem);
+                if takes(reducer, "sums", &problem) {
+                    let class = CLASSES[drawn as usize % 3];
                     let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
-                    let offset = if i % 3 == 1 { dtype.size() } else { 0 };
+                    let offset = if drawn / 3 % 3 == 1 { dtype.size() } else { 0 };
                     check_data(&tuned, &problem, offset, data(&problem))?;
                 }
             }
@@ -72,8 +77,10 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         for class in CLASSES {
-            let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
-            check_data(&tuned, &problem, 0, data(&problem))?;
+            if takes_case(reducer, 1, ("means", class, dtype)) {
+                let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
+                check_data(&tuned, &problem, 0, data(&problem))?;
+            }
         }
         // One element of a segment is an infinity or a NaN among ones, or a 0 among -0, at each place of a vec4: in a
         // block, or in the vec4 behind the last block.
@@ -83,6 +90,9 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
             for shape in [[16, len, 1], [1, len, 16]] {
                 let inner = shape[2];
                 let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
+                if !takes(reducer, "special", &problem) {
+                    continue;
+                }
                 let data = |(special, others): (u64, u64)| {
                     let element = move |i: u64| {
                         let (segment, place) = (i / (len * inner) + i % inner, i / inner % len);
@@ -100,12 +110,11 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Random shapes, axes, types, tunings, limits and data; the long suite takes 200 problems of each operator,
-/// and others for every seed.
+/// Random shapes, axes, types, tunings, limits and data: 100 problems of each operator, others for every seed.
 pub fn random(reducer: &Reducer) -> Result<(), Failed> {
-    let mut bits = Bits::new(seed() + 61);
     let types: Vec<_> = summed().collect();
-    for way in 0..if all() { 1000 } else { 100 } {
+    for way in (0..500).filter(|way| takes_case(reducer, 1, ("random", way))) {
+        let mut bits = Bits::new(drawn(("random", way)));
         let mut room = 20_000;
         let dims = (0..1 + bits.below(4)).map(|_| {
             let most = [4, 40, 700, room][bits.below(4) as usize].min(room);
@@ -147,30 +156,28 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
         ..Tuning::of(AdapterClass::Discrete)
     })));
     let mut families = BTreeSet::new();
-    for turn in turns() {
-        for (r, reducer) in all.iter().enumerate() {
-            let shapes = WALKED.iter().map(|&shape| (shape, false));
-            let shapes = shapes.chain(WIDE.map(|shape| (shape, true)));
-            // The tunings take every shape, the forced walks one of six.
-            let every = if r < 3 { 1 } else { 6 };
-            for (i, ([outer, len, inner], in_bytes)) in shapes.enumerate() {
-                let way = i + r + turn as usize;
-                if !way.is_multiple_of(every) {
-                    continue;
-                }
-                for dtype in some(reducer, i, [0, 3, 5, 6].map(|k| types[(way + k) % 8])) {
-                    let inner = if in_bytes {
-                        inner / dtype.size()
-                    } else {
-                        inner
-                    };
-                    let problem = sum_problem(dtype, &[outer, len, inner], &[1], way as u64)?;
-                    let plan = Plan::new(&problem, reducer.caps())?;
-                    let passes = plan.passes().iter().map(|pass| &pass.kernel);
-                    let passes = passes.filter(|kernel| kernel.keys.are_terms());
-                    families.extend(passes.map(|kernel| kernel.family()));
-                    let offset = if i % 3 == 1 { dtype.size() } else { 0 };
-                    let data = summands(dtype, outer * len * inner, way as u64);
+    for (r, reducer) in all.iter().enumerate() {
+        let shapes = WALKED.iter().map(|&shape| (shape, false));
+        let shapes = shapes.chain(WIDE.map(|shape| (shape, true)));
+        // The tunings take every shape, the forced walks one of six.
+        let few = if r < 3 { 1 } else { 6 };
+        let tuning = &reducer.caps().tuning;
+        for ([outer, len, inner], in_bytes) in shapes {
+            let way = drawn((tuning, outer, len, inner));
+            for dtype in [0, 3, 5, 6].map(|k| types[(way as usize + k) % 8]) {
+                let inner = if in_bytes {
+                    inner / dtype.size()
+                } else {
+                    inner
+                };
+                let problem = sum_problem(dtype, &[outer, len, inner], &[1], way / 8)?;
+                let plan = Plan::new(&problem, reducer.caps())?;
+                let passes = plan.passes().iter().map(|pass| &pass.kernel);
+                let passes = passes.filter(|kernel| kernel.keys.are_terms());
+                families.extend(passes.map(|kernel| kernel.family()));
+                if takes_one_of(reducer, few, ("integers", tuning), &problem, ()) {
+                    let offset = if way % 3 == 1 { dtype.size() } else { 0 };
+                    let data = summands(dtype, outer * len * inner, way);
                     check_data(reducer, &problem, offset, [data].into_iter())?;
                 }
             }
@@ -183,28 +190,32 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     wanted.retain(|family| !families.contains(family));
     match wanted.as_slice() {
         [] => Ok(()),
-        missing => Err(format!("never dispatched: {missing:?}").into()),
+        missing => Err(format!("never planned: {missing:?}").into()),
     }
 }
 
 /// Columns of which an invocation of the software tuning takes several vec4s, with every way to sum them.
 pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
     let strips = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
-    for (t, dtype) in summed().enumerate() {
+    for dtype in summed() {
         // Shorter columns of floats are rounded from their windows.
         let (rows, widest) = match dtype.class() {
             Class::Float => (65, 512),
             _ => (13, 2048),
         };
-        for way in some(reducer, t, 0..10) {
+        for way in 0..10 {
             let problem = sum_problem(dtype, &[1, rows, 512], &[1], way)?;
-            let data = data(&problem).skip(way as usize % 3).step_by(3);
-            check_data(&strips, &problem, 0, data)?;
+            if takes(reducer, "strips", &problem) {
+                let data = data(&problem).skip(way as usize % 3).step_by(3);
+                check_data(&strips, &problem, 0, data)?;
+            }
         }
         // As many vec4s as an invocation may take, and fewer, if rows have no more.
         for columns in [widest, 64] {
             let problem = Problem::reduce_sum(dtype, &[rows, columns], &[0])?;
-            check_data(&strips, &problem, 0, data(&problem).take(3))?;
+            if takes(reducer, "strips", &problem) {
+                check_data(&strips, &problem, 0, data(&problem).take(3))?;
+            }
         }
     }
     Ok(())
@@ -220,14 +231,18 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
         Problem::reduce_l1,
         Problem::reduce_sum_square,
     ];
-    for (t, dtype) in summed().filter(|t| t.class() == Class::Float).enumerate() {
-        for (i, (vecs, len)) in [2, 4, 1, 8].into_iter().zip([5, 64, 2, 17]).enumerate() {
-            for op in some(reducer, t + i, [ops[0], ops[0], ops[1], ops[2]]) {
+    for dtype in summed().filter(|t| t.class() == Class::Float) {
+        for (vecs, len) in [(2, 5), (4, 64), (1, 2), (8, 17)] {
+            for op in ops {
                 let row = vecs * 16 / dtype.size();
                 for shape in [[151, row, 1], [11, len, row]] {
                     let problem = op(dtype, &shape, &[1])?;
-                    for reducer in [reducer, &small, &several] {
-                        check_data(reducer, &problem, 0, data(&problem))?;
+                    for (name, reducer) in
+                        [("own", reducer), ("small", &small), ("several", &several)]
+                    {
+                        if takes(reducer, ("short", name), &problem) {
+                            check_data(reducer, &problem, 0, data(&problem))?;
+                        }
                     }
                 }
             }
@@ -260,6 +275,9 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             (4001, [1, 9000, 16]),
         ] {
             let problem = Problem::reduce_sum(dtype, &shape, &[1])?.nan(NanPolicy::Ignore);
+            if !takes(reducer, "far", &problem) {
+                continue;
+            }
             let n = shape.iter().product();
             let bytes = |i| {
                 let minus = u64::from(every > 8 && i >= n / 2) << (8 * size - 1);
@@ -297,30 +315,27 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         (&[40, 2, 150], &[0, 2]),
     ];
     let alone = tuned(reducer, |tuning| tuning.invocations = 1);
-    for turn in turns() {
-        for (t, dtype) in (turn..).zip(summed()) {
-            for (i, (shape, axes)) in some(reducer, t as usize, (t..).zip(scattered)) {
-                let problem = sum_problem(dtype, shape, axes, i)?;
-                // In parts, and each by one invocation.
-                for reducer in [reducer, &alone] {
+    for dtype in summed() {
+        for (shape, axes) in scattered {
+            let problem = sum_problem(dtype, shape, axes, drawn((dtype, shape, axes)))?;
+            // In parts, and each by one invocation.
+            for (name, reducer) in [("own", reducer), ("alone", &alone)] {
+                if takes(reducer, ("scattered sums", name), &problem) {
                     check_data(reducer, &problem, 0, data(&problem))?;
                 }
             }
-            let views = VIEWS.iter().filter(|(shape, ..)| !shape.is_empty());
-            for (i, (shape, strides, offset, _)) in (t..).zip(views.skip(t as usize % 7).step_by(7))
-            {
-                let axis = i as i64 % shape.len() as i64;
-                let Ok(problem) = sum_problem(dtype, shape, &[axis], i) else {
-                    // A mean of no integers is refused.
-                    continue;
-                };
-                let problem = problem.strided(0, strides, *offset)?;
-                check_data(
-                    reducer,
-                    &problem,
-                    0,
-                    data(&problem).skip(i as usize % 4).step_by(4),
-                )?;
+        }
+        for view in VIEWS.iter().filter(|(shape, ..)| !shape.is_empty()) {
+            let (shape, strides, offset, _) = view;
+            let drawn = drawn((dtype, view));
+            let axis = (drawn % shape.len() as u64) as i64;
+            let Ok(problem) = sum_problem(dtype, shape, &[axis], drawn / 30) else {
+                // A mean of no integers is refused.
+                continue;
+            };
+            let problem = problem.strided(0, strides, *offset)?;
+            if takes_one_of(reducer, 4, "views of sums", &problem, ()) {
+                check_data(reducer, &problem, 0, data(&problem))?;
             }
         }
     }
@@ -336,17 +351,18 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
         submit_bytes: 1 << 14,
         ..reducer.caps().tuning.clone()
     });
-    for turn in turns() {
-        for (t, dtype) in (turn..).zip(summed()) {
-            let shapes = [[1, 9000, 1], [3, 700, 9], [1, 130, 640], [600, 5, 1]];
-            for (i, shape) in some(reducer, t as usize, (t..).zip(shapes)) {
-                let problem = sum_problem(dtype, &shape, &[1], i)?;
-                let small = reducer.with_caps(tuned.lowered(4096, 3));
-                // Always with special elements, as those of an earlier region must not be lost.
-                let some = |kind: usize| kind % 3 == i as usize % 3 || [7, 8].contains(&kind);
-                let data = data(&problem).enumerate().filter(|(kind, _)| some(*kind));
-                check_data(&small, &problem, 0, data.map(|(_, data)| data))?;
+    for dtype in summed() {
+        for shape in [[1, 9000, 1], [3, 700, 9], [1, 130, 640], [600, 5, 1]] {
+            let way = drawn((dtype, shape));
+            let problem = sum_problem(dtype, &shape, &[1], way)?;
+            if !takes(reducer, "limits of sums", &problem) {
+                continue;
             }
+            let small = reducer.with_caps(tuned.lowered(4096, 3));
+            // Always with special elements, as those of an earlier region must not be lost.
+            let some = |kind: usize| kind % 3 == way as usize % 3 || [7, 8].contains(&kind);
+            let data = data(&problem).enumerate().filter(|(kind, _)| some(*kind));
+            check_data(&small, &problem, 0, data.map(|(_, data)| data))?;
         }
     }
     Ok(())
@@ -355,10 +371,9 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
 /// Nothing to sum, no outputs, and no axes.
 pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     let shapes: [&[u64]; 6] = [&[], &[1, 1], &[5], &[3, 0], &[0, 3], &[2, 0, 3]];
-    let choices = summed().flat_map(|t| shapes.map(|s| (t, s)));
-    for (i, (dtype, shape)) in choices.enumerate() {
-        let ways = some(reducer, i, (0..10).skip(i % 3).step_by(3));
-        let problems = ways.into_iter().flat_map(|way| {
+    for (dtype, shape) in summed().flat_map(|t| shapes.map(|s| (t, s))) {
+        let ways = (0..10).filter(|way| takes_case(reducer, 3, ("no sums", dtype, shape, way)));
+        let problems = ways.flat_map(|way| {
             let all = sum_problem(dtype, shape, &[], way);
             let none = all.clone().and_then(|p| p.noop_with_empty_axes(true));
             // A mean of no integers is refused and left out.
@@ -372,7 +387,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
     }
     // Some invocations have no element, the others NaNs that are skipped: the sum is 0, not -0.
     let shared = tuned(reducer, |t| (t.row_lanes, t.lane_bytes) = (64, 8));
-    for dtype in summed() {
+    for dtype in summed().filter(|dtype| takes_case(reducer, 1, ("shared", dtype))) {
         let problem = Problem::reduce_sum(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         check_data(&shared, &problem, 0, data(&problem))?;
     }
@@ -388,31 +403,31 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
         invocations: 1 << 18,
         ..reducer.caps().tuning.clone()
     }));
-    for turn in turns() {
-        let mut bits = Bits::new(41 + turn);
-        for (t, dtype) in (turn..).zip(summed()) {
-            let size = dtype.size() as usize;
-            // Always with a 0 among -0, which a part may have alone.
-            let kinds = (t % 3..SUMMANDS).step_by(3);
-            let kinds = some(reducer, t as usize, kinds).into_iter().chain([8]);
-            for kind in kinds {
-                let problem = sum_problem(dtype, &shape, &[1], t + kind)?;
-                let data = summands(dtype, shape.iter().product(), kind);
-                same(reducer, &problem, &[&data], 0)?;
-                same(&sliced, &problem, &[&data], 0)?;
-                shard(reducer, &problem, shape, &data, &mut bits)?;
-                let transposed: Vec<u8> = (0..1400 * 3)
-                    .map(|i| i % 3 * 1400 + i / 3)
-                    .flat_map(|e| &data[size * e..size * (e + 1)])
-                    .copied()
-                    .collect();
-                let view = problem.clone().strided(0, &[1, 3, 1], 0)?;
-                let right = evaluate(&problem, &[&data])?;
-                if reducer.run_bytes_blocking(&view, &[&transposed])? != right {
-                    return Err(format!("{view}: differs from {problem}").into());
-                }
-                streamed(reducer, &problem, &[data], 20_000)?;
+    for dtype in summed() {
+        let size = dtype.size() as usize;
+        // Always with a 0 among -0, which a part may have alone.
+        for kind in 0..SUMMANDS {
+            let way = drawn((dtype, kind));
+            let few = if kind == 8 { 1 } else { 3 };
+            let problem = sum_problem(dtype, &shape, &[1], way)?;
+            if !takes_one_of(reducer, few, "every way", &problem, kind) {
+                continue;
             }
+            let data = summands(dtype, shape.iter().product(), kind);
+            same(reducer, &problem, &[&data], 0)?;
+            same(&sliced, &problem, &[&data], 0)?;
+            shard(reducer, &problem, shape, &data, &mut Bits::new(way))?;
+            let transposed: Vec<u8> = (0..1400 * 3)
+                .map(|i| i % 3 * 1400 + i / 3)
+                .flat_map(|e| &data[size * e..size * (e + 1)])
+                .copied()
+                .collect();
+            let view = problem.clone().strided(0, &[1, 3, 1], 0)?;
+            let right = evaluate(&problem, &[&data])?;
+            if reducer.run_bytes_blocking(&view, &[&transposed])? != right {
+                return Err(format!("{view}: differs from {problem}").into());
+            }
+            streamed(reducer, &problem, &[data], 20_000)?;
         }
     }
     Ok(())
@@ -420,14 +435,15 @@ pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Parts cut anywhere and merged in any order, and streams with small windows.
 pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
-    for turn in turns() {
-        let mut bits = Bits::new(31 + turn);
-        for (t, dtype) in (turn..).zip(summed()) {
-            for (i, shape) in (t..).zip([[3, 470, 1], [2, 300, 5], [2, 40, 8]]) {
-                let problem = sum_problem(dtype, &shape, &[1], i)?;
-                let inputs: Vec<_> = data(&problem).skip(i as usize % 8).take(1).collect();
-                shard(reducer, &problem, shape, &inputs[0], &mut bits)?;
-                streamed(reducer, &problem, &inputs, 20_000)?;
+    for dtype in summed() {
+        for shape in [[3, 470, 1], [2, 300, 5], [2, 40, 8]] {
+            let way = drawn((dtype, shape));
+            let problem = sum_problem(dtype, &shape, &[1], way)?;
+            if takes(reducer, "parts", &problem) {
+                let kind = way / 10 % SUMMANDS;
+                let input = summands(dtype, shape.iter().product(), kind);
+                shard(reducer, &problem, shape, &input, &mut Bits::new(way))?;
+                streamed(reducer, &problem, &[input], 20_000)?;
             }
         }
     }
@@ -436,15 +452,15 @@ pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Tensors in several buffers, which end anywhere or at whole vec4s.
 pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
-    let mut bits = Bits::new(37);
-    for turn in turns() {
-        for (t, dtype) in (turn..).zip(summed()) {
-            let shapes = [[3, 1500, 1], [2, 300, 5], [40, 6, 8], [5, 6, 32]];
-            for (i, shape) in some(reducer, t as usize, (t..).zip(shapes)) {
-                let problem = sum_problem(dtype, &shape, &[1], i)?;
-                for (turn, data) in data(&problem).enumerate().skip(i as usize % 3).step_by(3) {
-                    in_pieces(reducer, &problem, &[&data], turn, &mut bits)?;
-                }
+    for dtype in summed() {
+        for shape in [[3, 1500, 1], [2, 300, 5], [40, 6, 8], [5, 6, 32]] {
+            let way = drawn((dtype, shape));
+            let problem = sum_problem(dtype, &shape, &[1], way)?;
+            if !takes(reducer, "pieces of sums", &problem) {
+                continue;
+            }
+            for (kind, data) in (0..).zip(data(&problem)).skip(way as usize % 3).step_by(3) {
+                in_pieces(reducer, &problem, &[&data], way + kind)?;
             }
         }
     }

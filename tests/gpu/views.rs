@@ -1,10 +1,10 @@
 //! Compares views with the same problem on a copy of their elements.
 
 use super::pieces::streamed;
-use super::{every, same, some, tiny, tuned, turns};
+use super::{same, takes_one_of, tiny, tuned, turn};
 use libtest_mimic::Failed;
 use support::views::{VIEWS, Viewed, view_problems, viewed};
-use support::{mixed, types};
+use support::{drawn, mixed, types};
 use wgreduce::{DType, Partial, Problem, Reducer};
 
 fn check_view(
@@ -24,29 +24,31 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
         (t.blocked, t.invocations) = (!t.blocked, 1 << 14)
     });
     let tiny = tiny(reducer);
-    let every = every(reducer);
-    for turn in turns() {
-        for (v, view) in VIEWS.iter().enumerate() {
-            views_by_other_ways(reducer, view, turn)?;
-            for dtype in some(reducer, v, types(turn)) {
-                let problems = view_problems(dtype, view.0, turn)?;
-                // All views together take all ways.
-                let some = problems.iter().enumerate().skip(v % every).step_by(every);
-                for (i, problem) in some {
-                    let offset = [0, dtype.size(), 48][i % 3];
-                    let reducer = if i % 4 == 0 { &abreast } else { reducer };
-                    check_view(reducer, problem, view, turn + (i + v) as u64, offset)?;
+    let turn = turn();
+    for view in VIEWS {
+        views_by_other_ways(reducer, view, turn)?;
+        for dtype in types(turn) {
+            for problem in view_problems(dtype, view.0, turn)? {
+                if takes_one_of(reducer, 1, "views", &problem, view) {
+                    let drawn = drawn((view, &problem));
+                    let offset = [0, dtype.size(), 48][drawn as usize % 3];
+                    let reducer = if drawn / 3 % 4 == 0 {
+                        &abreast
+                    } else {
+                        reducer
+                    };
+                    check_view(reducer, &problem, view, drawn >> 4, offset)?;
                 }
             }
-            for dtype in some(reducer, v, [DType::F32, DType::F64, DType::Bool]) {
-                // Windows hold a few elements, so a long view takes many dispatches.
-                if view.0.iter().product::<u64>() > 400 {
-                    continue;
-                }
-                let problems = view_problems(dtype, view.0, turn)?;
-                let some = problems.iter().enumerate().skip(v % every).step_by(every);
-                for (i, problem) in some {
-                    check_view(&tiny, problem, view, turn + i as u64, 0)?;
+        }
+        // Windows hold a few elements, so a long view takes many dispatches.
+        if view.0.iter().product::<u64>() > 400 {
+            continue;
+        }
+        for dtype in [DType::F32, DType::F64, DType::Bool] {
+            for problem in view_problems(dtype, view.0, turn)? {
+                if takes_one_of(reducer, 1, "tiny views", &problem, view) {
+                    check_view(&tiny, &problem, view, drawn(&problem), 0)?;
                 }
             }
         }
@@ -59,6 +61,10 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<()
     let mut data = mixed(DType::F16, view.3, turn);
     data.extend([0; 40]);
     for plain in view_problems(DType::F16, view.0, turn)? {
+        // The type has its turn among those above as well.
+        if !takes_one_of(reducer, 2, "views by other ways", &plain, view) {
+            continue;
+        }
         let problem = plain.strided(0, view.1, view.2)?;
         let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
         let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;

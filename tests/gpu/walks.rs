@@ -1,11 +1,11 @@
 //! Every walk under every tuning, also those that only a GPU would be given.
 
-use super::{check, check_all, check_data, every, same, some, tuned, turns};
+use super::{check, check_all, check_data, same, takes, takes_one_of, tuned, turn};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::grid::CLASSES;
 use support::views::VIEWS;
-use support::{Seed, diagonal, extremes, mixed, tensor, types, ways};
+use support::{Seed, diagonal, drawn, extremes, mixed, tensor, types, ways};
 use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
@@ -112,8 +112,8 @@ pub fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
 }
 
 /// A class's turn. The tunings of GPUs share most kernels, and the software tuning has others.
-fn turn_of(class: AdapterClass, turn: u64) -> u64 {
-    turn + u64::from(class != AdapterClass::Software)
+fn turn_of(class: AdapterClass) -> u64 {
+    turn() + u64::from(class != AdapterClass::Software)
 }
 
 fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), Failed> {
@@ -121,51 +121,61 @@ fn walks(reducer: &Reducer, class: AdapterClass, own: &[Family]) -> Result<(), F
         reducer: of_class(reducer, class),
         families: BTreeSet::new(),
     };
-    for turn in turns().map(|turn| turn_of(class, turn)) {
-        walked.shapes(turn)?;
-        walked.extremes(turn)?;
-        walked.views(turn)?;
-    }
+    let turn = turn_of(class);
+    walked.shapes(turn)?;
+    walked.extremes(turn)?;
+    walked.views(turn)?;
     let missing = |family: &&Family| !walked.families.contains(family);
     let missing: Vec<_> = SHARED.iter().chain(own).filter(missing).collect();
     match missing.as_slice() {
         [] => Ok(()),
-        missing => Err(format!("{class:?}: never dispatched: {missing:?}").into()),
+        missing => Err(format!("{class:?}: never planned: {missing:?}").into()),
     }
 }
 
-/// A reducer and the families that it dispatched.
+/// A reducer and the families of all its cases, also of those that it does not take.
 struct Walked {
     reducer: Reducer,
     families: BTreeSet<Family>,
 }
 
 impl Walked {
-    fn plan(&mut self, problem: &Problem) -> Result<(), Failed> {
+    /// Whether the adapter takes a case, see [`takes_one_of`].
+    fn takes(&mut self, few: u64, problem: &Problem) -> Result<bool, Failed> {
         let plan = Plan::new(problem, self.reducer.caps())?;
         let families = plan.passes().iter().map(|pass| pass.kernel.family());
         self.families.extend(families);
-        Ok(())
+        let tuning = &self.reducer.caps().tuning;
+        Ok(takes_one_of(
+            &self.reducer,
+            few,
+            ("walks", tuning),
+            problem,
+            (),
+        ))
     }
 
     fn check(&mut self, problems: &[Problem], shape: [u64; 3]) -> Result<(), Failed> {
-        problems.iter().try_for_each(|problem| self.plan(problem))?;
-        check_all(&self.reducer, problems, shape)
+        for problem in problems {
+            if self.takes(1, problem)? {
+                check_all(&self.reducer, std::slice::from_ref(problem), shape)?;
+            }
+        }
+        Ok(())
     }
 
     fn shapes(&mut self, turn: u64) -> Result<(), Failed> {
         let shapes = SHAPES.iter().map(|&shape| (shape, false));
         let wide = WIDE.iter().map(|&shape| (shape, true));
-        for (i, ([outer, len, inner], in_bytes)) in shapes.chain(wide).enumerate() {
-            for dtype in some(&self.reducer, i, types(turn)) {
+        for ([outer, len, inner], in_bytes) in shapes.chain(wide) {
+            for dtype in types(turn) {
                 let inner = if in_bytes {
                     inner / dtype.size()
                 } else {
                     inner
                 };
                 let shape = [outer, len, inner];
-                let problems = some(&self.reducer, i / 2, ways(dtype, &shape, 1, turn)?);
-                self.check(&problems, shape)?;
+                self.check(&ways(dtype, &shape, 1, turn)?, shape)?;
             }
         }
         Ok(())
@@ -174,26 +184,26 @@ impl Walked {
     fn extremes(&mut self, turn: u64) -> Result<(), Failed> {
         let rows = [[9, 33, 1], [3, 4099, 1]];
         let columns = [[2, 67, 16], [1, 900, 40], [3, 7, 5]];
-        for (i, shape) in rows.into_iter().chain(columns).enumerate() {
-            for dtype in some(&self.reducer, i, types(turn)) {
-                let problem = extremes(dtype, &shape, 1, turn + i as u64)?;
-                self.check(&[problem], shape)?;
+        for shape in rows.into_iter().chain(columns) {
+            for dtype in types(turn) {
+                let way = drawn((dtype, shape));
+                self.check(&[extremes(dtype, &shape, 1, way)?], shape)?;
             }
         }
         Ok(())
     }
 
     fn views(&mut self, turn: u64) -> Result<(), Failed> {
-        let views = VIEWS.iter().filter(|view| view.0.len() > 1).step_by(4);
-        for (i, view) in views.enumerate() {
-            for dtype in some(&self.reducer, i, types(turn)) {
+        for view in VIEWS.iter().filter(|view| view.0.len() > 1) {
+            for dtype in types(turn) {
                 let mut problems = ways(dtype, view.0, 1, turn)?;
                 problems.extend(extremes(dtype, view.0, 1, turn + 1));
                 for problem in problems {
                     let data = mixed(dtype, view.3, turn);
                     let problem = problem.strided(0, view.1, view.2)?;
-                    self.plan(&problem)?;
-                    same(&self.reducer, &problem, &[&data], 0)?;
+                    if self.takes(4, &problem)? {
+                        same(&self.reducer, &problem, &[&data], 0)?;
+                    }
                 }
             }
         }
@@ -205,32 +215,40 @@ impl Walked {
 /// whose winners lie on both sides of the borders of vec4s, invocations and windows.
 pub fn spots(reducer: &Reducer) -> Result<(), Failed> {
     const N: u64 = 1031;
+    const PLACES: u64 = 16;
     let kinds = Seed::ALL.len() as u64;
-    let places = 32 / every(reducer) as u64;
     for class in CLASSES {
+        let turn = turn_of(class);
         let reducer = of_class(reducer, class);
         let sliced = tuned(&reducer, |t| {
             (t.invocations, t.slice_bytes) = (1 << 24, 256);
         });
-        for turn in turns().map(|turn| turn_of(class, turn)) {
-            for (i, dtype) in some(&reducer, turn as usize, (0..).zip(types(turn))) {
-                let index = |shape: [u64; 3]| -> Result<Problem, Failed> {
-                    Ok(ways(dtype, &shape, 1, turn)?.remove(i % 2))
-                };
-                for (shape, rows) in [([N, N, 1], true), ([1, N, N], false)] {
+        for dtype in types(turn) {
+            // An index alone, or with values.
+            let index = |shape: [u64; 3]| -> Result<Option<Problem>, Failed> {
+                let problem =
+                    ways(dtype, &shape, 1, turn)?.remove(drawn((dtype, shape)) as usize % 2);
+                Ok(Some(problem).filter(|problem| takes(&reducer, ("spots", class), problem)))
+            };
+            for (shape, rows) in [([N, N, 1], true), ([1, N, N], false)] {
+                if let Some(problem) = index(shape)? {
                     let data = std::iter::once(diagonal(dtype, N, rows));
-                    check_data(&sliced, &index(shape)?, 0, data)?;
+                    check_data(&sliced, &problem, 0, data)?;
                 }
-                // Segments of every kind side by side: a slice that ends late would take elements
-                // of the next one.
-                let shape = [kinds, N, 1];
+            }
+            // Segments of every kind side by side: a slice that ends late would take elements
+            // of the next one.
+            let shape = [kinds, N, 1];
+            if let Some(problem) = index(shape)? {
                 let data = std::iter::once(tensor(dtype, shape, turn));
-                check_data(&sliced, &index(shape)?, 0, data)?;
-                for shape in [[1, 70_003, 1], [1, 9001, 8]] {
+                check_data(&sliced, &problem, 0, data)?;
+            }
+            for shape in [[1, 70_003, 1], [1, 9001, 8]] {
+                if let Some(problem) = index(shape)? {
                     // The first kind of seed, with other places every time.
-                    let seeds = (0..places).map(|place| (turn * places + place) * kinds);
+                    let seeds = (0..PLACES).map(|place| (turn * PLACES + place) * kinds);
                     let data = seeds.map(|seed| tensor(dtype, shape, seed));
-                    check_data(&reducer, &index(shape)?, 0, data)?;
+                    check_data(&reducer, &problem, 0, data)?;
                 }
             }
         }
@@ -254,7 +272,9 @@ pub fn nothing_wins_no_tie(reducer: &Reducer) -> Result<(), Failed> {
             let data = worst.repeat((2 * len * inner) as usize);
             for (last, offset) in [(false, 0), (true, 0), (false, dtype.size()), (true, 8)] {
                 let problem = Problem::arg_min(dtype, &shape, 1)?.select_last_index(last)?;
-                check_data(&reducer, &problem, offset, std::iter::once(data.clone()))?;
+                if takes_one_of(&reducer, 1, "worst", &problem, offset) {
+                    check_data(&reducer, &problem, offset, std::iter::once(data.clone()))?;
+                }
             }
         }
     }
@@ -314,22 +334,20 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
 }
 
 pub fn forced(reducer: &Reducer) -> Result<(), Failed> {
-    for turn in turns() {
-        for (i, reducer) in every_way(reducer).iter().enumerate() {
-            for dtype in some(reducer, i, types(turn)) {
-                let shapes = [
-                    // Rows shorter than a vec4.
-                    [5, 3, 1],
-                    [3, 67, 1],
-                    [2, 1030, 1],
-                    [1, 300, 5],
-                    [2, 67, 24],
-                    [35, 6, 16],
-                    [1, 50_000, 1],
-                ];
-                for shape in some(reducer, i + dtype.size() as usize, shapes) {
-                    check(reducer, dtype, shape, turn)?;
-                }
+    let turn = turn();
+    for reducer in every_way(reducer) {
+        for dtype in types(turn) {
+            for shape in [
+                // Rows shorter than a vec4.
+                [5, 3, 1],
+                [3, 67, 1],
+                [2, 1030, 1],
+                [1, 300, 5],
+                [2, 67, 24],
+                [35, 6, 16],
+                [1, 50_000, 1],
+            ] {
+                check(&reducer, "forced", dtype, shape, turn)?;
             }
         }
     }
@@ -344,22 +362,18 @@ pub fn whole_rows(reducer: &Reducer) -> Result<(), Failed> {
         (t.small_row_len, t.each_row_bytes) = (0, 0);
     });
     let each = tuned(&several, |t| t.force = Some(Family::Each));
-    for turn in turns() {
-        for dtype in types(turn) {
-            for vecs in [1, 3, 4, 9] {
-                check(&several, dtype, [67, vecs * 16 / dtype.size(), 1], turn)?;
-            }
-            check(&each, dtype, [67, 5, 1], turn)?;
+    let turn = turn();
+    for dtype in types(turn) {
+        for vecs in [1, 3, 4, 9] {
+            let shape = [67, vecs * 16 / dtype.size(), 1];
+            check(&several, "whole rows", dtype, shape, turn)?;
         }
-        // Every suite takes the least element of rows of 8-bit elements.
-        let shape = [67, 48, 1];
-        check_all(
-            &several,
-            &[Problem::reduce_min(DType::I8, &shape, &[1])?],
-            shape,
-        )?;
+        check(&each, "whole rows", dtype, [67, 5, 1], turn)?;
     }
-    Ok(())
+    // Every run takes the least element of rows of 8-bit elements.
+    let shape = [67, 48, 1];
+    let least = Problem::reduce_min(DType::I8, &shape, &[1])?;
+    check_all(&several, &[least], shape)
 }
 
 /// Panels and strips are unrolled for the number of vec4s that an invocation takes; of strips rounded up to a multiple
@@ -388,7 +402,7 @@ pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
         (&strips, BF16, &[6, 12]),
         (&strips, I8, &[10]),
     ] {
-        for &count in counts.iter().step_by(if support::all() { 1 } else { 3 }) {
+        for &count in counts {
             // Except for counts of 1 and 2, some invocations have a vec4 less than others.
             let vecs = 8 * count - 3 * u64::from(count > 2);
             let shape = [2, 70, vecs * 16 / dtype.size()];
@@ -407,7 +421,9 @@ pub fn unrolled(reducer: &Reducer) -> Result<(), Failed> {
             if reducer.caps().long_kernels && !unrolled {
                 return Err(format!("{plan}: not unrolled for {count} vec4").into());
             }
-            check_all(reducer, &[problem], shape)?;
+            if takes(reducer, ("unrolled", &reducer.caps().tuning), &problem) {
+                check_all(reducer, &[problem], shape)?;
+            }
         }
     }
     Ok(())

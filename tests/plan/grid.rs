@@ -6,7 +6,7 @@ use super::{eager, fake};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
-use support::{all, picked};
+use support::{drawn, one_of, taken, taken_of};
 use wgreduce::unstable::{Elementwise, Family, Pass, Slot, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
@@ -116,9 +116,12 @@ fn odd_tunings() -> [(String, Caps); 4] {
     ]
 }
 
-/// Plans a problem and runs the plan at some offsets in foreign buffers.
+/// Plans a problem and runs the plan at some offsets in foreign buffers, or at none.
 pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     let plan = Plan::new(problem, caps).map_err(|e| format!("no plan: {e}"))?;
+    if steps.is_empty() {
+        return Ok(plan);
+    }
     let again = Plan::new(problem, caps).map_err(|e| format!("no second plan: {e}"))?;
     if plan != again {
         return Err(format!("planned twice: {plan}; and {again}"));
@@ -132,10 +135,9 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
     for step in steps {
         let anywhere = [step * problem.dtype().size(), step * largest];
         let ways = [(&plan, [step * 16; 2]), (&loose, anywhere)];
-        let known = !all() && steps.contains(&0);
         let chosen = match step {
             0 => &ways[..1],
-            _ if known || plan == loose => &ways[1..],
+            _ if plan == loose => &ways[1..],
             _ => &ways,
         };
         for &(plan, shift) in chosen {
@@ -284,24 +286,20 @@ fn every_element_reaches_its_output_once_over_the_grid() {
 fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     let mut seen = BTreeSet::new();
     let mut failures = Vec::new();
-    for (d, (name, caps)) in devices().into_iter().enumerate() {
-        for (t, &dtype) in types.iter().enumerate() {
+    for (name, caps) in devices() {
+        for &dtype in types {
             let mut problems = reductions(dtype);
             // A forced family changes nothing for them.
             if caps.tuning.force.is_none() {
                 problems.extend(elementwise(dtype));
             }
-            for (i, problem) in problems.into_iter().enumerate() {
-                if !picked(d + t + i) {
-                    continue;
-                }
+            for problem in problems {
                 let mut steps = match problem.op().is_elementwise() {
                     true => vec![1],
                     false => vec![0, 1, 5],
                 };
-                if !all() {
-                    steps = vec![steps[i / 4 % steps.len()]];
-                }
+                // What the grid covers is shown by all plans, run or not.
+                steps.retain(|step| taken(("grid", &name, &problem, step)));
                 match check(&problem, &caps, &steps) {
                     Ok(plan) => features(&plan, &mut seen),
                     Err(e) => failures.push(format!("{name}: {problem}: {e}")),
@@ -319,17 +317,20 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
 fn every_element_is_summed_once_over_the_grid() {
     let mut failures = Vec::new();
     let mut seen = BTreeSet::new();
-    for (d, (name, caps)) in devices().into_iter().enumerate() {
-        for (t, dtype) in support::summed().enumerate() {
-            for (i, problem) in sums(dtype).into_iter().enumerate() {
-                if (d + t + i) % if all() { 3 } else { 24 } > 0 {
+    for (name, caps) in devices() {
+        for dtype in support::summed() {
+            for problem in sums(dtype) {
+                let case = ("sums", &name, &problem);
+                if !taken_of(3.0, case) {
                     continue;
                 }
+                let mut steps = vec![[0, 1, 5][drawn(case) as usize % 3]];
+                steps.retain(|_| taken_of(3.0 * one_of() as f64, case));
                 let sum = Sum::new(problem.op(), dtype, problem.nan_policy()).expect("a sum");
                 let partial = 4 * u64::from(sum.partial_words());
                 let needed = partial + caps.offset_alignment;
                 let least = caps.binding_bytes.min(caps.tuning.submit_bytes.max(1024));
-                match check(&problem, &caps, &[[0, 1, 5][i % 3]]) {
+                match check(&problem, &caps, &steps) {
                     Ok(plan) => features(&plan, &mut seen),
                     // A partial sum may be larger than a small binding or submit.
                     Err(e) if needed > least && e.contains("partial sums") => {}
@@ -621,7 +622,7 @@ pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Bre
     }
 }
 
-fn taken(pass: &mut Pass) -> &mut Elementwise {
+fn elementwise_of(pass: &mut Pass) -> &mut Elementwise {
     match &mut pass.kernel.walk {
         Walk::Elementwise(taken) => taken,
         other => panic!("{other:?}"),
@@ -632,14 +633,14 @@ fn taken(pass: &mut Pass) -> &mut Elementwise {
 fn broken_elementwise_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
         ("not chained", |passes| {
-            taken(&mut passes[1]).chained = false
+            elementwise_of(&mut passes[1]).chained = false
         }),
         ("chained to nothing", |passes| {
-            taken(&mut passes[0]).chained = true
+            elementwise_of(&mut passes[0]).chained = true
         }),
         ("a dimension less", |passes| passes[0].params.dims -= 1),
         ("repeated elements", |passes| {
-            taken(&mut passes[0]).scalars ^= 1
+            elementwise_of(&mut passes[0]).scalars ^= 1
         }),
         ("an iteration too many", |passes| {
             passes[0].iterations = u64::MAX;
@@ -659,7 +660,7 @@ fn broken_elementwise_plans_are_refused() {
                 .strides
                 .iter_mut()
                 .for_each(|s| s.truncate(views.len()));
-            taken(&mut passes[0]).inputs -= 1;
+            elementwise_of(&mut passes[0]).inputs -= 1;
         }),
         ("an input for another", |passes| {
             let (_, views) = passes[0].stride_table.as_mut().expect("inputs");

@@ -16,37 +16,21 @@ pub mod noise;
 pub mod noop;
 pub mod oracle;
 mod problems;
+mod share;
 pub mod views;
 
 pub use data::*;
 pub use problems::*;
+pub use share::*;
 
 use proptest::test_runner::{Config, FileFailurePersistence, RngSeed};
 use std::path::{Path, PathBuf};
 
-/// Whether the long suite runs: WGREDUCE_SUITE=all.
-pub fn all() -> bool {
-    std::env::var("WGREDUCE_SUITE").is_ok_and(|suite| suite == "all")
-}
-
-/// Whether a case of a product is tried: in the plain suite one of four. `place` is the sum of the case's indices, so
-/// every value of each dimension is tried with some values of the others.
-pub fn picked(place: usize) -> bool {
-    all() || place.is_multiple_of(4)
-}
-
-/// The seed of random tests: WGREDUCE_SEED, or always the same.
-pub fn seed() -> u64 {
-    let seed = std::env::var("WGREDUCE_SEED").unwrap_or("1".into());
-    seed.parse().expect("WGREDUCE_SEED is a number")
-}
-
-/// How a property is tried: with `cases` cases in the long suite, which also keeps failures beside the source, and with
-/// a fifth of them in the plain one.
+/// How a property is tried: with the run's share of `cases`. A run that takes all keeps failures beside the source.
 pub fn property(cases: u32) -> Config {
     let beside = FileFailurePersistence::WithSource("regressions");
     Config {
-        cases: if all() { cases } else { cases / 5 },
+        cases: (u64::from(cases) / one_of()).max(1) as u32,
         failure_persistence: all().then(|| Box::new(beside) as _),
         rng_seed: RngSeed::Fixed(seed()),
         ..Config::default()

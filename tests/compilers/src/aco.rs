@@ -265,6 +265,7 @@ pub fn compile() -> Result<()> {
     let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
     let others = few(&gpus)
         .into_iter()
+        .filter(|(kernel, _)| support::taken(("aco", kernel)))
         .map(|(kernel, source)| (kernel.label(), kernel, source));
     let count = cases.len();
     for (i, (label, kernel, source)) in cases.into_iter().chain(others).enumerate() {

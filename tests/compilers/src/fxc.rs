@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::grid::class;
+use support::taken;
 use wgreduce::{AdapterClass, Caps};
 
 /// A fixed text and its entry point. The time that FXC takes for it tells how fast the machine is.
@@ -21,7 +22,7 @@ struct Job {
     path: PathBuf,
 }
 
-/// Kernels whose HLSL is the same are compiled once.
+/// The run's share of the kernels. Those whose HLSL is the same are compiled once.
 fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
     let gpus = [AdapterClass::Discrete, AdapterClass::Integrated].map(class);
     // WARP is the only software adapter of DirectX 12, and no long kernels are planned for it.
@@ -29,7 +30,8 @@ fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
         long_kernels: false,
         ..class(AdapterClass::Software)
     };
-    let all = few(&[&gpus[..], &[warp]].concat());
+    let mut all = few(&[&gpus[..], &[warp]].concat());
+    all.retain(|(kernel, _)| taken(("fxc", kernel)));
     let mut seen = HashSet::new();
     let mut jobs = Vec::new();
     for (kernel, source) in &all {

@@ -11,12 +11,14 @@ use std::path::Path;
 use std::time::Instant;
 use support::grid::{CLASSES, class};
 use support::kernels::devices;
+use support::{drawn, one_of, taken, taken_problem};
 use wgreduce::unstable::Family;
 use wgreduce::{BufferSplits, DType, Plan, reference};
 
-/// Compiles a choice of every device's kernels to DXIL.
+/// Compiles the run's share of a choice of every device's kernels to DXIL.
 pub fn compile(library: &Path) -> Result<()> {
-    let all = few(&devices());
+    let mut all = few(&devices());
+    all.retain(|(kernel, _)| taken(("dxc", kernel)));
     let mut texts = BTreeMap::new();
     for (kernel, source) in &all {
         let hlsl = hlsl::write(kernel, source, ShaderModel::V6_0)?;
@@ -65,7 +67,6 @@ pub fn compile(library: &Path) -> Result<()> {
 struct Outcome {
     /// Whether the first failures are printed as they occur.
     shown: bool,
-    turn: usize,
     runs: usize,
     passes: usize,
     kernels: usize,
@@ -73,7 +74,7 @@ struct Outcome {
     failed: Vec<String>,
 }
 
-/// Runs golden cases and spots under each class, for the element types that are named, or for all.
+/// Runs the run's share of golden cases and spots under each class, for the element types that are named, or for all.
 pub fn run(library: &Path, names: &[&str]) -> Result<()> {
     let mut types = spots::types();
     types.retain(|t| names.is_empty() || names.contains(&t.to_string().as_str()));
@@ -93,7 +94,7 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
         .filter(|f| !all.families.contains(f))
         .collect();
     if names.is_empty() && !missing.is_empty() {
-        return Err(format!("no run of {missing:?}"));
+        return Err(format!("no plan of {missing:?}"));
     }
     let Outcome {
         runs,
@@ -137,8 +138,8 @@ pub fn faults(library: &Path) -> Result<()> {
     for (name, from, to) in [plain].into_iter().chain(FAULTS) {
         device.plant((!from.is_empty()).then_some((from, to)));
         let mut outcome = Outcome::default();
-        for spot in &all {
-            judge(&mut device, spot, &mut outcome)?;
+        for (turn, spot) in (0..).zip(&all) {
+            judge(&mut device, spot, turn, &mut outcome)?;
         }
         let told = outcome.failed.first().map_or("nothing", String::as_str);
         let told: String = told.chars().take(160).collect();
@@ -161,7 +162,20 @@ fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
         shown: true,
         ..Outcome::default()
     };
-    spots::each(dtype, |spot| judge(device, &spot, &mut outcome))?;
+    spots::each(dtype, |problem, seed, inputs| {
+        // All are planned: that shows which families there are.
+        for kind in CLASSES {
+            let plan = Plan::new(problem, &class(kind)).map_err(|e| format!("{problem}: {e}"))?;
+            let families = plan.passes().iter().map(|p| p.kernel.family());
+            outcome.families.extend(families);
+        }
+        // With all its data, as most of the time is DXC's.
+        if !taken_problem(one_of(), "run", problem, ()) {
+            return Ok(());
+        }
+        let spot = Spot::new(problem, inputs())?;
+        judge(device, &spot, drawn((problem, seed)), &mut outcome)
+    })?;
     outcome.kernels = device.kernels() - before;
     let (runs, kernels, failed) = (outcome.runs, outcome.kernels, outcome.failed.len());
     let [dxc, driver] = device.compiled;
@@ -173,21 +187,17 @@ fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
 }
 
 /// Runs a problem under each class, with data that begins at a vec4 inside a binding or at any element: each
-/// class takes the other the next time, and neighbouring classes differ.
-fn judge(device: &mut Device, spot: &Spot, outcome: &mut Outcome) -> Result<()> {
+/// class takes the other in the next turn, and neighbouring classes differ.
+fn judge(device: &mut Device, spot: &Spot, turn: u64, outcome: &mut Outcome) -> Result<()> {
     let problem = &spot.problem;
     let size = problem.dtype().size();
-    outcome.turn += 1;
-    for (kind, number) in CLASSES.into_iter().zip(0..) {
-        let (aligned, begin) = match (outcome.turn + number) % 2 {
+    for (kind, number) in CLASSES.into_iter().zip(turn..) {
+        let (aligned, begin) = match number % 2 {
             0 => (true, [48, 80]),
             _ => (false, [5 * size, 24 + size]),
         };
         let plan = Plan::in_pieces(problem, &class(kind), &BufferSplits::default(), aligned);
         let plan = plan.map_err(|e| format!("{problem}: {e}"))?;
-        outcome
-            .families
-            .extend(plan.passes().iter().map(|p| p.kernel.family()));
         outcome.passes += plan.passes().len();
         outcome.runs += 1;
         let told = match device.run(problem, &plan, &spot.inputs, begin) {

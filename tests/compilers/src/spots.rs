@@ -1,9 +1,9 @@
 //! Problems to run, with their data and the expected results: the golden cases, and for every family rows and
 //! columns in which one element wins, anywhere.
 
-use support::golden::{self, Case};
+use support::golden;
 use support::grid::{elementwise, variants, views};
-use support::{Seed, mixed, tensor};
+use support::{Seed, drawn, mixed, tensor};
 use wgreduce::{DType, NanPolicy, Problem, reference};
 
 /// `[outer, len, inner]`; the middle is reduced. Every family of contiguous tensors takes some of these under
@@ -40,57 +40,60 @@ pub struct Spot {
     pub expected: Vec<Vec<u8>>,
 }
 
+impl Spot {
+    pub fn new(problem: &Problem, inputs: Vec<Vec<u8>>) -> Result<Spot, String> {
+        let slices: Vec<&[u8]> = inputs.iter().map(|data| &data[..]).collect();
+        let expected = reference::evaluate(problem, &slices).map_err(|e| e.to_string())?;
+        Ok(Spot {
+            problem: problem.clone(),
+            inputs,
+            expected,
+        })
+    }
+}
+
 /// All element types, those with the most work first.
 pub fn types() -> Vec<DType> {
     let others = DType::ALL.into_iter().filter(|t| !TYPES.contains(t));
     TYPES.into_iter().chain(others).collect()
 }
 
-/// Calls `call` with every problem of an element type.
-pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> Result<(), String> {
-    let mut call = |problem: &Problem, inputs: Vec<Vec<u8>>| {
-        let slices: Vec<&[u8]> = inputs.iter().map(|data| &data[..]).collect();
-        let expected = reference::evaluate(problem, &slices).map_err(|e| e.to_string())?;
-        let problem = problem.clone();
-        call(Spot {
-            problem,
-            inputs,
-            expected,
-        })
-    };
+/// Calls `call` with every problem of an element type: with a seed, and what makes its data.
+pub fn each(
+    dtype: DType,
+    mut call: impl FnMut(&Problem, u64, &dyn Fn() -> Vec<Vec<u8>>) -> Result<(), String>,
+) -> Result<(), String> {
     // The bits of a NaN are the reference's, as ONNX leaves them open.
-    for Case {
-        problem, inputs, ..
-    } in golden::cases()
-    {
-        if problem.dtype() == dtype {
-            call(&problem, inputs)?;
+    for case in golden::cases() {
+        if case.problem.dtype() == dtype {
+            let seed = drawn(&case.inputs);
+            call(&case.problem, seed, &|| case.inputs.clone())?;
         }
     }
     if !TYPES.contains(&dtype) {
         return Ok(());
     }
-    for (shape, number) in SHAPES.into_iter().zip(0..) {
+    for shape in SHAPES {
         let mut problems = variants(dtype, &shape, 1).map_err(|e| e.to_string())?;
         problems.extend(Problem::extremes(dtype, &shape, 1));
         let ignoring = problems[2].clone().nan(NanPolicy::Ignore);
         problems.push(ignoring);
         for problem in problems {
             // Segments of all kinds, first single winners, then others.
-            for seed in [0, Seed::ALL.len() as u64, number] {
-                call(&problem, vec![tensor(dtype, shape, seed)])?;
+            for seed in [0, Seed::ALL.len() as u64, drawn((dtype, shape))] {
+                call(&problem, seed, &|| vec![tensor(dtype, shape, seed)])?;
             }
         }
     }
-    for (problem, seed) in views(dtype).iter().chain(&elementwise(dtype)).zip(0..) {
-        let inputs = (0..problem.inputs().len()).map(|i| {
-            mixed(
-                dtype,
-                problem.input_bytes(i) / dtype.size(),
-                seed + i as u64,
-            )
-        });
-        call(problem, inputs.collect())?;
+    for problem in views(dtype).iter().chain(&elementwise(dtype)) {
+        let seed = drawn(problem);
+        let input = |i| {
+            let n = problem.input_bytes(i) / dtype.size();
+            mixed(dtype, n, seed + i as u64)
+        };
+        call(problem, seed, &|| {
+            (0..problem.inputs().len()).map(input).collect()
+        })?;
     }
     Ok(())
 }
@@ -99,15 +102,6 @@ pub fn each(dtype: DType, mut call: impl FnMut(Spot) -> Result<(), String>) -> R
 pub fn rows() -> Result<Vec<Spot>, String> {
     let shape = [3, 70_001, 1];
     let problem = Problem::arg_min(DType::I32, &shape, 1).map_err(|e| e.to_string())?;
-    let spot = |seed| {
-        let data = tensor(DType::I32, shape, seed);
-        let expected = reference::evaluate(&problem, &[&data]).map_err(|e| e.to_string())?;
-        let (problem, inputs) = (problem.clone(), vec![data]);
-        Ok(Spot {
-            problem,
-            inputs,
-            expected,
-        })
-    };
+    let spot = |seed| Spot::new(&problem, vec![tensor(DType::I32, shape, seed)]);
     (0..6).map(spot).collect()
 }

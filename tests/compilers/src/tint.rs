@@ -7,13 +7,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use support::kernels::kernels;
+use support::taken;
 use wgreduce::DType;
 
-/// Checks every text as a module, and every kernel as a pipeline of it.
+/// Checks the run's share of the kernels: every text as a module, and every kernel as a pipeline of it.
 pub fn check(script: &Path) -> Result<()> {
     let mut texts: HashMap<String, usize> = HashMap::new();
     let mut modules: Vec<Value> = Vec::new();
-    let all = kernels(&DType::ALL);
+    let mut all = kernels(&DType::ALL);
+    all.retain(|(kernel, _)| taken(("tint", kernel)));
     for (kernel, (text, constants)) in &all {
         let number = *texts.entry(text.clone()).or_insert_with(|| {
             modules.push(json!({ "label": kernel.label(), "text": text, "pipelines": [] }));
