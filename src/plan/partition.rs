@@ -242,7 +242,7 @@ fn grained_parts(run: Range<u64>, width: u64) -> impl Iterator<Item = Range<u64>
     let parts = (run.start..whole).step_by(width as usize);
     let parts = parts.map(move |at| at..whole.min(at + width));
     parts
-        .chain([whole..run.end])
+        .chain(std::iter::once(whole..run.end))
         .filter(|part| !part.is_empty())
 }
 

@@ -307,12 +307,14 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Scattered axes, which take one pass over a view, and all kinds of views.
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
-    let scattered: [(&[u64], &[i64]); 5] = [
+    let scattered: [(&[u64], &[i64]); 6] = [
         (&[6, 8, 10], &[0, 2]),
         (&[3, 4, 5, 6, 7], &[0, 2, 4]),
         (&[2, 300, 2, 20], &[0, 3]),
         (&[4, 1, 9], &[1]),
         (&[40, 2, 150], &[0, 2]),
+        // No two of twelve dimensions merge.
+        (&[2, 2, 2, 3, 2, 2, 2, 3, 2, 2, 2, 2], &[0, 2, 4, 6, 8, 10]),
     ];
     let alone = tuned(reducer, |tuning| tuning.invocations = 1);
     for dtype in summed() {
