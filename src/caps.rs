@@ -67,7 +67,9 @@ impl Caps {
         let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
         // Mesa's software drivers, including lavapipe. A browser seldom says what it runs on.
         let mesa = info.name.contains("llvmpipe");
-        let unknown = info.backend == wgpu::Backend::BrowserWebGpu && info.name.is_empty();
+        let may_be = info.backend == wgpu::Backend::BrowserWebGpu
+            || info.device_type == wgpu::DeviceType::Cpu;
+        let unknown = may_be && info.name.is_empty();
         let caps = Caps {
             long_kernels: !(slow || info.name.contains("SwiftShader")),
             iterations: (mesa || unknown).then_some(MESA_ITERATIONS),
@@ -235,6 +237,7 @@ mod tests {
         let swiftshader = "SwiftShader Device (Subzero)";
         assert_eq!(of(swiftshader, cpu, Backend::Vulkan), (None, 512));
         assert_eq!(of("NVIDIA H200", gpu, Backend::Vulkan), (None, 64));
+        assert_eq!(of("", cpu, Backend::Vulkan).0, Some(32_768));
         // A browser that does not say what it runs on, and one that does.
         assert_eq!(of("", other, Backend::BrowserWebGpu).0, Some(32_768));
         assert_eq!(of("NVIDIA", other, Backend::BrowserWebGpu).0, None);

@@ -136,7 +136,7 @@ pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
     pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, Unit, Walk};
     pub use crate::keys::Keys;
-    pub use crate::plan::{Pass, Rows, Slot, View};
+    pub use crate::plan::{Pass, RowParts, Slot, View};
     pub use crate::sums::Sum;
 }
 

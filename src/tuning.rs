@@ -68,7 +68,8 @@ pub struct Tuning {
     /// Rows of whole vec4 of elements below 32 bits are small only where the walk is unrolled.
     pub small_row_len: u64,
     /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
-    /// with all rows of them. More than 21 rows only where the lines keep the device busy. Where a binding holds only some of the rows, up to twice as many.
+    /// with all rows of them. More than 21 rows only where the lines keep the device busy. Where a binding holds
+    /// only some of the rows, up to twice as many.
     pub shallow_len: u64,
     /// Bytes of a matrix up to which its columns are shallow as well, if there are enough lines to fill the
     /// device.

@@ -24,9 +24,7 @@ impl Reducer {
     pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
         Kind::of(problem)?;
         Ok(Shard {
-            stream: StreamedReduction::new(self, memory, |caps| {
-                Plan::streamed(problem, caps, true)
-            })?,
+            stream: StreamedReduction::new(self, memory, |caps| Plan::partial(problem, caps))?,
             problem: problem.clone(),
         })
     }

@@ -256,7 +256,7 @@ impl Planner<'_> {
         // A window takes even a short row faster.
         let long =
             bytes > tuning.each_row_bytes || sum.has_windows() && bytes == tuning.each_row_bytes;
-        match (tuning.force, b.inner) {
+        match (tuning.force, b.pitch) {
             (Some(Family::Each), _) => None,
             (_, 1) if long => self.rows(step, b),
             (_, 2..) if self.are_shallow_sums(step, sum, b) => {

@@ -28,7 +28,7 @@ mod step;
 mod strided;
 
 pub(crate) use pass::Scratch;
-pub use pass::{Pass, Rows, Slot, View};
+pub use pass::{Pass, RowParts, Slot, View};
 
 use crate::kernel::StoreFormat;
 use crate::sums::Sum;
@@ -86,15 +86,26 @@ impl Plan {
         Plan::of(problem, caps, how, &splits)
     }
 
-    /// Plans a problem whose inputs are read in windows, each just before its pass: the columns of a matrix can be
-    /// gathered. `partial`: for partial results instead of results: a key and an index (16 bytes), or a partial sum.
+    /// Plans a problem whose inputs are read in windows, each just before its pass, as [`Reducer::stream`] does: some
+    /// columns of a matrix can be gathered.
     ///
     /// # Errors
-    /// [`Error::Limit`] as from [`Plan::new`].
-    pub fn streamed(problem: &Problem, caps: &Caps, partial: bool) -> Result<Plan, Error> {
+    /// Those of [`Plan::new`].
+    ///
+    /// [`Reducer::stream`]: crate::Reducer::stream
+    pub fn streamed(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         let how = How {
-            partial,
-            gathers: true,
+            streamed: true,
+            ..How::default()
+        };
+        Plan::of(problem, caps, how, &BufferSplits::default())
+    }
+
+    /// The same for partial results instead of results: a key and an index (16 bytes), or a partial sum.
+    pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
+        let how = How {
+            partial: true,
+            streamed: true,
             ..How::default()
         };
         Plan::of(problem, caps, how, &BufferSplits::default())
@@ -111,7 +122,7 @@ impl Plan {
             caps,
             problem,
             aligned: how.aligned,
-            gathers: how.gathers,
+            streamed: how.streamed,
             dims: Vec::new(),
             first: 0,
             partial: how.partial,
@@ -173,8 +184,8 @@ struct How {
     aligned: bool,
     /// Partial results are wanted.
     partial: bool,
-    /// What a pass reads is put together just before it.
-    gathers: bool,
+    /// What a pass reads of the input is put together just before it.
+    streamed: bool,
 }
 
 impl Default for How {
@@ -182,7 +193,7 @@ impl Default for How {
         How {
             aligned: true,
             partial: false,
-            gathers: false,
+            streamed: false,
         }
     }
 }

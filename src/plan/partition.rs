@@ -12,7 +12,7 @@ use crate::plan::step::{Planner, Step};
 use std::ops::Range;
 
 /// Least bytes of a row that a stream reads at once.
-const LEAST_PIECE: u64 = 4096;
+const LEAST_PIECE: u64 = 512;
 
 impl Planner<'_> {
     /// Cuts a step into regions of at most `written` outputs, grouped by their outputs, where
@@ -140,7 +140,8 @@ impl Planner<'_> {
         let seen = self.caps.elements(element).min(MAX_REGION);
         let work = self.caps.budget(true) / element / len;
         let cut = !self.ends(step.src, outer * len * inner)?.is_empty();
-        let most = match self.gathers {
+        let gathers = self.gathers(step);
+        let most = match gathers {
             true => (seen / len).min(work),
             // A binding sees what lies between its first column and its last.
             false if cut || len >= MOST_THIN_ROWS => 0,
@@ -148,7 +149,7 @@ impl Planner<'_> {
         };
         let region = |width| Region {
             inner: width,
-            pitch: if self.gathers { width } else { inner },
+            pitch: if gathers { width } else { inner },
             len,
             ..*part
         };
@@ -162,7 +163,7 @@ impl Planner<'_> {
         // Not in many more regions, nor in such that reading them takes longer than reducing.
         let regions = parts.saturating_mul(inner.div_ceil(part.inner));
         let many = most == 0 || inner.div_ceil(most) / 2 > regions.max(4);
-        let small = self.gathers && most * element < LEAST_PIECE;
+        let small = gathers && most * element < LEAST_PIECE;
         if too_long || many || small {
             return Ok(None);
         }

@@ -62,13 +62,13 @@ pub struct View {
     /// Bytes of an element.
     pub element: u64,
     /// What is read of the slot, where that is only some columns of a matrix; else all of it.
-    pub rows: Option<Rows>,
+    pub rows: Option<RowParts>,
 }
 
 /// Some columns of a matrix. In memory the view spans them, with what lies between; in a stream they are gathered, and
 /// are all that the view has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rows {
+pub struct RowParts {
     /// Rows of the matrix.
     pub count: u64,
     /// Bytes of the columns in a row.
@@ -85,7 +85,7 @@ impl View {
 
     /// The ranges of the slot that are read: first byte and length.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let whole = Rows {
+        let whole = RowParts {
             count: 1,
             bytes: self.bytes,
             pitch: 0,

@@ -10,7 +10,7 @@ use crate::plan::mapping::{
     BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
     panels,
 };
-use crate::plan::pass::{Rows, Slot, View};
+use crate::plan::pass::{RowParts, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
@@ -585,7 +585,7 @@ impl Planner<'_> {
             } * element,
             element,
             // In a stream, a narrow region that is not dense lies in a window that a wider one has filled.
-            rows: (narrow && dense == self.gathers).then_some(Rows {
+            rows: (narrow && dense == self.gathers(step)).then_some(RowParts {
                 count: b.len,
                 bytes: b.inner * element,
                 pitch: step.inner * element,

@@ -310,7 +310,7 @@ mod tests {
     }
 }
 
-/// A part of a step that one binding can see: contiguous in memory.
+/// A part of a step that one binding can see: contiguous in memory, or some columns of a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Region {
     /// First element, from the step's first.

@@ -64,8 +64,8 @@ pub(crate) struct Planner<'a> {
     pub first: u64,
     /// Whether partial results are wanted, for [`crate::Partial`].
     pub partial: bool,
-    /// Whether what a pass reads is put together just before it, as in a stream.
-    pub gathers: bool,
+    /// Whether what a pass reads of the input is put together just before it.
+    pub streamed: bool,
     /// Where buffers end.
     pub splits: &'a BufferSplits,
     /// The dispatches so far.
@@ -88,6 +88,11 @@ impl Planner<'_> {
             inner,
             index: false,
         }
+    }
+
+    /// Whether some columns of a step's source can be gathered for a pass.
+    pub(crate) fn gathers(&self, step: &Step) -> bool {
+        self.streamed && step.src == Slot::Input(0)
     }
 
     /// The sum of the problem, if it is one.

@@ -145,7 +145,8 @@ impl Planner<'_> {
     /// Elements that one invocation may take. The iterations over dimensions count as well.
     fn most_elements(&self, layout: &StridedLayout, step: &Step, per_word: u32) -> u64 {
         let dims = layout.reduced.len().max(1) as u64;
-        step.most_elements(self.caps.most_iterations() / 2 / (dims * u64::from(per_word)))
+        let most = step.most_elements(self.caps.most_iterations() / 2 / u64::from(per_word));
+        (most / dims).max(1)
     }
 
     /// Least invocations for a segment of that length. One alone takes all segments whose results share a

@@ -113,9 +113,9 @@ impl Reducer {
     ///
     /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
     /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
-    /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs, and an
-    /// alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`] gives
-    /// [`Error::Limit`] or [`Error::OffsetAlignment`].
+    /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs,
+    /// and an alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`]
+    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`].
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();

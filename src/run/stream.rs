@@ -66,7 +66,7 @@ impl Reducer {
     /// [`Error::Limit`] when that many bytes do not suffice; it names a number that does. The errors of
     /// [`Reducer::prepare`].
     pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
-        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps, false))
+        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps))
     }
 }
 

@@ -274,7 +274,9 @@ impl Machine<'_> {
             rows,
         } = view;
         let (before, start, whole, size) = self.buffer(slot, offset);
-        let gathered = rows.filter(|r| r.count * r.bytes == bytes);
+        // Only inputs come through windows of the host.
+        let from_host = matches!(slot, Slot::Input(_));
+        let gathered = rows.filter(|r| from_host && r.count * r.bytes == bytes);
         ensure!(
             bytes > 0 && bytes.is_multiple_of(element),
             "{view:?} is no range"

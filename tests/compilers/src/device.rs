@@ -460,10 +460,13 @@ fn words(p: &Params) -> Vec<u32> {
     [&first[..], &wide(p.base), &wide(p.fill)].concat()
 }
 
+/// Dimensions of the second uniform block.
+const DIMS: usize = 32;
+
 /// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with the numbers that divide
 /// by them, strides of eight inputs a dimension, and where each input starts.
 fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
-    let mut words = vec![0; 4 * 8 + 8 * 8 + 8];
+    let mut words = vec![0; 4 * DIMS + 8 * DIMS + 8];
     for (i, &size) in table.shape.iter().enumerate() {
         words[4 * i] = size;
         if size > 1 {
@@ -473,10 +476,10 @@ fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
         }
     }
     for (i, strides) in table.strides.iter().enumerate() {
-        words[32 + 8 * i..][..strides.len()].copy_from_slice(strides);
+        words[4 * DIMS + 8 * i..][..strides.len()].copy_from_slice(strides);
     }
     for (i, (start, delta)) in table.starts.iter().zip(deltas).enumerate() {
-        words[96 + i] = start.wrapping_add(delta);
+        words[12 * DIMS + i] = start.wrapping_add(delta);
     }
     words
 }

@@ -2,7 +2,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::TEAM;
-use wgreduce::unstable::{Rows, Sum};
+use wgreduce::unstable::{RowParts, Sum};
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that are added to the limbs between two carries.
@@ -47,7 +47,7 @@ impl Run<'_, '_> {
     /// Columns of a row that are taken.
     fn row_width(&self) -> Check<u32> {
         let view = self.pass.src.ok_or("no source")?;
-        let taken = |rows: Rows| (rows.bytes / view.element) as u32;
+        let taken = |rows: RowParts| (rows.bytes / view.element) as u32;
         Ok(view.rows.map_or(self.p.inner, taken))
     }
 
