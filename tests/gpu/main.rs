@@ -24,7 +24,9 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use support::device::{differs, reduction_differs};
-use support::{all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways};
+use support::{
+    TURNS, all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways,
+};
 use wgreduce::wgpu::Backend;
 use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking};
 
@@ -179,7 +181,7 @@ fn share(reducer: &Reducer) -> (u64, (Backend, bool)) {
 
 /// The turn of types and ways that every subject takes.
 fn turn() -> u64 {
-    seed() % 36
+    seed() % TURNS
 }
 
 /// Checks a share of a turn's ways to reduce dimension 1 of a `[outer, len, inner]` tensor. `place` tells apart who asks.
