@@ -273,6 +273,7 @@ impl Planner<'_> {
         let forced = self.caps.tuning.force;
         let wanted = b.len <= SHORT_COLUMN && forced.is_none_or(|f| f == Family::Shallow);
         let whole = b.len == step.len && !step.out.is_partial();
+        let whole = whole && (b.out * step.out.bytes()).is_multiple_of(4);
         let rounded = sum.is_rounded() && sum.takes_columns();
         wanted && self.aligned && whole && rounded && in_vecs(b, element)
     }

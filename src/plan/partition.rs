@@ -14,6 +14,20 @@ use std::ops::Range;
 /// Least bytes of a row that a stream reads at once.
 const LEAST_PIECE: u64 = 512;
 
+/// Most dispatches that copy the rows of a matrix's columns.
+const MOST_COPIES: u64 = 4096;
+
+/// How all rows of some columns come into one binding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// A stream puts them together.
+    Gathered,
+    /// It sees what lies between as well.
+    Spanned,
+    /// Other dispatches put them together.
+    Copied,
+}
+
 impl Planner<'_> {
     /// Cuts a step into regions of at most `written` outputs, grouped by their outputs, where
     /// limits and buffers end.
@@ -138,48 +152,128 @@ impl Planner<'_> {
             return Ok(None);
         }
         let seen = self.caps.elements(element).min(MAX_REGION);
-        let work = self.caps.budget(true) / element / len;
         let cut = !self.ends(step.src, outer * len * inner)?.is_empty();
-        let gathers = self.gathers(step);
-        let most = match gathers {
-            true => (seen / len).min(work),
+        let regions = parts.saturating_mul(inner.div_ceil(part.inner)).max(4);
+        let [gathered, spanned, copied] = [Way::Gathered, Way::Spanned, Way::Copied];
+        let ways = match self.gathers(step) {
+            true => vec![(gathered, seen / len, 2 * regions)],
             // A binding sees what lies between its first column and its last.
-            false if cut || len >= MOST_THIN_ROWS => 0,
-            false => seen.saturating_sub((len - 1) * inner).min(work),
+            false => vec![
+                (spanned, seen.saturating_sub((len - 1) * inner), 2 * regions),
+                // A copy is written and read.
+                (
+                    copied,
+                    seen.min(self.caps.piece_bytes() / element) / len,
+                    MOST_COPIES / len,
+                ),
+            ],
         };
-        let region = |width| Region {
-            inner: width,
-            pitch: if gathers { width } else { inner },
-            len,
-            ..*part
+        for (way, most, pieces) in ways {
+            let possible = match way {
+                Way::Gathered => true,
+                Way::Spanned => !cut && len < MOST_THIN_ROWS,
+                Way::Copied => step.src == Slot::Input(0) && moved > 2 * len * element,
+            };
+            let region = |width| Region {
+                inner: width,
+                pitch: if way == Way::Spanned { inner } else { width },
+                len,
+                ..*part
+            };
+            let most = most
+                .min(written)
+                .min(self.caps.budget(true) / element / len);
+            let most = self.direct(step, grained(most.min(inner)), region);
+            let small = way == Way::Gathered && most * element < LEAST_PIECE;
+            if !possible || most == 0 || small || inner.div_ceil(most) > pieces {
+                continue;
+            }
+            let pieces = inner.div_ceil(most);
+            let width = inner.div_ceil(pieces).next_multiple_of(COLUMNS_GRAIN);
+            dispatches(outer.saturating_mul(pieces + 1))?;
+            let outputs = self.ends(step.dst, outer * inner)?;
+            let runs = (0..outer).flat_map(|o| splits::runs(&outputs, o * inner..(o + 1) * inner));
+            let taken = runs.flat_map(|run| grained_parts(run, width));
+            let columns = taken.map(|columns| Region {
+                at: columns.start / inner * (len - 1) * inner + columns.start,
+                out: columns.start,
+                ..region(columns.end - columns.start)
+            });
+            let alone = columns.map(|region| Partition {
+                copied: way == Way::Copied,
+                ..Partition::of(vec![region], &[])
+            });
+            return Ok(Some(alone.collect()));
+        }
+        Ok(None)
+    }
+
+    /// How many columns, at most `most`, one dispatch can take whole; 0 if none. `region` makes one of so many.
+    fn direct(&self, step: &Step, most: u64, region: impl Fn(u64) -> Region) -> u64 {
+        let one = region(most.max(1));
+        let mapping = self.mapping(step, &one);
+        if mapping == Mapping::Each && one.len > self.alone(step) || one.len > self.reach(step) {
+            return 0;
+        }
+        match self.is_direct(step, &one, mapping) {
+            true => most,
+            false => {
+                let partials = self.caps.partials(self.partial_format(step));
+                grained(most.min(partials / mapping.parts()))
+            }
+        }
+    }
+
+    /// Copies some columns of an input, row by row, to a tensor of their own. Returns the step and the partition that
+    /// take them from there.
+    pub(crate) fn copied(
+        &mut self,
+        step: &Step,
+        columns: &Partition,
+    ) -> Result<(Step, Partition), Error> {
+        let first = columns.regions[0];
+        // Rows begin with a word, of any type.
+        let pitch = first.inner.next_multiple_of(COLUMNS_GRAIN);
+        // Where a chain of steps leaves something, it is in the other one.
+        let dst = Slot::Temp(1);
+        let copy = Step {
+            sum: None,
+            at: step.at,
+            ..self.step(step.src, dst, [first.inner, 1, 1])
         };
-        let mut most = grained(most.min(written).min(inner));
-        let mapping = self.mapping(step, &region(most.max(1)));
-        if !self.is_direct(step, &region(most.max(1)), mapping) {
-            let partials = self.caps.partials(self.partial_format(step));
-            most = grained(most.min(partials / mapping.parts()));
+        let cuts = self.ends(step.src, step.outer * step.len * step.inner)?;
+        let cuts: Vec<u64> = cuts
+            .into_iter()
+            .filter_map(|cut| cut.checked_sub(step.at))
+            .collect();
+        for row in 0..first.len {
+            let at = first.at + row * step.inner;
+            for run in splits::runs(&cuts, at..at + first.inner) {
+                let part = Region {
+                    at: run.start,
+                    out: row * pitch + run.start - at,
+                    outer: run.end - run.start,
+                    len: 1,
+                    inner: 1,
+                    base: 0,
+                    pitch: 1,
+                };
+                self.each(&copy, &part, false, true)?;
+            }
         }
-        let too_long = mapping == Mapping::Each && len > self.alone(step) || len > self.reach(step);
-        // Not in many more regions, nor in such that reading them takes longer than reducing.
-        let regions = parts.saturating_mul(inner.div_ceil(part.inner));
-        let many = most == 0 || inner.div_ceil(most) / 2 > regions.max(4);
-        let small = gathers && most * element < LEAST_PIECE;
-        if too_long || many || small {
-            return Ok(None);
-        }
-        let pieces = inner.div_ceil(most);
-        let width = inner.div_ceil(pieces).next_multiple_of(COLUMNS_GRAIN);
-        dispatches(outer.saturating_mul(pieces + 1))?;
-        let outputs = self.ends(step.dst, outer * inner)?;
-        let runs = (0..outer).flat_map(|o| splits::runs(&outputs, o * inner..(o + 1) * inner));
-        let taken = runs.flat_map(|run| grained_parts(run, width));
-        let columns = taken.map(|columns| Region {
-            at: columns.start / inner * (len - 1) * inner + columns.start,
-            out: columns.start,
-            ..region(columns.end - columns.start)
-        });
-        let alone = columns.map(|region| Partition::of(vec![region], &[]));
-        Ok(Some(alone.collect()))
+        let step = Step {
+            src: dst,
+            at: 0,
+            outer: 1,
+            inner: pitch,
+            ..*step
+        };
+        let region = Region {
+            at: 0,
+            pitch,
+            ..first
+        };
+        Ok((step, Partition::of(vec![region], &[])))
     }
 
     /// Regions of at most `most` whole matrices; `one` is the first matrix.

@@ -35,6 +35,10 @@ impl Planner<'_> {
         partition: &Partition,
         value: Option<StoreFormat>,
     ) -> Result<(), Error> {
+        if partition.copied {
+            let (step, columns) = self.copied(step, partition)?;
+            return self.reduce_partition(&step, &columns, value);
+        }
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = self.mapping(step, &first);

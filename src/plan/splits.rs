@@ -107,6 +107,8 @@ pub(crate) fn cut(
     let mut all = Vec::new();
     for partition in partitions {
         match &partition.regions[..] {
+            // Copies are cut where they are made.
+            _ if partition.copied => all.push(partition),
             [one] if one.outer > 1 => cuts.matrices(one, &mut all),
             regions => cuts.segments(regions, &mut all),
         }
@@ -332,6 +334,8 @@ pub(crate) struct Partition {
     pub regions: Vec<Region>,
     /// The outputs, counted from the partition's first, in runs that lie in one buffer each.
     pub runs: Vec<Range<u64>>,
+    /// Its one region is copied to a tensor of its own first.
+    pub copied: bool,
 }
 
 impl Partition {
@@ -341,7 +345,11 @@ impl Partition {
         let outputs = first.out..first.out + first.outer * first.inner;
         let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
         let runs = runs(cuts, outputs).into_iter().map(from).collect();
-        Partition { regions, runs }
+        Partition {
+            regions,
+            runs,
+            copied: false,
+        }
     }
 
     pub(crate) fn outputs(&self) -> u64 {

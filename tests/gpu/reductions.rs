@@ -142,7 +142,7 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
     let text = wrong.map_err(|e| e.to_string()).unwrap_err();
     assert_eq!(
         text,
-        "input 0 is float32 in the problem but float64 in the call"
+        "input 0 is float32 (f32) in the problem but float64 (f64) in the call"
     );
     let (outputs, times) = reduction.run_timed_blocking(&[bytemuck::bytes_of(&scores)])?;
     assert_eq!(outputs[0], bytemuck::cast_slice::<i64, u8>(&winners));

@@ -398,7 +398,7 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     let other = both.of_array(0, floats.view()).map_err(|e| e.to_string());
     assert_eq!(
         other.err().as_deref(),
-        Some("input 0 is int16 in the problem but float32 in the call")
+        Some("input 0 is int16 (i16) in the problem but float32 (f32) in the call")
     );
     Ok(())
 }

@@ -576,7 +576,9 @@ impl<'m, 'a> Run<'m, 'a> {
             }
             if self.pass.kernel.index {
                 let claimed = self.p.base + u64::from(index);
-                let right = u64::from(truth.place[element as usize]);
+                let of = self.machine.contents(src.slot, element)?;
+                ensure!(of.len() == 1, "element {element} stands for {of:?}");
+                let right = u64::from(truth.place[of[0] as usize]);
                 ensure!(
                     claimed == right,
                     "element {element} has index {claimed}, not {right}"
@@ -687,7 +689,7 @@ impl<'m, 'a> Run<'m, 'a> {
             cells[element].is_none() != chained || grown,
             "element {element} is written twice"
         );
-        if machine.problem.gives_values() {
+        if machine.problem.gives_values() && self.dst.slot == Slot::Output(0) {
             let len = machine.truth.len as usize;
             let places = &mut machine.competes[element * len..][..len];
             match &cell {
@@ -719,7 +721,10 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Notes that output `o` takes the element at `position` if its index is `index`.
     pub fn gather(&mut self, o: u32, position: u32, index: u64) -> Check {
-        let element = self.source()?.at(position)? as usize;
+        let src = self.source()?;
+        let of = self.machine.contents(src.slot, src.at(position)?)?;
+        ensure!(of.len() == 1, "position {position} stands for {of:?}");
+        let element = of[0] as usize;
         let output = self.dst.at(self.p.dst_delta + o)?;
         let truth = &self.machine.truth;
         ensure!(

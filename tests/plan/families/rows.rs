@@ -2,10 +2,14 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::{ROW_BLOCK, Span};
+use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
     pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
-        ensure!(raw == self.machine.problem.is_copy(), "raw is {raw}");
+        // Columns that no binding sees whole are copied first.
+        let copied = raw && matches!(self.dst.slot, Slot::Temp(_));
+        let copies = self.machine.problem.is_copy() || copied;
+        ensure!(raw == copies, "raw is {raw}");
         self.coarsened(several, self.p.coarsening)?;
         for item in self.invocations() {
             let mut loops = 0;
