@@ -658,7 +658,7 @@ fn merge_does_not_read_the_input() {
 fn results_and_parts_are_not_taken_for_each_other() {
     let folder = Folder::new();
     folder.write("d.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
-    let why = "a result is an .npy file; a part needs --part I/N";
+    let why = "a result is an .npy file; --part I/N writes parts";
     for line in [
         "argmin d.npy -o x.part",
         "min d.npy -o x.part",

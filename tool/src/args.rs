@@ -100,11 +100,10 @@ fn of_another_command(
             .flatten()
             .any(|name| name == option)
     };
-    let mut arguments = tool
-        .get_subcommands()
-        .flat_map(clap::Command::get_arguments);
-    arguments.find(|arg| named(arg))?;
-    drop(arguments);
+    let has = |command: &clap::Command| command.get_arguments().any(named);
+    if !tool.get_subcommands().any(has) {
+        return None;
+    }
     let lenient = tool.clone().ignore_errors(true);
     let matches = lenient.try_get_matches_from(line).ok()?;
     let name = matches.subcommand_name()?;
@@ -191,7 +190,7 @@ pub struct Common {
         default_value = "propagate"
     )]
     pub nan: Nan,
-    /// The element type: of `plan`, the one to plan for; of a file, its own, or bfloat16 where it is raw `<V2`
+    /// The element type to plan for, or that of the files; bfloat16 reads raw `<V2` files
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece

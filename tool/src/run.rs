@@ -56,7 +56,7 @@ impl<'a> Request<'a> {
         if request.share.is_none() {
             let paths = [request.output, request.values].into_iter().flatten();
             if let Some(path) = paths.into_iter().find(|path| part::file::is_named(path)) {
-                let why = "a result is an .npy file; a part needs --part I/N";
+                let why = "a result is an .npy file; --part I/N writes parts";
                 return Err(Failure::file(path, why));
             }
         }
