@@ -133,7 +133,7 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert_eq!(row["verified"], true);
     assert_eq!(row["verified_how"], "all by the reference");
     assert!(
-        stdout.contains("verified by the reference: 1 results"),
+        stdout.contains("verified by the reference: 1 result\n"),
         "{stdout}"
     );
     assert_eq!(row["gpu_ns"].is_null(), row["single_gpu_ns"].is_null());
@@ -190,7 +190,7 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
     };
     let stdout = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{stdout}");
-    let by = "verified by another plan, their kernels by the reference on fewer bytes: 1 results";
+    let by = "verified by another plan, their kernels by the reference on fewer bytes: 1 result\n";
     assert!(
         stdout.contains(by) && stdout.contains(" over 64 MiB\n"),
         "{stdout}"

@@ -652,3 +652,30 @@ fn merge_does_not_read_the_input() {
     let (_, values) = parts(&folder.read("v.npy"));
     assert_eq!(values, [5.0f32, 1.0, 2.0].map(f32::to_le_bytes).concat());
 }
+
+/// What would be an .npy file under the name of a part, and standard input as a part.
+#[test]
+fn results_and_parts_are_not_taken_for_each_other() {
+    let folder = Folder::new();
+    folder.write("d.npy", &floats("(3,)", &[2.0, 1.0, 3.0]));
+    let why = "a result is an .npy file; --part I/N writes parts";
+    for line in [
+        "argmin d.npy -o x.part",
+        "min d.npy -o x.part",
+        "argmin d.npy -o where.npy --values x.part",
+    ] {
+        assert_eq!(folder.refused(line), format!("error: x.part: {why}"));
+    }
+    let refused = folder.refused("merge - -o out.npy");
+    assert!(
+        refused.starts_with("error: standard input: parts are files"),
+        "{refused}"
+    );
+    assert_eq!(folder.names(), ["d.npy"]);
+    let made = done(&folder, "argmin d.npy --part 0/1 -o x.part --device cpu");
+    assert!(made.contains("part: 0/1"), "{made}");
+    assert_eq!(
+        done(&folder, "merge x.part -o out.npy"),
+        "merged: 1 file of 1 part\n"
+    );
+}

@@ -59,6 +59,10 @@ fn onnx_cases_are_counted_and_saved() {
     let index = 1i64.to_le_bytes();
     assert!(saved.windows(8).any(|w| w == index), "{saved:?}");
 
+    // A folder without a case counts wherever it was named.
+    let output = folder.run("onnx cases/notes cases/largest --device cpu --quiet");
+    assert_eq!(text(&output.stdout), "1 passed, 0 failed, 1 skipped\n");
+
     let output = folder.run("onnx cases/largest --device cpu --quiet");
     assert_eq!(text(&output.stdout), "1 passed, 0 failed, 0 skipped\n");
     assert_eq!(text(&output.stderr), "");

@@ -70,6 +70,46 @@ fn every_command_refuses_the_options_that_it_does_not_use() {
     assert!(folder.names().is_empty(), "{:?}", folder.names());
 }
 
+/// Wherever it stands, and however it is written.
+#[test]
+fn an_option_of_another_command_is_refused_by_name() {
+    let folder = Folder::new();
+    for (line, refusal) in [
+        ("min d.npy --keepdims false", "min has no option --keepdims"),
+        ("min --keepdims=false d.npy", "min has no option --keepdims"),
+        (
+            "reduce-sum d.npy --values x.npy",
+            "reduce-sum has no option --values",
+        ),
+        (
+            "--device min reduce-max d.npy --axis 1",
+            "reduce-max has no option --axis",
+        ),
+        ("bench --minutes 3", "bench has no option --minutes"),
+        ("devices -o x.json", "devices has no option -o"),
+        ("merge --part 0/1", "merge has no option --part"),
+    ] {
+        assert_eq!(folder.refused(line), format!("error: {refusal}"), "{line}");
+        let stderr = text(&folder.run(line).stderr);
+        assert_eq!(
+            stderr.contains("tip: "),
+            line.contains("--axis"),
+            "{stderr}"
+        );
+        assert!(stderr.contains("Usage: wgreduce "), "{stderr}");
+    }
+    let refused = folder.refused("min d.npy --keepdim false");
+    assert!(
+        refused.contains("unexpected argument '--keepdim'"),
+        "{refused}"
+    );
+    let refused = folder.refused("--keepdims false min d.npy");
+    assert!(
+        refused.contains("unexpected argument '--keepdims'"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn a_plan_refuses_the_options_that_its_operator_does_not_have() {
     let folder = Folder::new();

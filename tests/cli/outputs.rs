@@ -81,8 +81,17 @@ fn a_full_disk_is_an_error_in_one_line() {
     let error = folder.refused("min in.npy -o /dev/full --device cpu --quiet");
     let text = "error: /dev/full: cannot be written: No space left on device";
     assert!(error.starts_with(text), "{error}");
+    // The file is larger than the memory given, so it is streamed.
+    folder.write(
+        "large.npy",
+        &npy("'|u1'", false, "(700000,)", &[1; 700_000]),
+    );
+    super::onnx::case(&folder, "case", "ArgMin", 1);
     for line in [
+        "min in.npy --device cpu",
         "min in.npy --device cpu --quiet",
+        "reduce-min large.npy --memory 1 --device cpu",
+        "onnx case --device cpu",
         "--help",
         "devices --json",
     ] {

@@ -54,7 +54,7 @@ fn the_commands_of_the_readme_print_what_it_shows() {
             continue;
         }
         let output = folder.run(&line);
-        let lines = [text(&output.stderr), text(&output.stdout)].concat();
+        let lines = [text(&output.stdout), text(&output.stderr)].concat();
         let device = |line: &&str| line.starts_with("device: ");
         let planned = lines.lines().find(device) == expected.iter().map(|l| &**l).find(device);
         let known = |line| known(line, planned);

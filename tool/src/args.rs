@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use wgreduce::{AdapterClass, DType, IndexType, NanPolicy};
@@ -47,7 +47,11 @@ pub fn definition() -> clap::Command {
 /// Reads a command line, of which the first argument is the program.
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut tool = definition();
-    let matches = tool.try_get_matches_from_mut(line)?;
+    let line: Vec<OsString> = line.into_iter().collect();
+    let matches = match tool.try_get_matches_from_mut(&line) {
+        Ok(matches) => matches,
+        Err(error) => return Err(of_another_command(&mut tool, &line, &error).unwrap_or(error)),
+    };
     let cli = Cli::from_arg_matches(&matches)?;
     let Some((name, options)) = matches.subcommand() else {
         return Ok(cli);
@@ -62,14 +66,54 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Erro
     {
         Some((what, id)) => {
             let why = format!("{what} has no option --{}", id.replace('_', "-"));
-            let command = tool.find_subcommand_mut(name);
-            Err(match command {
-                Some(command) => command.error(ErrorKind::ArgumentConflict, why),
-                None => tool.error(ErrorKind::ArgumentConflict, why),
-            })
+            Err(refusal(&mut tool, name, why))
         }
         None => Ok(cli),
     }
+}
+
+/// An error about an option, with the usage of the command.
+fn refusal(tool: &mut clap::Command, name: &str, why: String) -> clap::Error {
+    match tool.find_subcommand_mut(name) {
+        Some(command) => command.error(ErrorKind::ArgumentConflict, why),
+        None => tool.error(ErrorKind::ArgumentConflict, why),
+    }
+}
+
+/// The refusal of an option that clap does not know for a command, if another command has it.
+fn of_another_command(
+    tool: &mut clap::Command,
+    line: &[OsString],
+    error: &clap::Error,
+) -> Option<clap::Error> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let option =
+        text(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
+    let named = |arg: &clap::Arg| {
+        let long = arg.get_long().map(|long| format!("--{long}"));
+        let short = arg.get_short().map(|short| format!("-{short}"));
+        [long, short]
+            .into_iter()
+            .flatten()
+            .any(|name| name == option)
+    };
+    let has = |command: &clap::Command| command.get_arguments().any(named);
+    if !tool.get_subcommands().any(has) {
+        return None;
+    }
+    let lenient = tool.clone().ignore_errors(true);
+    let matches = lenient.try_get_matches_from(line).ok()?;
+    let name = matches.subcommand_name()?;
+    let mut why = format!("{name} has no option {option}");
+    // Any option is a little like another; a name that begins the same may be meant.
+    let meant = text(ContextKind::SuggestedArg).filter(|meant| meant.get(..4) == option.get(..4));
+    if let Some(meant) = meant {
+        why += &format!("\n\n  tip: a similar option exists: '{meant}'");
+    }
+    Some(refusal(tool, name, why))
 }
 
 /// The options of [`Common`], without `--quiet`, which every command takes.
@@ -146,7 +190,7 @@ pub struct Common {
         default_value = "propagate"
     )]
     pub nan: Nan,
-    /// The element type, which `plan` is told; reads raw `<V2` files as bfloat16
+    /// The element type to plan for, or that of the files; bfloat16 reads raw `<V2` files
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
     /// Most memory to use for data; files of more than a quarter of it are read piece by piece
@@ -378,7 +422,7 @@ pub struct Bench {
     /// Only cases with this in `CASE COMMAND TYPE`, as in `A argmin float32`
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
-    /// Fewer cases and repeats: some minutes on a software adapter
+    /// Fewer cases and repeats: about 5 minutes on a software adapter
     #[arg(long)]
     pub quick: bool,
     /// Leave out how cost grows with size, and the steps at the edges of plans

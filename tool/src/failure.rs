@@ -106,6 +106,14 @@ pub fn say(line: &str) {
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
+/// A number of things: `1 file`, `2 files`.
+pub fn number_of(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// Text on stdout, all of it or an error.
 pub fn write_stdout(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();

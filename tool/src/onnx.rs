@@ -18,9 +18,9 @@ use crate::run::compute;
 const NO_CASE: &str = "no test case, which is a folder with model.onnx and test_data_set_*";
 
 pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
-    let folders = folders(args)?;
+    let (folders, empty) = folders(args)?;
     let device = Device::open(common)?;
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    let (mut passed, mut failed, mut skipped) = (0, 0, empty);
     let mut foreign: BTreeMap<String, u64> = BTreeMap::new();
     let progress = progress(folders.len(), common);
     for folder in &folders {
@@ -45,10 +45,6 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    // Printed last, so that after a device failure the first line is the error.
-    if !common.quiet {
-        say(&device.line());
-    }
     let skips = foreign
         .iter()
         .map(|(reason, count)| format!("skipped, as not ours: {reason}: {count}\n"));
@@ -56,20 +52,26 @@ pub fn run(args: &Onnx, common: &Common) -> Result<(), Failure> {
     write_stdout(&format!(
         "{passed} passed, {failed} failed, {skipped} skipped\n"
     ))?;
+    // Said last, so that after a failure the first line is the error.
+    if !common.quiet {
+        say(&device.line());
+    }
     match failed {
         0 => Ok(()),
         _ => Err(Failure::Cases),
     }
 }
 
-/// The folders to look at; at least one of them is a case.
-fn folders(args: &Onnx) -> Result<Vec<Folder>, Failure> {
-    let mut folders = Vec::new();
+/// The folders to look at, of which at least one is a case, and how many of the named ones hold none.
+fn folders(args: &Onnx) -> Result<(Vec<Folder>, u64), Failure> {
+    let (mut folders, mut empty) = (Vec::new(), 0);
     for path in &args.paths {
         if path.is_file() {
             return Err(Failure::file(path, format_args!("is a file, {NO_CASE}")));
         }
-        folders.extend(discover(path).map_err(not_found)?);
+        let found = discover(path).map_err(not_found)?;
+        empty += u64::from(found.is_empty());
+        folders.extend(found);
     }
     if !folders.iter().any(Folder::is_case) {
         let paths: Vec<_> = args.paths.iter().map(|p| p.display().to_string()).collect();
@@ -81,7 +83,7 @@ fn folders(args: &Onnx) -> Result<Vec<Folder>, Failure> {
         Some(twice) if args.save.is_some() => Err(Failure::Request(format!(
             "two cases are named {twice}: --save would overwrite one by the other"
         ))),
-        _ => Ok(folders),
+        _ => Ok((folders, empty)),
     }
 }
 

@@ -53,6 +53,13 @@ impl<'a> Request<'a> {
             _ => return Ok(None),
         };
         let mut request = request?;
+        if request.share.is_none() {
+            let paths = [request.output, request.values].into_iter().flatten();
+            if let Some(path) = paths.into_iter().find(|path| part::file::is_named(path)) {
+                let why = "a result is an .npy file; --part I/N writes parts";
+                return Err(Failure::file(path, why));
+            }
+        }
         request.problem = request.problem.nan(common.nan.into());
         Ok(Some(request))
     }
@@ -180,13 +187,13 @@ impl<'a> Request<'a> {
             Some(Target { path, content })
         });
         output::write(&targets.collect::<Vec<_>>())?;
-        // Printed last, so that after a failure the first line is the error.
-        if !common.quiet {
-            report.iter().for_each(|line| say(line));
-        }
         let printed = asked.take(1).filter(|(_, path)| path.is_none());
         for ((tensor, data), _) in printed {
             write_stdout(&render(tensor, data))?;
+        }
+        // Said last, so that after a failure the first line is the error.
+        if !common.quiet {
+            report.iter().for_each(|line| say(line));
         }
         Ok(())
     }

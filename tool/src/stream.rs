@@ -72,14 +72,14 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         Some(Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())?;
-    // Printed last, so that after a failure the first line is the error.
+    if let Some(Held::Memory(data)) = results.into_iter().next() {
+        print(&outputs[0], data, fortran)?;
+    }
+    // Said last, so that after a failure the first line is the error.
     if !common.quiet {
         report.iter().for_each(|line| say(line));
     }
-    match results.into_iter().next() {
-        Some(Held::Memory(data)) => print(&outputs[0], data, fortran),
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// Where an output is held until all is done: beside its place or, if it is to be printed, here.

@@ -84,21 +84,21 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     })
 }
 
-/// Writes the files of a report, and prints it after what is to be said before.
+/// Writes the files of a report and prints it; then, so that after a failure the first line is the error, says the rest.
 fn told(
     report: &Report,
     peers: &[Figure],
     earlier: Option<Earlier>,
     args: &Bench,
-    before: impl FnOnce(),
+    say_rest: impl FnOnce(),
 ) -> Result<(), Failure> {
     write_files(report, peers, args)?;
-    before();
     let mut text = report.text();
     if let Some(earlier) = earlier {
         text += &format!("\n{}", earlier.text(&report.rows));
     }
     write_stdout(&text)?;
+    say_rest();
     match report.rows.iter().all(|row| row.measured.is_ok()) {
         true => Ok(()),
         false => Err(Failure::Cases),

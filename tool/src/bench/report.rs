@@ -8,6 +8,7 @@ use super::Part;
 use super::catalogue::Case;
 use super::gpu::{FULL_CLOCK, Timing};
 use super::growth::{self, Fit};
+use crate::failure::number_of;
 
 /// Cells of the small bar.
 const BAR: usize = 6;
@@ -220,7 +221,7 @@ impl Report {
             ),
         ];
         let ways = ways.into_iter().filter(|(_, count)| *count > 0);
-        ways.map(|(way, count)| format!("verified {way}: {count} results"))
+        ways.map(|(way, count)| format!("verified {way}: {}", number_of(count, "result")))
             .collect()
     }
 

@@ -10,7 +10,7 @@ use wgreduce::{Error, Output, Partial, reference};
 use super::Cut;
 use super::file::{self, PartFile};
 use crate::args::{Common, Merge};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, number_of, say};
 use crate::output::{self, Content, Piece, Target};
 use crate::stream;
 use crate::tensor::from_fortran;
@@ -21,6 +21,10 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
     {
         let why = "is asked for twice, by -o and --values";
         return Err(Failure::file(values, why));
+    }
+    if args.parts.iter().any(|path| path.as_os_str() == "-") {
+        let why = "standard input: parts are files, which are read more than once".into();
+        return Err(Failure::Request(why));
     }
     // One after another: there may be more files than a process may have open.
     let first = PartFile::open(&args.parts[0])?;
@@ -53,7 +57,6 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
     if !still_partial {
         refuse_gaps(&ranges, cut.of)?;
     }
-    let count = args.parts.len();
     let paths = [Some(args.output.as_path()), args.values.as_deref()];
     for path in paths.into_iter().flatten() {
         output::check_writable(path)?;
@@ -85,7 +88,11 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         }
     }
     if !common.quiet {
-        say(&format!("merged: {count} files of {} parts", cut.of));
+        let (files, of) = (number_of(args.parts.len(), "file"), cut.of);
+        say(&format!(
+            "merged: {files} of {}",
+            number_of(of as usize, "part")
+        ));
     }
     Ok(())
 }
