@@ -167,8 +167,10 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
                 let (header, out) = folder.read("out.npy");
                 assert_eq!(out, expected[0], "{ranks} ranks, {line}");
                 let dims = &problem.outputs()[0].shape;
-                let dims: String = dims.iter().map(|d| format!("{d}, ")).collect();
-                assert!(header.contains(&format!("({dims})")), "{line}: {header}");
+                let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+                let comma = if dims.len() == 1 { "," } else { "" };
+                let dims = format!("({}{comma})", dims.join(", "));
+                assert!(header.contains(&dims), "{line}: {header}");
                 if expected.len() > 1 {
                     assert_eq!(folder.read("v.npy").1, expected[1], "{ranks} ranks, {line}");
                 }

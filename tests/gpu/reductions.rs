@@ -169,7 +169,7 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
         refused.map(Result::unwrap_err),
         [
             "ArgMax gives 2 outputs where the call takes 1",
-            "output 1 is float32 in the problem but int64 in the call",
+            "output 1 is float32 (f32) in the problem but int64 (i64) in the call",
             "output 2 of ArgMax, which has 2",
         ]
     );
