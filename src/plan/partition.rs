@@ -15,7 +15,7 @@ use std::ops::Range;
 const LEAST_PIECE: u64 = 512;
 
 /// Most dispatches that copy the rows of a matrix's columns.
-const MOST_COPIES: u64 = 4096;
+const MOST_COPIES: u64 = 1 << 14;
 
 /// How all rows of some columns come into one binding.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -91,6 +91,33 @@ fn a_matrix_just_above_a_limit_moves_little_more_than_a_smaller_one() {
     }
 }
 
+/// Rows of which a binding holds few: partial results, or a copy where they would be more.
+#[test]
+fn matrices_of_which_no_binding_sees_all_rows_move_at_most_three_times_their_bytes() {
+    for caps in [Caps::typical(AdapterClass::Software), discrete()] {
+        for dtype in SIZES {
+            let seen = (caps.binding_bytes / dtype.size()).min(1 << 30);
+            for (len, held) in [3, 9, 40, 300].into_iter().zip([1, 2, 3, 10]) {
+                let inner = (seen / (held + 1)).next_multiple_of(64);
+                let small = ways(dtype, &[1, len, seen / len / 4 / 64 * 64]);
+                let problems = ways(dtype, &[1, len, inner]);
+                for (problem, small) in problems.iter().zip(&small) {
+                    let least = plans(small, &caps).map(|plan| share(small, &plan));
+                    let plans = plans(problem, &caps);
+                    let times = [0, 1].map(|i| share(problem, &plans[i]) / least[i]);
+                    assert!(times[0] <= 3.1, "{:.2} times: {}", times[0], plans[0]);
+                    assert!(
+                        times[1] <= 1.3,
+                        "{:.2} times, streamed: {}",
+                        times[1],
+                        plans[1]
+                    );
+                }
+            }
+        }
+    }
+}
+
 fn discrete() -> Caps {
     Caps::typical(AdapterClass::Discrete)
 }
