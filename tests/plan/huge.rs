@@ -136,6 +136,11 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
             Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
             _ => {}
         }
+        // A row of columns that are copied.
+        if matches!(pass.dst.slot, Slot::Temp(_)) {
+            ranges.push((begin, end));
+            continue;
+        }
         // Some columns of all rows.
         if let Some(rows) = pass.src.and_then(|view| view.rows) {
             let [width, pitch] = [rows.bytes, rows.pitch].map(|b| b / pass_element(pass));
