@@ -1,7 +1,8 @@
 // What a dispatch works on. Mirrored by `Params` in src/kernel/params.rs.
 //
 // A dispatch sees one region: `outer` x `len` x `inner` elements, contiguous in memory, of which
-// `len` is reduced; or the first columns of one matrix, whose rows are `inner` elements apart. Element positions are u32 and count from the start of the binding.
+// `len` is reduced; or the first columns of one matrix, whose rows are `inner` elements apart. Element
+// positions are u32 and count from the start of the binding.
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
     items: u32, // what invocations take: outputs, words of them, slices, lines or panels

@@ -11,11 +11,11 @@ use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
 use std::ops::Range;
 
-/// Least bytes of a row that a stream reads at once.
-const LEAST_PIECE: u64 = 512;
-
-/// Most dispatches that copy the rows of a matrix's columns.
-const MOST_COPIES: u64 = 1 << 14;
+/// Least bytes of a row that a stream reads at once: a page of a file, or less where partial results are more than
+/// four times what is read.
+const LEAST_PIECES: [u64; 2] = [4096, 512];
+/// Most dispatches of a plan that copy rows of columns.
+const MOST_COPIES: u64 = 1 << 15;
 
 /// How all rows of some columns come into one binding.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,7 +164,7 @@ impl Planner<'_> {
                 (
                     copied,
                     seen.min(self.caps.piece_bytes() / element) / len,
-                    MOST_COPIES / len,
+                    MOST_COPIES / len / outer,
                 ),
             ],
         };
@@ -184,7 +184,8 @@ impl Planner<'_> {
                 .min(written)
                 .min(self.caps.budget(true) / element / len);
             let most = self.direct(step, grained(most.min(inner)), region);
-            let small = way == Way::Gathered && most * element < LEAST_PIECE;
+            let least = LEAST_PIECES[usize::from(moved > 4 * len * element)];
+            let small = way == Way::Gathered && most * element < least;
             if !possible || most == 0 || small || inner.div_ceil(most) > pieces {
                 continue;
             }
