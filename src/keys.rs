@@ -38,11 +38,11 @@ pub struct Keys {
 
 impl Keys {
     /// The keys of a type, for the smallest or the largest element or magnitude. Where zeros tie (for an
-    /// index), -0 and +0 share a key, and keys of floats of 16 bits have no noise below the element.
+    /// index), -0 and +0 share a key.
     pub fn new(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let keys = Keys::of_sides(dtype, order, nan, zeros_tie);
-        // Wider elements are reduced by blocks first; zeros are merged once a block.
-        if zeros_tie && keys.bits < 32 {
+        // Signed magnitudes of 64 bits would cost a borrow more than telling zeros apart does.
+        if zeros_tie && keys.bits < 64 {
             keys.clean()
         } else {
             keys
@@ -145,9 +145,7 @@ impl Keys {
         }
     }
 
-    /// The keys of floats without noise, below which a place fits; those of others become so when they are made
-    /// canonical. A signed float's key is then its signed magnitude, counted from an end of the order, so that
-    /// both zeros share a key.
+    /// The keys of floats whose zeros share a key: the signed magnitude, counted from an end of the order.
     fn clean(self) -> Keys {
         let Some((nan_key, nan_bits, infinity)) = self.nan else {
             return self;
@@ -343,15 +341,48 @@ impl Keys {
             _ => {
                 all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("TAKEN", (self.taken >> 32) as u32));
-                // The bits of a key that `canonical` keeps.
-                let kept = if self.taken == u64::MAX {
-                    self.keep
-                } else {
-                    u64::MAX
-                };
-                all.push(("KEPT", (kept >> 32) as u32));
+                if self.bits < 32 {
+                    all.extend(self.word_constants());
+                }
             }
         }
         all
+    }
+
+    /// The same for all elements of a word at once. A signed magnitude is counted from the middle of the element's
+    /// range, so that nothing is carried from one element to the next.
+    fn word_constants(&self) -> [(&'static str, u32); 5] {
+        let top = |x: u64| (x >> (64 - self.bits)) as u32;
+        let all = |x: u32| x * (u32::MAX / ((1 << self.bits) - 1));
+        let half = 1u32 << (self.bits - 1);
+        let rot = (self.rot >> 32) as u32;
+        let least = self.flip == 0;
+        let (taken, sign, flip, step, rot) = match self.taken >> 63 {
+            0 if least => (u32::MAX, half - 1, half, 1, rot),
+            // `step` and `rot` of the whole word have the one between complement and negative.
+            0 => (u32::MAX, half - 1, half - 1, u32::MAX, rot.wrapping_add(1)),
+            _ => {
+                let step = top(self.step).wrapping_neg();
+                (
+                    all(top(self.taken)),
+                    top(self.sign),
+                    top(self.flip),
+                    step,
+                    rot,
+                )
+            }
+        };
+        let middle = if self.taken >> 63 == 0 {
+            flip << (32 - self.bits)
+        } else {
+            0
+        };
+        [
+            ("WORD_TAKEN", taken),
+            ("WORD_SIGN", sign),
+            ("WORD_FLIP", all(flip)),
+            ("WORD_STEP", step),
+            ("WORD_ROT", rot.wrapping_add(middle)),
+        ]
     }
 }

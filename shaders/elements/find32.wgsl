@@ -117,12 +117,7 @@ const LAST_PLACE: u32 = ~KEEP - 1u;
 
 fn packed4(k: Plane, place: Places) -> Plane {
     let below = select(place, Places(LAST_PLACE) - place, LAST != 0u);
-//# if NANS
-    // Clamped as in `canonical4`, with the place added to the constants.
-    return clamp(k + below, Places(FLOOR) | below, Places(CEIL) | below);
-//# else
     return canonical4(k) | below;
-//# end
 }
 
 fn places_of(packed: Plane) -> Places {

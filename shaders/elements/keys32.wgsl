@@ -3,13 +3,12 @@
 //
 // key() may carry noise below the element and keep apart what must tie. canonical() removes both;
 // it never reorders two keys, so that it can follow a minimum instead of preceding it.
-override TAKEN: u32; // bits that count: of keys without noise the element's, or a float's magnitude; else all
+override TAKEN: u32; // bits that count: of signed magnitudes all but the sign
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
 override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
 override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
-override KEPT: u32; // the bits of an element; of keys without noise all
 override FLOOR: u32; // NaNs, and any true bool, are one key
 override CEIL: u32;
 override ZERO: u32; // the lower of the keys of -0 and +0 where they tie
@@ -18,7 +17,29 @@ override IS_FLOAT: u32;
 override NAN_KEY: u32;
 override NAN_BITS: u32;
 
+//# if BITS < 32
+// The same for all elements of a word at once.
+override WORD_TAKEN: u32;
+override WORD_SIGN: u32; // of one element, as STEP
+override WORD_FLIP: u32;
+override WORD_STEP: u32; // what a set sign adds
+override WORD_ROT: u32; // of the element at the top
+//# end
+
 const PAD: Key = 0xffffffffu;
+//# if BITS < 32
+
+// All elements of each word, turned but not yet counted from the end of the order. Nothing is carried between them.
+fn words_turned(v: vec4<u32>) -> vec4<u32> {
+    let signs = (v >> vec4<u32>({BITS - 1}u)) & vec4<u32>({ONES}u);
+    return ((v & vec4<u32>(WORD_TAKEN)) ^ (signs * WORD_SIGN) ^ vec4<u32>(WORD_FLIP)) + signs * WORD_STEP;
+}
+
+// The key of the element at the top of each turned word.
+fn top_keys(turned: vec4<u32>) -> vec4<u32> {
+    return turned - vec4<u32>(WORD_ROT);
+}
+//# end
 
 fn key4(b: vec4<u32>) -> vec4<u32> {
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
@@ -32,7 +53,7 @@ fn key(b: u32) -> Key {
 }
 
 fn canonical4(k: vec4<u32>) -> vec4<u32> {
-    let c = clamp(k & vec4<u32>(KEPT), vec4<u32>(FLOOR), vec4<u32>(CEIL));
+    let c = clamp(k, vec4<u32>(FLOOR), vec4<u32>(CEIL)) & vec4<u32>(KEEP);
 //# if ZEROS
     return select(c, vec4<u32>(ZERO_TO), c == vec4<u32>(ZERO));
 //# else
@@ -41,7 +62,7 @@ fn canonical4(k: vec4<u32>) -> vec4<u32> {
 }
 
 fn canonical(k: Key) -> Key {
-    let c = clamp(k & KEPT, FLOOR, CEIL);
+    let c = clamp(k, FLOOR, CEIL) & KEEP;
 //# if ZEROS
     return select(c, ZERO_TO, c == ZERO);
 //# else

@@ -15,6 +15,16 @@ fn key4(tops: vec4<u32>) -> vec4<u32> {
 //# end
 }
 
+//# if BITS < 32
+fn words_turned(v: vec4<u32>) -> vec4<u32> {
+    return v;
+}
+
+fn top_keys(turned: vec4<u32>) -> vec4<u32> {
+    return key4(turned);
+}
+
+//# end
 fn key(top: u32) -> Key {
     return key4(vec4<u32>(top)).x;
 }

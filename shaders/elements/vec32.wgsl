@@ -38,24 +38,26 @@ fn splat(r: Raw) -> vec4<u32> {
 }
 
 // Below the element a key carries noise.
+fn keys_of(v: vec4<u32>) -> Keys {
+//# if PLANES == 1
+    return Keys(key4(v));
+//# else
+    let turned = words_turned(v);
+    return Keys(
+//# for j in 0..PLANES - 1
+        top_keys(turned << vec4<u32>({32 - BITS * (j + 1)}u)),
+//# end
+        top_keys(turned),
+    );
+//# end
+}
+
 //# for j in 0..PLANES
 fn plane_{j}(v: vec4<u32>) -> Plane {
-//# if j + 1 == PLANES
-    return key4(v);
-//# else
-    return key4(v << vec4<u32>({32 - BITS * (j + 1)}u));
-//# end
+    return keys_of(v).p{j};
 }
 
 //# end
-fn keys_of(v: vec4<u32>) -> Keys {
-    return Keys(
-//# for j in 0..PLANES
-        plane_{j}(v),
-//# end
-    );
-}
-
 fn keys_combined(a: Keys, b: Keys) -> Keys {
     return Keys(
 //# for j in 0..PLANES

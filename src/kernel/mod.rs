@@ -406,6 +406,15 @@ impl Kernel {
             ("BITS", bits),
             ("PLANES", planes),
             ("LOG", planes.ilog2()),
+            // The lowest bit of each element of a word.
+            (
+                "ONES",
+                if bits < 32 {
+                    u32::MAX / ((1 << bits) - 1)
+                } else {
+                    1
+                },
+            ),
             ("E", 128 / bits),
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
