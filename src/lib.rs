@@ -103,6 +103,7 @@ pub mod reference;
 mod run;
 mod sums;
 mod tuning;
+mod walk;
 
 pub use caps::Caps;
 #[cfg(not(target_arch = "wasm32"))]

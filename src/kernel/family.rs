@@ -6,19 +6,16 @@
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum Family {
-    /// Contiguous segments by whole vec4; one or more invocations share a segment.
+    /// Contiguous segments: a team of invocations reads a segment, each with all its loads at once.
     Rows,
-    /// Contiguous segments of a few elements: an invocation takes as many as are whole vec4.
-    SmallRows,
-    /// Neighbouring elements belong to neighbouring segments: an invocation takes a vec4 of columns.
+    /// Neighbouring elements belong to neighbouring segments: an invocation reads some rows of a vec4 of columns at once.
     Columns,
-    /// Columns of a few elements: an invocation takes some neighbouring vec4 of them, then others.
-    Shallow,
-    /// Columns: a team takes all rows, or a part of every row, and an invocation some vec4 of each.
-    Panels,
-    /// Columns with long rows: an invocation takes as many vec4 as its team needs to take rows whole, or eight
-    /// of rows that are too long for that.
-    Strips,
+    /// Exact sums of contiguous segments.
+    SumRows,
+    /// Exact sums of columns.
+    SumColumns,
+    /// Exact sums of short columns.
+    ShallowSums,
     /// An invocation takes an output word, element by element.
     Each,
     /// Partial results become results.
@@ -45,13 +42,12 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 17] = [
+    pub const ALL: [Family; 16] = [
         Family::Rows,
-        Family::SmallRows,
         Family::Columns,
-        Family::Shallow,
-        Family::Panels,
-        Family::Strips,
+        Family::SumRows,
+        Family::SumColumns,
+        Family::ShallowSums,
         Family::Each,
         Family::Finish,
         Family::Gather,
@@ -65,20 +61,14 @@ impl Family {
         Family::ExtremeRows,
     ];
 
-    /// Whether columns are walked as wide rows; joined rows and slices leave partials.
-    pub const fn is_columns(self) -> bool {
-        matches!(self, Family::Columns | Family::Strips)
-    }
-
     /// The name in plans and in `force`.
     pub const fn name(self) -> &'static str {
         match self {
             Family::Rows => "rows",
-            Family::SmallRows => "small_rows",
             Family::Columns => "columns",
-            Family::Shallow => "shallow",
-            Family::Panels => "panels",
-            Family::Strips => "strips",
+            Family::SumRows => "sum_rows",
+            Family::SumColumns => "sum_columns",
+            Family::ShallowSums => "shallow_sums",
             Family::Each => "each",
             Family::Finish => "finish",
             Family::Gather => "gather",

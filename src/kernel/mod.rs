@@ -12,6 +12,8 @@ pub use family::Family;
 use crate::DType;
 use crate::keys::Keys;
 use crate::sums::Sum;
+use crate::walk::columns::ColumnsText;
+use crate::walk::rows::RowsText;
 
 /// What a kernel writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,41 +126,26 @@ pub struct Kernel {
 )]
 #[non_exhaustive]
 pub enum Walk {
-    /// `lanes` invocations share a segment. `blocked`: each takes a run of its own, else they take it
-    /// striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
+    Rows(RowsText),
+    Columns(ColumnsText),
+    /// Exact sums of rows: `lanes` invocations share a segment. `blocked`: each takes a run of its own, else they take
+    /// it striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
     /// one invocation takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many
     /// vec4, all at once; 0: any number.
-    Rows {
+    SumRows {
         lanes: u32,
         blocked: bool,
         coarsened: bool,
         whole: bool,
         vecs: u32,
     },
-    /// `unrolled` for rows of so many elements, or 0 for any.
-    SmallRows {
-        unrolled: u32,
-        coarsened: bool,
-    },
-    /// An invocation takes `runs` vec4 of a wide row. `ragged`: a matrix may begin or end inside a wide row.
-    /// `shared`: a workgroup takes several slices, and merges them. For sums `runs` may be 0: an invocation
-    /// takes one column.
-    Columns {
+    /// Exact sums of columns: an invocation takes `runs` vec4 of a row; 0: one column.
+    SumColumns {
         runs: u32,
-        ragged: bool,
-        shared: bool,
     },
     /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
     /// the results from their windows.
     ShallowSums,
-    /// `lanes` invocations share a panel, and each takes `runs` vec4 of every row; 0: one, element by element.
-    /// `unaligned`: columns lie anywhere, instead of in whole vec4.
-    Panels {
-        lanes: u32,
-        runs: u32,
-        unaligned: bool,
-        coarsened: bool,
-    },
     /// `raw`: elements are copied as they are.
     Each {
         raw: bool,
@@ -224,29 +211,46 @@ pub(crate) const TEAM: u32 = 8;
 /// blocks of four rows. More are taken one row at a time, in the order of memory.
 pub(crate) const RUNS: u32 = 8;
 
+/// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {
     ($($name:literal)+) => {
-        [$(include_str!(concat!("../../shaders/", $name, ".wgsl"))),+].as_slice()
+        [$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl"))),+].as_slice()
     };
+}
+pub(crate) use fragments;
+
+impl Default for Recipe {
+    /// A kernel that reads its source element by element.
+    fn default() -> Recipe {
+        Recipe {
+            fragments: &[],
+            bindings: &[0, 1, 2, 3],
+            source_vecs: 0,
+            writes_vecs: false,
+            names: Vec::new(),
+            constants: Vec::new(),
+            workgroup_bytes: 0,
+        }
+    }
 }
 
 /// What a walk adds to what all kernels have.
-struct Recipe {
+pub(crate) struct Recipe {
     /// The fragments that not all kernels have.
-    fragments: &'static [&'static str],
+    pub fragments: &'static [&'static str],
     /// The bindings in use, of 0 (parameters), 1 (source as vec4, indices, or a stride table), 2
     /// (destination), 3 (source as words, and further inputs) and so on.
-    bindings: &'static [u32],
+    pub bindings: &'static [u32],
     /// The binding of the source as vec4, or 0.
-    source_vecs: u32,
+    pub source_vecs: u32,
     /// Whether it writes results as whole vec4 only.
-    writes_vecs: bool,
+    pub writes_vecs: bool,
     /// The names that the directives in its fragments use.
-    names: Vec<(&'static str, u32)>,
+    pub names: Vec<(&'static str, u32)>,
     /// The values of the overrides that they declare.
-    constants: Vec<(&'static str, u32)>,
+    pub constants: Vec<(&'static str, u32)>,
     /// Bytes of workgroup memory.
-    workgroup_bytes: u32,
+    pub workgroup_bytes: u32,
 }
 
 impl Kernel {
@@ -255,7 +259,8 @@ impl Kernel {
         let (family, out) = (self.family().name(), format!("{:?}", self.out));
         let (bits, wg) = (self.keys.bits(), self.workgroup);
         let lanes = match self.walk {
-            Walk::Rows { lanes, .. } | Walk::Finish { lanes, .. } => lanes,
+            Walk::Rows(text) => text.lanes,
+            Walk::SumRows { lanes, .. } | Walk::Finish { lanes, .. } => lanes,
             _ => 1,
         };
         let out = out.to_lowercase();
@@ -291,13 +296,11 @@ impl Kernel {
     /// The name of the walk.
     pub fn family(&self) -> Family {
         match self.walk {
-            Walk::Rows { .. } => Family::Rows,
-            Walk::SmallRows { .. } => Family::SmallRows,
-            Walk::Columns { .. } if self.sum.is_some() => Family::Columns,
-            Walk::Columns { runs: 1, .. } => Family::Columns,
-            Walk::Columns { .. } => Family::Strips,
-            Walk::Panels { lanes: 1, .. } | Walk::ShallowSums => Family::Shallow,
-            Walk::Panels { .. } => Family::Panels,
+            Walk::Rows(_) => Family::Rows,
+            Walk::Columns(_) => Family::Columns,
+            Walk::SumRows { .. } => Family::SumRows,
+            Walk::SumColumns { .. } => Family::SumColumns,
+            Walk::ShallowSums => Family::ShallowSums,
             Walk::Each { .. } => Family::Each,
             Walk::Strided { .. } => Family::Strided,
             Walk::Extremes { .. } => Family::Extremes,
@@ -318,9 +321,10 @@ impl Kernel {
     /// once; 0 where nothing is unrolled.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
-            Walk::SmallRows { unrolled, .. } => unrolled,
-            Walk::Rows { vecs, .. } => vecs,
-            Walk::Columns { runs, .. } | Walk::Panels { runs, .. } => runs,
+            Walk::Rows(text) => text.loads,
+            Walk::Columns(text) => text.loads,
+            Walk::SumRows { vecs, .. } => vecs,
+            Walk::SumColumns { runs } => runs,
             _ => 0,
         }
     }
@@ -328,9 +332,7 @@ impl Kernel {
     /// The name of the entry point.
     pub fn entry_point(&self) -> &'static str {
         match self.family() {
-            Family::Strips => Family::Columns.name(),
-            Family::Shallow if self.sum.is_some() => Family::Columns.name(),
-            Family::Shallow => Family::Panels.name(),
+            Family::ShallowSums => Family::SumColumns.name(),
             Family::StridedGather => Family::Gather.name(),
             Family::Each | Family::Extremes => Family::Strided.name(),
             _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
@@ -463,29 +465,18 @@ impl Kernel {
             let words = shared_words(lanes);
             (words > 0).then_some(("SHARED_WORDS", words))
         };
-        let base = Recipe {
-            fragments: &[],
-            bindings: &[0, 1, 2, 3],
-            source_vecs: 0,
-            writes_vecs: false,
-            names: Vec::new(),
-            constants: Vec::new(),
-            workgroup_bytes: 0,
-        };
+        let base = Recipe::default();
         match self.walk {
-            Walk::Rows {
+            Walk::Rows(text) => text.recipe(self),
+            Walk::Columns(text) => text.recipe(self),
+            Walk::SumRows {
                 lanes,
                 blocked,
                 coarsened,
                 whole,
                 vecs,
             } => Recipe {
-                fragments: match sums {
-                    true => fragments!("access/span" "accumulate/sum_runs" "walk/rows"),
-                    false => fragments!(
-                        "access/span" "accumulate/best_runs" "store/emit" "walk/rows"
-                    ),
-                },
+                fragments: fragments!("access/span" "accumulate/sum_runs" "walk/old/sum_rows"),
                 bindings: if whole { &[0, 1, 2] } else { base.bindings },
                 source_vecs: 1,
                 names: vec![
@@ -505,26 +496,11 @@ impl Kernel {
                     .into_iter()
                     .chain(shared(lanes))
                     .collect(),
-                workgroup_bytes: match (lanes, sums) {
-                    (1, _) => 0,
-                    (_, true) => 4 * shared_words(lanes),
-                    (_, false) => self.workgroup * (key_bytes + 4),
-                },
-                ..base
-            },
-            Walk::SmallRows {
-                unrolled,
-                coarsened,
-            } => Recipe {
-                fragments: fragments!("store/lines" "walk/small_rows"),
-                bindings: &[0, 1, 2],
-                source_vecs: 1,
-                writes_vecs: true,
-                names: vec![("UNROLLED", unrolled), ("COARSENED", coarsened.into())],
+                workgroup_bytes: 4 * shared_words(lanes),
                 ..base
             },
             Walk::ShallowSums => Recipe {
-                fragments: fragments!("accumulate/sum_runs" "walk/sum_columns"),
+                fragments: fragments!("accumulate/sum_runs" "walk/old/sum_columns"),
                 source_vecs: 1,
                 names: vec![
                     ("COLUMNS", in_vec),
@@ -539,8 +515,8 @@ impl Kernel {
                 ],
                 ..base
             },
-            Walk::Columns { runs, .. } if sums => Recipe {
-                fragments: fragments!("accumulate/sum_runs" "walk/sum_columns"),
+            Walk::SumColumns { runs } => Recipe {
+                fragments: fragments!("accumulate/sum_runs" "walk/old/sum_columns"),
                 source_vecs: 1,
                 names: vec![
                     ("COLUMNS", if runs == 0 { 1 } else { runs * in_vec }),
@@ -560,51 +536,6 @@ impl Kernel {
                     ("ONCE", 0),
                     // A vec4 of one column holds four rows, or two of 64 bits.
                     ("IN_VEC", if runs == 0 { in_vec.min(4) } else { in_vec }),
-                ],
-                ..base
-            },
-            Walk::Columns {
-                runs,
-                ragged,
-                shared,
-            } => Recipe {
-                fragments: fragments!(
-                    "accumulate/columns" "access/slices" "store/emit" "walk/columns"
-                ),
-                source_vecs: 1,
-                names: vec![
-                    ("RUNS", runs),
-                    ("STRIDE", if runs == 1 { 1 } else { TEAM }),
-                    ("BLOCKS", (runs <= RUNS).into()),
-                    ("RAGGED", ragged.into()),
-                    ("SHARED", shared.into()),
-                ],
-                // The keys and places of a plane.
-                workgroup_bytes: match shared {
-                    false => 0,
-                    true if self.keys.bits() == 64 => 12 * self.workgroup,
-                    true => 32 * self.workgroup,
-                },
-                ..base
-            },
-            Walk::Panels {
-                lanes,
-                runs,
-                unaligned,
-                coarsened,
-            } => Recipe {
-                fragments: fragments!(
-                    "accumulate/columns" "store/emit" "store/lines" "store/columns"
-                    "access/panels" "walk/panels"
-                ),
-                bindings: if unaligned { &[0, 1, 2, 3] } else { &[0, 1, 2] },
-                source_vecs: 1,
-                writes_vecs: true,
-                names: vec![
-                    ("RUNS", runs),
-                    ("STRIDE", lanes),
-                    ("UNALIGNED", unaligned.into()),
-                    ("COARSENED", coarsened.into()),
                 ],
                 ..base
             },

@@ -17,14 +17,14 @@
 mod elementwise;
 mod extremes;
 pub(crate) mod layout;
-mod limits;
-mod mapping;
+pub(crate) mod limits;
+pub(crate) mod mapping;
 mod partition;
-mod pass;
-mod reduce;
+pub(crate) mod pass;
+pub(crate) mod reduce;
 pub(crate) mod schedule;
 pub(crate) mod splits;
-mod step;
+pub(crate) mod step;
 mod strided;
 
 pub(crate) use pass::Scratch;

@@ -5,7 +5,7 @@
 
 use crate::Error;
 use crate::plan::limits::{MAX_REGION, dispatches};
-use crate::plan::mapping::{COLUMNS_GRAIN, MOST_THIN_ROWS, Mapping};
+use crate::plan::mapping::{COLUMNS_GRAIN, MOST_SPANNED_ROWS, Mapping};
 use crate::plan::pass::Slot;
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
@@ -171,7 +171,7 @@ impl Planner<'_> {
         for (way, most, pieces) in ways {
             let possible = match way {
                 Way::Gathered => true,
-                Way::Spanned => !cut && len < MOST_THIN_ROWS,
+                Way::Spanned => !cut && len < MOST_SPANNED_ROWS,
                 Way::Copied => step.src == Slot::Input(0) && moved > 2 * len * element,
             };
             let region = |width| Region {
@@ -320,7 +320,7 @@ impl Planner<'_> {
         }
         // Regions begin with a line, and share no word of small outputs.
         match most {
-            16.. if most < step.outer && self.line_family(step, one).is_some() => most / 16 * 16,
+            16.. if most < step.outer => most / 16 * 16,
             4.. if most < step.outer => most / 4 * 4,
             _ => most,
         }

@@ -4,20 +4,14 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Family, StoreFormat, Walk};
+use crate::kernel::{StoreFormat, Walk};
 use crate::plan::limits::dispatches;
-use crate::plan::mapping::{
-    BLOCK_BYTES, ColumnMapping, Mapping, TEAM, column_ends, column_lanes, column_rows, in_vecs,
-    panels,
-};
+use crate::plan::mapping::Mapping;
 use crate::plan::pass::{RowParts, Slot, View};
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
 use crate::sums::Sum;
 use std::ops::Range;
-
-/// Most vec4 of a row that an invocation takes at once, without a loop, to find its best element.
-const ROW_VECS: u64 = 4;
 
 impl Planner<'_> {
     pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
@@ -81,23 +75,20 @@ impl Planner<'_> {
 
     /// Whether a region of whole segments needs no partial results.
     pub(crate) fn is_direct(&self, step: &Step, b: &Region, mapping: Mapping) -> bool {
-        // Whether an invocation takes all segments whose results share a word.
+        // Whether results below a word are written as whole words.
         let alone = match mapping {
-            Mapping::Each | Mapping::Lines(_) => true,
-            Mapping::Rows {
+            Mapping::Each | Mapping::ShallowSums => true,
+            Mapping::Rows(_) => true,
+            Mapping::Columns(columns) => columns.writes_words(step, b),
+            Mapping::SumRows {
                 lanes,
                 slices,
                 slice,
-            } => match step.sum {
-                Some(sum) => lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0,
-                None => {
-                    let words = b.outer / u64::from(step.out.per_word());
-                    let filled = words >= self.caps.tuning.invocations;
-                    let whole = self.are_whole(step, b, lanes * slices);
-                    whole && (filled || self.is_short(step, b))
-                }
-            },
-            Mapping::Columns(_) | Mapping::Thin => false,
+            } => {
+                let at_once = |sum| lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0;
+                self.are_whole(step, b, lanes * slices) && step.sum.is_some_and(at_once)
+            }
+            Mapping::SumColumns { .. } => false,
         };
         mapping.parts() == 1 && (alone || step.out.per_word() == 1)
     }
@@ -179,24 +170,19 @@ impl Planner<'_> {
         mapping: Mapping,
         merge: bool,
     ) -> Result<(), Error> {
-        let lines = matches!(mapping, Mapping::Lines(_));
-        debug_assert!(
-            !lines || !merge && !step.out.is_partial(),
-            "lines are results"
-        );
-        // Leftover columns of a later matrix would begin with the first one's partials.
-        debug_assert!(mapping != Mapping::Thin || b.outer == 1, "of one matrix");
         match mapping {
             Mapping::Each => self.each(step, b, merge, false),
-            Mapping::Lines(_) if step.sum.is_some() => self.shallow_sums_pass(step, b),
-            Mapping::Lines(family) => self.lines_pass(step, b, family, merge),
-            Mapping::Thin => self.lines_pass(step, b, Family::Shallow, merge),
-            Mapping::Rows {
+            Mapping::Rows(rows) => rows.pass(self, step, b, merge),
+            Mapping::Columns(columns) => columns.pass(self, step, b, merge),
+            Mapping::SumRows {
                 lanes,
                 slices,
                 slice,
-            } => self.rows_pass(step, b, [lanes, slices, slice], merge),
-            Mapping::Columns(wide) => self.columns_pass(step, b, wide, merge),
+            } => self.sum_rows_pass(step, b, [lanes, slices, slice], merge),
+            Mapping::SumColumns { slices, slice } => {
+                self.sum_columns_pass(step, b, [slices, slice], merge)
+            }
+            Mapping::ShallowSums => self.shallow_sums_pass(step, b),
         }
     }
 
@@ -211,7 +197,7 @@ impl Planner<'_> {
     }
 
     /// Reduces the segments of a region element by element, to `dst`.
-    fn each_of(
+    pub(crate) fn each_of(
         &mut self,
         step: &Step,
         b: &Region,
@@ -237,123 +223,14 @@ impl Planner<'_> {
 
     /// How many of `items` an invocation takes one after the other, at so many iterations each. The device
     /// stays filled, and no invocation loops too long.
-    fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
+    pub(crate) fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let spare = items / tuning.invocations.max(1);
         let most = (self.caps.most_iterations() / iterations).min(tuning.short_rows);
         spare.min(most).max(1)
     }
 
-    fn lines_pass(
-        &mut self,
-        step: &Step,
-        b: &Region,
-        family: Family,
-        merge: bool,
-    ) -> Result<(), Error> {
-        let element = u64::from(step.keys.bits() / 8);
-        let segments = 16 / element;
-        let unaligned = family == Family::Shallow && !in_vecs(b, element);
-        // `lanes` invocations share a panel, and each takes `runs` vec4 of its row; `team` such groups take
-        // neighbouring panels. A line of small rows counts as a panel.
-        let unrolled = self.unrolls(b.len);
-        let (lanes, runs, team) = match family {
-            // Longer rows: an invocation alone reads long stretches.
-            Family::SmallRows => (1, 1, if unrolled { TEAM } else { 1 }),
-            Family::Panels => (TEAM, panels(b.inner / segments, element).0, 1),
-            _ => (1, self.abreast(b, element, unaligned), TEAM),
-        };
-        let abreast = runs.max(1);
-        let lines = b.outer * b.inner / segments;
-        if lines == 0 {
-            return self.each(step, b, merge, false);
-        }
-        let width = b.pitch / segments;
-        let slices = width.div_ceil(lanes * abreast);
-        let items = match family {
-            Family::Panels => b.outer * slices,
-            _ => lines.div_ceil(abreast),
-        };
-        // Unaligned lines may be taken element by element; the loop over their places counts as well.
-        let each = 1 + match unaligned {
-            true => abreast * (b.len + segments + 1),
-            false => b.len,
-        };
-        let each = each + u64::from(step.out.is_partial()) * abreast * segments;
-        let taken = self.items_per_invocation(items * lanes, each);
-        let coarsened = taken > 1;
-        let walk = match family {
-            Family::SmallRows => Walk::SmallRows {
-                unrolled: if unrolled { b.len as u32 } else { 0 },
-                coarsened,
-            },
-            _ => Walk::Panels {
-                lanes: lanes as u32,
-                runs: runs as u32,
-                unaligned,
-                coarsened,
-            },
-        };
-        let kernel = self.kernel_of(step, walk);
-        let params = Params {
-            items: items as u32,
-            slices: slices as u32,
-            coarsening: taken as u32,
-            width: width as u32,
-            team: team as u32,
-            total: lines as u32,
-            merge: merge.into(),
-            ..region_params(b)
-        };
-        let written = lines * segments;
-        let (src, to) = (self.src_view(step, b), part_view(step, b, 0..written));
-        let invocations = items.div_ceil(team * taken) * team * lanes;
-        self.push(kernel, Some(src), to, params, invocations, taken * each)?;
-        self.rest(step, b, written, merge)
-    }
-
-    /// Lines of shallow columns that an invocation takes at once; 0: one, element by element.
-    fn abreast(&self, b: &Region, element: u64, unaligned: bool) -> u64 {
-        let width = b.pitch * element / 16;
-        let several = self.caps.long_strips();
-        // Most panels must lie in one matrix. SwiftShader reads two vec4 no faster than four words.
-        let by_vec = width >= 5 * TEAM && (several || !self.caps.tuning.strips);
-        match unaligned {
-            true if !by_vec => 0,
-            true if several => 4,
-            false if several && width.is_multiple_of(2) => 2,
-            _ => 1,
-        }
-    }
-
-    /// Reduces the outputs of a region from number `done` on: the last columns of a matrix, then whole
-    /// matrices.
-    fn rest(&mut self, step: &Step, b: &Region, done: u64, merge: bool) -> Result<(), Error> {
-        let (matrix, column) = (done / b.inner, done % b.inner);
-        let from = |matrix: u64, outer: u64| Region {
-            at: b.at + matrix * b.len * b.inner,
-            out: b.out + matrix * b.inner,
-            outer,
-            ..*b
-        };
-        if column > 0 {
-            let one = from(matrix, 1);
-            let columns = Region {
-                at: one.at + column,
-                inner: b.inner - column,
-                ..one
-            };
-            let to = part_view(step, &one, column..b.inner);
-            self.each_of(step, &columns, to, merge, false)?;
-        }
-        let next = matrix + u64::from(column > 0);
-        match next < b.outer {
-            true => self.each(step, &from(next, b.outer - next), merge, false),
-            false => Ok(()),
-        }
-    }
-
-    fn rows_pass(
+    fn sum_rows_pass(
         &mut self,
         step: &Step,
         b: &Region,
@@ -362,34 +239,21 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let items = b.outer * slices;
         let element = u64::from(step.keys.bits() / 8);
-        let blocks = (slice * element).div_ceil(BLOCK_BYTES * lanes);
         let whole = self.are_whole(step, b, lanes * slices);
-        let each = match step.sum {
-            Some(_) => {
-                let share = slice.div_ceil(lanes) + 32 / element;
-                // The loops over vec4, over blocks of them, and over a row that a window holds count as well.
-                step.iterations(share) + share * element / 8 + 2
-            }
-            None if whole => blocks + 1,
-            // Besides the blocks: two trees, the elements around whole vec4, and the item itself.
-            None => blocks + 2 * u64::from(lanes.ilog2()) + (32 / element).div_ceil(lanes) + 1,
-        };
+        let share = slice.div_ceil(lanes) + 32 / element;
+        // The loops over vec4, over blocks of them, and over a row that a window holds count as well.
+        let each = step.iterations(share) + share * element / 8 + 2;
         let words = words(step.out, items);
         let each = each * u64::from(step.out.per_word());
         let taken = self.items_per_invocation(words * lanes, each);
-        let vecs = match step.sum {
-            Some(sum) => vecs_at_once(step, sum, slice, lanes),
-            None if whole && b.len * element <= ROW_VECS * 16 => {
-                (b.len * element / 16).next_power_of_two() as u32
-            }
-            None => 0,
-        };
-        let walk = Walk::Rows {
+        let walk = Walk::SumRows {
             lanes: lanes as u32,
             blocked: self.caps.tuning.blocked && !whole,
             coarsened: taken > 1 && step.out.per_word() == 1,
             whole,
-            vecs,
+            vecs: step
+                .sum
+                .map_or(0, |sum| vecs_at_once(step, sum, slice, lanes)),
         };
         let kernel = self.kernel_of(step, walk);
         let params = Params {
@@ -405,89 +269,36 @@ impl Planner<'_> {
         self.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 
-    fn columns_pass(
-        &mut self,
-        step: &Step,
-        b: &Region,
-        wide: ColumnMapping,
-        merge: bool,
-    ) -> Result<(), Error> {
-        let ColumnMapping {
-            vecs,
-            fold,
-            slices,
-            slice,
-            shared,
-        } = wide;
-        if let Some(sum) = step.sum {
-            return self.sum_columns_pass(step, sum, b, wide, merge);
-        }
-        let element = u64::from(step.keys.bits() / 8);
-        let width = fold * b.inner * element / 16;
-        let invocations = b.outer * slices * self.column_invocations(&wide, width);
-        let (items, lanes) = match shared {
-            1 => (invocations, column_lanes(vecs, width)),
-            // Workgroups.
-            _ => {
-                let wg = u64::from(self.caps.workgroup());
-                (invocations / wg, wg / shared)
-            }
-        };
-        // Matrices of whole wide rows all begin with a vec4 if the first does.
-        let begins = self.aligned && ((step.at + b.at) * element).is_multiple_of(16);
-        let walk = Walk::Columns {
-            runs: vecs as u32,
-            ragged: !(begins && b.len.is_multiple_of(fold)),
-            shared: shared > 1,
-        };
-        let kernel = self.kernel_of(step, walk);
-        let params = Params {
-            items: items as u32,
-            slices: (slices * shared) as u32,
-            slice: slice as u32,
-            width: width as u32,
-            team: lanes as u32,
-            total: (b.len * b.inner) as u32,
-            merge: merge.into(),
-            ..region_params(b)
-        };
-        // Four planes at most, each merged by halves.
-        let merges = 4 * u64::from(shared.ilog2());
-        let iterations = slice.div_ceil(column_rows(vecs)) + column_ends(vecs, element) + merges;
-        let (src, dst) = (self.src_view(step, b), dst_view(step, b, slices * fold));
-        self.push(kernel, Some(src), dst, params, invocations, iterations)
-    }
-
     fn sum_columns_pass(
         &mut self,
         step: &Step,
-        sum: Sum,
         b: &Region,
-        wide: ColumnMapping,
+        [slices, slice]: [u64; 2],
         merge: bool,
     ) -> Result<(), Error> {
+        let Some(sum) = step.sum else {
+            return Ok(());
+        };
         let columns = self.sum_columns_of(step, sum, b);
         let in_vec = u64::from(128 / step.keys.bits());
-        let walk = Walk::Columns {
+        let walk = Walk::SumColumns {
             runs: (columns / in_vec) as u32,
-            ragged: false,
-            shared: false,
         };
         let kernel = self.kernel_of(step, walk);
         let lanes = b.inner / columns;
-        let invocations = b.outer * wide.slices * lanes;
+        let invocations = b.outer * slices * lanes;
         let params = Params {
             items: invocations as u32,
             team: lanes as u32,
-            slices: wide.slices as u32,
-            slice: wide.slice as u32,
+            slices: slices as u32,
+            slice: slice as u32,
             merge: merge.into(),
             ..region_params(b)
         };
-        let (src, dst) = (self.src_view(step, b), dst_view(step, b, wide.slices));
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, slices));
         // The loops over vec4, which hold rows of one column or columns, and over blocks of them count as well.
-        let vecs = wide.slice / in_vec.min(4);
-        let iterations = sum.column_iterations(wide.slice, columns) + 2 * vecs + 1 + columns;
+        let vecs = slice / in_vec.min(4);
+        let iterations = sum.column_iterations(slice, columns) + 2 * vecs + 1 + columns;
         self.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
@@ -609,7 +420,7 @@ fn vecs_at_once(step: &Step, sum: Sum, slice: u64, lanes: u64) -> u32 {
     }
 }
 
-fn region_params(b: &Region) -> Params {
+pub(crate) fn region_params(b: &Region) -> Params {
     Params {
         len: b.len as u32,
         inner: b.pitch as u32,
@@ -629,12 +440,12 @@ pub(crate) fn out_view(slot: Slot, out: StoreFormat, at: u64, count: u64) -> Vie
 }
 
 /// Where a region's results go: its place in a result, or the start of the partials.
-fn dst_view(step: &Step, b: &Region, parts: u64) -> View {
+pub(crate) fn dst_view(step: &Step, b: &Region, parts: u64) -> View {
     part_view(step, b, 0..b.outer * b.inner * parts)
 }
 
 /// Where some of a region's results go.
-fn part_view(step: &Step, b: &Region, part: Range<u64>) -> View {
+pub(crate) fn part_view(step: &Step, b: &Region, part: Range<u64>) -> View {
     let count = part.end - part.start;
     match step.dst {
         Slot::Partials => out_view(step.dst, step.out, part.start, count),

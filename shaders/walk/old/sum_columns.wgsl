@@ -115,7 +115,7 @@ fn take_all(first: u32, near: bool) {
 //# end
 
 @compute @workgroup_size(WG)
-fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+fn sum_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = linear(group) * WG + lid;
 //# if NEAR
     if first < P.total {

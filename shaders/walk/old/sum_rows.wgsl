@@ -95,7 +95,7 @@ fn take_all(first: u32, lid: u32, near: bool) {
 //# end
 
 @compute @workgroup_size(WG)
-fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+fn sum_rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = linear(group) * (WG / LANES) + lid / LANES;
     take_all(first, lid, {NEAR} != 0);
 //# if NEAR
