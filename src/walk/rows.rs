@@ -27,7 +27,7 @@ const BY_WORDS: u64 = 256;
 const MANY_ROWS: u64 = 1024;
 
 /// What the text depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RowsText {
     /// Invocations that share a row, a power of two.
     pub lanes: u32,

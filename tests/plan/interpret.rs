@@ -1,5 +1,5 @@
 //! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
-//! `families`.
+//! `walks`.
 //!
 //! It computes no values. A cell of a tensor, and a partial, is the list of the input elements that compete for it. So
 //! a run that ends well proves the schedule for all data: every element competes for its own output and for no other,

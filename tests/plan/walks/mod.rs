@@ -1,14 +1,12 @@
-//! The shaders' index arithmetic, family by family: what `shaders/` computes from `Params`, on lists of positions.
+//! The shaders' index arithmetic, walk by walk: what `shaders/` computes from `Params`, on lists of positions.
 //! Names are the shaders'. Plain arithmetic panics if it overflows; where a shader wraps by design, the code here wraps
 //! explicitly.
 //!
-//! This file holds what several families share; memory and bookkeeping are the interpreter's.
+//! This file holds what several walks share; memory and bookkeeping are the interpreter's.
 
-mod columns;
 mod elementwise;
 mod extremes;
 mod finish;
-mod lines;
 mod rows;
 mod sums;
 mod views;
@@ -16,46 +14,20 @@ mod views;
 use super::interpret::{Cell, Check, Run, ensure};
 use wgreduce::unstable::{Unit, Walk};
 
-/// Rows in a block of columns.
-const BLOCK: u32 = 4;
-/// Vec4 in a block of rows.
-const ROW_BLOCK: u32 = 8;
-/// Whole rows that columns take without blocks.
-const FEW: u32 = 16;
-/// Neighbouring invocations of strips.
-const TEAM: u32 = 8;
-/// Vec4 that each of them takes of an elementwise row.
-const RUNS: u32 = 8;
-
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.walk {
             Walk::Each { raw, coarsened } => self.each(raw, coarsened),
-            Walk::Rows {
+            Walk::Rows(text) => self.rows(text),
+            Walk::SumRows {
                 lanes,
                 blocked,
                 coarsened,
                 whole,
                 vecs,
-            } => self.rows(lanes, [blocked, coarsened, whole], vecs),
-            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
+            } => self.sum_rows(lanes, [blocked, coarsened, whole], vecs),
+            Walk::SumColumns { runs } => self.sum_columns(runs),
             Walk::ShallowSums => self.shallow_sums(),
-            Walk::SmallRows {
-                unrolled,
-                coarsened,
-            } => self.small_rows(unrolled, coarsened),
-            Walk::Panels {
-                lanes,
-                runs,
-                unaligned,
-                coarsened,
-            } => self.panels([lanes, runs], unaligned, coarsened),
-            Walk::Columns {
-                runs,
-                ragged,
-                shared: false,
-            } => self.columns(runs, ragged),
-            Walk::Columns { ragged, .. } => self.shared_columns(ragged),
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),
@@ -103,6 +75,12 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Checks that an invocation takes one item, unless the kernel has a loop over items.
+    fn coarsened(&self, coarsened: bool, items: u32) -> Check {
+        ensure!(coarsened == (items > 1), "{items} items a lane");
+        Ok(())
+    }
+
     /// The positions of a whole vec4.
     fn vec4(&self, v: u32) -> Check<Vec<u32>> {
         let src = self.source()?;
@@ -123,7 +101,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// Elements begin..end. In rows.wgsl the vec4 first..last lie wholly among them; in extreme_rows.wgsl `first` holds the
+/// Elements begin..end. In sum_rows.wgsl the vec4 first..last lie wholly among them; in extreme_rows.wgsl `first` holds the
 /// first element and `last` the last.
 #[derive(Clone, Copy)]
 struct Span {
