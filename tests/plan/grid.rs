@@ -56,8 +56,9 @@ fn forced_walks() -> Vec<(String, Caps)> {
     });
     let mut all = vec![("each forced".into(), each)];
     for (lanes, blocked) in [(1, true), (8, false), (8, true), (64, false)] {
-        let caps =
-            eager(|t| (t.workgroup, t.row_lanes, t.blocked, t.each_row_bytes) = (64, lanes, blocked, 0));
+        let caps = eager(|t| {
+            (t.workgroup, t.row_lanes, t.blocked, t.each_row_bytes) = (64, lanes, blocked, 0)
+        });
         all.push((format!("rows by {lanes}, blocked {blocked}"), caps));
     }
     let short = Caps {

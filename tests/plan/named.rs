@@ -188,7 +188,10 @@ fn a_row_has_as_many_invocations_as_its_bytes_keep_busy() {
                 let units = (len * dtype.size()).div_ceil(4 * u64::from(text.words));
                 let [lanes, loads] = [text.lanes, text.loads].map(u64::from);
                 assert!(lanes * (loads - 1) <= units, "{plan}: {text:?}");
-                assert!(lanes * loads + lanes > units || text.looped, "{plan}: {text:?}");
+                assert!(
+                    lanes * loads + lanes > units || text.looped,
+                    "{plan}: {text:?}"
+                );
             }
         }
     }

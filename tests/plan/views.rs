@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::taken;
 use wgreduce::unstable::Family::{
-    Columns, Each, ElementwiseVecs, ElementwiseWords, ExtremeRows, Extremes, Fill, Finish, Gather, Strided,
-    StridedGather,
+    Columns, Each, ElementwiseVecs, ElementwiseWords, ExtremeRows, Extremes, Fill, Finish, Gather,
+    Strided, StridedGather,
 };
 use wgreduce::unstable::{Family, Slot, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};

@@ -63,7 +63,9 @@ fn segments(problem: &Problem) -> String {
         [] => "a segment each",
         [at] if at + 1 == dims.len() => "neighbours in memory",
         [_] => "apart in memory, their neighbours belonging to other segments",
-        _ => "scattered in memory, because dimensions that are kept lie between those that are reduced",
+        _ => {
+            "scattered in memory, because dimensions that are kept lie between those that are reduced"
+        }
     };
     let done = match problem.op().is_sum() {
         true => "all of which are summed",
@@ -272,7 +274,11 @@ fn rows(pass: &Pass, text: RowsText) -> String {
     };
     let loads = units(text.loads);
     if text.each > 0 {
-        let (rows, s) = if text.each == 1 { ("row", "s") } else { ("rows", "") };
+        let (rows, s) = if text.each == 1 {
+            ("row", "s")
+        } else {
+            ("rows", "")
+        };
         return format!(
             "an invocation takes {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \
              then it writes what the {rows} give{s}.",
@@ -281,7 +287,10 @@ fn rows(pass: &Pass, text: RowsText) -> String {
     }
     let row = match p.slices {
         1 => "a row".to_owned(),
-        n => format!("one of {n} slices of a row, of at most {} elements each", p.slice),
+        n => format!(
+            "one of {n} slices of a row, of at most {} elements each",
+            p.slice
+        ),
     };
     let mut told = match text.lanes {
         1 => format!("1 invocation takes {row}: it reads {loads}"),
@@ -311,7 +320,10 @@ fn rows(pass: &Pass, text: RowsText) -> String {
 
 fn drawn(family: Family) -> Vec<String> {
     let lines: &[&str] = match family {
-        Family::Rows => &["memory |aaa|bbb|ccc|ddd|   rows of three", "by      000 000 111 111"],
+        Family::Rows => &[
+            "memory |aaa|bbb|ccc|ddd|   rows of three",
+            "by      000 000 111 111",
+        ],
         Family::Columns | Family::SumColumns | Family::ShallowSums => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",

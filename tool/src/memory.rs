@@ -139,7 +139,9 @@ impl<'a> Loads<'a> {
             Walk::SumRows { lanes, blocked, .. } => {
                 self.sum_rows(lanes.into(), blocked, invocation)
             }
-            Walk::SumColumns { runs: runs @ (0 | 1) } => self.sum_columns(runs, invocation),
+            Walk::SumColumns {
+                runs: runs @ (0 | 1),
+            } => self.sum_columns(runs, invocation),
             Walk::ShallowSums => {
                 let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
                 let items = items.filter(move |_| invocation < p.total);

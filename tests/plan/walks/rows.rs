@@ -89,7 +89,11 @@ impl Run<'_, '_> {
             };
             for &behind in edges {
                 let ahead = part.first.max(1) - 1;
-                let edge = if behind { part.first + part.units } else { ahead };
+                let edge = if behind {
+                    part.first + part.units
+                } else {
+                    ahead
+                };
                 self.loads(0, self.source()?, edge * per);
                 if lane < 2 {
                     let end = (part.first + part.units) * per;

@@ -77,7 +77,8 @@ impl Run<'_, '_> {
                     self.now.set(team);
                     let mut results = Vec::new();
                     for (j, o) in self.outputs(item) {
-                        let found = self.sum_row(o, [1, team], [blocked, whole], at_once, &mut most)?;
+                        let found =
+                            self.sum_row(o, [1, team], [blocked, whole], at_once, &mut most)?;
                         results.push((j, self.cell(&found)?));
                     }
                     self.write(item, results)?;
@@ -89,7 +90,8 @@ impl Run<'_, '_> {
                     false => u32::MAX,
                 };
                 let i = item.min(p.items - 1);
-                let found = self.sum_row(i, [lanes, first], [blocked, whole], at_once, &mut most)?;
+                let found =
+                    self.sum_row(i, [lanes, first], [blocked, whole], at_once, &mut most)?;
                 if item < p.items {
                     let cell = self.cell(&found)?;
                     self.emit(item, cell)?;
