@@ -405,6 +405,8 @@ impl Kernel {
                 "PARTIAL",
                 matches!(self.out, StoreFormat::Partial(_)).into(),
             ),
+            ("OUT", self.out.code()),
+            ("INDEX", self.index.into()),
             ("BITS", bits),
             ("PLANES", planes),
             ("LOG", planes.ilog2()),

@@ -38,15 +38,8 @@ pub(crate) enum Mapping {
     Each,
     Rows(Rows),
     Columns(Columns),
-    SumRows {
-        lanes: u64,
-        slices: u64,
-        slice: u64,
-    },
-    SumColumns {
-        slices: u64,
-        slice: u64,
-    },
+    SumRows { lanes: u64, slices: u64, slice: u64 },
+    SumColumns { slices: u64, slice: u64 },
     ShallowSums,
 }
 
@@ -232,7 +225,9 @@ impl Planner<'_> {
             // Buffers may end anywhere: there may be less than a vec4.
             _ if b.len * b.inner * element < 16 => Mapping::Each,
             Mapping::Each => mapping,
-            Mapping::Rows(rows) => rows.shortened(step, b).map_or(Mapping::Each, Mapping::Rows),
+            Mapping::Rows(rows) => rows
+                .shortened(self, step, b)
+                .map_or(Mapping::Each, Mapping::Rows),
             Mapping::Columns(columns) => columns
                 .shortened(step, b)
                 .map_or(Mapping::Each, Mapping::Columns),

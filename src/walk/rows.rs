@@ -1,51 +1,202 @@
-//! Rows: contiguous segments.
-//! A team of invocations shares a row.
+//! Rows: contiguous segments. A team of invocations shares a row: each issues all loads of its part before it uses one.
+//! Rows of a few elements are taken several at once, by one invocation.
 
 use crate::Error;
-use crate::kernel::{Kernel, Recipe};
+use crate::kernel::params::Params;
+use crate::kernel::{Kernel, Recipe, Walk, fragments};
+use crate::plan::reduce::{dst_view, part_view, region_params, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+
+/// Most bytes of the rows that an invocation takes whole. Beyond, an H200 reads at .76 of its memory's speed.
+const MOST_EACH: u64 = 80;
+/// Bytes from which such rows are not doubled.
+const ENOUGH_EACH: u64 = 32;
+/// Most bytes of a row that an invocation takes alone, by vec4 and by words.
+const MOST_ALONE: [u64; 2] = [64, 32];
+/// Bytes of a longer row for each invocation, up to `SHORT` bytes: more invocations than loads. An H200 takes rows of 100
+/// float32 by 8 invocations at .93, rows of 100 uint8 by 4 at .79.
+const NEAR_BYTES: [u64; 2] = [50, 32];
+const SHORT: u64 = 512;
+/// Loads of an invocation at once. Sixteen vec4 are no faster, and hold twice the registers.
+const MOST_LOADS: [u64; 2] = [8, 16];
+/// Bytes up to which rows of 32 bits that are not whole vec4 are read by words; those of fewer bits always are, because
+/// telling which elements of a vec4 belong to a row costs them more.
+const BY_WORDS: u64 = 256;
+/// Rows from which several are taken at once: the last ones may need a dispatch of their own.
+const MANY_ROWS: u64 = 1024;
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RowsText {
-    /// Rows that are read at once.
-    pub loads: u32,
-    /// Invocations that share a row.
+    /// Invocations that share a row, a power of two.
     pub lanes: u32,
+    /// Units that an invocation reads before it uses one.
+    pub loads: u32,
+    /// Words of a unit: 4 or 1.
+    pub words: u32,
+    /// Whether an invocation takes several blocks of so many units.
+    pub looped: bool,
+    /// Whether rows may begin and end within a unit.
+    pub masked: bool,
+    /// Rows that an invocation takes whole, and their elements; 0: a part of one of any length.
+    pub each: u32,
+    /// See `each`.
+    pub len: u32,
 }
 
 /// How a region is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
     pub text: RowsText,
+    /// Parts of a row, each of which a team takes.
     pub slices: u64,
+    /// Elements of a slice.
+    pub slice: u64,
 }
 
 impl Rows {
     /// How a region is walked, if it can be.
-    pub(crate) fn fit(_planner: &Planner<'_>, _step: &Step, _b: &Region) -> Option<Rows> {
-        None
+    pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
+        Rows::several(planner, step, b).or_else(|| Rows::shared(planner, step, b))
     }
 
-    /// Partials an output takes.
-    pub(crate) fn parts(self) -> u64 {
-        self.slices
+    /// Several rows for each invocation, if these are whole units.
+    fn several(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
+        let (element, out) = (step.keys.bits() as u64 / 8, step.out.bytes());
+        let bytes = b.len * element;
+        let whole = b.len == step.len && !step.out.is_partial() && planner.aligned;
+        if !whole || b.outer < MANY_ROWS || bytes > MOST_EACH {
+            return None;
+        }
+        let fits = |words: u64, each: u64| {
+            let unit = 4 * words;
+            let read = (step.at + b.at) * element % unit == 0 && each * bytes % unit == 0;
+            let written = b.out * out % 4 == 0 && each * out % 4 == 0;
+            // Elements of 64 bits are no single words.
+            read && written && each * bytes <= MOST_EACH && (words == 4 || element < 8)
+        };
+        // Few rows by words rather than many by vec4.
+        let (words, least) = [4, 1]
+            .into_iter()
+            .flat_map(|words| [1, 2, 4].map(|each| (words, each)))
+            .find(|&(words, each)| fits(words, each))?;
+        let doubled = 2 * least;
+        let each = match least * bytes < ENOUGH_EACH && fits(words, doubled) {
+            true => doubled,
+            false => least,
+        };
+        let text = RowsText {
+            lanes: 1,
+            loads: (each * bytes / (4 * words)) as u32,
+            words: words as u32,
+            looped: false,
+            masked: false,
+            each: each as u32,
+            len: b.len as u32,
+        };
+        Some(Rows {
+            text,
+            slices: 1,
+            slice: b.len,
+        })
+    }
+
+    /// Rows of any length, each of which a team of invocations shares.
+    fn shared(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
+        let (caps, tuning) = (planner.caps, &planner.caps.tuning);
+        let element = u64::from(step.keys.bits() / 8);
+        let bytes = b.len * element;
+        let whole = |unit: u64| {
+            let begins = (step.at + b.at) * element % unit == 0;
+            planner.aligned && begins && bytes % unit == 0
+        };
+        let wg = u64::from(caps.workgroup());
+        // A workgroup owns whole words of results.
+        let owned = if step.out.is_partial() {
+            1
+        } else {
+            step.out.per_word()
+        };
+        let most: u64 = 1
+            << (wg / u64::from(owned))
+                .min(tuning.row_lanes.into())
+                .max(1)
+                .ilog2();
+        // At least one unit is whole, wherever a row begins.
+        let holds = |unit: u64| b.len >= 2 * (unit / element) - 1;
+        let by_words = whole(4) && element < 8 && (element < 4 || bytes <= BY_WORDS);
+        let by_words = by_words && bytes <= 4 * MOST_LOADS[1] * most;
+        let (unit, masked) = match (whole(16), by_words) {
+            (true, _) => (16, false),
+            (_, true) => (4, false),
+            _ if holds(16) => (16, true),
+            _ if element < 4 && holds(4) => (4, true),
+            _ => return None,
+        };
+        let kind = usize::from(unit == 4);
+        let units = bytes / unit;
+        let wanted = match bytes {
+            _ if bytes <= MOST_ALONE[kind] => 1,
+            _ if bytes <= SHORT => bytes.div_ceil(NEAR_BYTES[kind]),
+            _ => units.div_ceil(MOST_LOADS[kind]),
+        };
+        let lanes = wanted.next_power_of_two().min(most);
+        // Texts with many loads compile slowly on some drivers.
+        let at_once = if caps.long_kernels {
+            MOST_LOADS[kind]
+        } else {
+            4
+        };
+        let parts = (bytes / tuning.slice_bytes.max(1)).min(units / lanes);
+        let filled = planner.slices(b.outer * lanes, parts);
+        // A block an iteration, and a few for edges and the tree.
+        let longest = lanes * at_once * unit * (caps.most_iterations() - 64);
+        let slices = filled.max(bytes.div_ceil(longest));
+        let slice = match slices {
+            1 => b.len,
+            _ => b
+                .len
+                .div_ceil(slices)
+                .next_multiple_of(unit / element * lanes),
+        };
+        let slices = b.len.div_ceil(slice);
+        let units = (slice * element / unit).div_ceil(lanes);
+        let blocks = units.div_ceil(at_once);
+        let looped = blocks > 1 || slices > 1;
+        let text = RowsText {
+            lanes: lanes as u32,
+            loads: units.div_ceil(blocks) as u32,
+            words: (unit / 4) as u32,
+            looped,
+            masked,
+            each: 0,
+            len: 0,
+        };
+        let partials = caps.partials(planner.partial_format(step));
+        let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= caps.groups();
+        fits.then_some(Rows {
+            text,
+            slices,
+            slice,
+        })
     }
 
     /// Invocations of a region.
-    pub(crate) fn invocations(self, _b: &Region) -> u64 {
-        1
-    }
-
-    /// Whether results below a word are written as whole words.
-    pub(crate) fn writes_words(self, _step: &Step, _b: &Region) -> bool {
-        true
+    pub(crate) fn invocations(self, b: &Region) -> u64 {
+        match self.text.each {
+            0 => b.outer * self.slices * u64::from(self.text.lanes),
+            each => b.outer / u64::from(each),
+        }
     }
 
     /// The same for another part of the same segments, which may be shorter.
-    pub(crate) fn shortened(self, _step: &Step, _b: &Region) -> Option<Rows> {
-        Some(self)
+    pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
+        let slices = b.len.div_ceil(self.slice);
+        match slices == self.slices && b.len == self.slice * slices {
+            true => Some(self),
+            false => Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices),
+        }
     }
 
     pub(crate) fn pass(
@@ -55,12 +206,94 @@ impl Rows {
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
-        planner.each(step, b, merge, false)
+        if self.text.each > 0 {
+            return self.several_pass(planner, step, b);
+        }
+        let text = self.text;
+        let (items, lanes) = (b.outer * self.slices, u64::from(text.lanes));
+        let kernel = planner.kernel_of(step, Walk::Rows(text));
+        let params = Params {
+            items: items as u32,
+            slices: self.slices as u32,
+            slice: self.slice as u32,
+            merge: merge.into(),
+            ..region_params(b)
+        };
+        let element = u64::from(step.keys.bits() / 8);
+        let units = self.slice * element / u64::from(4 * text.words);
+        let blocks = units.div_ceil(lanes * u64::from(text.loads));
+        let iterations = blocks + u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
+        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
+        // A workgroup may own a word that begins before the first result.
+        let results = words(step.out, items) * u64::from(step.out.per_word());
+        planner.push(kernel, Some(src), dst, params, results * lanes, iterations)
+    }
+
+    /// Whole groups of rows, then what is left of them.
+    fn several_pass(self, planner: &mut Planner<'_>, step: &Step, b: &Region) -> Result<(), Error> {
+        let each = u64::from(self.text.each);
+        let items = b.outer / each;
+        let taken = items * each;
+        let kernel = planner.kernel_of(step, Walk::Rows(self.text));
+        let params = Params {
+            items: items as u32,
+            ..region_params(b)
+        };
+        let (src, dst) = (planner.src_view(step, b), part_view(step, b, 0..taken));
+        planner.push(kernel, Some(src), dst, params, items, 1)?;
+        let rest = Region {
+            at: b.at + taken * b.len,
+            out: b.out + taken,
+            outer: b.outer - taken,
+            ..*b
+        };
+        match rest.outer {
+            0 => Ok(()),
+            _ => planner.each(step, &rest, false, false),
+        }
     }
 }
 
 impl RowsText {
-    pub(crate) fn recipe(self, _kernel: &Kernel) -> Recipe {
-        Recipe::default()
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        let key_bytes = if kernel.keys.bits() == 64 { 8 } else { 4 };
+        let out = kernel.out;
+        let result_words = self.each * out.bytes() as u32 / 4;
+        let subwords = out.per_word() > 1 && self.each == 0;
+        // What an invocation leaves to its team: a key, and a position beside it unless both fit a word.
+        let packed = kernel.keys.bits() < 32 && !self.looped;
+        let acc = match (kernel.index, packed) {
+            (true, true) => 4,
+            (true, false) if key_bytes == 8 => 16,
+            (true, false) => 8,
+            (false, _) => key_bytes,
+        };
+        let shared = if self.lanes > 1 { acc } else { 0 };
+        let values = if subwords { 4 } else { 0 };
+        Recipe {
+            fragments: fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+            bindings: match (self.words, self.masked) {
+                (1, _) => &[0, 2, 3],
+                (_, false) => &[0, 1, 2],
+                (_, true) => &[0, 1, 2, 3],
+            },
+            source_vecs: if self.words == 4 { 1 } else { 0 },
+            writes_vecs: result_words.is_multiple_of(4) && self.each > 0,
+            names: vec![
+                ("LANES", self.lanes),
+                ("LOADS", self.loads),
+                ("WORDS", self.words),
+                ("PER", 32 * self.words / kernel.keys.bits()),
+                ("LOOPED", self.looped.into()),
+                ("MASKED", self.masked.into()),
+                ("EACH", self.each),
+                ("LEN", self.len),
+                ("RESULT_WORDS", result_words),
+                ("SHARE", out.per_word()),
+                ("SUBWORDS", subwords.into()),
+            ],
+            workgroup_bytes: kernel.workgroup * (shared + values),
+            ..Recipe::default()
+        }
     }
 }

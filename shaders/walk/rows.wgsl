@@ -1,0 +1,204 @@
+// Rows: contiguous segments. {LANES} neighbouring invocations share a row. Each reads {LOADS} units of it, {LANES} apart,
+// before it uses one, so that no load waits for another.
+override WG: u32;
+//# if EACH == 0
+
+// A row, or a slice of one.
+struct Part {
+    first: u32, // its first whole unit, of the binding's
+    units: u32, // its whole units, at least one
+    lead: u32, // its elements before them
+    len: u32, // all its elements
+    skip: u32, // the elements of the row before it
+}
+
+fn part_of(item: u32) -> Part {
+//# if LOOPED
+    let row = item / P.slices;
+    let skip = (item - row * P.slices) * P.slice;
+    let len = min(P.slice, P.len - skip);
+//# else
+    let row = item;
+    let skip = 0u;
+    let len = P.len;
+//# end
+    let begin = P.src_delta + row * P.len + skip;
+//# if MASKED
+    let first = (begin + PER - 1u) / PER;
+    return Part(first, (begin + len) / PER - first, first * PER - begin, len, skip);
+//# else
+    return Part(begin / PER, len / PER, 0u, len, skip);
+//# end
+}
+
+// The best of the units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
+fn block(p: Part, lane: u32, base: u32) -> Acc {
+    let last = p.units - 1u;
+//# for i in 0..LOADS
+    let n{i} = base + lane + {i * LANES}u;
+//# if LOOPED + (i == LOADS - 1)
+    let v{i} = unit_once(unit(p.first + min(n{i}, last)), n{i} <= last);
+//# else
+    let v{i} = unit(p.first + n{i});
+//# end
+//# end
+    var own = own_none();
+//# for i in 0..LOADS
+    let k{i} = unit_keys(v{i});
+//# for e in 0..PER
+    own = own_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
+//# end
+//# end
+    let at = own_at(own);
+    let number = min(base + lane + at / {LANES * PER}u * {LANES}u, last);
+    return acc_of(own, p.skip + p.lead + number * PER + at % PER);
+}
+//# if MASKED
+
+// The elements before the whole units, or behind them.
+fn edge_of(p: Part, v: Unit, behind: bool) -> Acc {
+    // Which places of the unit belong to the row.
+    let low = select(PER - p.lead, 0u, behind);
+    let high = select(PER, p.len - p.lead - p.units * PER, behind);
+    let k = unit_keys(v);
+    var own = own_none();
+//# for e in 0..PER
+    own = own_take(own, select(PAD, key_{e}(k), {e}u >= low && {e}u < high), {e}u);
+//# end
+    // Where all keys are that of nothing it may be any place.
+    let place = max(own_at(own), low) - low;
+    let before = select(0u, p.lead + p.units * PER, behind);
+    return acc_of(own, p.skip + min(before + place, p.len - 1u));
+}
+//# end
+
+fn reduced(item: u32, lane: u32) -> Acc {
+    let p = part_of(item);
+//# if MASKED
+//# if LANES > 1
+    let behind = lane == 1u;
+    let outside = edge_unit(select(max(p.first, 1u) - 1u, p.first + p.units, behind));
+//# else
+    let ahead = edge_unit(max(p.first, 1u) - 1u);
+    let behind = edge_unit(p.first + p.units);
+//# end
+//# end
+    var a = block(p, lane, 0u);
+//# if LOOPED
+    for (var base = {LANES * LOADS}u; base < p.units; base += {LANES * LOADS}u) {
+        a = acc_join(a, block(p, lane, base));
+    }
+//# end
+//# if MASKED
+//# if LANES > 1
+    if lane < 2u {
+        a = acc_join(a, edge_of(p, outside, behind));
+    }
+//# else
+    a = acc_join(acc_join(a, edge_of(p, ahead, false)), edge_of(p, behind, true));
+//# end
+//# end
+    return a;
+}
+//# if SUBWORDS
+
+var<workgroup> wg_value: array<u32, WG>;
+//# end
+
+@compute @workgroup_size(WG)
+fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let lane = lid % {LANES}u;
+    let first = linear(group) * (WG / {LANES}u);
+    var item = first + lid / {LANES}u;
+//# if SUBWORDS
+    item = output_at(0u, item);
+//# end
+    // Invocations without an item repeat the last one, so that all arrive at the barriers.
+    var a = reduced(min(item, P.items - 1u), lane);
+//# if LANES > 1
+    a = acc_across(lid, a);
+//# end
+//# if SUBWORDS
+    // A workgroup owns whole words of the results.
+    if lane == 0u {
+        wg_value[lid / {LANES}u] = pack(element(acc_best(a).key)).x;
+    }
+    workgroupBarrier();
+    if lid * per_word() < WG / {LANES}u {
+        var bits = 0u;
+        var mask = 0u;
+        for (var j = 0u; j < per_word(); j++) {
+            if output_at(first / per_word() + lid, j) < P.items {
+                bits |= lane_bits(wg_value[lid * per_word() + j], j);
+                mask |= lane_mask(j);
+            }
+        }
+        write_word(first / per_word() + lid, bits, mask);
+    }
+//# else
+    if lane == 0u && item < P.items {
+        emit(item, acc_best(a));
+    }
+//# end
+}
+//# else
+
+// An invocation takes {EACH} rows of {LEN} elements, which are whole units and whose results are whole words.
+@compute @workgroup_size(WG)
+fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * WG + lid;
+    if item >= P.items {
+        return;
+    }
+    let first = P.src_delta / PER + item * {LOADS}u;
+//# for i in 0..LOADS
+    let v{i} = unit(first + {i}u);
+//# end
+//# for i in 0..LOADS
+    let k{i} = unit_keys(v{i});
+//# end
+//# for r in 0..EACH
+    var a{r} = own_none();
+//# for e in 0..LEN
+    a{r} = own_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
+//# end
+    let b{r} = acc_best(acc_of(a{r}, own_at(a{r})));
+//# if OUT == 1
+    let w{2 * r} = b{r}.index.x;
+    let w{2 * r + 1} = b{r}.index.y;
+//# end
+//# if OUT == 2
+    let w{r} = b{r}.index.x;
+//# end
+//# if OUT == 3
+    let w{r} = element(b{r}.key);
+//# end
+//# if OUT == 4
+    let e{r} = element(b{r}.key);
+    let w{2 * r} = e{r}.x;
+    let w{2 * r + 1} = e{r}.y;
+//# end
+//# if OUT > 4
+    let e{r} = lane_bits(element(b{r}.key), {r % SHARE}u);
+//# if r % SHARE == SHARE - 1
+//# if SHARE == 2
+    let w{r / 2} = e{r - 1} | e{r};
+//# else
+    let w{r / 4} = e{r - 3} | e{r - 2} | e{r - 1} | e{r};
+//# end
+//# end
+//# end
+//# end
+//# if DST_VECS
+    let to = P.dst_delta / {4 * EACH / RESULT_WORDS}u + item * {RESULT_WORDS / 4}u;
+//# for n in 0..RESULT_WORDS / 4
+    dst[to + {n}u] = vec4<u32>(w{4 * n}, w{4 * n + 1}, w{4 * n + 2}, w{4 * n + 3});
+//# end
+//# else
+    let to = P.dst_delta * {RESULT_WORDS}u / {EACH}u + item * {RESULT_WORDS}u;
+//# for n in 0..RESULT_WORDS
+    dst[to + {n}u] = w{n};
+//# end
+//# end
+}
+//# end
