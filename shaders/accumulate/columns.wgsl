@@ -1,9 +1,82 @@
-// The best of each column of a unit, a plane at a time. An index compares canonical keys, in which zeros tie; a value
-// compares keys as they come.
+// Accumulators of the columns of a unit. A plane of columns is taken together, by vec4 where it is four elements.
+//
+//   acc_none()                    nothing
+//   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; rows may be taken again if those after them are
+//   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
+//   acc_across(acc, lid)          the join of the slices of a workgroup, for those of the first one
+//   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
+
+//# if INDEX == 0
+// The least key, or the sum of terms.
+alias Bests = Plane;
+
+fn bests_none() -> Bests {
+    return Plane(PAD);
+}
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return plane_combined(b, k);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return plane_canonical(b);
+}
+
+fn bests_key(b: Bests) -> Plane {
+    return b;
+}
+
+fn bests_at(b: Bests) -> Places {
+    return Places();
+}
+//# else
 struct Bests {
-    key: Plane, // PACKED: for an index with the row below, until acc_placed
+    key: Plane, // below 32 bits with the row below it, until acc_placed
     at: Places,
 }
+
+fn bests_none() -> Bests {
+    return Bests(Plane(PAD), Places());
+}
+
+fn bests_key(b: Bests) -> Plane {
+    return b.key;
+}
+
+fn bests_at(b: Bests) -> Places {
+    return b.at;
+}
+//# if BITS < 32
+
+// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word. All are less than PAD.
+fn row_below(t: Places) -> Places {
+    return select(t, Places(~KEEP - 1u) - t, LAST != 0u);
+}
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return Bests(min(b.key, plane_canonical(k) | row_below(Places(t))), b.at);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key & Plane(KEEP), Places(first) + row_below(b.key & Plane(~KEEP)) * step);
+}
+//# else
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    let key = plane_canonical(k);
+    if LAST != 0u {
+        let stays = plane_less(b.key, key);
+        return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
+    }
+    let wins = plane_less(key, b.key);
+    return Bests(select(b.key, key, wins), select(b.at, Places(t), wins));
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key, Places(first) + b.at * step);
+}
+//# end
+//# end
 
 struct Acc {
 //# for j in 0..PLANES
@@ -14,12 +87,11 @@ struct Acc {
 fn acc_none() -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        Bests(Plane(PAD), Places()),
+        bests_none(),
 //# end
     );
 }
 
-// Takes the keys of row t of the slice, after those of all other rows. A row may be taken again if those after it are.
 fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
@@ -28,35 +100,6 @@ fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
     );
 }
 
-fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-//# if TERMS
-    return Bests(plane_combined(b.key, k), b.at);
-//# else
-    if INDEX == 0u {
-        return Bests(plane_combined(b.key, k), b.at);
-    }
-    let key = plane_canonical(k);
-//# if PACKED
-    return Bests(min(b.key, key | Plane(packed_row(t))), b.at);
-//# else
-    if LAST != 0u {
-        let stays = plane_less(b.key, key);
-        return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
-    }
-    let wins = plane_less(key, b.key);
-    return Bests(select(b.key, key, wins), select(b.at, Places(t), wins));
-//# end
-//# end
-}
-//# if PACKED
-
-// A row of a slice below a key: of equal keys, the preferred row makes the least word. It is less than PAD.
-fn packed_row(t: u32) -> u32 {
-    return select(t, ~KEEP - 1u - t, LAST != 0u);
-}
-//# end
-
-// The canonical keys, with rows of the matrix: `first` is the slice's first, `step` leads to the next.
 fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
@@ -64,138 +107,105 @@ fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
 //# end
     );
 }
-
-fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
-    let key = plane_canonical(b.key);
-//# if PACKED
-    let below = b.key & Plane(~KEEP);
-    let t = select(below, Plane(~KEEP - 1u) - below, LAST != 0u);
-//# else
-    let t = b.at;
-//# end
-    return Bests(key, Places(first) + t * step);
-}
 //# if SHARED
 
-var<workgroup> wg_key: array<Plane, WG>;
-var<workgroup> wg_at: array<Places, WG>;
+var<workgroup> wg_bests: array<Bests, WG>;
 
-// The best of the slices of a workgroup, for those of the first one.
-fn acc_across(own: Acc, lid: u32) -> Acc {
-    var a = own;
+fn acc_across(a: Acc, lid: u32) -> Acc {
+    return Acc(
 //# for j in 0..PLANES
-    a.p{j} = bests_across(a.p{j}, lid);
+        bests_across(a.p{j}, lid),
 //# end
-    return a;
+    );
 }
 
 fn bests_across(own: Bests, lid: u32) -> Bests {
     var b = own;
     workgroupBarrier();
-    wg_key[lid] = b.key;
-    wg_at[lid] = b.at;
+    wg_bests[lid] = b;
     for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
-        let half = (slices + 1u) / 2u;
-        let other = lid + half * P.width;
+        let other = lid + (slices + 1u) / 2u * P.width;
         workgroupBarrier();
         if other < slices * P.width {
-            b = bests_joined(b, Bests(wg_key[other], wg_at[other]));
-            wg_key[lid] = b.key;
-            wg_at[lid] = b.at;
+            b = bests_joined(b, wg_bests[other]);
+            wg_bests[lid] = b;
         }
     }
     return b;
 }
 
 fn bests_joined(a: Bests, b: Bests) -> Bests {
-//# if TERMS
-    return Bests(plane_combined(a.key, b.key), a.at);
+//# if INDEX == 0
+    return plane_combined(a, b);
 //# else
-    let tie = select(b.at < a.at, b.at > a.at, LAST != 0u);
-    let wins = plane_less(b.key, a.key) | (plane_same(b.key, a.key) & tie);
+    let nearer = select(b.at < a.at, b.at > a.at, Mask(LAST != 0u));
+    let wins = plane_less(b.key, a.key) | (plane_same(b.key, a.key) & nearer);
     return Bests(select(a.key, b.key, wins), select(a.at, b.at, wins));
 //# end
 }
 //# end
 
-// Writes the results of a unit whose first column is `column` of its wide row. `slot`: its place in what is written.
-//# if PARTIAL
+// The keys and rows of the columns of a unit, one by one.
+//# for i in 0..UNIT * 32 / BITS
+fn key_of_{i}(a: Acc) -> Key {
+//# if BITS == 64
+    return bests_key(a.p{i});
+//# else
+    return bests_key(a.p{i % PLANES})[{i / PLANES}u];
+//# end
+}
+
+fn row_of_{i}(a: Acc) -> u32 {
+//# if BITS == 64
+    return bests_at(a.p{i});
+//# else
+    return bests_at(a.p{i % PLANES})[{i / PLANES}u];
+//# end
+}
+
+//# end
 fn acc_emit(slot: u32, column: u32, a: Acc) {
+//# if PARTIAL
     // Joined rows lie side by side.
     var row = column / P.inner;
     var left = P.inner - (column - row * P.inner);
 //# for i in 0..UNIT * 32 / BITS
-//# if BITS == 64
-    emit(slot + {i}u, Best(a.p{i}.key, placed(a.p{i}.at * P.step + row)));
-//# else
-    emit(slot + {i}u, Best(a.p{i % PLANES}.key[{i / PLANES}u], placed(a.p{i % PLANES}.at[{i / PLANES}u] * P.step + row)));
-//# end
+    emit(slot + {i}u, Best(key_of_{i}(a), placed(row_of_{i}(a) * P.step + row)));
     left -= 1u;
     row += select(0u, 1u, left == 0u);
     left = select(left, P.inner, left == 0u);
 //# end
-}
 //# else
-
-fn acc_keys(a: Acc) -> Keys {
-    return Keys(
-//# for j in 0..PLANES
-        a.p{j}.key,
-//# end
-    );
-}
+    let at = P.dst_delta + slot;
+//# if INDEX
 //# if DST_VECS
-//# if BITS == 64
-fn acc_emit(slot: u32, column: u32, a: Acc) {
-    let at = (P.dst_delta + slot) / 2u;
-    if INDEX == 0u {
-        dst[at] = words_of(acc_keys(a));
-    } else {
-        dst[at] = vec4<u32>(a.p0.at, 0u, a.p1.at, 0u);
-    }
-}
+//# if OUT == 1
+//# for i in 0..UNIT * 16 / BITS
+    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a), 0u, row_of_{2 * i + 1}(a), 0u);
+//# end
 //# else
-fn acc_emit(slot: u32, column: u32, a: Acc) {
-    if INDEX == 0u {
-        dst[(P.dst_delta + slot) / E] = words_of(acc_keys(a));
-        return;
-    }
-//# for q in 0..PLANES
-    emit_four(slot + {4 * q}u, vec4<u32>(
-//# for i in 4 * q..4 * q + 4
-        a.p{i % PLANES}.at[{i / PLANES}u],
+//# for i in 0..UNIT * 8 / BITS
+    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a), row_of_{4 * i + 1}(a), row_of_{4 * i + 2}(a), row_of_{4 * i + 3}(a));
+//# end
+//# end
+//# else
+//# for i in 0..UNIT * 32 / BITS
+    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a), 0u));
+//# end
+//# end
+//# else
+    let values = words_of(Keys(
+//# for j in 0..PLANES
+        bests_key(a.p{j}),
 //# end
     ));
-//# end
-}
-
-fn emit_four(slot: u32, rows: vec4<u32>) {
-    let at = P.dst_delta + slot;
-    if OUT == 1u {
-        dst[at / 2u] = vec4<u32>(rows.x, 0u, rows.y, 0u);
-        dst[at / 2u + 1u] = vec4<u32>(rows.z, 0u, rows.w, 0u);
-    } else {
-        dst[at / 4u] = rows;
-    }
-}
-//# end
+//# if DST_VECS
+    dst[at / E] = values;
 //# else
-fn acc_emit(slot: u32, column: u32, a: Acc) {
-    if INDEX == 0u {
-        let bits = words_of(acc_keys(a));
-        let at = word_of(P.dst_delta + slot);
-//# for w in 0..UNIT
-        dst[at + {w}u] = bits[{w}u];
+//# for i in 0..UNIT
+    dst[word_of(at) + {i}u] = values[{i}u];
 //# end
-        return;
-    }
-//# for i in 0..UNIT * 32 / BITS
-//# if BITS == 64
-    write_bits(slot + {i}u, vec2<u32>(a.p{i}.at, 0u));
-//# else
-    write_bits(slot + {i}u, vec2<u32>(a.p{i % PLANES}.at[{i / PLANES}u], 0u));
+//# end
 //# end
 //# end
 }
-//# end
-//# end
