@@ -139,6 +139,7 @@ pub mod unstable {
     pub use crate::keys::Keys;
     pub use crate::plan::{Pass, RowParts, Slot, View};
     pub use crate::sums::Sum;
+    pub use crate::walk::columns::ColumnsText;
 }
 
 /// Runs the examples of the README and of `docs/tuning.md` as tests.

@@ -138,7 +138,7 @@ fn bests_joined(a: Bests, b: Bests) -> Bests {
 //# if INDEX == 0
     return plane_combined(a, b);
 //# else
-    let nearer = select(b.at < a.at, b.at > a.at, Mask(LAST != 0u));
+    let nearer = select((b.at < a.at), (b.at > a.at), Mask(LAST != 0u));
     let wins = plane_less(b.key, a.key) | (plane_same(b.key, a.key) & nearer);
     return Bests(select(a.key, b.key, wins), select(a.at, b.at, wins));
 //# end

@@ -72,14 +72,14 @@ impl Columns {
         let room = caps.partials(planner.partial_format(step)) / (b.outer * b.inner * fold);
         let most = worth.min(room).min(MAX_PARTS / fold).max(1);
         let filled = slices.div_ceil(team).min(most);
-        let slice = rows.div_ceil(filled * team);
+        let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
         // A slice's rows fit below a packed key, and its steps are no more iterations than are allowed.
         let places = match step.keys.bits() {
             bits @ (8 | 16) => (1 << (32 - bits)) - 1,
             _ => u64::MAX,
         };
         let longest = (caps.most_iterations() / 2 * FEW_LOADS).min(places);
-        let slice = slice.min(longest);
+        let slice = slice.min(longest).min(rows.div_ceil(team));
         let parts = rows.div_ceil(slice * team);
         let fits = parts * fold == 1 || parts <= room.min(MAX_PARTS / fold);
         fits.then_some(Columns {
@@ -151,7 +151,7 @@ impl Columns {
     }
 
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
-    /// slice is shorter.
+    /// slice has fewer.
     fn loads(self, planner: &Planner<'_>, step: &Step, rows: u64) -> u64 {
         let most = match planner.caps.long_kernels && step.keys.bits() > 8 {
             true => MOST_LOADS,

@@ -12,6 +12,7 @@ mod odd_caps;
 mod pieces;
 mod truth;
 mod views;
+mod walks;
 
 use support::grid::class;
 use wgreduce::unstable::Family;

@@ -4,11 +4,9 @@
 //!
 //! This file holds what several families share; memory and bookkeeping are the interpreter's.
 
-mod columns;
 mod elementwise;
 mod extremes;
 mod finish;
-mod lines;
 mod rows;
 mod sums;
 mod views;
@@ -16,12 +14,8 @@ mod views;
 use super::interpret::{Cell, Check, Run, ensure};
 use wgreduce::unstable::{Unit, Walk};
 
-/// Rows in a block of columns.
-const BLOCK: u32 = 4;
 /// Vec4 in a block of rows.
 const ROW_BLOCK: u32 = 8;
-/// Whole rows that columns take without blocks.
-const FEW: u32 = 16;
 /// Neighbouring invocations of strips.
 const TEAM: u32 = 8;
 /// Vec4 that each of them takes of an elementwise row.
@@ -31,31 +25,16 @@ impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.walk {
             Walk::Each { raw, coarsened } => self.each(raw, coarsened),
-            Walk::Rows {
+            Walk::Columns(text) => self.columns(text),
+            Walk::SumRows {
                 lanes,
                 blocked,
                 coarsened,
                 whole,
                 vecs,
             } => self.rows(lanes, [blocked, coarsened, whole], vecs),
-            Walk::Columns { runs, .. } if self.pass.kernel.sum.is_some() => self.sum_columns(runs),
+            Walk::SumColumns { runs } => self.sum_columns(runs),
             Walk::ShallowSums => self.shallow_sums(),
-            Walk::SmallRows {
-                unrolled,
-                coarsened,
-            } => self.small_rows(unrolled, coarsened),
-            Walk::Panels {
-                lanes,
-                runs,
-                unaligned,
-                coarsened,
-            } => self.panels([lanes, runs], unaligned, coarsened),
-            Walk::Columns {
-                runs,
-                ragged,
-                shared: false,
-            } => self.columns(runs, ragged),
-            Walk::Columns { ragged, .. } => self.shared_columns(ragged),
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),
@@ -71,6 +50,12 @@ impl Run<'_, '_> {
             Walk::ExtremeRows { truth } => self.extreme_rows(truth),
             other => Err(format!("no interpreter for {other:?}")),
         }
+    }
+
+    /// Checks that an invocation takes one item, unless the kernel has a loop over items.
+    fn coarsened(&self, coarsened: bool, items: u32) -> Check {
+        ensure!(coarsened == (items > 1), "{items} items a lane");
+        Ok(())
     }
 
     /// The invocations that have an item.
