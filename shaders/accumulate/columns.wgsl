@@ -1,11 +1,82 @@
-// The best of each column in a vec4: for each plane the best keys, and where they were met. An index compares canonical
-// keys, in which zeros tie; a value compares keys as they come.
-struct Bests {
-    key: Plane, // PACKED: for an index with the place below
-//# if PACKED == 0
-    at: Places,
-//# end
+// Accumulators of the columns of a unit. A plane of columns is taken together, by vec4 where it is four elements.
+//
+//   acc_none()                    nothing
+//   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; rows may be taken again if those after them are
+//   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
+//   acc_across(acc, lid)          the join of the slices of a workgroup, for those of the first one
+//   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
+
+//# if INDEX == 0
+// The least key, or the sum of terms.
+alias Bests = Plane;
+
+fn bests_none() -> Bests {
+    return Plane(PAD);
 }
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return plane_combined(b, k);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return plane_canonical(b);
+}
+
+fn bests_key(b: Bests) -> Plane {
+    return b;
+}
+
+fn bests_at(b: Bests) -> Places {
+    return Places();
+}
+//# else
+struct Bests {
+    key: Plane, // below 32 bits with the row below it, until acc_placed
+    at: Places,
+}
+
+fn bests_none() -> Bests {
+    return Bests(Plane(PAD), Places());
+}
+
+fn bests_key(b: Bests) -> Plane {
+    return b.key;
+}
+
+fn bests_at(b: Bests) -> Places {
+    return b.at;
+}
+//# if BITS < 32
+
+// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word. All are less than PAD.
+fn row_below(t: Places) -> Places {
+    return select(t, Places(~KEEP - 1u) - t, LAST != 0u);
+}
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    return Bests(min(b.key, plane_canonical(k) | row_below(Places(t))), b.at);
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key & Plane(KEEP), Places(first) + row_below(b.key & Plane(~KEEP)) * step);
+}
+//# else
+
+fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
+    let key = plane_canonical(k);
+    if LAST != 0u {
+        let stays = plane_less(b.key, key);
+        return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
+    }
+    let wins = plane_less(key, b.key);
+    return Bests(select(b.key, key, wins), select(b.at, Places(t), wins));
+}
+
+fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
+    return Bests(b.key, Places(first) + b.at * step);
+}
+//# end
+//# end
 
 struct Acc {
 //# for j in 0..PLANES
@@ -13,51 +84,10 @@ struct Acc {
 //# end
 }
 
-fn bests(k: Plane, at: Places) -> Bests {
-//# if PACKED
-    if INDEX == 0u {
-        return Bests(k);
-    }
-    return Bests(packed4(k, at));
-//# else
-    if INDEX == 0u {
-        return Bests(k, at);
-    }
-    return Bests(plane_canonical(k), at);
-//# end
-}
-
-// Takes keys that were met at t, after all others.
-fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    return bests_joined(b, bests(k, Places(t)));
-}
-
-fn bests_joined(earlier: Bests, later: Bests) -> Bests {
-//# if PACKED
-    return Bests(plane_combined(earlier.key, later.key));
-//# else
-    if INDEX == 0u {
-        return Bests(plane_combined(earlier.key, later.key), earlier.at);
-    }
-    let wins = plane_replaces(later.key, earlier.key);
-    return Bests(select(earlier.key, later.key, wins), select(earlier.at, later.at, wins));
-//# end
-}
-
-// Where the keys were met; `none` where packed keys met none.
-fn bests_places(b: Bests, none: u32) -> Places {
-//# if PACKED
-    return select(places_of(b.key), Places(none), b.key == Plane(PAD));
-//# else
-    return b.at;
-//# end
-}
-
-// Begins with the first keys of each column.
-fn acc_first(k: Keys, t: u32) -> Acc {
+fn acc_none() -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests(k.p{j}, Places(t)),
+        bests_none(),
 //# end
     );
 }
@@ -70,56 +100,112 @@ fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
     );
 }
 
-// Takes the combined keys of a block of four rows. A plane at a time, so that few keys live at once.
-fn acc_block(a: Acc, r: Rows, t: u32) -> Acc {
+fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests_taken(a.p{j}, block_{j}(r), t),
+        bests_placed(a.p{j}, first, step),
 //# end
     );
 }
+//# if SHARED
+
+var<workgroup> wg_bests: array<Bests, WG>;
+
+fn acc_across(a: Acc, lid: u32) -> Acc {
+    return Acc(
 //# for j in 0..PLANES
-
-fn block_{j}(r: Rows) -> Plane {
-    let ab = plane_combined(plane_{j}(r.a), plane_{j}(r.b));
-    return plane_combined(ab, plane_combined(plane_{j}(r.c), plane_{j}(r.d)));
-}
+        bests_across(a.p{j}, lid),
 //# end
-
-// The preferred row of a block of four. a to d say which rows have what is sought; at least one has.
-fn preferred_row(a: bool, b: bool, c: bool, d: bool) -> u32 {
-    let first = select(select(select(3u, 2u, c), 1u, b), 0u, a);
-    let last = select(select(select(0u, 1u, b), 2u, c), 3u, d);
-    return select(first, last, LAST != 0u);
+    );
 }
 
-// The plane that holds column i.
-fn acc_bests(a: Acc, i: u32) -> Bests {
-//# if PLANES > 1
-    switch i & {PLANES - 1}u {
-//# for j in 0..PLANES - 1
-        case {j}u: {
-            return a.p{j};
-        }
-//# end
-        default: {
-            return a.p{PLANES - 1};
+fn bests_across(own: Bests, lid: u32) -> Bests {
+    var b = own;
+    workgroupBarrier();
+    wg_bests[lid] = b;
+    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
+        let other = lid + (slices + 1u) / 2u * P.width;
+        workgroupBarrier();
+        if other < slices * P.width {
+            b = bests_joined(b, wg_bests[other]);
+            wg_bests[lid] = b;
         }
     }
+    return b;
+}
+
+fn bests_joined(a: Bests, b: Bests) -> Bests {
+//# if INDEX == 0
+    return plane_combined(a, b);
 //# else
-    return a.p0;
+    let nearer = select((b.at < a.at), (b.at > a.at), Mask(LAST != 0u));
+    let wins = plane_less(b.key, a.key) | (plane_same(b.key, a.key) & nearer);
+    return Bests(select(a.key, b.key, wins), select(a.at, b.at, wins));
+//# end
+}
+//# end
+
+// The keys and rows of the columns of a unit, one by one.
+//# for i in 0..UNIT * 32 / BITS
+fn key_of_{i}(a: Acc) -> Key {
+//# if BITS == 64
+    return bests_key(a.p{i});
+//# else
+    return bests_key(a.p{i % PLANES})[{i / PLANES}u];
 //# end
 }
 
-fn acc_key(a: Acc, i: u32) -> Key {
-    let k = plane_key(acc_bests(a, i).key, i >> {LOG}u);
-//# if PACKED
-    return select(k, k & KEEP, INDEX != 0u);
+fn row_of_{i}(a: Acc) -> u32 {
+//# if BITS == 64
+    return bests_at(a.p{i});
 //# else
-    return k;
+    return bests_at(a.p{i % PLANES})[{i / PLANES}u];
 //# end
 }
 
-fn acc_at(a: Acc, i: u32) -> u32 {
-    return plane_place(bests_places(acc_bests(a, i), 0u), i >> {LOG}u);
+//# end
+fn acc_emit(slot: u32, column: u32, a: Acc) {
+//# if PARTIAL
+    // Joined rows lie side by side.
+    var row = column / P.inner;
+    var left = P.inner - (column - row * P.inner);
+//# for i in 0..UNIT * 32 / BITS
+    emit(slot + {i}u, Best(key_of_{i}(a), placed(row_of_{i}(a) * P.step + row)));
+    left -= 1u;
+    row += select(0u, 1u, left == 0u);
+    left = select(left, P.inner, left == 0u);
+//# end
+//# else
+    let at = P.dst_delta + slot;
+//# if INDEX
+//# if DST_VECS
+//# if OUT == 1
+//# for i in 0..UNIT * 16 / BITS
+    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a), 0u, row_of_{2 * i + 1}(a), 0u);
+//# end
+//# else
+//# for i in 0..UNIT * 8 / BITS
+    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a), row_of_{4 * i + 1}(a), row_of_{4 * i + 2}(a), row_of_{4 * i + 3}(a));
+//# end
+//# end
+//# else
+//# for i in 0..UNIT * 32 / BITS
+    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a), 0u));
+//# end
+//# end
+//# else
+    let values = words_of(Keys(
+//# for j in 0..PLANES
+        bests_key(a.p{j}),
+//# end
+    ));
+//# if DST_VECS
+    dst[at / E] = values;
+//# else
+//# for i in 0..UNIT
+    dst[word_of(at) + {i}u] = values[{i}u];
+//# end
+//# end
+//# end
+//# end
 }

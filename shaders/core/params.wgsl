@@ -5,16 +5,16 @@
 // positions are u32 and count from the start of the binding.
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
-    items: u32, // what invocations take: outputs, words of them, slices, lines or panels
-    team: u32, // invocations that take an item, or neighbouring ones, together; panels: groups of invocations
+    items: u32, // what invocations take: outputs, words of them, slices; columns that workgroups merge: parts of matrices
+    team: u32, // invocations that take an item, or neighbouring ones, together; columns: slices in a part
     coarsening: u32, // items that an invocation takes, one after the other
-    len: u32, // elementwise strips: rows in a matrix
+    len: u32, // columns: wide rows in a matrix; elementwise strips: its rows
     inner: u32, // elementwise strips: parts of a matrix
-    slices: u32, // parts that a segment is cut into; panels of whole vec4 in a matrix
-    slice: u32, // elements in such a part; columns: its wide rows; elementwise strips: its rows
-    width: u32, // vec4 in a row; columns: in a wide row
-    step: u32, // views: from one element of a part to the next
-    total: u32, // columns: elements in a matrix, len * inner; unaligned panels: lines of all matrices; shallow sums: invocations
+    slices: u32, // parts that a segment is cut into
+    slice: u32, // elements in such a part; columns: wide rows of a slice; elementwise strips: its rows
+    width: u32, // vec4 in a row; columns: units side by side
+    step: u32, // views: from one element of a part to the next; columns: rows that are joined to a wide row
+    total: u32, // columns: units from one wide row to the next; shallow sums: invocations
     kept_dims: u32, // views: dimensions that are kept
     dims: u32, // all dimensions in the stride table
     src_delta: u32, // elements before the region in the source binding

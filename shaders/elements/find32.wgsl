@@ -97,19 +97,6 @@ fn matches(k: vec4<u32>, want: Key, place: vec4<u32>, low: u32, high: u32) -> ve
     return select(vec4<u32>(FAR), distance(place, E), found);
 }
 
-fn plane_canonical(k: Plane) -> Plane {
-    return canonical4(k);
-}
-
-fn plane_combined(a: Plane, b: Plane) -> Plane {
-    return combined4(a, b);
-}
-
-// Whether keys met later in their segments replace those met before.
-fn plane_replaces(later: Plane, best: Plane) -> Mask {
-    return (later < best) | ((later == best) & vec4<bool>(LAST != 0u));
-}
-
 //# if PACKED
 // A place fits into the bits below an element. The least of such words has the best key and, among equal keys, the
 // preferred place. PAD is greater than all of them.

@@ -63,18 +63,6 @@ fn part_find(v: vec4<u32>, want: Key, low: u32, high: u32) -> u32 {
     return select(select(E, 1u, second), 0u, first);
 }
 
-fn plane_canonical(k: Plane) -> Plane {
-    return canonical(k);
-}
-
-fn plane_combined(a: Plane, b: Plane) -> Plane {
-    return combined(a, b);
-}
-
-fn plane_replaces(later: Plane, best: Plane) -> Mask {
-    return replaces(later, best);
-}
-
 fn plane_key(k: Plane, n: u32) -> Key {
     return k;
 }

@@ -43,7 +43,11 @@ fn canonical(k: Key) -> Key {
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
     let ceil = vec2<u32>(CEIL_LO, CEIL);
     let c = combined(select(k, floor, less(k, floor)), ceil);
+//# if ZEROS
     return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
+//# else
+    return c;
+//# end
 }
 
 fn last_equal(k: Key) -> Key {

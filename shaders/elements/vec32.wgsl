@@ -88,6 +88,22 @@ fn words_of(k: Keys) -> vec4<u32> {
     return w;
 }
 
+fn plane_canonical(k: Plane) -> Plane {
+    return canonical4(k);
+}
+
+fn plane_combined(a: Plane, b: Plane) -> Plane {
+    return combined4(a, b);
+}
+
+fn plane_less(a: Plane, b: Plane) -> Mask {
+    return a < b;
+}
+
+fn plane_same(a: Plane, b: Plane) -> Mask {
+    return a == b;
+}
+
 fn less(a: Key, b: Key) -> bool {
     return a < b;
 }

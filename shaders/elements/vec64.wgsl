@@ -43,12 +43,29 @@ fn words_of(k: Keys) -> vec4<u32> {
     return vec4<u32>(element(canonical(k.p0)), element(canonical(k.p1)));
 }
 
+fn plane_canonical(k: Plane) -> Plane {
+    return canonical(k);
+}
+
+fn plane_combined(a: Plane, b: Plane) -> Plane {
+    return combined(a, b);
+}
+
+fn plane_less(a: Plane, b: Plane) -> Mask {
+    return less(a, b);
+}
+
+fn plane_same(a: Plane, b: Plane) -> Mask {
+    return same(a, b);
+}
+
+// Without `&&` and `||`, which are branches.
 fn less(a: Key, b: Key) -> bool {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
+    return (a.y < b.y) | ((a.y == b.y) & (a.x < b.x));
 }
 
 fn same(a: Key, b: Key) -> bool {
-    return a.x == b.x && a.y == b.y;
+    return (a.x == b.x) & (a.y == b.y);
 }
 
 fn pack(k: Key) -> vec2<u32> {

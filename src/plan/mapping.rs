@@ -211,7 +211,7 @@ impl Planner<'_> {
         match self.mapping(step, b) {
             Mapping::Each => outputs,
             Mapping::Rows(rows) => rows.invocations(b),
-            Mapping::Columns(columns) => columns.invocations(b),
+            Mapping::Columns(columns) => columns.invocations(self, step, b),
             Mapping::ShallowSums => outputs + TEAM,
             Mapping::SumRows { lanes, slices, .. } => outputs * slices * lanes,
             Mapping::SumColumns { slices, .. } => outputs * slices,
@@ -229,7 +229,7 @@ impl Planner<'_> {
                 .shortened(self, step, b)
                 .map_or(Mapping::Each, Mapping::Rows),
             Mapping::Columns(columns) => columns
-                .shortened(step, b)
+                .shortened(self, step, b)
                 .map_or(Mapping::Each, Mapping::Columns),
             Mapping::ShallowSums => step
                 .sum

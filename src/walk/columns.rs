@@ -1,49 +1,166 @@
-//! Columns: segments side by side. An invocation takes a vec4 of columns, or a word of them, and reads some rows of them at
-//! once.
+//! Columns: segments side by side. An invocation takes a unit of neighbouring columns, a vec4 or an element's words, in a
+//! slice of the rows, and reads some rows at once. Where rows are no whole units, some are joined to a wide row. Slices of
+//! few columns are merged in a workgroup; what is left is merged by `finish`.
 
 use crate::Error;
-use crate::kernel::{Kernel, Recipe};
+use crate::kernel::params::Params;
+use crate::kernel::{Kernel, Recipe, Walk, fragments};
+use crate::plan::mapping::MAX_PARTS;
+use crate::plan::reduce::{dst_view, region_params};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+
+/// Rows that are read at once. Half of them suffice for 8 bits: an H200 reads uint8 at .86 of its memory's speed with 4,
+/// where arithmetic is the limit, and 16 bits and more at .97 with 8.
+const MOST_LOADS: u64 = 8;
+const FEW_LOADS: u64 = 4;
+/// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
+const MOST_ROWS: u64 = 512;
+/// Rows below which slices do not become shorter: some steps of loads.
+const LEAST_ROWS: u64 = 32;
+/// Bytes that are read for each byte of partial results, which are written and read again.
+const PARTIALS_SHARE: u64 = 32;
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ColumnsText {
     /// Rows that are read at once.
     pub loads: u32,
+    /// Words of a unit: 4, or an element's own.
+    pub words: u32,
+    /// Whether a workgroup merges slices.
+    pub shared: bool,
+    /// Whether the results of a unit are written as whole vec4.
+    pub writes_vecs: bool,
 }
 
 /// How a region is walked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
-    pub text: ColumnsText,
-    pub slices: u64,
+    /// Bytes of a unit.
+    unit: u64,
+    /// Rows that are joined to a wide row. Those left over at the end are taken element by element.
+    fold: u64,
+    /// Slices that a workgroup merges.
+    team: u64,
+    /// Most wide rows of a slice.
+    slice: u64,
+    /// Parts of a matrix: of `team` slices.
+    parts: u64,
 }
 
 impl Columns {
     /// How a region is walked, if it can be.
-    pub(crate) fn fit(_planner: &Planner<'_>, _step: &Step, _b: &Region) -> Option<Columns> {
-        None
+    pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Columns> {
+        let (unit, fold) = Columns::unit(planner, step, b)?;
+        let caps = planner.caps;
+        let element = u64::from(step.keys.bits() / 8);
+        let record = planner.partial_format(step).bytes();
+        let rows = b.len / fold;
+        let width = fold * b.inner * element / unit;
+        // As many slices as keep the device busy, none of them long.
+        let busy = planner.busy_columns().div_ceil(b.outer * width);
+        let slices = busy.max(rows.div_ceil(MOST_ROWS));
+        let slices = slices.min(rows / LEAST_ROWS).max(1);
+        let wg = u64::from(caps.workgroup());
+        let merged = wg * u64::from(bests_bytes(step.index, step.keys.bits()));
+        let team = match merged <= caps.workgroup_bytes.into() {
+            true => (wg / width).min(slices).max(1),
+            false => 1,
+        };
+        let worth = rows * element / (PARTIALS_SHARE * record);
+        let room = caps.partials(planner.partial_format(step)) / (b.outer * b.inner * fold);
+        let most = worth.min(room).min(MAX_PARTS / fold).max(1);
+        let filled = slices.div_ceil(team).min(most);
+        let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
+        // A slice's rows fit below a packed key, and its steps are no more iterations than are allowed.
+        let places = match step.keys.bits() {
+            bits @ (8 | 16) => (1 << (32 - bits)) - 1,
+            _ => u64::MAX,
+        };
+        let longest = (caps.most_iterations() / 2 * FEW_LOADS).min(places);
+        let slice = slice.min(longest).min(rows.div_ceil(team));
+        let parts = rows.div_ceil(slice * team);
+        let fits = parts * fold == 1 || parts <= room.min(MAX_PARTS / fold);
+        fits.then_some(Columns {
+            unit,
+            fold,
+            team,
+            slice,
+            parts,
+        })
     }
 
     /// Partials an output takes.
     pub(crate) fn parts(self) -> u64 {
-        self.slices
+        self.parts * self.fold
     }
 
     /// Invocations of a region.
-    pub(crate) fn invocations(self, _b: &Region) -> u64 {
-        1
+    pub(crate) fn invocations(self, planner: &Planner<'_>, step: &Step, b: &Region) -> u64 {
+        let wg = u64::from(planner.caps.workgroup());
+        b.outer
+            * self.parts
+            * match self.team {
+                1 => self.width(step, b),
+                _ => wg,
+            }
     }
 
     /// Whether results below a word are written as whole words.
-    pub(crate) fn writes_words(self, _step: &Step, _b: &Region) -> bool {
-        true
+    pub(crate) fn writes_words(self, step: &Step, b: &Region) -> bool {
+        (b.out * step.out.bytes()).is_multiple_of(4)
     }
 
     /// The same for another part of the same segments, which may be shorter.
-    pub(crate) fn shortened(self, _step: &Step, _b: &Region) -> Option<Columns> {
-        Some(self)
+    pub(crate) fn shortened(
+        self,
+        planner: &Planner<'_>,
+        step: &Step,
+        b: &Region,
+    ) -> Option<Columns> {
+        let rows = b.len / self.fold;
+        if rows == 0 || fold(planner, step, b, self.unit) != Some(self.fold) {
+            return None;
+        }
+        let team = self.team.min(rows.div_ceil(self.slice));
+        Some(Columns {
+            team,
+            parts: rows.div_ceil(team * self.slice),
+            slice: self.slice.min(rows),
+            ..self
+        })
+    }
+
+    /// The bytes of a unit, and how many rows are joined.
+    fn unit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<(u64, u64)> {
+        let element = u64::from(step.keys.bits() / 8);
+        let record = planner.partial_format(step).bytes();
+        let fold = |unit| fold(planner, step, b, unit);
+        // Joined rows make a partial result each. Words of fewer are still faster than single elements.
+        let wide = fold(16).filter(|f| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record);
+        let wide = wide.map(|fold| (16, fold));
+        let word = element.max(4);
+        let narrow = || fold(word).filter(|f| *f == 1 || b.len / f >= FEW_LOADS);
+        wide.or_else(|| narrow().map(|fold| (word, fold)))
+    }
+
+    /// Units side by side.
+    fn width(self, step: &Step, b: &Region) -> u64 {
+        self.fold * b.inner * u64::from(step.keys.bits() / 8) / self.unit
+    }
+
+    /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
+    /// slice has fewer.
+    fn loads(self, planner: &Planner<'_>, step: &Step, rows: u64) -> u64 {
+        let most = match planner.caps.long_kernels && step.keys.bits() > 8 {
+            true => MOST_LOADS,
+            false => FEW_LOADS,
+        };
+        let most = most.min(self.slice).min(rows / self.team);
+        let read = |loads: u64| self.slice.next_multiple_of(loads);
+        let best = (most / 2 + 1..=most).rev().min_by_key(|&loads| read(loads));
+        best.unwrap_or(1)
     }
 
     pub(crate) fn pass(
@@ -53,12 +170,102 @@ impl Columns {
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
-        planner.each(step, b, merge, false)
+        let element = u64::from(step.keys.bits() / 8);
+        let rows = b.len / self.fold;
+        let width = self.width(step, b);
+        let loads = self.loads(planner, step, rows);
+        let out = step.out.bytes();
+        let vecs = [self.unit / element * out, b.out * out];
+        let whole = planner.aligned && vecs.map(|n| n % 16) == [0; 2];
+        let text = ColumnsText {
+            loads: loads as u32,
+            words: (self.unit / 4) as u32,
+            shared: self.team > 1,
+            writes_vecs: whole && self.unit == 16 && !step.out.is_partial(),
+        };
+        let taken = Region {
+            len: rows * self.fold,
+            ..*b
+        };
+        let parts = b.outer * self.parts;
+        let params = Params {
+            items: match text.shared {
+                true => parts,
+                false => parts * width,
+            } as u32,
+            team: self.team as u32,
+            len: rows as u32,
+            inner: b.inner as u32,
+            slices: self.parts as u32,
+            slice: self.slice as u32,
+            width: width as u32,
+            step: self.fold as u32,
+            total: (self.fold * b.pitch * element / self.unit) as u32,
+            merge: merge.into(),
+            ..region_params(b)
+        };
+        let kernel = planner.kernel_of(step, Walk::Columns(text));
+        // The tree takes a plane at a time: one for each element of a word.
+        let planes = (4 / element).max(2);
+        let tree = u64::from(self.team.next_power_of_two().ilog2()) * planes;
+        let iterations = self.slice.div_ceil(loads) + tree;
+        let src = planner.src_view(step, &taken);
+        let dst = dst_view(step, &taken, self.parts());
+        let invocations = self.invocations(planner, step, b);
+        planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
+        let rest = Region {
+            at: b.at + taken.len * b.pitch,
+            len: b.len - taken.len,
+            base: b.base + taken.len,
+            ..*b
+        };
+        match rest.len {
+            0 => Ok(()),
+            _ => planner.each(step, &rest, true, false),
+        }
     }
 }
 
 impl ColumnsText {
-    pub(crate) fn recipe(self, _kernel: &Kernel) -> Recipe {
-        Recipe::default()
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        Recipe {
+            fragments: fragments!("accumulate/columns" "store/emit" "walk/columns"),
+            bindings: match self.words {
+                4 => &[0, 1, 2],
+                _ => &[0, 2, 3],
+            },
+            source_vecs: (self.words == 4).into(),
+            writes_vecs: self.writes_vecs,
+            names: vec![
+                ("LOADS", self.loads),
+                ("UNIT", self.words),
+                ("SHARED", self.shared.into()),
+            ],
+            workgroup_bytes: match self.shared {
+                true => kernel.workgroup * bests_bytes(kernel.index, kernel.keys.bits()),
+                false => 0,
+            },
+            ..Recipe::default()
+        }
+    }
+}
+
+/// How many rows to join so that rows are whole units, if units begin where the region does.
+fn fold(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u64> {
+    let element = u64::from(step.keys.bits() / 8);
+    let [begin, row, pitch] = [step.at + b.at, b.inner, b.pitch].map(|n| n * element);
+    let fold = unit >> row.trailing_zeros().min(unit.ilog2());
+    let apart = fold == 1 && pitch.is_multiple_of(unit);
+    let joined = pitch == row && (b.outer == 1 || b.len.is_multiple_of(fold));
+    let placed = (planner.aligned || unit <= element) && begin.is_multiple_of(unit);
+    (placed && (apart || joined)).then_some(fold)
+}
+
+/// Bytes of workgroup memory that an invocation takes.
+fn bests_bytes(index: bool, bits: u32) -> u32 {
+    match (index, bits) {
+        (false, 64) => 8,
+        (true, 64) | (false, _) => 16,
+        (true, _) => 32,
     }
 }

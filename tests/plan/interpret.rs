@@ -543,7 +543,10 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Notes a load of the current invocation at a position of a binding.
     pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
-        let element = bind.element(position.wrapping_sub(bind.delta).into());
+        let element = match position.checked_sub(bind.delta) {
+            Some(i) => bind.element(i.into()),
+            None => bind.first - u64::from(bind.delta - position),
+        };
         let load = (self.now.get(), view, element * bind.element / 4 * 4);
         self.loaded.borrow_mut().push(load);
     }

@@ -4,6 +4,7 @@
 //!
 //! This file holds what several walks share; memory and bookkeeping are the interpreter's.
 
+mod columns;
 mod elementwise;
 mod extremes;
 mod finish;
@@ -19,6 +20,7 @@ impl Run<'_, '_> {
         match self.pass.kernel.walk {
             Walk::Each { raw, coarsened } => self.each(raw, coarsened),
             Walk::Rows(text) => self.rows(text),
+            Walk::Columns(text) => self.columns(text),
             Walk::SumRows {
                 lanes,
                 blocked,

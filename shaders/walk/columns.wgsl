@@ -1,0 +1,73 @@
+// Columns: an invocation takes a unit of neighbouring columns, {UNIT} words, in some rows of a matrix, and reads {LOADS}
+// rows at once. P.step rows are joined to a wide row of P.width units. SHARED: P.team slices of a wide row's columns
+// lie in a workgroup, which merges them; they take every P.team-th row, so that the workgroup reads whole stretches.
+override WG: u32;
+
+// Unit `at` of the source. What lies beyond it in the vec4 means nothing.
+fn unit_at(at: u32) -> vec4<u32> {
+//# if UNIT == 4
+    return src[at];
+//# else
+//# if UNIT == 2
+    return vec2<u32>(words[2u * at], words[2u * at + 1u]).xyxy;
+//# else
+    return vec4<u32>(words[at]);
+//# end
+//# end
+}
+
+@compute @workgroup_size(WG)
+fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+//# if SHARED
+    let part = linear(group);
+    if part >= P.items {
+        return;
+    }
+    // Invocations without a slice repeat the last one, so that all arrive at the barriers.
+    let unit = lid % P.width;
+    let lane = min(lid / P.width, P.team - 1u);
+//# else
+    let id = linear(group) * WG + lid;
+    if id >= P.items {
+        return;
+    }
+    let part = id / P.width;
+    let unit = id - part * P.width;
+    let lane = 0u;
+//# end
+    let matrix = part / P.slices;
+    // The rows of a part, at least {LOADS} of each of its slices: the last part may begin with rows of the one before.
+    let first = (part - matrix * P.slices) * P.slice * P.team;
+    let begin = min(first, P.len - {LOADS}u * P.team);
+    let end = min(first + P.slice * P.team, P.len);
+    let count = (end - begin - lane + P.team - 1u) / P.team;
+    let again = (max(first - begin, lane) - lane + P.team - 1u) / P.team;
+
+    let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.len + begin + lane) * P.total + unit;
+    let stride = P.team * P.total;
+    var a = acc_none();
+    for (var row = 0u; row < count; row += {LOADS}u) {
+        // The last step reads some rows again.
+        let t = min(row, count - {LOADS}u);
+        let fresh = max(row, again);
+        let at0 = start + t * stride;
+//# for i in 1..LOADS
+        let at{i} = at{i - 1} + stride;
+//# end
+//# for i in 0..LOADS
+        let v{i} = unit_at(at{i});
+//# end
+//# for i in 0..LOADS
+        a = acc_take(a, keys_of(once(v{i}, t + {i}u >= fresh)), t + {i}u);
+//# end
+    }
+    a = acc_placed(a, begin + lane, P.team);
+//# if SHARED
+    a = acc_across(a, lid);
+    if lid >= P.width {
+        return;
+    }
+//# end
+    let column = unit * {UNIT * 32 / BITS}u;
+    acc_emit(part * P.width * {UNIT * 32 / BITS}u + column, column, a);
+}

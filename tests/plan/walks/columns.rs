@@ -1,0 +1,147 @@
+//! `columns.wgsl`: segments side by side, some of them an invocation.
+
+use super::super::interpret::{Check, Found, Run, ensure};
+use wgreduce::unstable::ColumnsText;
+
+impl Run<'_, '_> {
+    pub fn columns(&mut self, text: ColumnsText) -> Check {
+        let p = self.p;
+        let ColumnsText {
+            loads,
+            words,
+            shared,
+            writes_vecs,
+        } = text;
+        let columns = words * 32 / self.pass.kernel.keys.bits();
+        ensure!(columns > 0, "{words} words hold no element");
+        ensure!(
+            p.width * columns == p.step * p.inner && p.width <= p.total,
+            "{} units of {columns} for {} rows of {}",
+            p.width,
+            p.step,
+            p.inner
+        );
+        ensure!(shared == (p.team > 1), "{} slices in a part", p.team);
+        ensure!(
+            (1..=p.slice).contains(&loads) && p.len >= loads * p.team,
+            "{loads} loads of {} rows, {} slices of {}",
+            p.len,
+            p.team,
+            p.slice
+        );
+        let bytes = self.src.as_ref().map_or(0, |src| src.bytes);
+        ensure!(bytes >= 4 * u64::from(words), "no unit in the binding");
+        if !self.out().is_partial() {
+            let (size, align) = (self.out().bytes(), if writes_vecs { 16 } else { 4 });
+            let whole = |n: u32| (u64::from(n) * size).is_multiple_of(align);
+            ensure!(whole(p.dst_delta) && whole(columns), "parts of a word");
+            ensure!(p.slices == 1 && p.step == 1, "results of several parts");
+        }
+        if !shared {
+            for id in self.invocations().filter(|&id| id < p.items) {
+                let (part, unit) = (id / p.width, id % p.width);
+                let (found, loops) = self.unit(part, 0, unit, [loads, words])?;
+                self.iterated(loops)?;
+                self.emit_unit(part, unit, &found)?;
+            }
+            return Ok(());
+        }
+        ensure!(
+            p.team * p.width <= self.wg,
+            "{} slices of {} units in a workgroup",
+            p.team,
+            p.width
+        );
+        for part in self.groups().filter(|&part| part < p.items) {
+            let mut all = vec![vec![Found::new(); columns as usize]; p.width as usize];
+            for lid in 0..self.wg {
+                self.now.set(part * self.wg + lid);
+                let (lane, unit) = ((lid / p.width).min(p.team - 1), lid % p.width);
+                let (found, loops) = self.unit(part, lane, unit, [loads, words])?;
+                // Each plane is merged by a tree.
+                let tree = u64::from(p.team.next_power_of_two().ilog2());
+                let planes = u64::from((32 / self.pass.kernel.keys.bits()).max(2));
+                self.iterated(loops + tree * planes)?;
+                // Those without a slice only repeat one.
+                if lid < p.team * p.width {
+                    let merged = all[unit as usize].iter_mut().zip(found);
+                    merged.for_each(|(all, own)| all.extend(own));
+                }
+            }
+            for (unit, found) in (0..).zip(&all) {
+                self.emit_unit(part, unit, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements that an invocation finds in each column of a unit, and its iterations.
+    fn unit(
+        &self,
+        part: u32,
+        lane: u32,
+        unit: u32,
+        [loads, words]: [u32; 2],
+    ) -> Check<(Vec<Found>, u64)> {
+        let p = self.p;
+        let columns = words * 32 / self.pass.kernel.keys.bits();
+        let (matrix, slice) = (part / p.slices, part % p.slices);
+        let first = slice * p.slice * p.team;
+        let begin = first.min(p.len - loads * p.team);
+        let end = (first + p.slice * p.team).min(p.len);
+        let count = (end - begin - lane).div_ceil(p.team);
+        let again = ((first - begin).max(lane) - lane).div_ceil(p.team);
+        ensure!(first < end && count >= loads, "a slice of {count} rows");
+        let start = p.src_delta / columns + (matrix * p.len + begin + lane) * p.total + unit;
+        let mut found = vec![Found::new(); columns as usize];
+        // Rows are taken again only if those after them are.
+        let (mut loops, mut taken) = (0, 0);
+        for row in (0..count).step_by(loads as usize) {
+            loops += 1;
+            let t = row.min(count - loads);
+            ensure!(t <= taken && t + loads > taken, "row {t} after {taken}");
+            taken = t + loads;
+            for t in t..t + loads {
+                let at = (start + t * p.team * p.total) * columns;
+                self.loads_unit(at, words)?;
+                // Terms count once.
+                if self.pass.kernel.keys.are_terms() && t < row.max(again) {
+                    continue;
+                }
+                let wide = begin + lane + t * p.team;
+                for (i, found) in (0..columns).zip(&mut found) {
+                    let joined = (unit * columns + i) / p.inner;
+                    found.push((at + i, wide * p.step + joined));
+                }
+            }
+        }
+        ensure!(taken == count, "{taken} rows of {count}");
+        Ok((found, loops))
+    }
+
+    /// Notes the loads of a unit that begins with element `at`.
+    fn loads_unit(&self, at: u32, words: u32) -> Check {
+        let src = self.source()?;
+        let end = u64::from(at) * src.element + 4 * u64::from(words);
+        ensure!(
+            end <= src.bytes,
+            "a unit of a binding of {} bytes",
+            src.bytes
+        );
+        match words {
+            4 => self.loads(0, src, at),
+            _ => (0..words).for_each(|_| self.loads(0, src, at)),
+        }
+        Ok(())
+    }
+
+    fn emit_unit(&mut self, part: u32, unit: u32, found: &[Found]) -> Check {
+        let columns = found.len() as u32;
+        let slot = (part * self.p.width + unit) * columns;
+        for (i, found) in (slot..).zip(found) {
+            let cell = self.cell(found)?;
+            self.emit(i, cell)?;
+        }
+        Ok(())
+    }
+}
