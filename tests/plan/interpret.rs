@@ -545,9 +545,10 @@ impl<'m, 'a> Run<'m, 'a> {
     pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
         let element = match position.checked_sub(bind.delta) {
             Some(i) => bind.element(i.into()),
-            None => bind.first - u64::from(bind.delta - position),
+            // Before the view, or even before the tensor.
+            None => bind.first.wrapping_sub((bind.delta - position).into()),
         };
-        let load = (self.now.get(), view, element * bind.element / 4 * 4);
+        let load = (self.now.get(), view, element.wrapping_mul(bind.element) / 4 * 4);
         self.loaded.borrow_mut().push(load);
     }
 

@@ -37,7 +37,7 @@ impl Run<'_, '_> {
     }
 
     /// The positions of a unit, all of which are in the binding.
-    fn unit(&self, text: RowsText, u: u32) -> Check<std::ops::Range<u32>> {
+    fn row_unit(&self, text: RowsText, u: u32) -> Check<std::ops::Range<u32>> {
         let (src, per) = (self.source()?, self.per(text));
         ensure!(
             (u64::from(u) + 1) * u64::from(4 * text.words) <= src.bytes,
@@ -113,7 +113,7 @@ impl Run<'_, '_> {
                 let number = base + lane + i * text.lanes;
                 let clamped = text.looped || i + 1 == text.loads;
                 ensure!(clamped || number <= last, "unit {number} of {last}");
-                let unit = self.unit(text, part.first + number.min(last))?;
+                let unit = self.row_unit(text, part.first + number.min(last))?;
                 // Past the end a sum takes nothing, an order the last unit again.
                 if number <= last || !self.pass.kernel.keys.are_terms() {
                     found.extend(part.elements(unit.start, per));
@@ -208,7 +208,7 @@ impl Run<'_, '_> {
         for item in self.items() {
             let first = p.src_delta / per + item * text.loads;
             for u in first..first + text.loads {
-                self.unit(text, u)?;
+                self.row_unit(text, u)?;
             }
             let row = |r: u32| {
                 let begin = first * per + r * p.len;
