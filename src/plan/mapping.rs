@@ -66,7 +66,7 @@ impl Planner<'_> {
         if let Some(sum) = step.sum {
             return self.sum_mapping(step, sum, b).unwrap_or(Mapping::Each);
         }
-        let chosen = match (self.caps.tuning.force, b.inner) {
+        let chosen = match (self.caps.tuning.force, b.pitch) {
             (Some(Family::Each), _) => None,
             (_, 1) => Rows::fit(self, step, b).map(Mapping::Rows),
             _ => Columns::fit(self, step, b).map(Mapping::Columns),

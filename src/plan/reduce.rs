@@ -48,10 +48,12 @@ impl Planner<'_> {
             out: self.partial_format(step),
             ..*step
         };
+        let mapping = self.mapping(&partials, &first);
         for (i, b) in partition.regions.iter().enumerate() {
             let own = match b.inner < first.inner {
+                _ if i == 0 => mapping,
                 true => Mapping::Each,
-                false => self.shortened(step, mapping, b),
+                false => self.shortened(&partials, mapping, b),
             };
             self.pass(&partials, b, own, i > 0)?;
             // A region that is a part of a row writes the partials of its own columns.

@@ -160,6 +160,14 @@ impl Rows {
                 .div_ceil(slices)
                 .next_multiple_of(unit / element * lanes),
         };
+        // Every slice has a whole unit, wherever it begins.
+        let least = if masked { 2 * (unit / element) - 1 } else { 1 };
+        let holds = |slice: u64| slice >= least && (b.len - 1) % slice + 1 >= least;
+        let longer = (slice..b.len).step_by((unit / element * lanes) as usize);
+        let slice = longer
+            .into_iter()
+            .find(|&slice| holds(slice))
+            .unwrap_or(b.len);
         let slices = b.len.div_ceil(slice);
         let units = (slice * element / unit).div_ceil(lanes);
         let blocks = units.div_ceil(at_once);

@@ -548,7 +548,11 @@ impl<'m, 'a> Run<'m, 'a> {
             // Before the view, or even before the tensor.
             None => bind.first.wrapping_sub((bind.delta - position).into()),
         };
-        let load = (self.now.get(), view, element.wrapping_mul(bind.element) / 4 * 4);
+        let load = (
+            self.now.get(),
+            view,
+            element.wrapping_mul(bind.element) / 4 * 4,
+        );
         self.loaded.borrow_mut().push(load);
     }
 
