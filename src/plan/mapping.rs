@@ -210,7 +210,7 @@ impl Planner<'_> {
         let outputs = b.outer * b.inner;
         match self.mapping(step, b) {
             Mapping::Each => outputs,
-            Mapping::Rows(rows) => rows.invocations(b),
+            Mapping::Rows(rows) => rows.invocations(step, b),
             Mapping::Columns(columns) => columns.invocations(self, step, b),
             Mapping::ShallowSums => outputs + TEAM,
             Mapping::SumRows { lanes, slices, .. } => outputs * slices * lanes,

@@ -104,6 +104,8 @@ impl Planner<'_> {
             true => (seen / inner).min(if too_long { alone } else { reach }),
             false => 1,
         };
+        // Whole lines, so that every region begins like the first one.
+        let rows = grained(rows).max(rows.min(COLUMNS_GRAIN));
         let part = Region {
             len: rows.min(len),
             inner: columns,

@@ -182,18 +182,25 @@ impl Rows {
             len: 0,
         };
         let partials = caps.partials(planner.partial_format(step));
-        let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= caps.groups();
-        fits.then_some(Rows {
+        let rows = Rows {
             text,
             slices,
             slice,
-        })
+        };
+        let invocations = rows.invocations(step, &Region { outer: 1, ..*b });
+        let fits = slices <= partials && invocations.div_ceil(wg) <= caps.groups();
+        fits.then_some(rows)
     }
 
     /// Invocations of a region.
-    pub(crate) fn invocations(self, b: &Region) -> u64 {
+    pub(crate) fn invocations(self, step: &Step, b: &Region) -> u64 {
         match self.text.each {
-            0 => b.outer * self.slices * u64::from(self.text.lanes),
+            // A workgroup may own a word that begins before the first result.
+            0 => {
+                let results =
+                    words(step.out, b.outer * self.slices) * u64::from(step.out.per_word());
+                results * u64::from(self.text.lanes)
+            }
             each => b.outer / u64::from(each),
         }
     }
@@ -232,9 +239,8 @@ impl Rows {
         let blocks = units.div_ceil(lanes * u64::from(text.loads));
         let iterations = blocks + u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
         let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
-        // A workgroup may own a word that begins before the first result.
-        let results = words(step.out, items) * u64::from(step.out.per_word());
-        planner.push(kernel, Some(src), dst, params, results * lanes, iterations)
+        let invocations = self.invocations(step, b);
+        planner.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
     /// Whole groups of rows, then what is left of them.
