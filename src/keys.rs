@@ -255,6 +255,7 @@ impl Keys {
             ("TERMS", self.are_terms().into()),
             ("NANS", self.nan.is_some().into()),
             ("ENDS", self.take_ends().into()),
+            ("FLOORS", (self.floor != 0).into()),
             ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
         ];

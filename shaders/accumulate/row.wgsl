@@ -112,7 +112,7 @@ fn acc_of(own: Own, at: u32) -> Acc {
 
 fn acc_join(a: Acc, b: Acc) -> Acc {
     let nearer = select((b.at < a.at), (b.at > a.at), LAST != 0u);
-    let wins = less(b.key, a.key) || (same(b.key, a.key) && nearer);
+    let wins = less(b.key, a.key) | (same(b.key, a.key) & nearer);
     return Pair(select(a.key, b.key, wins), select(a.at, b.at, wins));
 }
 

@@ -9,12 +9,12 @@ struct Best {
 }
 
 fn after(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.y > b.y || (a.y == b.y && a.x > b.x);
+    return (a.y > b.y) | ((a.y == b.y) & (a.x > b.x));
 }
 
 fn better(a: Best, b: Best) -> bool {
     let tie = select(after(b.index, a.index), after(a.index, b.index), LAST != 0u);
-    return less(a.key, b.key) || (same(a.key, b.key) && tie);
+    return less(a.key, b.key) | (same(a.key, b.key) & tie);
 }
 
 // The result of two candidates of a segment.
@@ -31,7 +31,7 @@ fn joined(a: Best, b: Best) -> Best {
 
 // Whether a key met later in the segment replaces one met before.
 fn replaces(later: Key, best: Key) -> bool {
-    return less(later, best) || (LAST != 0u && same(later, best));
+    return less(later, best) | ((LAST != 0u) & same(later, best));
 }
 
 // The place of an element that is not there: it loses every tie.

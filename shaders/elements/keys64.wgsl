@@ -40,13 +40,21 @@ fn key(b: vec2<u32>) -> Key {
 }
 
 fn canonical(k: Key) -> Key {
+//# if NANS
+    // One end of the order is the NaNs'.
+//# if FLOORS
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
-    let ceil = vec2<u32>(CEIL_LO, CEIL);
-    let c = combined(select(k, floor, less(k, floor)), ceil);
+    let c = select(k, floor, less(k, floor));
+//# else
+    let c = combined(k, vec2<u32>(CEIL_LO, CEIL));
+//# end
 //# if ZEROS
     return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
 //# else
     return c;
+//# end
+//# else
+    return k;
 //# end
 }
 

@@ -24,8 +24,9 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         return;
     }
     // Invocations without a slice repeat the last one, so that all arrive at the barriers.
+    let team = P.team;
     let unit = lid % P.width;
-    let lane = min(lid / P.width, P.team - 1u);
+    let lane = min(lid / P.width, team - 1u);
 //# else
     let id = linear(group) * WG + lid;
     if id >= P.items {
@@ -33,18 +34,19 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     }
     let part = id / P.width;
     let unit = id - part * P.width;
+    let team = 1u;
     let lane = 0u;
 //# end
     let matrix = part / P.slices;
     // The rows of a part, at least {LOADS} of each of its slices: the last part may begin with rows of the one before.
-    let first = (part - matrix * P.slices) * P.slice * P.team;
-    let begin = min(first, P.len - {LOADS}u * P.team);
-    let end = min(first + P.slice * P.team, P.len);
-    let count = (end - begin - lane + P.team - 1u) / P.team;
-    let again = (max(first - begin, lane) - lane + P.team - 1u) / P.team;
+    let first = (part - matrix * P.slices) * P.slice * team;
+    let begin = min(first, P.len - {LOADS}u * team);
+    let end = min(first + P.slice * team, P.len);
+    let count = (end - begin - lane + team - 1u) / team;
+    let again = (max(first - begin, lane) - lane + team - 1u) / team;
 
     let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.len + begin + lane) * P.total + unit;
-    let stride = P.team * P.total;
+    let stride = team * P.total;
     var a = acc_none();
     for (var row = 0u; row < count; row += {LOADS}u) {
         // The last step reads some rows again.
@@ -61,7 +63,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         a = acc_take(a, keys_of(once(v{i}, t + {i}u >= fresh)), t + {i}u);
 //# end
     }
-    a = acc_placed(a, begin + lane, P.team);
+    a = acc_placed(a, begin + lane, team);
 //# if SHARED
     a = acc_across(a, lid);
     if lid >= P.width {

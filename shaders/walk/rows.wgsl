@@ -63,7 +63,7 @@ fn edge_of(p: Part, v: Unit, behind: bool) -> Acc {
     let k = unit_keys(v);
     var own = own_none();
 //# for e in 0..PER
-    own = own_take(own, select(PAD, key_{e}(k), {e}u >= low && {e}u < high), {e}u);
+    own = own_take(own, select(PAD, key_{e}(k), ({e}u >= low) & ({e}u < high)), {e}u);
 //# end
     // Where all keys are that of nothing it may be any place.
     let place = max(own_at(own), low) - low;

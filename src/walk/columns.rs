@@ -213,8 +213,9 @@ impl Columns {
         let dst = dst_view(step, &taken, self.parts());
         let invocations = self.invocations(planner, step, b);
         planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
+        // Where a stream gathers some columns, rows of its source are longer.
         let rest = Region {
-            at: b.at + taken.len * b.pitch,
+            at: b.at + taken.len * step.inner.max(b.inner),
             len: b.len - taken.len,
             base: b.base + taken.len,
             ..*b
