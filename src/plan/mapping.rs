@@ -53,6 +53,15 @@ impl Mapping {
             Mapping::SumRows { slices, .. } | Mapping::SumColumns { slices, .. } => slices,
         }
     }
+
+    /// Whether it may leave partial results instead of results.
+    pub(crate) fn leaves_partials(self) -> bool {
+        match self {
+            Mapping::Rows(rows) => rows.text.each == 0,
+            Mapping::ShallowSums => false,
+            _ => true,
+        }
+    }
 }
 
 impl Planner<'_> {

@@ -48,10 +48,9 @@ impl Planner<'_> {
             out: self.partial_format(step),
             ..*step
         };
-        let mapping = self.mapping(&partials, &first);
         for (i, b) in partition.regions.iter().enumerate() {
             let own = match b.inner < first.inner {
-                _ if i == 0 => mapping,
+                _ if i == 0 && mapping.leaves_partials() => mapping,
                 true => Mapping::Each,
                 false => self.shortened(&partials, mapping, b),
             };

@@ -207,11 +207,7 @@ impl Rows {
 
     /// The same for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
-        let slices = b.len.div_ceil(self.slice);
-        match slices == self.slices && b.len == self.slice * slices {
-            true => Some(self),
-            false => Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices),
-        }
+        Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices)
     }
 
     pub(crate) fn pass(

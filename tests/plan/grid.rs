@@ -223,7 +223,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 46;
+const FEATURES: usize = 33;
 
 /// Runs the two halves of the grid at the same time.
 #[test]

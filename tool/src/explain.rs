@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{Family, Pass, RowsText, Slot, Unit, Walk};
+use wgreduce::unstable::{ColumnsText, Family, Pass, RowsText, Slot, Unit, Walk};
 use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
@@ -189,6 +189,7 @@ fn told(pass: &Pass) -> String {
     let sums = kernel.sum.is_some();
     let words = match kernel.walk {
         Walk::Rows(text) => return rows(pass, text),
+        Walk::Columns(text) => return columns(pass, text),
         Walk::SumRows {
             vecs: 1..,
             whole: true,
@@ -254,6 +255,39 @@ fn told(pass: &Pass) -> String {
         _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
     };
     words.into()
+}
+
+fn columns(pass: &Pass, text: ColumnsText) -> String {
+    let p = &pass.params;
+    let unit = match text.words {
+        4 => "a vec4",
+        1 => "a word",
+        _ => "an element",
+    };
+    let mut told = format!(
+        "an invocation takes {unit} of columns and reads {} rows of it before it uses one",
+        text.loads
+    );
+    if p.slice > text.loads {
+        told += ", then the next";
+    }
+    told += ".";
+    if p.step > 1 {
+        told += &format!(
+            " {} rows are joined to one of {} such units.",
+            p.step, p.width
+        );
+    }
+    let parts = u64::from(p.slices) * u64::from(p.team);
+    if parts > 1 {
+        told += &format!(" Columns are cut into {parts} slices of {} rows", p.slice);
+        told += match p.team {
+            1 => ".".to_owned(),
+            team => format!(", {team} of which a workgroup merges."),
+        }
+        .as_str();
+    }
+    told
 }
 
 /// As `1 invocation`, or `32 invocations (four are drawn)`.

@@ -7,7 +7,9 @@
 use std::collections::VecDeque;
 use std::iter::once;
 use std::ops::Range;
-use wgreduce::unstable::{Elementwise, Pass, RowsText, Slot, StrideTable, Unit, View, Walk};
+use wgreduce::unstable::{
+    ColumnsText, Elementwise, Pass, RowsText, Slot, StrideTable, Unit, View, Walk,
+};
 use wgreduce::{Plan, Problem};
 
 /// Bytes of a line of memory.
@@ -97,6 +99,7 @@ struct Params {
     inner: u64,
     slices: u64,
     slice: u64,
+    width: u64,
     step: u64,
     total: u64,
     kept_dims: u64,
@@ -122,6 +125,7 @@ impl<'a> Loads<'a> {
                 inner: p.inner.into(),
                 slices: p.slices.into(),
                 slice: p.slice.into(),
+                width: p.width.into(),
                 step: p.step.into(),
                 total: p.total.into(),
                 kept_dims: p.kept_dims.into(),
@@ -136,6 +140,7 @@ impl<'a> Loads<'a> {
         let p = self.p;
         Some(match self.pass.kernel.walk {
             Walk::Rows(text) => self.rows(text, invocation),
+            Walk::Columns(text) => self.columns(text, invocation),
             Walk::SumRows { lanes, blocked, .. } => {
                 self.sum_rows(lanes.into(), blocked, invocation)
             }
@@ -179,6 +184,7 @@ impl<'a> Loads<'a> {
                 };
                 u64::from(text.loads + edges)
             }
+            Walk::Columns(text) => text.loads.into(),
             Walk::SumRows { vecs: 0, .. } => self.sum_block(),
             Walk::SumRows { vecs, .. } => vecs.into(),
             // Rows of one column are gathered into vec4.
@@ -207,6 +213,11 @@ impl<'a> Loads<'a> {
             Walk::Rows(text) => {
                 let gathered = text.each == 0 && kernel.out.per_word() > 1;
                 u64::from(text.lanes.ilog2()) + u64::from(gathered)
+            }
+            Walk::Columns(text) if text.shared => {
+                let planes = (32 / u64::from(kernel.keys.bits())).max(1);
+                let planes = if kernel.keys.bits() == 64 { 2 } else { planes };
+                planes * u64::from(self.p.team.next_power_of_two().ilog2() + 1)
             }
             Walk::SumRows { lanes, .. } if lanes > 1 => 3 * self.p.coarsening,
             Walk::Finish { lanes, .. } if lanes > 1 => {
@@ -325,6 +336,39 @@ impl<'a> Loads<'a> {
                 (0..loads).map(move |i| (base + lane + i * lanes).min(end - 1))
             });
             edges.into_iter().chain(units).map(unit)
+        }))
+    }
+
+    /// Units of wide rows, some rows at once; the last step may take some again.
+    fn columns(self, text: ColumnsText, invocation: u64) -> All<'a, Load> {
+        let p = self.p;
+        let [loads, words] = [text.loads, text.words].map(u64::from);
+        let workgroup = u64::from(self.pass.kernel.workgroup);
+        let (item, lane, unit) = match text.shared {
+            true => {
+                let lid = invocation % workgroup;
+                let lane = (lid / p.width).min(p.team - 1);
+                (invocation / workgroup, lane, lid % p.width)
+            }
+            false => (invocation, 0, invocation % p.width),
+        };
+        let part = if text.shared { item } else { item / p.width };
+        let taken = (item < p.items).then_some(part).into_iter();
+        Box::new(taken.flat_map(move |part| {
+            let first = part % p.slices * p.slice * p.team;
+            let begin = first.min(p.len - loads * p.team);
+            let end = (first + p.slice * p.team).min(p.len);
+            let count = (end - begin - lane).div_ceil(p.team);
+            let start = (part / p.slices * p.len + begin + lane) * p.total + unit;
+            let start = self.source.offset / (4 * words) + start;
+            let steps = (0..count).step_by(loads as usize);
+            let rows = steps.map(move |row| row.min(count - loads));
+            let rows = rows.flat_map(move |t| t..t + loads);
+            rows.map(move |t| Load {
+                view: 0,
+                at: (start + t * p.team * p.total) * 4 * words,
+                bytes: 4 * words,
+            })
         }))
     }
 
