@@ -173,7 +173,7 @@ impl Rows {
             each: 0,
             len: 0,
         };
-        let partials = caps.partials(planner.partial_format(step));
+        let partials = planner.partials(step);
         let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= caps.groups();
         fits.then_some(Rows {
             text,
@@ -268,10 +268,17 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
+        let acc = if kernel.both { 2 * (acc + key_bytes) } else { acc };
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {
-            fragments: fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+            fragments: match kernel.both {
+                true => fragments!(
+                    "access/units" "elements/both" "accumulate/row" "store/emit" "store/leave"
+                    "walk/rows"
+                ),
+                false => fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+            },
             bindings: match (self.words, self.masked) {
                 (1, _) => &[0, 2, 3],
                 (_, false) => &[0, 1, 2],
