@@ -263,6 +263,18 @@ impl Keys {
         names
     }
 
+    /// The overrides by which the key of an element in this order becomes that in the opposite one.
+    pub(crate) fn turn(&self) -> Vec<(&'static str, u32)> {
+        let unit = 1u64 << (64 - self.bits);
+        // Below the element a key carries noise, from which nothing may be borrowed.
+        let turn = self.rot.wrapping_mul(2).wrapping_add(unit).wrapping_neg() | !self.keep;
+        let high = ("TURN", (turn >> 32) as u32);
+        match self.bits {
+            64 => vec![high, ("TURN_LO", turn as u32)],
+            _ => vec![high],
+        }
+    }
+
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(&self) -> u32 {
         self.bits

@@ -54,7 +54,7 @@ fn row_below(t: Places) -> Places {
 }
 
 fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    return Bests(min(b.key, plane_canonical(k) | row_below(Places(t))), b.at);
+    return Bests(min(b.key, k | row_below(Places(t))), b.at);
 }
 
 fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
@@ -62,8 +62,7 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 }
 //# else
 
-fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
-    let key = plane_canonical(k);
+fn bests_taken(b: Bests, key: Plane, t: u32) -> Bests {
     if LAST != 0u {
         let stays = plane_less(b.key, key);
         return Bests(select(key, b.key, stays), select(Places(t), b.at, stays));
@@ -78,16 +77,76 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 //# end
 //# end
 
+//# if BOTH
+// The least and the greatest. Their values compare keys as they come, in which zeros differ.
+struct Cell {
+    least: Plane,
+    greatest: Plane,
+    low: Bests,
+    high: Bests,
+}
+
+fn cell_none() -> Cell {
+    return Cell(Plane(PAD), Plane(PAD), bests_none(), bests_none());
+}
+
+fn cell_taken(a: Cell, k: Plane, t: u32) -> Cell {
+    let c = plane_canonical(k);
+    return Cell(
+        plane_combined(a.least, k),
+        plane_combined(a.greatest, plane_turned(k)),
+        bests_taken(a.low, c, t),
+        bests_taken(a.high, plane_turned_canonical(c), t),
+    );
+}
+
+fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
+    return Cell(a.least, a.greatest, bests_placed(a.low, first, step), bests_placed(a.high, first, step));
+}
+//# if SHARED
+
+fn cell_across(a: Cell, lid: u32) -> Cell {
+    let least = bests_across(Bests(a.least, Places()), lid).key;
+    let greatest = bests_across(Bests(a.greatest, Places()), lid).key;
+    return Cell(least, greatest, bests_across(a.low, lid), bests_across(a.high, lid));
+}
+//# end
+//# else
+alias Cell = Bests;
+
+fn cell_none() -> Cell {
+    return bests_none();
+}
+
+fn cell_taken(a: Cell, k: Plane, t: u32) -> Cell {
+//# if INDEX
+    return bests_taken(a, plane_canonical(k), t);
+//# else
+    return bests_taken(a, k, t);
+//# end
+}
+
+fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
+    return bests_placed(a, first, step);
+}
+//# if SHARED
+
+fn cell_across(a: Cell, lid: u32) -> Cell {
+    return bests_across(a, lid);
+}
+//# end
+//# end
+
 struct Acc {
 //# for j in 0..PLANES
-    p{j}: Bests,
+    p{j}: Cell,
 //# end
 }
 
 fn acc_none() -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests_none(),
+        cell_none(),
 //# end
     );
 }
@@ -95,7 +154,7 @@ fn acc_none() -> Acc {
 fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests_taken(a.p{j}, k.p{j}, t),
+        cell_taken(a.p{j}, k.p{j}, t),
 //# end
     );
 }
@@ -103,7 +162,7 @@ fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
 fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests_placed(a.p{j}, first, step),
+        cell_placed(a.p{j}, first, step),
 //# end
     );
 }
@@ -114,7 +173,7 @@ var<workgroup> wg_bests: array<Bests, WG>;
 fn acc_across(a: Acc, lid: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        bests_across(a.p{j}, lid),
+        cell_across(a.p{j}, lid),
 //# end
     );
 }
@@ -147,22 +206,33 @@ fn bests_joined(a: Bests, b: Bests) -> Bests {
 
 // The keys and rows of the columns of a unit, one by one.
 //# for i in 0..UNIT * 32 / BITS
-fn key_of_{i}(a: Acc) -> Key {
+fn key_of_{i}(b: Bests) -> Key {
 //# if BITS == 64
-    return bests_key(a.p{i});
+    return bests_key(b);
 //# else
-    return bests_key(a.p{i % PLANES})[{i / PLANES}u];
+    return bests_key(b)[{i / PLANES}u];
 //# end
 }
 
-fn row_of_{i}(a: Acc) -> u32 {
+fn row_of_{i}(b: Bests) -> u32 {
 //# if BITS == 64
-    return bests_at(a.p{i});
+    return bests_at(b);
 //# else
-    return bests_at(a.p{i % PLANES})[{i / PLANES}u];
+    return bests_at(b)[{i / PLANES}u];
 //# end
 }
+//# end
 
+//# if BOTH
+//# for i in 0..UNIT * 32 / BITS
+fn cell_leave_{i}(slot: u32, a: Cell, row: u32) {
+    let low = Best(key_of_{i}(a.low), placed(row_of_{i}(a.low) * P.step + row));
+    let high = Best(key_of_{i}(a.high), placed(row_of_{i}(a.high) * P.step + row));
+    leave(slot, key_of_{i}(Bests(a.least, Places())), low, false);
+    leave(slot, key_of_{i}(Bests(a.greatest, Places())), high, true);
+}
+
+//# end
 //# end
 fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# if PARTIAL
@@ -170,7 +240,11 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     var row = column / P.inner;
     var left = P.inner - (column - row * P.inner);
 //# for i in 0..UNIT * 32 / BITS
-    emit(slot + {i}u, Best(key_of_{i}(a), placed(row_of_{i}(a) * P.step + row)));
+//# if BOTH
+    cell_leave_{i}(slot + {i}u, a.p{i % PLANES}, row);
+//# else
+    emit(slot + {i}u, Best(key_of_{i}(a.p{i % PLANES}), placed(row_of_{i}(a.p{i % PLANES}) * P.step + row)));
+//# end
     left -= 1u;
     row += select(0u, 1u, left == 0u);
     left = select(left, P.inner, left == 0u);
@@ -181,16 +255,16 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# if DST_VECS
 //# if OUT == 1
 //# for i in 0..UNIT * 16 / BITS
-    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a), 0u, row_of_{2 * i + 1}(a), 0u);
+    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a.p{(2 * i) % PLANES}), 0u, row_of_{2 * i + 1}(a.p{(2 * i + 1) % PLANES}), 0u);
 //# end
 //# else
 //# for i in 0..UNIT * 8 / BITS
-    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a), row_of_{4 * i + 1}(a), row_of_{4 * i + 2}(a), row_of_{4 * i + 3}(a));
+    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a.p{(4 * i) % PLANES}), row_of_{4 * i + 1}(a.p{(4 * i + 1) % PLANES}), row_of_{4 * i + 2}(a.p{(4 * i + 2) % PLANES}), row_of_{4 * i + 3}(a.p{(4 * i + 3) % PLANES}));
 //# end
 //# end
 //# else
 //# for i in 0..UNIT * 32 / BITS
-    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a), 0u));
+    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a.p{i % PLANES}), 0u));
 //# end
 //# end
 //# else

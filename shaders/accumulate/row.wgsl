@@ -1,15 +1,15 @@
 // Accumulators of one segment. An Own takes the elements of an invocation's loads, in the order of memory; their positions
-// are constants that count within these loads. An Acc has the position in the segment.
+// are constants that count within these loads. An Acc has the position in the segment, which the walk's `position` gives.
 //
 //   own_none()             nothing
-//   own_take(own, k, at)   and an element's key at a position
-//   own_at(own)            the position of its best
-//   acc_of(own, at)        the same at a position of the segment
+//   own_take(own, k, at)   and an element's key at a position; own_take_if: only if it is there
+//   acc_of(own, frame)     the same at positions of the segment
 //   acc_join(a, b)         two of a segment, in any order
 //   acc_across(lid, a)     the join of {LANES} neighbouring invocations, for the first of them
-//   acc_best(a)            what is written
+//   acc_emit(slot, a)      writes a partial result, or a result that has words of its own
+//   acc_best(a)            the key and the position of a result
 //
-// Nothing is no key: the worst element of a type has the same one. So own_at is a position even where nothing was better
+// Nothing is no key: the worst element of a type has the same one. So there is a position even where nothing was better
 // than nothing, and the walk keeps it within the segment.
 
 //# if INDEX == 0
@@ -25,11 +25,11 @@ fn own_take(own: Own, k: Key, at: u32) -> Own {
     return combined(own, k);
 }
 
-fn own_at(own: Own) -> u32 {
-    return 0u;
+fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+    return combined(own, select(PAD, k, there));
 }
 
-fn acc_of(own: Own, at: u32) -> Acc {
+fn acc_of(own: Own, frame: Frame) -> Acc {
     return canonical(own);
 }
 
@@ -43,7 +43,7 @@ fn acc_best(a: Acc) -> Best {
 //# else
 //# if BITS < 32
 // Packed: the key above the position in one word. The least has the best key and, among equal keys, the preferred position.
-alias Own = u32;
+alias One = u32;
 const POSITION: u32 = ~KEEP;
 
 // A position as it is packed, and back.
@@ -51,75 +51,167 @@ fn below(at: u32) -> u32 {
     return select(at, POSITION - at, LAST != 0u);
 }
 
-fn own_none() -> Own {
+fn one_none() -> One {
     return PAD;
 }
 
-fn own_take(own: Own, k: Key, at: u32) -> Own {
-    return min(own, canonical(k) | below(at));
+fn one_take(own: One, c: Key, at: u32) -> One {
+    return min(own, c | below(at));
 }
 
-fn own_at(own: Own) -> u32 {
+fn one_at(own: One) -> u32 {
     return below(own & POSITION);
 }
 
-fn own_key(own: Own) -> Key {
+fn one_key(own: One) -> Key {
     return own & KEEP;
 }
 //# else
 // Pair: the key and its position side by side.
-alias Own = Pair;
+alias One = Pair;
 
-fn own_none() -> Own {
+fn one_none() -> One {
     return Pair(PAD, 0u);
 }
 
-fn own_take(own: Own, k: Key, at: u32) -> Own {
-    let c = canonical(k);
+fn one_take(own: One, c: Key, at: u32) -> One {
     let wins = replaces(c, own.key);
     return Pair(select(own.key, c, wins), select(own.at, at, wins));
 }
 
-fn own_at(own: Own) -> u32 {
+fn one_at(own: One) -> u32 {
     return own.at;
 }
 
-fn own_key(own: Own) -> Key {
+fn one_key(own: One) -> Key {
     return own.key;
 }
 //# end
 //# if (BITS < 32) & (LOOPED == 0)
 // A row that is read at once is so short that its positions fit below a key.
-alias Acc = u32;
+alias OneAcc = u32;
 
-fn acc_of(own: Own, at: u32) -> Acc {
-    return own_key(own) | below(at);
+fn one_of(own: One, at: u32) -> OneAcc {
+    return one_key(own) | below(at);
 }
 
-fn acc_join(a: Acc, b: Acc) -> Acc {
+fn one_join(a: OneAcc, b: OneAcc) -> OneAcc {
     return min(a, b);
 }
 
-fn acc_best(a: Acc) -> Best {
-    return Best(own_key(a), placed(own_at(a)));
+fn one_best(a: OneAcc) -> Best {
+    return Best(one_key(a), placed(one_at(a)));
 }
 //# else
-alias Acc = Pair;
+alias OneAcc = Pair;
 
-fn acc_of(own: Own, at: u32) -> Acc {
-    return Pair(own_key(own), at);
+fn one_of(own: One, at: u32) -> OneAcc {
+    return Pair(one_key(own), at);
 }
 
-fn acc_join(a: Acc, b: Acc) -> Acc {
+fn one_join(a: OneAcc, b: OneAcc) -> OneAcc {
     let nearer = select((b.at < a.at), (b.at > a.at), LAST != 0u);
     let wins = less(b.key, a.key) | (same(b.key, a.key) & nearer);
     return Pair(select(a.key, b.key, wins), select(a.at, b.at, wins));
 }
 
-fn acc_best(a: Acc) -> Best {
+fn one_best(a: OneAcc) -> Best {
     return Best(a.key, placed(a.at));
 }
 //# end
+//# if BOTH
+// Both: the least and the greatest. Their values compare keys as they come, in which zeros differ.
+struct Own {
+    least: Key,
+    greatest: Key,
+    low: One,
+    high: One,
+}
+
+struct Acc {
+    least: Key,
+    greatest: Key,
+    low: OneAcc,
+    high: OneAcc,
+}
+
+fn own_none() -> Own {
+    return Own(PAD, PAD, one_none(), one_none());
+}
+
+fn own_take(own: Own, k: Key, at: u32) -> Own {
+    let c = canonical(k);
+    return Own(
+        combined(own.least, k),
+        combined(own.greatest, turned_key(k)),
+        one_take(own.low, c, at),
+        one_take(own.high, turned_canonical(c), at),
+    );
+}
+
+fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+    let c = canonical(k);
+    return Own(
+        combined(own.least, select(PAD, k, there)),
+        combined(own.greatest, select(PAD, turned_key(k), there)),
+        one_take(own.low, select(PAD, c, there), at),
+        one_take(own.high, select(PAD, turned_canonical(c), there), at),
+    );
+}
+
+fn acc_of(own: Own, frame: Frame) -> Acc {
+    let low = one_of(own.low, position(frame, one_at(own.low)));
+    let high = one_of(own.high, position(frame, one_at(own.high)));
+    return Acc(own.least, own.greatest, low, high);
+}
+
+fn acc_join(a: Acc, b: Acc) -> Acc {
+    return Acc(
+        combined(a.least, b.least),
+        combined(a.greatest, b.greatest),
+        one_join(a.low, b.low),
+        one_join(a.high, b.high),
+    );
+}
+
+fn acc_emit(slot: u32, a: Acc) {
+    leave(slot, a.least, one_best(a.low), false);
+    leave(slot, a.greatest, one_best(a.high), true);
+}
+//# else
+alias Own = One;
+alias Acc = OneAcc;
+
+fn own_none() -> Own {
+    return one_none();
+}
+
+fn own_take(own: Own, k: Key, at: u32) -> Own {
+    return one_take(own, canonical(k), at);
+}
+
+fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+    return one_take(own, select(PAD, canonical(k), there), at);
+}
+
+fn acc_of(own: Own, frame: Frame) -> Acc {
+    return one_of(own, position(frame, one_at(own)));
+}
+
+fn acc_join(a: Acc, b: Acc) -> Acc {
+    return one_join(a, b);
+}
+
+fn acc_best(a: Acc) -> Best {
+    return one_best(a);
+}
+//# end
+//# end
+//# if (BOTH == 0) & (EACH == 0) & (SUBWORDS == 0)
+
+fn acc_emit(slot: u32, a: Acc) {
+    emit(slot, acc_best(a));
+}
 //# end
 
 struct Pair {

@@ -20,6 +20,7 @@ struct Params {
     src_delta: u32, // elements before the region in the source binding
     dst_delta: u32, // outputs before the region in the destination binding
     indices_delta: u32, // gather: indices before the region in their binding
+    apart: u32, // both extremes: partial results of the least, before those of the greatest
     merge: u32, // 1: combine with the partial results that are there
     base_lo: u32, // added to every index: the region's place in the segment
     base_hi: u32,

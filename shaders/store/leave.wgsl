@@ -1,14 +1,18 @@
-// Writes a partial result, or merges what is found with the one that is there.
-fn leave(slot: u32, s: Side) {
-    let at = P.dst_delta + slot;
-    var least = s.least;
-    var best = Best(s.key, placed(s.at));
+// Writes the partial result of one of both extremes, or merges what is found with the one that is there: a key as it came,
+// in which zeros differ, and the best of the canonical ones. `high`: of the greatest; these follow those of the least.
+fn leave(slot: u32, raw: Key, found: Best, high: bool) {
+    let at = P.dst_delta + slot + select(0u, P.apart, high);
+    var least = raw;
+    var best = found;
     if P.merge != 0u {
         let before = best_of(dst[at]);
         least = combined(least, before.key);
-        let canonical_key = Best(canonical(before.key), before.index);
-        if better(canonical_key, best) {
-            best = canonical_key;
+        var key = canonical(before.key);
+        if high {
+            key = turned_canonical(canonical(turned_key(before.key)));
+        }
+        if better(Best(key, before.index), best) {
+            best = Best(key, before.index);
         }
     }
     dst[at] = record_of(Best(least, best.index));

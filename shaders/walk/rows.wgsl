@@ -31,6 +31,20 @@ fn part_of(item: u32) -> Part {
 //# end
 }
 
+// Where positions that count within an invocation's loads lie in the segment.
+struct Frame {
+    first: u32, // the number of the first unit
+    last: u32, // no unit is beyond
+    origin: u32, // the position of the first element of unit 0; wraps
+    low: u32, // no place in a unit lies before
+    most: u32, // no position is beyond
+}
+
+fn position(f: Frame, at: u32) -> u32 {
+    let number = min(f.first + at / {LANES * PER}u * {LANES}u, f.last);
+    return min(f.origin + number * PER + max(at % PER, f.low), f.most);
+}
+
 // The best of the units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
 fn block(p: Part, lane: u32, base: u32) -> Acc {
     let last = p.units - 1u;
@@ -49,9 +63,7 @@ fn block(p: Part, lane: u32, base: u32) -> Acc {
     own = own_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
 //# end
 //# end
-    let at = own_at(own);
-    let number = min(base + lane + at / {LANES * PER}u * {LANES}u, last);
-    return acc_of(own, p.skip + p.lead + number * PER + at % PER);
+    return acc_of(own, Frame(base + lane, last, p.skip + p.lead, 0u, 0xffffffffu));
 }
 //# if MASKED
 
@@ -63,12 +75,10 @@ fn edge_of(p: Part, v: Unit, behind: bool) -> Acc {
     let k = unit_keys(v);
     var own = own_none();
 //# for e in 0..PER
-    own = own_take(own, select(PAD, key_{e}(k), ({e}u >= low) & ({e}u < high)), {e}u);
+    own = own_take_if(own, key_{e}(k), {e}u, ({e}u >= low) & ({e}u < high));
 //# end
-    // Where all keys are that of nothing it may be any place.
-    let place = max(own_at(own), low) - low;
     let before = select(0u, p.lead + p.units * PER, behind);
-    return acc_of(own, p.skip + min(before + place, p.len - 1u));
+    return acc_of(own, Frame(0u, 0u, p.skip + before - low, low, p.skip + p.len - 1u));
 }
 //# end
 
@@ -137,11 +147,20 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 //# else
     if lane == 0u && item < P.items {
-        emit(item, acc_best(a));
+        acc_emit(item, a);
     }
 //# end
 }
 //# else
+
+struct Frame {
+    unused: u32,
+}
+
+// A row's positions are those within it.
+fn position(f: Frame, at: u32) -> u32 {
+    return at;
+}
 
 // An invocation takes {EACH} rows of {LEN} elements, which are whole units and whose results are whole words.
 @compute @workgroup_size(WG)
@@ -162,7 +181,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for e in 0..LEN
     a{r} = own_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
 //# end
-    let b{r} = acc_best(acc_of(a{r}, own_at(a{r})));
+    let b{r} = acc_best(acc_of(a{r}, Frame()));
 //# if OUT == 1
     let w{2 * r} = b{r}.index.x;
     let w{2 * r + 1} = b{r}.index.y;

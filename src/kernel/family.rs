@@ -34,15 +34,11 @@ pub enum Family {
     Strided,
     /// The elements of a strided view that indices point to.
     StridedGather,
-    /// The least and the greatest at once, element by element, of a strided view or of columns.
-    Extremes,
-    /// The same by whole vec4, where segments are contiguous.
-    ExtremeRows,
 }
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 16] = [
+    pub const ALL: [Family; 14] = [
         Family::Rows,
         Family::Columns,
         Family::SumRows,
@@ -57,8 +53,6 @@ impl Family {
         Family::ElementwiseStrips,
         Family::Strided,
         Family::StridedGather,
-        Family::Extremes,
-        Family::ExtremeRows,
     ];
 
     /// The name in plans and in `force`.
@@ -78,8 +72,6 @@ impl Family {
             Family::ElementwiseStrips => "elementwise_strips",
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
-            Family::Extremes => "extremes",
-            Family::ExtremeRows => "extreme_rows",
         }
     }
 }

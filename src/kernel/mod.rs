@@ -115,6 +115,8 @@ pub struct Kernel {
     pub index: bool,
     /// Whether the last of equals wins.
     pub last: bool,
+    /// Whether partial results of both extremes are left: the keys are those of the least.
+    pub both: bool,
 }
 
 /// Which invocation meets which element, with the numbers that the text depends on. [`Family`] says what each
@@ -153,13 +155,6 @@ pub enum Walk {
     },
     Strided {
         raw: bool,
-    },
-    /// `truth`: bytes are truth values, and any true counts as 1.
-    Extremes {
-        truth: bool,
-    },
-    ExtremeRows {
-        truth: bool,
     },
     /// `lanes` invocations take the partial results of an output, of so many `words`; 0: exact sums.
     Finish {
@@ -264,7 +259,8 @@ impl Kernel {
             _ => 1,
         };
         let out = out.to_lowercase();
-        format!("reduce/{family}/{bits}bit/{out}/wg{wg}x{lanes}")
+        let both = if self.both { "both/" } else { "" };
+        format!("reduce/{family}/{both}{bits}bit/{out}/wg{wg}x{lanes}")
     }
 
     /// The kernel without what its text does not depend on. A kernel that compares nothing serves all types
@@ -289,6 +285,7 @@ impl Kernel {
             sum: None,
             index: false,
             last: false,
+            both: false,
             ..self
         }
     }
@@ -303,8 +300,6 @@ impl Kernel {
             Walk::ShallowSums => Family::ShallowSums,
             Walk::Each { .. } => Family::Each,
             Walk::Strided { .. } => Family::Strided,
-            Walk::Extremes { .. } => Family::Extremes,
-            Walk::ExtremeRows { .. } => Family::ExtremeRows,
             Walk::Finish { .. } => Family::Finish,
             Walk::Gather { .. } => Family::Gather,
             Walk::StridedGather { .. } => Family::StridedGather,
@@ -334,7 +329,7 @@ impl Kernel {
         match self.family() {
             Family::ShallowSums => Family::SumColumns.name(),
             Family::StridedGather => Family::Gather.name(),
-            Family::Each | Family::Extremes => Family::Strided.name(),
+            Family::Each => Family::Strided.name(),
             _ if matches!(self.walk, Walk::Elementwise(_)) => "elementwise",
             family => family.name(),
         }
@@ -342,13 +337,10 @@ impl Kernel {
 
     /// Whether the kernel takes a stride table: elementwise and strided ones do.
     pub fn has_stride_table(&self) -> bool {
-        let strided = matches!(self.walk, Walk::Strided { .. } | Walk::StridedGather { .. });
-        strided || self.is_extremes() || matches!(self.walk, Walk::Elementwise(_))
-    }
-
-    /// Whether the kernel finds the least and the greatest at once.
-    pub fn is_extremes(&self) -> bool {
-        matches!(self.walk, Walk::Extremes { .. } | Walk::ExtremeRows { .. })
+        matches!(
+            self.walk,
+            Walk::Strided { .. } | Walk::StridedGather { .. } | Walk::Elementwise(_)
+        )
     }
 
     /// The bindings in use.
@@ -407,6 +399,7 @@ impl Kernel {
             ),
             ("OUT", self.out.code()),
             ("INDEX", self.index.into()),
+            ("BOTH", self.both.into()),
             ("BITS", bits),
             ("PLANES", planes),
             ("LOG", planes.ilog2()),
@@ -446,6 +439,9 @@ impl Kernel {
         if self.has_source() && self.sum.is_none() {
             all.push(("LAST", self.last.into()));
             all.push(("INDEX", self.index.into()));
+        }
+        if self.both {
+            all.extend(self.keys.turn());
         }
         all.extend(self.recipe().constants);
         all.into_iter().map(|(name, x)| (name, x.into())).collect()
@@ -542,9 +538,13 @@ impl Kernel {
                 ..base
             },
             Walk::Each { raw, coarsened } => Recipe {
-                fragments: match sums {
-                    true => fragments!("access/segments" "store/values" "walk/strided"),
-                    false => fragments!(
+                fragments: match (sums, self.both) {
+                    (true, _) => fragments!("access/segments" "store/values" "walk/strided"),
+                    (_, true) => fragments!(
+                        "access/segments" "elements/both" "accumulate/extremes" "store/emit"
+                        "store/leave" "walk/strided"
+                    ),
+                    _ => fragments!(
                         "access/segments" "accumulate/best" "store/emit" "store/values"
                         "walk/strided"
                     ),
@@ -555,38 +555,22 @@ impl Kernel {
                 ..base
             },
             Walk::Strided { raw } => Recipe {
-                fragments: match sums {
-                    true => fragments!(
+                fragments: match (sums, self.both) {
+                    (true, _) => fragments!(
                         "access/stride_table" "access/view" "access/parts" "store/values"
                         "walk/strided"
                     ),
-                    false => fragments!(
+                    (_, true) => fragments!(
+                        "access/stride_table" "access/view" "access/parts" "elements/both"
+                        "accumulate/extremes" "store/emit" "store/leave" "walk/strided"
+                    ),
+                    _ => fragments!(
                         "access/stride_table" "access/view" "access/parts" "accumulate/best"
                         "store/emit" "store/values" "walk/strided"
                     ),
                 },
                 names: vec![("SHARED", 0), ("COARSENED", 0)],
                 constants: vec![("RAW", raw.into())],
-                ..base
-            },
-            Walk::Extremes { truth } => Recipe {
-                fragments: fragments!(
-                    "access/stride_table" "access/view" "access/parts" "elements/both"
-                    "accumulate/sides" "accumulate/extremes" "store/emit" "store/leave"
-                    "walk/strided"
-                ),
-                names: vec![("COARSENED", 0)],
-                constants: [("RAW", 0)].into_iter().chain(self.turn(truth)).collect(),
-                ..base
-            },
-            Walk::ExtremeRows { truth } => Recipe {
-                fragments: fragments!(
-                    "access/stride_table" "access/view" "access/parts" "elements/both"
-                    "accumulate/sides" "store/emit" "store/leave" "walk/extreme_rows"
-                ),
-                bindings: &[0, 1, 2, 3, 4],
-                source_vecs: 4,
-                constants: self.turn(truth),
                 ..base
             },
             Walk::Finish { lanes, .. } => Recipe {
@@ -657,19 +641,6 @@ impl Kernel {
                 constants: vec![("CHAINED", chained.into())],
                 ..base
             },
-        }
-    }
-
-    /// The bits to flip so that the greatest element wins: the sign of floats, all bits of others.
-    fn turn(&self, truth: bool) -> Vec<(&'static str, u32)> {
-        let (high, low) = match (self.keys.are_floats(), self.keys.bits()) {
-            (false, _) => (u32::MAX, u32::MAX),
-            (true, 16) => (0x8000_8000, 0),
-            (true, _) => (0x8000_0000, 0),
-        };
-        match self.keys.bits() {
-            64 => vec![("TURN", high), ("TURN_LO", low)],
-            _ => vec![("TURN", high), ("TRUTH", truth.into())],
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Keeps its layout, word by word, but not what a kernel does with it.
 
 /// Words of the block.
-pub(crate) const WORDS: usize = 21;
+pub(crate) const WORDS: usize = 22;
 /// Bytes of the block.
 pub(crate) const BYTES: u64 = (4 * WORDS as u64).next_multiple_of(16);
 
@@ -30,6 +30,7 @@ pub struct Params {
     pub src_delta: u32,
     pub dst_delta: u32,
     pub indices_delta: u32,
+    pub apart: u32,
     pub merge: u32,
     pub base: u64,
     pub fill: u64,
@@ -57,6 +58,7 @@ impl Params {
             self.src_delta,
             self.dst_delta,
             self.indices_delta,
+            self.apart,
             self.merge,
             low(self.base),
             high(self.base),

@@ -1,25 +1,22 @@
 //! Planning both extremes and their indices, from one read where that pays.
 //!
-//! A first pass leaves two partials for each part of a segment: one of the least element, one of the
+//! A first pass leaves two partial results for each part of a segment: one of the least element, one of the
 //! greatest. Each of the four results is finished from one of them, so four storage buffers are enough. Views
-//! are cut and walked as in `strided.rs`. Contiguous segments are read by vec4.
+//! are cut and walked as in `strided.rs`, contiguous segments as in `reduce.rs`.
 //! Where that is as fast, four steps read the input instead.
 
-use crate::kernel::{Family, Walk};
+use crate::kernel::Walk;
 use crate::keys::Keys;
-use crate::plan::layout::{Axis, Groups, StridedLayout, Window};
+use crate::plan::layout::{Groups, StridedLayout, Window};
 use crate::plan::pass::Slot;
 use crate::plan::reduce::out_view;
+use crate::plan::splits::Partition;
 use crate::plan::step::{Planner, Step};
-use crate::plan::strided::{ABREAST, ROW_BLOCK, Share};
-use crate::{DType, Error, Order};
+use crate::{Error, Order};
 
-/// Least bytes of a contiguous segment that is read by vec4.
-const LEAST_ROW: u64 = 32;
-/// Bytes of a contiguous segment that are worth two partials.
-const LEAST_FUSED: u64 = 1024;
-/// Bytes of a contiguous segment that are worth an invocation with partials of its own.
-const ROW_LANE: u64 = 2048;
+/// Least bytes of a segment that are worth two partial results: these, and reading them again for each of the four
+/// results, cost as much as reading so many bytes three times more.
+const LEAST_BYTES: u64 = 32;
 
 impl Planner<'_> {
     /// Plans both extremes of every segment and their indices, from one read.
@@ -47,19 +44,53 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Whether the four results of contiguous elements are as fast one by one. They are of segments that are too short
-    /// to be worth two partials. Where `blocked`, they also are of columns that are whole vec4 or below 32 bits, because
-    /// their walks read vec4, and `extremes` reads elements.
+    /// Whether the four results of contiguous segments are as fast one by one: of short ones.
     pub(crate) fn apart_is_as_fast(&self) -> bool {
-        let [_, len, inner] = self.one_axis(1);
-        let tuning = &self.caps.tuning;
-        let element = self.problem.dtype().size();
-        let forced = matches!(tuning.force, Some(Family::Extremes | Family::ExtremeRows));
-        let fast = match inner {
-            1 => len * element < LEAST_FUSED,
-            _ => tuning.blocked && (element < 4 || (inner * element).is_multiple_of(16)),
-        };
-        len > 1 && fast && !forced
+        let [_, len, _] = self.one_axis(1);
+        len * self.problem.dtype().size() < LEAST_BYTES
+    }
+
+    /// Plans the four results of contiguous segments from one read.
+    pub(crate) fn extremes_together(&mut self, outputs: u64) -> Result<(), Error> {
+        let [outer, len, inner] = self.one_axis(outputs);
+        let steps = self.sides(outputs).map(|step| Step {
+            outer,
+            len,
+            inner,
+            ..step
+        });
+        let both = self.partial_step(&steps);
+        let written = steps.map(|step| self.outputs_per_dispatch(step.out));
+        let written = written.into_iter().min().unwrap_or(1);
+        for partition in self.partitions(&both, written)? {
+            self.together(&both, &steps, &partition)?;
+        }
+        Ok(())
+    }
+
+    fn together(
+        &mut self,
+        both: &Step,
+        steps: &[Step; 4],
+        partition: &Partition,
+    ) -> Result<(), Error> {
+        if partition.copied {
+            let (both, columns) = self.copied(both, partition)?;
+            return self.together(&both, steps, &columns);
+        }
+        let first = &partition.regions[0];
+        let mapping = self.mapping(both, first);
+        for (i, b) in partition.regions.iter().enumerate() {
+            self.partials_pass(both, first, mapping, b, i > 0)?;
+        }
+        let parts = mapping.parts();
+        let apart = first.outer * first.inner * parts;
+        for (i, step) in (0..).zip(steps) {
+            for run in &partition.runs {
+                self.finish(step, first, parts, i % 2 * apart, run)?;
+            }
+        }
+        Ok(())
     }
 
     /// Plans the four results one by one.
@@ -96,7 +127,7 @@ impl Planner<'_> {
             } else {
                 value.out
             },
-            keys: Keys::of_sides(ordered(problem.dtype()), order, problem.nan_policy(), index),
+            keys: Keys::of_sides(problem.dtype(), order, problem.nan_policy(), index),
             index,
             ..value
         })
@@ -106,18 +137,11 @@ impl Planner<'_> {
     fn extremes_group(&mut self, steps: &[Step; 4], windows: &[Window<'_>]) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let truth = self.problem.dtype() == DType::Bool;
-        let partial = self.partial_step(steps);
-        let (walk, share) = if self.by_rows(windows) {
-            let share = self.share_rows(&partial, outputs, len);
-            (Walk::ExtremeRows { truth }, share)
-        } else {
-            let share = self.share(first.layout, &partial, outputs, len, true);
-            (Walk::Extremes { truth }, share)
-        };
+        let both = self.partial_step(steps);
+        let share = self.share(first.layout, &both, outputs, len, true);
         let partials = outputs * share.parts;
-        let kernel = self.kernel_of(&partial, walk);
-        let dst = out_view(Slot::Partials, partial.out, 0, 2 * partials);
+        let kernel = self.kernel_of(&both, Walk::Strided { raw: false });
+        let dst = out_view(Slot::Partials, both.out, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -133,54 +157,8 @@ impl Planner<'_> {
     fn partial_step(&self, steps: &[Step; 4]) -> Step {
         Step {
             out: self.partial_format(&steps[2]),
+            both: true,
             ..steps[2]
         }
-    }
-
-    /// Whether segments are contiguous and long enough to be read by vec4, and every buffer holds a vec4.
-    fn by_rows(&self, windows: &[Window<'_>]) -> bool {
-        let (layout, len) = (windows[0].layout, windows[0].reduced.elements());
-        let contiguous = matches!(layout.reduced[..], [Axis { stride: 1, .. }]);
-        let element = self.problem.dtype().size();
-        let seen = |window: &Window<'_>| window.place()[2] * element;
-        let vecs = match self.splits.input(0) {
-            [] => self.problem.input_bytes(0) >= 16,
-            _ => windows.iter().all(|window| seen(window) >= 16),
-        };
-        let forced = self.caps.tuning.force == Some(Family::Extremes);
-        contiguous && vecs && !forced && len * element >= LEAST_ROW
-    }
-
-    /// Shares contiguous segments: slices, and invocations that walk each slice striped.
-    fn share_rows(&self, step: &Step, outputs: u64, len: u64) -> Share {
-        let tuning = &self.caps.tuning;
-        let element = self.problem.dtype().size();
-        let bytes = len * element;
-        let room = (self.room(step.out, true) / outputs).max(1);
-        let lanes = match tuning.blocked {
-            true => 1,
-            false => (bytes / ROW_LANE).clamp(1, ABREAST).min(room),
-        };
-        let least = bytes.div_ceil(lanes * ROW_BLOCK * (self.caps.most_iterations() / 2));
-        let wanted = self.slices(outputs * lanes, bytes / tuning.slice_bytes.max(1));
-        let slices = wanted.min(room / lanes).max(least);
-        let slice = match slices {
-            1 => len,
-            _ => len.div_ceil(slices).next_multiple_of(ROW_BLOCK / element),
-        };
-        Share {
-            parts: len.div_ceil(slice) * lanes,
-            slice,
-            step: lanes,
-            inner: 1,
-        }
-    }
-}
-
-/// The type in whose order elements are compared: the shader reads any true as 1.
-fn ordered(dtype: DType) -> DType {
-    match dtype {
-        DType::Bool => DType::U8,
-        other => other,
     }
 }

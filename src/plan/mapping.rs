@@ -123,7 +123,7 @@ impl Planner<'_> {
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
         let room =
-            (self.caps.partials(self.partial_format(step)) / b.inner).min(self.most_parts(step));
+            (self.partials(step) / b.inner).min(self.most_parts(step));
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (SUMS_SHARE * self.partial_format(step).bytes());
         // An invocation takes a slice of a column alone, where one of a row is a whole team's.
@@ -185,7 +185,7 @@ impl Planner<'_> {
         if !self.may_share(sum, lanes) {
             lanes = 1;
         }
-        let partials = self.caps.partials(self.partial_format(step));
+        let partials = self.partials(step);
         let parts = (bytes / tuning.slice_bytes.max(1)).min(self.most_parts(step));
         // Partial sums may be larger than what is read.
         let filled = self.slices(b.outer * lanes, parts.min(partials / b.outer));

@@ -45,7 +45,7 @@ impl Planner<'_> {
             partitions,
             &input,
             &outputs,
-            self.caps.partials(self.partial_format(step)),
+            self.partials(step),
         );
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
@@ -98,7 +98,7 @@ impl Planner<'_> {
         }
         let columns = seen
             .min(written)
-            .min(self.caps.partials(self.partial_format(step)))
+            .min(self.partials(step))
             .min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if too_long { alone } else { reach }),
@@ -221,7 +221,7 @@ impl Planner<'_> {
         match self.is_direct(step, &one, mapping) {
             true => most,
             false => {
-                let partials = self.caps.partials(self.partial_format(step));
+                let partials = self.partials(step);
                 grained(most.min(partials / mapping.parts()))
             }
         }
@@ -301,7 +301,7 @@ impl Planner<'_> {
     /// How many matrices a dispatch may take; bindings allow `most`.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
         let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
-        let partials = self.caps.partials(self.partial_format(step));
+        let partials = self.partials(step);
         let groups = self.caps.groups();
         let mut most = most;
         // More matrices need fewer parts each: halving ends at what fits.

@@ -160,7 +160,7 @@ impl Pass {
             Walk::Elementwise(Elementwise { unit, .. }) => unit == Unit::Strip,
             walk => matches!(walk, Walk::Finish { .. }),
         };
-        let strided = matches!(self.kernel.walk, Walk::Strided { .. }) || self.kernel.is_extremes();
+        let strided = matches!(self.kernel.walk, Walk::Strided { .. });
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
             // Each element counts as often as it is read.

@@ -43,22 +43,8 @@ impl Planner<'_> {
                 None => Ok(()),
             };
         }
-        let partials = Step {
-            dst: Slot::Partials,
-            out: self.partial_format(step),
-            ..*step
-        };
         for (i, b) in partition.regions.iter().enumerate() {
-            let own = match b.inner < first.inner {
-                _ if i == 0 && mapping.leaves_partials() => mapping,
-                true => Mapping::Each,
-                false => self.shortened(&partials, mapping, b),
-            };
-            self.pass(&partials, b, own, i > 0)?;
-            // A region that is a part of a row writes the partials of its own columns.
-            if let Some(pass) = self.passes.last_mut() {
-                pass.dst.offset += (b.out - first.out) * partials.out.bytes();
-            }
+            self.partials_pass(step, &first, mapping, b, i > 0)?;
             if let Some(value) = value {
                 for run in partition.runs_of(b) {
                     self.finish(step, &first, mapping.parts(), 0, &run)?;
@@ -69,6 +55,41 @@ impl Planner<'_> {
         if value.is_none() {
             for run in &partition.runs {
                 self.finish(step, &first, mapping.parts(), 0, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The passes over a region that leave its partial results, or merge them with those that are there. `first` is the
+    /// first region of the same segments, and `mapping` its own.
+    pub(crate) fn partials_pass(
+        &mut self,
+        step: &Step,
+        first: &Region,
+        mapping: Mapping,
+        b: &Region,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let partials = Step {
+            dst: Slot::Partials,
+            out: self.partial_format(step),
+            ..*step
+        };
+        let own = match b.inner < first.inner {
+            _ if !merge && mapping.leaves_partials() => mapping,
+            true => Mapping::Each,
+            false => self.shortened(&partials, mapping, b),
+        };
+        let before = self.passes.len();
+        self.pass(&partials, b, own, merge)?;
+        let all = first.outer * first.inner * mapping.parts();
+        // A region that is a part of a row writes the partials of its own columns.
+        let skipped = b.out - first.out;
+        for pass in &mut self.passes[before..] {
+            pass.dst.offset += skipped * partials.out.bytes();
+            if step.both {
+                pass.dst.bytes = (2 * all - skipped) * partials.out.bytes();
+                pass.params.apart = all as u32;
             }
         }
         Ok(())
@@ -91,7 +112,7 @@ impl Planner<'_> {
             }
             Mapping::SumColumns { .. } => false,
         };
-        mapping.parts() == 1 && (alone || step.out.per_word() == 1)
+        !step.both && mapping.parts() == 1 && (alone || step.out.per_word() == 1)
     }
 
     /// Gathers the elements of a region that the indices of its outputs point to.

@@ -40,9 +40,12 @@ impl Planner<'_> {
             self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
         }
         if problem.op() == Op::Extremes {
+            if self.one_axis(1)[1] == 1 {
+                return self.extremes(&StridedLayout::whole(problem), outputs);
+            }
             return match self.apart_is_as_fast() {
                 true => self.extremes_apart(outputs),
-                false => self.extremes(&StridedLayout::whole(problem), outputs),
+                false => self.extremes_together(outputs),
             };
         }
         if problem.is_copy() {

@@ -26,6 +26,8 @@ pub(crate) struct Step {
     pub len: u64,
     pub inner: u64,
     pub index: bool,
+    /// Whether it leaves partial results of both extremes.
+    pub both: bool,
 }
 
 impl Step {
@@ -87,6 +89,7 @@ impl Planner<'_> {
             len,
             inner,
             index: false,
+            both: false,
         }
     }
 
@@ -130,6 +133,16 @@ impl Planner<'_> {
         let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
         step.sum
             .map_or(u64::MAX, |sum| iterations / sum.join_iterations())
+    }
+
+    /// Most partial results of a step that a binding holds.
+    pub(crate) fn partials(&self, step: &Step) -> u64 {
+        let partial = self.partial_format(step);
+        match step.both {
+            // Those of one extreme are also bound alone, at any offset.
+            true => (self.caps.elements(partial.bytes())).min(self.caps.partials(partial) / 2),
+            false => self.caps.partials(partial),
+        }
     }
 
     /// The format of a step's partial results.
@@ -185,6 +198,7 @@ impl Planner<'_> {
             workgroup: self.caps.workgroup(),
             index,
             last: problem.selects_last_index(),
+            both: false,
         }
     }
 
@@ -194,6 +208,7 @@ impl Planner<'_> {
             keys: step.keys,
             sum: step.sum,
             index: step.index,
+            both: step.both,
             ..self.kernel(walk, step.out)
         }
     }

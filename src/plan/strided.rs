@@ -21,9 +21,6 @@ const LEAST_PART: u64 = 64;
 const LEAST_PART_BYTES: u64 = 256;
 /// Neighbouring invocations that read neighbouring elements of a segment.
 pub(crate) const ABREAST: u64 = 32;
-/// Bytes that an iteration over a contiguous segment takes: four vec4.
-pub(crate) const ROW_BLOCK: u64 = 64;
-
 /// How the elements of a segment are shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
@@ -260,6 +257,7 @@ impl Planner<'_> {
         let (outputs, len) = (window.kept.elements(), window.reduced.elements());
         let (table, kept) = window.stride_table(1);
         let items = outputs * share.parts;
+        let results = dst.bytes / kernel.out.bytes();
         let dims = table.shape.len() as u64;
         let params = Params {
             items: items as u32,
@@ -271,6 +269,7 @@ impl Planner<'_> {
             slice: share.slice as u32,
             step: share.step as u32,
             merge: merge.into(),
+            apart: if kernel.both { (results / 2) as u32 } else { 0 },
             base: window.reduced.place,
             ..Params::default()
         };
@@ -326,18 +325,9 @@ impl Planner<'_> {
 
 /// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
 fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
-    match kernel.walk {
-        // Blocks, up to three vec4, and a search in a block of four for each extreme.
-        Walk::ExtremeRows { .. } => {
-            let bytes = share.slice * u64::from(kernel.keys.bits() / 8);
-            bytes.div_ceil(ROW_BLOCK * share.step) + 11 + dims
-        }
-        _ => {
-            let reduced = (dims - kept).max(1);
-            let sums = kernel.sum.map_or(0, |sum| {
-                sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
-            });
-            u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
-        }
-    }
+    let reduced = (dims - kept).max(1);
+    let sums = kernel.sum.map_or(0, |sum| {
+        sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
+    });
+    u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
 }

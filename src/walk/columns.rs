@@ -69,7 +69,7 @@ impl Columns {
             false => 1,
         };
         let worth = rows * element / (PARTIALS_SHARE * record);
-        let room = caps.partials(planner.partial_format(step)) / (b.outer * b.inner * fold);
+        let room = planner.partials(step) / (b.outer * b.inner * fold);
         let most = worth.min(room).min(MAX_PARTS / fold).max(1);
         let filled = slices.div_ceil(team).min(most);
         let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
@@ -230,7 +230,13 @@ impl Columns {
 impl ColumnsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         Recipe {
-            fragments: fragments!("accumulate/columns" "store/emit" "walk/columns"),
+            fragments: match kernel.both {
+                true => fragments!(
+                    "elements/both" "accumulate/columns" "store/emit" "store/leave"
+                    "walk/columns"
+                ),
+                false => fragments!("accumulate/columns" "store/emit" "walk/columns"),
+            },
             bindings: match self.words {
                 4 => &[0, 1, 2],
                 _ => &[0, 2, 3],

@@ -163,11 +163,8 @@ impl Rows {
         // Every slice has a whole unit, wherever it begins.
         let least = if masked { 2 * (unit / element) - 1 } else { 1 };
         let holds = |slice: u64| slice >= least && (b.len - 1) % slice + 1 >= least;
-        let longer = (slice..b.len).step_by((unit / element * lanes) as usize);
-        let slice = longer
-            .into_iter()
-            .find(|&slice| holds(slice))
-            .unwrap_or(b.len);
+        let mut longer = (slice..b.len).step_by((unit / element * lanes) as usize);
+        let slice = longer.find(|&slice| holds(slice)).unwrap_or(b.len);
         let slices = b.len.div_ceil(slice);
         let units = (slice * element / unit).div_ceil(lanes);
         let blocks = units.div_ceil(at_once);
@@ -181,7 +178,7 @@ impl Rows {
             each: 0,
             len: 0,
         };
-        let partials = caps.partials(planner.partial_format(step));
+        let partials = planner.partials(step);
         let rows = Rows {
             text,
             slices,
@@ -278,10 +275,17 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
+        let acc = if kernel.both { 2 * (acc + key_bytes) } else { acc };
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {
-            fragments: fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+            fragments: match kernel.both {
+                true => fragments!(
+                    "access/units" "elements/both" "accumulate/row" "store/emit" "store/leave"
+                    "walk/rows"
+                ),
+                false => fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+            },
             bindings: match (self.words, self.masked) {
                 (1, _) => &[0, 2, 3],
                 (_, false) => &[0, 1, 2],
