@@ -122,8 +122,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
-        let room =
-            (self.partials(step) / b.inner).min(self.most_parts(step));
+        let room = (self.partials(step) / b.inner).min(self.most_parts(step));
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (SUMS_SHARE * self.partial_format(step).bytes());
         // An invocation takes a slice of a column alone, where one of a row is a whole team's.

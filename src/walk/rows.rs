@@ -275,7 +275,11 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
-        let acc = if kernel.both { 2 * (acc + key_bytes) } else { acc };
+        let acc = if kernel.both {
+            2 * (acc + key_bytes)
+        } else {
+            acc
+        };
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {

@@ -160,7 +160,7 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// The families that every tuning must dispatch.
-const FAMILIES: [Family; 9] = [
+const FAMILIES: [Family; 7] = [
     Family::Rows,
     Family::Columns,
     Family::Each,
@@ -168,8 +168,6 @@ const FAMILIES: [Family; 9] = [
     Family::Gather,
     Family::Strided,
     Family::StridedGather,
-    Family::Extremes,
-    Family::ExtremeRows,
 ];
 
 /// Some rows and columns with values, both extremes and views under every tuning.

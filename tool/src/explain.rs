@@ -158,7 +158,11 @@ fn folded(text: &str, indent: &str) -> String {
 /// How a pass walks memory, in words and drawn: memory from left to right, and which invocation takes what.
 fn walk(pass: &Pass) -> String {
     let name = pass.kernel.family().name();
-    let told = folded(&format!("  {name}: {}", told(pass)), "        ");
+    let both = match pass.kernel.both {
+        true => " Each part leaves two partials: of the least and of the greatest.",
+        false => "",
+    };
+    let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
     let lines = match pass.kernel.walk {
         Walk::Rows(text) if text.each == 0 => shared(text.lanes, false).into(),
         Walk::SumRows { lanes, blocked, .. } => shared(lanes, blocked).into(),
@@ -234,14 +238,6 @@ fn told(pass: &Pass) -> String {
              its coordinates times the strides."
         }
         Walk::StridedGather { .. } => "the elements of the view that the indices point to.",
-        Walk::Extremes { .. } => {
-            "an invocation takes a part of a segment, element by element, and leaves two partials: of the \
-             least and of the greatest."
-        }
-        Walk::ExtremeRows { .. } => {
-            "invocations walk a slice of a segment abreast, by blocks of four vec4, and each leaves two \
-             partials: of the least and of the greatest."
-        }
         Walk::Gather { .. } => "the elements that the indices point to.",
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
@@ -368,7 +364,7 @@ fn drawn(family: Family) -> Vec<String> {
             "partials |a0 a1 a2 a3|b0 b1 b2 b3|",
             "output  |     a     |     b     |",
         ],
-        Family::Strided | Family::Extremes => &[
+        Family::Strided => &[
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
             "by       0  1  0  1  0  1",
         ],

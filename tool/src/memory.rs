@@ -1,8 +1,8 @@
 //! What the invocations of a pass load, and in which lines of memory that lies: a model on paper.
 //!
 //! It has the walks that GPUs take, with the order in which an invocation loads; what a compiler merges or
-//! moves is not in it. Elements at the edges of exact sums, and the second look of `extreme_rows` for a key that
-//! was found, are left out: a few loads a segment. `tests/plan/loads.rs` holds it against the interpreter of the shaders.
+//! moves is not in it. Elements at the edges of exact sums of rows are left out: a few loads a segment.
+//! `tests/plan/loads.rs` holds it against the interpreter of the shaders.
 
 use std::collections::VecDeque;
 use std::iter::once;
@@ -160,14 +160,6 @@ impl<'a> Loads<'a> {
                 let outputs = self.outputs(invocation, 1);
                 Box::new(outputs.flat_map(move |o| self.strided(o, raw)))
             }
-            Walk::Extremes { .. } => {
-                let item = self.item(invocation);
-                Box::new(item.flat_map(move |item| self.strided(item, false)))
-            }
-            Walk::ExtremeRows { .. } => Box::new(
-                self.item(invocation)
-                    .flat_map(move |item| self.extreme_rows(item)),
-            ),
             Walk::Elementwise(taken) => self.elementwise(taken, invocation)?,
             _ => return None,
         })
@@ -190,7 +182,6 @@ impl<'a> Loads<'a> {
             // Rows of one column are gathered into vec4.
             Walk::SumColumns { runs: 0 } => self.sum_block() * self.e.min(4),
             Walk::SumColumns { .. } | Walk::ShallowSums => self.sum_block() / 2,
-            Walk::ExtremeRows { .. } => 4,
             Walk::Elementwise(taken) => u64::from(taken.inputs),
             _ => 1,
         }
@@ -402,19 +393,6 @@ impl<'a> Loads<'a> {
         }
         let skipped = self.skipped();
         Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e + lane)))
-    }
-
-    fn extreme_rows(self, item: u64) -> All<'a, Load> {
-        let p = self.p;
-        let (output, part) = self.part(item);
-        let skip = part / p.step * p.slice;
-        if skip >= p.len {
-            return Box::new(std::iter::empty());
-        }
-        let begin = self.skipped() + self.segment(output) + skip;
-        let last = (begin + p.slice.min(p.len - skip) - 1) / self.e;
-        let first = begin / self.e + 1 + part % p.step;
-        Box::new((first..last).step_by(p.step as usize).map(vec4))
     }
 
     /// A part of a segment of a view, or, `raw`, one element.

@@ -6,7 +6,6 @@
 
 mod columns;
 mod elementwise;
-mod extremes;
 mod finish;
 mod rows;
 mod sums;
@@ -41,8 +40,6 @@ impl Run<'_, '_> {
             Walk::Gather { index_words } => self.gather_pass(index_words),
             Walk::Strided { raw } => self.strided(raw),
             Walk::StridedGather { index_words } => self.strided_gather(index_words),
-            Walk::Extremes { truth } => self.extremes(truth),
-            Walk::ExtremeRows { truth } => self.extreme_rows(truth),
             other => Err(format!("no interpreter for {other:?}")),
         }
     }
@@ -92,19 +89,11 @@ impl Run<'_, '_> {
             src.bytes
         );
         self.loads(0, src, v * self.e);
-        self.edge(v, 0, self.e)
-    }
-
-    /// The positions low..high of a vec4. No word outside of the binding is among them, because a look-up of an element
-    /// outside of the view fails.
-    fn edge(&self, v: u32, low: u32, high: u32) -> Check<Vec<u32>> {
-        ensure!(low < high && high <= self.e, "elements {low}..{high}");
-        Ok((v * self.e + low..v * self.e + high).collect())
+        Ok((v * self.e..(v + 1) * self.e).collect())
     }
 }
 
-/// Elements begin..end. In sum_rows.wgsl the vec4 first..last lie wholly among them; in extreme_rows.wgsl `first` holds the
-/// first element and `last` the last.
+/// Elements begin..end; the vec4 first..last lie wholly among them.
 #[derive(Clone, Copy)]
 struct Span {
     begin: u32,
@@ -122,22 +111,5 @@ impl Span {
             first,
             last: first.max((begin + len) / e),
         }
-    }
-
-    fn of_ends(begin: u32, len: u32, e: u32) -> Span {
-        Span {
-            begin,
-            end: begin + len,
-            first: begin / e,
-            last: (begin + len - 1) / e,
-        }
-    }
-
-    fn low(self, v: u32, e: u32) -> u32 {
-        (v * e).max(self.begin) - v * e
-    }
-
-    fn high(self, v: u32, e: u32) -> u32 {
-        (v * e + e).min(self.end) - v * e
     }
 }
