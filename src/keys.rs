@@ -255,7 +255,9 @@ impl Keys {
             ("TERMS", self.are_terms().into()),
             ("NANS", self.nan.is_some().into()),
             ("ENDS", self.take_ends().into()),
-            ("FLOORS", (self.floor != 0).into()),
+            // Drivers do not see that a bound has no effect.
+            ("FLOORED", (self.floor != 0).into()),
+            ("CEILED", (self.ceil != u64::MAX).into()),
             ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
         ];

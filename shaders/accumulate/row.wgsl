@@ -222,16 +222,18 @@ struct Pair {
 
 var<workgroup> wg_acc: array<Acc, WG>;
 
+// Written out: a loop costs a driver's bound of its iterations, and short rows more than their elements.
 fn acc_across(lid: u32, own: Acc) -> Acc {
+    let lane = lid % {LANES}u;
     var a = own;
     wg_acc[lid] = a;
-    for (var half = {LANES / 2}u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lid % {LANES}u < half {
-            a = acc_join(a, wg_acc[lid + half]);
-            wg_acc[lid] = a;
-        }
+//# for s in 1..LOG_LANES + 1
+    workgroupBarrier();
+    if lane < {LANES >> s}u {
+        a = acc_join(a, wg_acc[lid + {LANES >> s}u]);
+        wg_acc[lid] = a;
     }
+//# end
     return a;
 }
 //# end

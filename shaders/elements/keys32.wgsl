@@ -53,7 +53,16 @@ fn key(b: u32) -> Key {
 }
 
 fn canonical4(k: vec4<u32>) -> vec4<u32> {
-    let c = clamp(k, vec4<u32>(FLOOR), vec4<u32>(CEIL)) & vec4<u32>(KEEP);
+    var c = k;
+//# if FLOORED
+    c = max(c, vec4<u32>(FLOOR));
+//# end
+//# if CEILED
+    c = min(c, vec4<u32>(CEIL));
+//# end
+//# if BITS < 32
+    c &= vec4<u32>(KEEP);
+//# end
 //# if ZEROS
     return select(c, vec4<u32>(ZERO_TO), c == vec4<u32>(ZERO));
 //# else
@@ -62,7 +71,16 @@ fn canonical4(k: vec4<u32>) -> vec4<u32> {
 }
 
 fn canonical(k: Key) -> Key {
-    let c = clamp(k, FLOOR, CEIL) & KEEP;
+    var c = k;
+//# if FLOORED
+    c = max(c, FLOOR);
+//# end
+//# if CEILED
+    c = min(c, CEIL);
+//# end
+//# if BITS < 32
+    c &= KEEP;
+//# end
 //# if ZEROS
     return select(c, ZERO_TO, c == ZERO);
 //# else

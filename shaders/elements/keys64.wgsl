@@ -40,22 +40,18 @@ fn key(b: vec2<u32>) -> Key {
 }
 
 fn canonical(k: Key) -> Key {
-//# if NANS
-    // One end of the order is the NaNs'.
-//# if FLOORS
+    var c = k;
+//# if FLOORED
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
-    let c = select(k, floor, less(k, floor));
-//# else
-    let c = combined(k, vec2<u32>(CEIL_LO, CEIL));
+    c = select(c, floor, less(c, floor));
+//# end
+//# if CEILED
+    c = combined(c, vec2<u32>(CEIL_LO, CEIL));
 //# end
 //# if ZEROS
-    return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
-//# else
+    c = select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
+//# end
     return c;
-//# end
-//# else
-    return k;
-//# end
 }
 
 fn last_equal(k: Key) -> Key {

@@ -36,6 +36,15 @@ fn output_at(w: u32, j: u32) -> u32 {
 // The destination, as whole vec4.
 @group(0) @binding(2) var<storage, read_write> dst: array<vec4<u32>>;
 //# else
+//# if DST_PAIRS
+// The destination, as results of two words.
+@group(0) @binding(2) var<storage, read_write> dst: array<vec2<u32>>;
+
+// Writes the bits of an element or index, as result o.
+fn write_bits(o: u32, bits: vec2<u32>) {
+    dst[P.dst_delta + o] = bits;
+}
+//# else
 // The destination, as words.
 @group(0) @binding(2) var<storage, read_write> dst: array<u32>;
 
@@ -59,5 +68,6 @@ fn write_bits(o: u32, bits: vec2<u32>) {
         dst[2u * at + 1u] = bits.y;
     }
 }
+//# end
 //# end
 //# end

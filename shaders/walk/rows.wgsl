@@ -214,9 +214,15 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     dst[to + {n}u] = vec4<u32>(w{4 * n}, w{4 * n + 1}, w{4 * n + 2}, w{4 * n + 3});
 //# end
 //# else
+//# if DST_PAIRS
+//# for r in 0..EACH
+    write_bits(item * {EACH}u + {r}u, vec2<u32>(w{2 * r}, w{2 * r + 1}));
+//# end
+//# else
     let to = P.dst_delta * {RESULT_WORDS}u / {EACH}u + item * {RESULT_WORDS}u;
 //# for n in 0..RESULT_WORDS
     dst[to + {n}u] = w{n};
+//# end
 //# end
 //# end
 }

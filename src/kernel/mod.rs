@@ -222,6 +222,7 @@ impl Default for Recipe {
             bindings: &[0, 1, 2, 3],
             source_vecs: 0,
             writes_vecs: false,
+            writes_pairs: false,
             names: Vec::new(),
             constants: Vec::new(),
             workgroup_bytes: 0,
@@ -240,6 +241,8 @@ pub(crate) struct Recipe {
     pub source_vecs: u32,
     /// Whether it writes results as whole vec4 only.
     pub writes_vecs: bool,
+    /// Whether it writes results of two words as one.
+    pub writes_pairs: bool,
     /// The names that the directives in its fragments use.
     pub names: Vec<(&'static str, u32)>,
     /// The values of the overrides that they declare.
@@ -415,6 +418,7 @@ impl Kernel {
             ("E", 128 / bits),
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
+            ("DST_PAIRS", recipe.writes_pairs.into()),
             ("PACKED", (bits < 32 && !self.keys.are_terms()).into()),
         ]);
         names.extend(self.keys.names());

@@ -266,6 +266,7 @@ impl RowsText {
         let key_bytes = if kernel.keys.bits() == 64 { 8 } else { 4 };
         let out = kernel.out;
         let result_words = self.each * out.bytes() as u32 / 4;
+        let vecs = result_words.is_multiple_of(4) && self.each > 0;
         let subwords = out.per_word() > 1 && self.each == 0;
         // What an invocation leaves to its team: a key, and a position beside it unless both fit a word.
         let packed = kernel.keys.bits() < 32 && !self.looped;
@@ -296,9 +297,11 @@ impl RowsText {
                 (_, true) => &[0, 1, 2, 3],
             },
             source_vecs: if self.words == 4 { 1 } else { 0 },
-            writes_vecs: result_words.is_multiple_of(4) && self.each > 0,
+            writes_vecs: vecs,
+            writes_pairs: !vecs && !out.is_partial() && out.bytes() == 8,
             names: vec![
                 ("LANES", self.lanes),
+                ("LOG_LANES", self.lanes.ilog2()),
                 ("LOADS", self.loads),
                 ("WORDS", self.words),
                 ("PER", 32 * self.words / kernel.keys.bits()),

@@ -40,7 +40,7 @@ impl Run<'_, '_> {
         if !shared {
             for id in self.invocations().filter(|&id| id < p.items) {
                 let (part, unit) = (id / p.width, id % p.width);
-                let (found, loops) = self.unit(part, 0, unit, [loads, words])?;
+                let (found, loops) = self.columns_unit(part, 0, unit, [loads, words])?;
                 self.iterated(loops)?;
                 self.emit_unit(part, unit, &found)?;
             }
@@ -57,7 +57,7 @@ impl Run<'_, '_> {
             for lid in 0..self.wg {
                 self.now.set(part * self.wg + lid);
                 let (lane, unit) = ((lid / p.width).min(p.team - 1), lid % p.width);
-                let (found, loops) = self.unit(part, lane, unit, [loads, words])?;
+                let (found, loops) = self.columns_unit(part, lane, unit, [loads, words])?;
                 // Each plane is merged by a tree.
                 let tree = u64::from(p.team.next_power_of_two().ilog2());
                 let planes = u64::from((32 / self.pass.kernel.keys.bits()).max(2));
@@ -76,7 +76,7 @@ impl Run<'_, '_> {
     }
 
     /// The elements that an invocation finds in each column of a unit, and its iterations.
-    fn unit(
+    fn columns_unit(
         &self,
         part: u32,
         lane: u32,
