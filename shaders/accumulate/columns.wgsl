@@ -48,9 +48,9 @@ fn bests_at(b: Bests) -> Places {
 }
 //# if BITS < 32
 
-// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word. All are less than PAD.
+// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word.
 fn row_below(t: Places) -> Places {
-    return select(t, Places(~KEEP - 1u) - t, LAST != 0u);
+    return select(t, Places(~KEEP) - t, LAST != 0u);
 }
 
 fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
