@@ -135,11 +135,12 @@ pub use wgpu;
 /// may change it.
 pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
-    pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, Unit, Walk};
+    pub use crate::kernel::{Elementwise, Family, Kernel, RUNS, StoreFormat, TEAM, Unit, Walk};
     pub use crate::keys::Keys;
     pub use crate::plan::{Pass, RowParts, Slot, View};
     pub use crate::sums::Sum;
     pub use crate::walk::columns::ColumnsText;
+    pub use crate::walk::rows::RowsText;
 }
 
 /// Runs the examples of the README and of `docs/tuning.md` as tests.

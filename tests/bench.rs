@@ -8,8 +8,9 @@ use std::process::{Command, Output};
 use approx::assert_relative_eq;
 use serde_json::Value;
 use support::catalogue::{Case, catalogue};
+use wgreduce::unstable::Walk;
 use wgreduce::wgpu::Features;
-use wgreduce::{AdapterClass, DType, Op, Tuning, adapters_blocking};
+use wgreduce::{AdapterClass, Caps, DType, Op, Plan, Problem, adapters_blocking};
 
 fn run(folder: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wgreduce"));
@@ -371,8 +372,14 @@ fn edges_are_those_of_the_device() {
     let class = adapters
         .first()
         .map_or(AdapterClass::Software, |a| a.class());
-    // Rows that are longer than small rows.
-    let longest = Tuning::of(class).small_row_len;
+    // The longest rows of which an invocation takes several, or a whole one.
+    let caps = Caps::typical(class);
+    let taken = |n: &u64| {
+        let problem = Problem::arg_min(DType::F32, &[1 << 16, *n], 1).unwrap();
+        let plan = Plan::new(&problem, &caps).unwrap();
+        matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.each > 0)
+    };
+    let longest = (2..).take_while(taken).last().unwrap();
     let edge = format!("rows{}", longest + 1);
     let line = "bench --json out.json --filter";
     let Some(output) = measured(folder.path(), line, &edge) else {

@@ -201,10 +201,10 @@ pub enum Unit {
 }
 
 /// Invocations in a team of strips and panels: they take neighbouring vec4, and step on by as many.
-pub(crate) const TEAM: u32 = 8;
+pub const TEAM: u32 = 8;
 /// Vec4 that an invocation of strips takes of a row that is too wide for a team, and the most that it takes by
 /// blocks of four rows. More are taken one row at a time, in the order of memory.
-pub(crate) const RUNS: u32 = 8;
+pub const RUNS: u32 = 8;
 
 /// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {

@@ -53,6 +53,15 @@ impl Mapping {
             Mapping::SumRows { slices, .. } | Mapping::SumColumns { slices, .. } => slices,
         }
     }
+
+    /// Whether it may leave partial results instead of results.
+    pub(crate) fn leaves_partials(self) -> bool {
+        match self {
+            Mapping::Rows(rows) => rows.text.each == 0,
+            Mapping::ShallowSums => false,
+            _ => true,
+        }
+    }
 }
 
 impl Planner<'_> {
@@ -66,7 +75,7 @@ impl Planner<'_> {
         if let Some(sum) = step.sum {
             return self.sum_mapping(step, sum, b).unwrap_or(Mapping::Each);
         }
-        let chosen = match (self.caps.tuning.force, b.inner) {
+        let chosen = match (self.caps.tuning.force, b.pitch) {
             (Some(Family::Each), _) => None,
             (_, 1) => Rows::fit(self, step, b).map(Mapping::Rows),
             _ => Columns::fit(self, step, b).map(Mapping::Columns),
@@ -113,8 +122,7 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let columns = self.sum_columns_of(step, sum, b);
         let lanes = b.inner / columns;
-        let room =
-            (self.partials(step) / b.inner).min(self.most_parts(step));
+        let room = (self.partials(step) / b.inner).min(self.most_parts(step));
         // Partial sums must be a small part of what is read.
         let worth = b.len * element / (SUMS_SHARE * self.partial_format(step).bytes());
         // An invocation takes a slice of a column alone, where one of a row is a whole team's.
@@ -210,7 +218,7 @@ impl Planner<'_> {
         let outputs = b.outer * b.inner;
         match self.mapping(step, b) {
             Mapping::Each => outputs,
-            Mapping::Rows(rows) => rows.invocations(b),
+            Mapping::Rows(rows) => rows.invocations(step, b),
             Mapping::Columns(columns) => columns.invocations(self, step, b),
             Mapping::ShallowSums => outputs + TEAM,
             Mapping::SumRows { lanes, slices, .. } => outputs * slices * lanes,

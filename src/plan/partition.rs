@@ -41,12 +41,7 @@ impl Planner<'_> {
         }
         let from = |cut: u64| cut.checked_sub(step.at);
         let input: Vec<u64> = input.into_iter().filter_map(from).collect();
-        let partitions = splits::cut(
-            partitions,
-            &input,
-            &outputs,
-            self.partials(step),
-        );
+        let partitions = splits::cut(partitions, &input, &outputs, self.partials(step));
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
     }
@@ -96,14 +91,13 @@ impl Planner<'_> {
             let most = (seen / (len * inner)).min(written / inner);
             return self.matrices(step, &one, most.min(step.outer));
         }
-        let columns = seen
-            .min(written)
-            .min(self.partials(step))
-            .min(inner);
+        let columns = seen.min(written).min(self.partials(step)).min(inner);
         let rows = match columns == inner {
             true => (seen / inner).min(if too_long { alone } else { reach }),
             false => 1,
         };
+        // Whole lines, so that every region begins like the first one.
+        let rows = grained(rows).max(rows.min(COLUMNS_GRAIN));
         let part = Region {
             len: rows.min(len),
             inner: columns,

@@ -76,8 +76,9 @@ impl Planner<'_> {
             ..*step
         };
         let own = match b.inner < first.inner {
+            _ if !merge && mapping.leaves_partials() => mapping,
             true => Mapping::Each,
-            false => self.shortened(step, mapping, b),
+            false => self.shortened(&partials, mapping, b),
         };
         let before = self.passes.len();
         self.pass(&partials, b, own, merge)?;

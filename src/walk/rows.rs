@@ -27,7 +27,7 @@ const BY_WORDS: u64 = 256;
 const MANY_ROWS: u64 = 1024;
 
 /// What the text depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RowsText {
     /// Invocations that share a row, a power of two.
     pub lanes: u32,
@@ -160,6 +160,11 @@ impl Rows {
                 .div_ceil(slices)
                 .next_multiple_of(unit / element * lanes),
         };
+        // Every slice has a whole unit, wherever it begins.
+        let least = if masked { 2 * (unit / element) - 1 } else { 1 };
+        let holds = |slice: u64| slice >= least && (b.len - 1) % slice + 1 >= least;
+        let mut longer = (slice..b.len).step_by((unit / element * lanes) as usize);
+        let slice = longer.find(|&slice| holds(slice)).unwrap_or(b.len);
         let slices = b.len.div_ceil(slice);
         let units = (slice * element / unit).div_ceil(lanes);
         let blocks = units.div_ceil(at_once);
@@ -174,29 +179,32 @@ impl Rows {
             len: 0,
         };
         let partials = planner.partials(step);
-        let fits = slices <= partials && (slices * lanes).div_ceil(wg) <= caps.groups();
-        fits.then_some(Rows {
+        let rows = Rows {
             text,
             slices,
             slice,
-        })
+        };
+        let invocations = rows.invocations(step, &Region { outer: 1, ..*b });
+        let fits = slices <= partials && invocations.div_ceil(wg) <= caps.groups();
+        fits.then_some(rows)
     }
 
     /// Invocations of a region.
-    pub(crate) fn invocations(self, b: &Region) -> u64 {
+    pub(crate) fn invocations(self, step: &Step, b: &Region) -> u64 {
         match self.text.each {
-            0 => b.outer * self.slices * u64::from(self.text.lanes),
+            // A workgroup may own a word that begins before the first result.
+            0 => {
+                let results =
+                    words(step.out, b.outer * self.slices) * u64::from(step.out.per_word());
+                results * u64::from(self.text.lanes)
+            }
             each => b.outer / u64::from(each),
         }
     }
 
     /// The same for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
-        let slices = b.len.div_ceil(self.slice);
-        match slices == self.slices && b.len == self.slice * slices {
-            true => Some(self),
-            false => Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices),
-        }
+        Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices)
     }
 
     pub(crate) fn pass(
@@ -224,9 +232,8 @@ impl Rows {
         let blocks = units.div_ceil(lanes * u64::from(text.loads));
         let iterations = blocks + u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
         let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
-        // A workgroup may own a word that begins before the first result.
-        let results = words(step.out, items) * u64::from(step.out.per_word());
-        planner.push(kernel, Some(src), dst, params, results * lanes, iterations)
+        let invocations = self.invocations(step, b);
+        planner.push(kernel, Some(src), dst, params, invocations, iterations)
     }
 
     /// Whole groups of rows, then what is left of them.
@@ -269,7 +276,11 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
-        let acc = if kernel.both { 2 * (acc + key_bytes) } else { acc };
+        let acc = if kernel.both {
+            2 * (acc + key_bytes)
+        } else {
+            acc
+        };
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {

@@ -138,17 +138,14 @@ fn stricter_caps_are_kept() {
         tuning: Tuning::of(AdapterClass::Discrete),
     };
     assert_eq!(reducer.with_caps(stricter.clone()).caps(), &stricter);
-    // Several shallow columns at once: a long kernel, on a software adapter.
-    let columns = Problem::arg_max(DType::F32, &[4000, 21, 16], 1).expect("a problem");
+    // Rows of 64 vec4, which an invocation of a software adapter reads by as many at once as a kernel may be long.
+    let rows = Problem::arg_max(DType::F32, &[4000, 256], 1).expect("a problem");
     let planned = |long_kernels| {
         let caps = Caps {
             long_kernels,
             ..real.tuned(Tuning::of(AdapterClass::Software))
         };
-        let reduction = reducer
-            .with_caps(caps)
-            .prepare(&columns)
-            .expect("a reduction");
+        let reduction = reducer.with_caps(caps).prepare(&rows).expect("a reduction");
         reduction.plan().clone()
     };
     assert_ne!(planned(true), planned(false));

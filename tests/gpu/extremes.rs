@@ -1,4 +1,4 @@
-//! Both extremes and their indices, from one read or four.
+//! Both extremes and their indices, from one read or, of short segments, four.
 //!
 //! `tests/reference` compares the reference's extremes with separate operators.
 
@@ -7,17 +7,15 @@ use super::{check_all, same, takes, tiny, tuned, turn};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{drawn, extremes as problem, mixed, types};
-use wgreduce::unstable::Family;
 use wgreduce::{DType, Problem, Reducer};
 
 pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
-    let abreast = tuned(reducer, |t| {
-        (t.blocked, t.invocations) = (!t.blocked, 1 << 14);
-        t.force = Some(Family::ExtremeRows);
+    let sliced = tuned(reducer, |t| {
+        (t.invocations, t.slice_bytes) = (1 << 14, 256);
     });
-    let single = tuned(reducer, |t| t.force = Some(Family::Extremes));
+    let few = tuned(reducer, |t| (t.workgroup, t.row_lanes) = (16, 4));
     for dtype in types(turn()) {
-        contiguous([reducer, &abreast, &single], dtype)?;
+        contiguous([reducer, &sliced, &few], dtype)?;
         for shape in [&[][..], &[1], &[3, 0], &[0, 3]] {
             let input = mixed(dtype, shape.iter().product(), 3);
             for axis in 0..2 {

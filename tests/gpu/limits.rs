@@ -6,7 +6,6 @@ use libtest_mimic::Failed;
 use support::{
     Bits, drawn, extremes, index_problem, mixed, sum_problem, tensor, types, value_problem, ways,
 };
-use wgreduce::unstable::Family;
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
 use wgreduce::{DType, Plan, Problem, Reducer, Tuning};
 
@@ -14,7 +13,6 @@ use wgreduce::{DType, Plan, Problem, Reducer, Tuning};
 /// finishes many outputs, or several partials of each, one after another.
 pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));
-    let sides = tuned(&several, |t| t.force = Some(Family::Extremes));
     let few = several.with_caps(several.caps().lowered(8192, 65_535));
     let turn = turn();
     for dtype in types(turn) {
@@ -29,7 +27,7 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
         let shape = [1, 9, 401];
         let both = extremes(dtype, &shape, 1, turn)?;
         if takes(reducer, "wide rows", &both) {
-            check_all(&sides, &[both], shape)?;
+            check_all(&several, &[both], shape)?;
         }
         let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
         let value = value_problem(dtype, &shape, &[1], turn)?;

@@ -33,15 +33,13 @@ use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
 
 const SUBJECTS: &[Subject] = &[
-    ("walks_of_the_software_tuning", walks::software),
-    ("walks_of_the_integrated_tuning", walks::integrated),
-    ("walks_of_the_discrete_tuning", walks::discrete),
+    ("rows_of_every_length", walks::rows),
+    ("columns_of_every_width", walks::columns),
+    ("walks_of_every_tuning", walks::tunings),
     ("winners_anywhere_in_long_segments", walks::spots),
-    ("columns_of_the_worst_element", walks::nothing_wins_no_tie),
-    ("columns_of_very_many_rows", walks::many_rows),
+    ("columns_of_the_worst_element", walks::worst_columns),
+    ("segments_of_very_many_elements", walks::long_segments),
     ("forced_walks_and_tunings_agree", walks::forced),
-    ("whole_rows_in_turn", walks::whole_rows),
-    ("unrolled_walks_of_every_width", walks::unrolled),
     ("every_type_and_way", reductions::every_type),
     ("limits_change_nothing", limits::least_and_most),
     ("rows_of_which_a_binding_holds_few", limits::wide_rows),

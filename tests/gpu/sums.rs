@@ -1,7 +1,7 @@
 //! Exact sums: every operator and type under every tuning, with data of every kind.
 
 use super::pieces::{in_pieces, shard, streamed};
-use super::walks::{self, SHAPES as WALKED, WIDE, of_class};
+use super::walks::{self, SHAPES as WALKED, of_class};
 use super::{check_data, same, takes, takes_case, takes_one_of, tuned};
 use libtest_mimic::Failed;
 use std::collections::BTreeSet;
@@ -146,7 +146,7 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Integer sums are mapped like minima: every walk under every tuning, and every walk that can be forced.
 pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
-    use Family::{Columns, Each, Finish, Panels, Rows, Shallow, SmallRows, Strips};
+    use Family::{Columns, Each, Finish, Rows};
     let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
@@ -157,19 +157,12 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     })));
     let mut families = BTreeSet::new();
     for (r, reducer) in all.iter().enumerate() {
-        let shapes = WALKED.iter().map(|&shape| (shape, false));
-        let shapes = shapes.chain(WIDE.map(|shape| (shape, true)));
         // The tunings take every shape, the forced walks one of six.
         let few = if r < 3 { 1 } else { 6 };
         let tuning = &reducer.caps().tuning;
-        for ([outer, len, inner], in_bytes) in shapes {
+        for &[outer, len, inner] in WALKED {
             let way = drawn((tuning, outer, len, inner));
             for dtype in [0, 3, 5, 6].map(|k| types[(way as usize + k) % 8]) {
-                let inner = if in_bytes {
-                    inner / dtype.size()
-                } else {
-                    inner
-                };
                 let problem = sum_problem(dtype, &[outer, len, inner], &[1], way / 8)?;
                 let plan = Plan::new(&problem, reducer.caps())?;
                 let passes = plan.passes().iter().map(|pass| &pass.kernel);
@@ -183,10 +176,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
             }
         }
     }
-    let mut wanted = vec![Columns, Each, Finish, Rows, Shallow, SmallRows];
-    if reducer.caps().long_kernels {
-        wanted.extend([Strips, Panels]);
-    }
+    let mut wanted = vec![Columns, Each, Finish, Rows];
     wanted.retain(|family| !families.contains(family));
     match wanted.as_slice() {
         [] => Ok(()),

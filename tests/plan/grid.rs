@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{drawn, one_of, taken, taken_of};
-use wgreduce::unstable::{Elementwise, Family, Pass, Slot, Sum, Walk};
+use wgreduce::unstable::{Elementwise, Family, Pass, RowsText, Slot, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
@@ -19,7 +19,7 @@ pub fn devices() -> Vec<(String, Caps)> {
     };
     let few = ("four storage buffers".into(), few);
     let all = classes.into_iter().chain(tight_limits());
-    let all = all.chain(forced_families()).chain([few]);
+    let all = all.chain(forced_walks()).chain([few]);
     all.chain(small_submits()).chain(odd_tunings()).collect()
 }
 
@@ -47,34 +47,25 @@ fn tight_limits() -> Vec<(String, Caps)> {
     all
 }
 
-/// Every family wherever it is possible, and rows with several numbers of invocations.
-fn forced_families() -> Vec<(String, Caps)> {
-    use Family::{Columns, Each, Panels, Rows, Shallow, SmallRows, Strips};
-    let mut all = Vec::new();
-    let families = [Each, Columns, Strips, Rows, SmallRows, Shallow, Panels];
-    for family in families {
-        let caps = class(AdapterClass::Integrated);
-        let tuning = Tuning {
-            force: Some(family),
-            ..caps.tuning.clone()
-        };
-        all.push((format!("{family:?} forced"), caps.tuned(tuning)));
-    }
-    for family in [Columns, Strips, SmallRows, Shallow, Panels] {
-        let caps = eager(|t| t.force = Some(family));
-        all.push((format!("{family:?} forced, eager"), caps));
-    }
-    // Rows of which a binding holds few.
-    let mut caps = eager(|t| t.force = Some(Shallow));
-    caps.binding_bytes = 1024;
-    all.push(("Shallow forced, bindings of 1024 bytes".into(), caps));
-    for (lanes, blocked) in [1, 8, 64].into_iter().flat_map(|n| [(n, true), (n, false)]) {
+/// Elements one by one wherever that is possible, and rows by several numbers of invocations.
+fn forced_walks() -> Vec<(String, Caps)> {
+    let caps = class(AdapterClass::Integrated);
+    let each = caps.tuned(Tuning {
+        force: Some(Family::Each),
+        ..caps.tuning.clone()
+    });
+    let mut all = vec![("each forced".into(), each)];
+    for (lanes, blocked) in [(1, true), (8, false), (8, true), (64, false)] {
         let caps = eager(|t| {
-            (t.workgroup, t.row_lanes, t.blocked) = (64, lanes, blocked);
-            (t.force, t.short_row_bytes) = (Some(Rows), 0);
+            (t.workgroup, t.row_lanes, t.blocked, t.each_row_bytes) = (64, lanes, blocked, 0)
         });
         all.push((format!("rows by {lanes}, blocked {blocked}"), caps));
     }
+    let short = Caps {
+        long_kernels: false,
+        ..class(AdapterClass::Software)
+    };
+    all.push(("no long kernels".into(), short));
     all
 }
 
@@ -93,24 +84,16 @@ fn small_submits() -> Vec<(String, Caps)> {
     all
 }
 
-fn odd_tunings() -> [(String, Caps); 4] {
-    let short = eager(|t| {
-        (t.workgroup, t.invocations) = (4, 1);
-        t.short_row_bytes = u64::MAX;
-    });
+fn odd_tunings() -> [(String, Caps); 3] {
     let few = eager(|t| {
         (t.workgroup, t.row_lanes, t.invocations, t.short_rows) = (16, 4, 1, 3);
     });
-    let narrow = eager(|t| {
-        (t.workgroup, t.invocations, t.wide_bytes) = (4, 1 << 16, 16);
-    });
+    let narrow = eager(|t| (t.workgroup, t.invocations) = (4, 1 << 16));
     let wide = eager(|t| {
-        (t.workgroup, t.row_lanes) = (256, 256);
-        (t.wide_bytes, t.invocations) = (4096, 1 << 18);
+        (t.workgroup, t.row_lanes, t.invocations) = (256, 256, 1 << 18);
     });
     [
-        ("short rows, three a lane".into(), short),
-        ("rows, three a lane".into(), few),
+        ("three a lane".into(), few),
         ("narrow".into(), narrow),
         ("wide".into(), wide),
     ]
@@ -173,13 +156,17 @@ fn in_parts(plan: &Plan, caps: &Caps) -> Check {
 fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     for pass in plan.passes() {
         let (kernel, p) = (&pass.kernel, &pass.params);
-        let rows = kernel.family() == Family::Rows;
         let family = kernel.family();
-        let columns = family.is_columns();
+        let rows = match kernel.walk {
+            Walk::Rows(text) => text,
+            _ => RowsText::default(),
+        };
+        let (shared, several) = (rows.loads > 0 && rows.each == 0, rows.each > 0);
+        let words = kernel.out.per_word() > 1;
         let (mut lanes, mut blocked, mut raw, mut whole) = (1, false, false, false);
-        let (mut loose, mut taken) = (None, None);
+        let mut taken = None;
         match kernel.walk {
-            Walk::Rows {
+            Walk::SumRows {
                 lanes: l,
                 blocked: b,
                 whole: w,
@@ -187,69 +174,37 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             } => (lanes, blocked, whole) = (l, b, w),
             Walk::Finish { lanes: l, .. } => lanes = l,
             Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
-            Walk::Panels {
-                runs,
-                unaligned: true,
-                ..
-            } => loose = Some(runs),
             Walk::Elementwise(t) => taken = Some(t),
             _ => {}
         }
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
-        let per_matrix = u64::from(p.total).max(1);
-        let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
-        let wide = p.width * 128 / kernel.keys.bits();
+        let outer = pass.src.map_or(0, |v| v.bytes / v.element)
+            / (u64::from(p.len) * u64::from(p.inner)).max(1);
+        let columns = [Family::Columns, Family::SumColumns].contains(&family);
+        let sums = family == Family::SumRows;
         let cases = [
             (family.name(), true),
             ("merged partials", p.merge == 1),
             ("a base", p.base > 0),
             ("a folded grid", pass.workgroups[1] > 1),
             ("temporary tensors", matches!(pass.dst.slot, Slot::Temp(_))),
-            ("rows in slices", rows && p.slices > 1),
-            ("rows by lanes", rows && lanes > 1),
-            ("rows abreast", rows && lanes > 1 && !blocked),
-            ("whole rows in turn", whole && p.coarsening > 1),
-            ("whole rows at once", whole && kernel.unrolled() > 0),
-            ("whole rows in a loop", whole && kernel.unrolled() == 0),
-            ("words of whole rows", whole && kernel.out.per_word() > 1),
-            ("rows in turn", rows && p.coarsening > 1),
+            ("rows in slices", shared && p.slices > 1),
+            ("rows by several", shared && rows.lanes > 1),
+            ("rows by one", shared && rows.lanes == 1),
+            ("rows in blocks", rows.looped),
+            ("rows with edges", rows.masked),
+            ("rows by words", shared && rows.words == 1),
+            ("results in words of a workgroup", shared && words),
+            ("several rows", several),
+            ("several rows by words", several && rows.words == 1),
+            ("results of several rows in words", several && words),
+            ("sums in slices", sums && p.slices > 1),
+            ("sums abreast", sums && lanes > 1 && !blocked),
+            ("sums of whole rows", whole),
+            ("sums in turn", sums && p.coarsening > 1),
             (
                 "finished in turn",
                 family == Family::Finish && p.coarsening > 1,
-            ),
-            (
-                "thin partials",
-                family == Family::Shallow && kernel.out.is_partial(),
-            ),
-            (
-                "small rows written out",
-                family == Family::SmallRows && kernel.unrolled() > 0,
-            ),
-            (
-                "small rows in a loop",
-                family == Family::SmallRows && kernel.unrolled() == 0,
-            ),
-            (
-                "lines in turn",
-                matches!(family, Family::SmallRows | Family::Shallow) && p.coarsening > 1,
-            ),
-            ("loose columns", loose == Some(0)),
-            ("loose columns by vec4", loose > Some(0)),
-            (
-                "panels in turn",
-                family == Family::Panels && p.coarsening > 1,
-            ),
-            (
-                "panels of parts of rows",
-                family == Family::Panels && p.slices > 1,
-            ),
-            (
-                "strips of several teams",
-                family == Family::Strips && p.team > 8,
-            ),
-            (
-                "strips of whole rows",
-                family == Family::Strips && kernel.unrolled() > 8,
             ),
             (
                 "inputs that stand still",
@@ -260,7 +215,6 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
             ("columns direct", columns && !kernel.out.is_partial()),
             ("columns in slices", columns && p.slices > 1),
-            ("columns folded", columns && wide > p.inner),
             ("columns in matrices", columns && outer > 1),
             ("finished by lanes", family == Family::Finish && lanes > 1),
             ("raw copies", raw),
@@ -269,7 +223,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 46;
+const FEATURES: usize = 33;
 
 /// Runs the two halves of the grid at the same time.
 #[test]
@@ -342,18 +296,19 @@ fn every_element_is_summed_once_over_the_grid() {
     failures.truncate(8);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let wanted = [
-        "rows",
-        "columns",
+        "sum_rows",
+        "sum_columns",
+        "shallow_sums",
         "each",
         "strided",
         "finish",
         "fill",
         "merged partials",
-        "rows in slices",
-        "rows abreast",
-        "rows in turn",
+        "sums in slices",
+        "sums abreast",
+        "sums of whole rows",
+        "sums in turn",
         "columns direct",
-        "shallow",
         "columns in slices",
         "finished by lanes",
     ];
@@ -373,12 +328,7 @@ fn long_columns_are_summed_in_as_many_iterations_as_were_planned() {
         let problem = Problem::reduce_sum(dtype, &[30_000, 3], &[0]).expect("a problem");
         let plan = check(&problem, &caps, &[0]).unwrap_or_else(|e| panic!("{problem}: {e}"));
         let first = &plan.passes()[0];
-        let walk = Walk::Columns {
-            runs: 0,
-            ragged: false,
-            shared: false,
-        };
-        assert_eq!(first.kernel.walk, walk, "{plan}");
+        assert_eq!(first.kernel.walk, Walk::SumColumns { runs: 0 }, "{plan}");
         assert!(first.params.slice > 5000, "{plan}");
     }
 }
@@ -400,34 +350,22 @@ fn columns_are_cut_at_every_length() {
                 let plan = check(&problem, &caps, &[0, 1]);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
                 let sliced =
-                    |p: &&wgreduce::unstable::Pass| p.params.merge == 1 && p.params.slices > 1;
+                    |p: &&Pass| p.params.merge == 1 && p.kernel.family() == Family::Columns;
                 merged += plan.passes().iter().filter(sliced).count();
             }
         }
     }
-    assert!(merged > 100, "only {merged} regions in slices");
+    assert!(merged > 100, "only {merged} regions of columns");
 }
 
 /// A tuning that a caller may choose.
 pub fn any_tuning() -> impl Strategy<Value = Tuning> {
     let size = || prop::sample::select(vec![0, 1, 3, 16, 64, 1000, 1 << 20, u64::MAX]);
     let small = || prop::sample::select(vec![0, 1, 2, 3, 4, 7, 16, 64, 100, 256, u32::MAX]);
-    let family = || {
-        prop::sample::select(vec![
-            None,
-            None,
-            Some(Family::Each),
-            Some(Family::Rows),
-            Some(Family::Columns),
-            Some(Family::Strips),
-            Some(Family::SmallRows),
-            Some(Family::Shallow),
-            Some(Family::Panels),
-        ])
-    };
-    let sizes = prop::array::uniform14(size());
+    let force = || prop::sample::select(vec![None, None, None, Some(Family::Each)]);
+    let sizes = prop::array::uniform8(size());
     let flags = any::<(bool, bool)>();
-    (small(), small(), flags, family(), sizes).prop_map(
+    (small(), small(), flags, force(), sizes).prop_map(
         |(workgroup, row_lanes, (blocked, strips), force, s)| Tuning {
             workgroup,
             row_lanes,
@@ -438,16 +376,11 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
             slices: s[3],
             each_row_bytes: s[4],
             each_column_len: s[5],
-            wide_bytes: s[6],
-            short_row_bytes: s[7],
-            short_rows: s[8],
-            submit_bytes: s[9],
-            small_row_len: s[10],
-            shallow_len: s[11],
-            shallow_bytes: s[12],
-            panels: s[13],
+            short_rows: s[6],
+            submit_bytes: s[7],
             strips,
             force,
+            ..Tuning::of(AdapterClass::Software)
         },
     )
 }
@@ -545,16 +478,14 @@ proptest! {
 
 #[test]
 fn more_than_a_row_of_workgroups_folds() {
-    let caps = class(AdapterClass::Integrated);
+    let caps = class(AdapterClass::Integrated).lowered(1 << 27, 1000);
     let small = caps.tuned(Tuning {
         workgroup: 4,
-        each_row_bytes: 1 << 20,
-        small_row_len: 0,
         ..caps.tuning.clone()
     });
-    let problem = Problem::arg_min(DType::U8, &[300_000, 2], 1).expect("a problem");
+    let problem = Problem::arg_min(DType::F32, &[5000, 21], 1).expect("a problem");
     let plan = check(&problem, &small, &[0]).expect("a run that ends well");
-    assert_eq!(plan.passes()[0].workgroups, [37_500, 2, 1]);
+    assert_eq!(plan.passes()[0].workgroups, [1000, 5, 1], "{plan}");
 }
 
 /// Tests the interpreter: it must refuse plans that are slightly wrong.
@@ -562,8 +493,7 @@ fn more_than_a_row_of_workgroups_folds() {
 fn broken_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
         ("a shorter segment", |passes| {
-            let p = &mut passes[0].params;
-            (p.len, p.total) = (p.len - 1, p.total.saturating_sub(p.inner));
+            passes[0].params.len -= 1;
         }),
         ("shorter slices", |passes| passes[0].params.slice /= 2),
         ("a base", |passes| passes[0].params.base += 1),

@@ -6,7 +6,7 @@ use super::interpret::limits;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
-use wgreduce::unstable::{Family, Pass, Slot};
+use wgreduce::unstable::{Family, Pass, Slot, Walk};
 use wgreduce::{Caps, DType, Error, Plan, Problem, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
@@ -55,7 +55,8 @@ fn tensors_beyond_32_bits_are_covered_once_with_the_right_bases() {
                     Problem::reduce_max(dtype, &shape, &[1]),
                 ] {
                     let problem = problem.expect("a problem");
-                    let plan = Plan::new(&problem, &caps).expect("a plan");
+                    let plan = Plan::new(&problem, &caps)
+                        .unwrap_or_else(|e| panic!("{problem} on {caps:?}: {e}"));
                     if len > 1 || !problem.op().is_index() {
                         covered(&plan, [outer, len, inner], &caps);
                     }
@@ -79,7 +80,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
     };
     let mut ranges = Vec::new();
     let mut outputs = Vec::new();
-    let mut lines = None;
+    let mut several = None;
     let scratch = plan.slot_bytes(Slot::Partials);
     assert!(scratch <= caps.binding_bytes, "{scratch} B: {plan}");
     for pass in plan.passes() {
@@ -89,31 +90,6 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let sliced = u64::from(p.slice) * u64::from(p.slices);
         let beyond = match pass.kernel.family() {
             Family::Rows => sliced,
-            family if family.is_columns() => {
-                (sliced + 2) * u64::from(p.width) * 16 / pass_element(pass)
-            }
-            // No device has larger workgroups.
-            Family::SmallRows | Family::Shallow | Family::Panels
-                if pass.kernel.workgroup <= 1 << 16 =>
-            {
-                // The elements up to the last invocations' last line, and one row more.
-                let [x, y, _] = pass.workgroups.map(u64::from);
-                let lanes = x * y * u64::from(pass.kernel.workgroup);
-                let runs = lanes * u64::from(p.coarsening) + u64::from(p.team * p.coarsening);
-                let abreast = match pass.kernel.family() {
-                    Family::Shallow => pass.kernel.unrolled().max(1),
-                    _ => 1,
-                };
-                let lines = runs * u64::from(abreast);
-                let line = 128 / u64::from(pass.kernel.keys.bits());
-                match pass.kernel.family() {
-                    Family::Panels => {
-                        let rows = u64::from(p.items / p.slices) * u64::from(p.len);
-                        (rows * u64::from(p.width) + 128) * line
-                    }
-                    _ => lines * line,
-                }
-            }
             Family::Finish
                 if pass.kernel.workgroup_bytes() == 0 && pass.kernel.workgroup <= 1 << 16 =>
             {
@@ -130,10 +106,10 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let Some((begin, end)) = range(pass) else {
             continue;
         };
-        match pass.kernel.family() {
-            Family::SmallRows | Family::Shallow => lines = Some((begin, end)),
-            // The rest of a region, which the lines left.
-            Family::Each if lines.is_some_and(|l| l.0 <= begin && end <= l.1) => continue,
+        match pass.kernel.walk {
+            Walk::Rows(text) if text.each > 0 => several = Some((begin, end)),
+            // The last rows of a region, which are no whole units.
+            Walk::Each { .. } if several.is_some_and(|s| s.0 <= begin && end <= s.1) => continue,
             _ => {}
         }
         // A row of columns that are copied.
@@ -150,7 +126,11 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         }
         // The region matches the pass's parameters, and begins where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
-        let matrix = u64::from(p.len) * u64::from(p.inner);
+        let matrix = match pass.kernel.family() {
+            // Of rows that are joined.
+            Family::Columns => u64::from(p.len) * u64::from(p.step) * u64::from(p.inner),
+            _ => u64::from(p.len) * u64::from(p.inner),
+        };
         assert_eq!((end - begin) % matrix, 0, "{plan}");
         assert_eq!(begin % (len * inner) / inner, p.base, "{plan}");
         assert!(end - begin == matrix || p.base == 0 && matrix == len * inner);
@@ -190,8 +170,7 @@ proptest! {
         let elements: u128 = shape.iter().map(|&d| u128::from(d)).product();
         prop_assume!(elements < 1 << 35);
         // If one invocation took each segment, however long, a plan would need too many dispatches.
-        let alone = tuning.each_row_bytes.max(tuning.each_column_len) > 1000;
-        prop_assume!(!alone && tuning.force != Some(Family::Each));
+        prop_assume!(tuning.force != Some(Family::Each));
         let devices = devices();
         // Submits of a few bytes would be too many.
         let submit_bytes = tuning.submit_bytes.max(1 << 28);
@@ -205,33 +184,6 @@ proptest! {
         if shape[1] > 1 || !index {
             covered(&plan, shape, &caps);
         }
-    }
-}
-
-/// In workgroups too small to share them, one invocation finishes the partial results of four outputs of 8 bits.
-#[test]
-fn columns_leave_no_more_parts_than_one_invocation_may_finish() {
-    let caps = Caps {
-        binding_bytes: 1 << 31,
-        buffer_bytes: 1 << 31,
-        ..Caps::webgpu_default()
-    };
-    let caps = caps.tuned(Tuning {
-        workgroup: 4,
-        wide_bytes: 1 << 20,
-        submit_bytes: 1 << 34,
-        force: Some(Family::Columns),
-        ..caps.tuning.clone()
-    });
-    for shape in [
-        [1, 1 << 28, 1],
-        [1, 1 << 30, 1],
-        [1, 1 << 29, 2],
-        [1, 1 << 28, 4],
-    ] {
-        let problem = Problem::reduce_min(DType::U8, &shape, &[1]).expect("a problem");
-        let plan = Plan::new(&problem, &caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
-        covered(&plan, shape, &caps);
     }
 }
 

@@ -1,5 +1,5 @@
 //! A host interpreter of plans: memory, bindings and bookkeeping. The shaders' arithmetic is in
-//! `families`.
+//! `walks`.
 //!
 //! It computes no values. A cell of a tensor, and a partial, is the list of the input elements that compete for it. So
 //! a run that ends well proves the schedule for all data: every element competes for its own output and for no other,
@@ -156,7 +156,7 @@ pub fn run_in_pieces(
         truth,
         caps,
         plan,
-        reads_once: passes.iter().any(|p| p.kernel.is_extremes()),
+        reads_once: passes.iter().any(|p| p.kernel.both),
         shift,
         cuts,
     };
@@ -348,7 +348,7 @@ impl Machine<'_> {
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
     use Family::{Strided, StridedGather};
-    matches!(pass.kernel.family(), Strided | StridedGather) || pass.kernel.is_extremes()
+    matches!(pass.kernel.family(), Strided | StridedGather)
 }
 
 /// Whether a pass compares nothing, so that one kernel serves all types of a size.
@@ -389,11 +389,6 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         let order = problem.op().order().expect("an order");
         return Keys::new(dtype, order, nan, problem.op().is_index());
     }
-    // Truth values are searched as numbers.
-    let ordered = match dtype {
-        DType::Bool => DType::U8,
-        other => other,
-    };
     let apart = !machine.reads_once;
     let keys = if apart { Keys::new } else { Keys::of_sides };
     let result = |dtype, i: usize| {
@@ -408,8 +403,8 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
             let own = all.find(|keys| *keys == pass.kernel.keys);
             own.unwrap_or(result(dtype, 0))
         }
-        (Family::Finish, Slot::Output(i)) => result(ordered, i),
-        _ if pass.kernel.is_extremes() => Keys::of_sides(ordered, Order::Least, nan, true),
+        (Family::Finish, Slot::Output(i)) => result(dtype, i),
+        _ if pass.kernel.both => Keys::of_sides(dtype, Order::Least, nan, true),
         (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
         _ => Keys::of_sides(dtype, Order::Least, nan, true),
     }
@@ -543,8 +538,16 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Notes a load of the current invocation at a position of a binding.
     pub fn loads(&self, view: usize, bind: &Bind, position: u32) {
-        let element = bind.element(position.wrapping_sub(bind.delta).into());
-        let load = (self.now.get(), view, element * bind.element / 4 * 4);
+        let element = match position.checked_sub(bind.delta) {
+            Some(i) => bind.element(i.into()),
+            // Before the view, or even before the tensor.
+            None => bind.first.wrapping_sub((bind.delta - position).into()),
+        };
+        let load = (
+            self.now.get(),
+            view,
+            element.wrapping_mul(bind.element) / 4 * 4,
+        );
         self.loaded.borrow_mut().push(load);
     }
 
@@ -589,9 +592,16 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(Cell::Of(from))
     }
 
-    /// Writes a result that has words of its own.
+    /// Writes a result that has words of its own, or two partial results: of the least and of the greatest.
     pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
-        let at = self.p.dst_delta + slot;
+        if self.pass.kernel.both {
+            ensure!(self.out().is_partial(), "results of both extremes");
+            self.emit_at(self.p.dst_delta + self.p.apart + slot, cell.clone())?;
+        }
+        self.emit_at(self.p.dst_delta + slot, cell)
+    }
+
+    fn emit_at(&mut self, at: u32, cell: Cell) -> Check {
         let element = self.dst.at(at)? as usize;
         self.write_once(at)?;
         if !self.out().is_partial() {

@@ -1,7 +1,6 @@
 //! The planner: plans of chosen shapes, rules for every plan, and plans run on a host interpreter under limits that no
 //! device has. Needs no adapter.
 
-mod families;
 mod grid;
 mod huge;
 mod interpret;
@@ -33,7 +32,7 @@ fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> 
     }
 }
 
-/// A tuning of small numbers, which takes every family and every cut early.
+/// A tuning of small numbers, which takes every walk and every cut early.
 fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
     let real = class(AdapterClass::Software);
     let mut tuning = Tuning {
@@ -43,9 +42,7 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
         invocations: 256,
         slice_bytes: 64,
         each_column_len: 2,
-        wide_bytes: 32,
         short_rows: 3,
-        panels: 2,
         ..real.tuning.clone()
     };
     change(&mut tuning);

@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 22] = [
+const FIELDS: [Change; 18] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
@@ -25,15 +25,8 @@ const FIELDS: [Change; 22] = [
     ("slices", |c, n| c.tuning.slices = n),
     ("each_row_bytes", |c, n| c.tuning.each_row_bytes = n),
     ("each_column_len", |c, n| c.tuning.each_column_len = n),
-    ("wide_bytes", |c, n| c.tuning.wide_bytes = n),
-    ("short_row_bytes", |c, n| c.tuning.short_row_bytes = n),
     ("short_rows", |c, n| c.tuning.short_rows = n),
-    ("small_row_len", |c, n| c.tuning.small_row_len = n),
-    ("shallow_bytes", |c, n| c.tuning.shallow_bytes = n),
-    ("panels, shallow_len, submit_bytes", |c, n| {
-        (c.tuning.panels, c.tuning.shallow_len) = (n, n);
-        c.tuning.submit_bytes = n;
-    }),
+    ("submit_bytes", |c, n| c.tuning.submit_bytes = n),
 ];
 
 const VALUES: [u64; 10] = [0, 1, 2, 3, 5, 24, 48, 1000, 1 << 31, u64::MAX];

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::taken;
 use wgreduce::unstable::Family::{
-    Each, ElementwiseVecs, ElementwiseWords, ExtremeRows, Extremes, Fill, Finish, Gather, Strided,
+    Columns, Each, ElementwiseVecs, ElementwiseWords, Fill, Finish, Gather, Rows, Strided,
     StridedGather,
 };
-use wgreduce::unstable::{Family, Slot, Walk};
+use wgreduce::unstable::{Family, Slot};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
 
 #[test]
@@ -264,13 +264,10 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
 fn extremes_are_read_once_and_finished_four_times() {
     for (shape, axis) in [([1, 1 << 20], 1), ([4096, 3000], 1), ([300, 4096], 0)] {
         for kind in support::grid::CLASSES {
-            if axis == 0 && kind == AdapterClass::Software {
-                continue;
-            }
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
             let reads = families(&plan);
-            let read = if axis == 1 { ExtremeRows } else { Extremes };
+            let read = if axis == 1 { Rows } else { Columns };
             assert_eq!(reads[0], read, "{plan}");
             assert_eq!(reads[1..], [Finish; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
@@ -286,56 +283,13 @@ fn extremes_are_read_once_and_finished_four_times() {
         }
     }
     // Partials of short segments would cost more than reading the segments four times.
-    let short = Problem::extremes(DType::U8, &[4096, 300], 1).expect("a problem");
-    assert_eq!(plain(&short).iter().filter(|f| **f == Finish).count(), 2);
+    let short = Problem::extremes(DType::U8, &[4096, 30], 1).expect("a problem");
+    assert!(!plain(&short).contains(&Finish));
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
     // Every second element of a row.
     let second = Problem::extremes(DType::U8, &[3, 300], 1).expect("a problem");
-    assert_eq!(viewed(second, &[600, 2], 0)[0], Extremes);
+    assert_eq!(viewed(second, &[600, 2], 0)[0], Strided);
     assert_eq!(plain(&one), [Strided, Fill, Strided, Fill]);
-}
-
-#[test]
-fn forced_extremes_are_read_once() {
-    let caps = class(AdapterClass::Software);
-    let forced = caps.tuned(Tuning {
-        force: Some(Extremes),
-        ..caps.tuning.clone()
-    });
-    for (shape, axis) in [([300, 48], 0), ([4096, 300], 1)] {
-        let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
-        let plan = Plan::new(&problem, &forced).expect("a plan");
-        assert_eq!(families(&plan), [Extremes, Finish, Finish, Finish, Finish]);
-    }
-}
-
-/// As tensors and as views that are a contiguous block.
-#[test]
-fn extremes_of_columns_are_found_one_by_one_by_software_adapters() {
-    let caps = class(AdapterClass::Software);
-    for (dtype, inner, apart) in [
-        (DType::F32, 4096, true),
-        (DType::F32, 4, true),
-        (DType::F32, 3, false),
-        (DType::F64, 3, false),
-        (DType::F16, 3, true),
-        (DType::U8, 3, true),
-    ] {
-        let problem = Problem::extremes(dtype, &[300, inner], 0).expect("a problem");
-        let view = problem.clone().strided(0, &[inner as i64, 1], 0);
-        for problem in [problem, view.expect("a view")] {
-            let plan = Plan::new(&problem, &caps).expect("a plan");
-            let reads = families(&plan);
-            let firsts: Vec<_> = reads.iter().filter(|f| **f != Finish).collect();
-            match apart {
-                false => assert_eq!(firsts, [&Extremes], "{plan}"),
-                true => {
-                    assert_eq!(firsts.len(), 4, "{plan}");
-                    assert!(firsts.iter().all(|f| f.is_columns()), "{plan}");
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -348,11 +302,9 @@ fn broken_plans_of_extremes_are_refused() {
             let last = passes.len() - 1;
             passes[last].kernel.keys = passes[last - 1].kernel.keys;
         }),
-        ("truth for numbers", |passes| {
-            match &mut passes[0].kernel.walk {
-                Walk::Extremes { truth } | Walk::ExtremeRows { truth } => *truth ^= true,
-                other => panic!("{other:?}"),
-            }
+        ("one of both", |passes| passes[0].kernel.both = false),
+        ("partials of both in one place", |passes| {
+            passes[0].params.apart -= 1
         }),
         ("partials of the other", |passes| {
             let last = passes.len() - 1;

@@ -5,7 +5,7 @@
 //! and no tensor that decides a test is constant.
 
 use std::ops::Range;
-use wgreduce::{Class, DType};
+use wgreduce::{Class, DType, Order};
 
 /// A small, fast and reproducible source of bits.
 pub struct Bits(u64);
@@ -143,6 +143,19 @@ pub fn float_bits(dtype: DType) -> (u64, u64, u64) {
     }
 }
 
+/// The greatest and the least element of a type.
+fn ends(dtype: DType) -> (u64, u64) {
+    let ones = u64::MAX >> (64 - 8 * dtype.size());
+    let sign = ones ^ (ones >> 1);
+    let infinity = float_bits(dtype).0;
+    match dtype.class() {
+        Class::Float => (infinity, infinity | sign),
+        Class::Signed => (ones ^ sign, sign),
+        Class::Unsigned => (ones, 0),
+        Class::Bool => (1, 0),
+    }
+}
+
 /// A middling element, and the least and the greatest element of a segment of middling ones. The greatest has the
 /// greatest magnitude. For bool, `parity` tells which value is rare.
 fn middling(dtype: DType, any: u64, parity: bool) -> [u64; 3] {
@@ -172,12 +185,7 @@ fn element(dtype: DType, seed: Seed, i: u64, n: u64, at: &Winners, bits: &mut Bi
     let any = ((bits.draw() << 20) ^ bits.draw()) & ones;
     let float = dtype.class() == Class::Float;
     let (infinity, nan, one) = float_bits(dtype);
-    let (top, bottom) = match dtype.class() {
-        Class::Float => (infinity, infinity | sign),
-        Class::Signed => (ones ^ sign, sign),
-        Class::Unsigned => (ones, 0),
-        Class::Bool => (1, 0),
-    };
+    let (top, bottom) = ends(dtype);
     // NaNs differ in sign and payload.
     let some_nan = (infinity + 1 + any % (nan - infinity)) | (any & sign);
     let number = match float {
@@ -242,20 +250,39 @@ pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8>
     bytes
 }
 
-/// `n` segments of `n` elements, rows or columns: every position is once the least and once the greatest.
-pub fn diagonal(dtype: DType, n: u64, rows: bool) -> Vec<u8> {
-    let mut bits = Bits::new(n);
-    let mut bytes = Vec::with_capacity((n * n * dtype.size()) as usize);
-    for i in 0..n * n {
-        let (segment, at) = if rows { (i / n, i % n) } else { (i % n, i / n) };
+/// Segments of `len` elements, rows or columns: in turn, every position is once the least and once the greatest.
+pub fn diagonal(dtype: DType, [segments, len]: [u64; 2], rows: bool) -> Vec<u8> {
+    let mut bits = Bits::new(len);
+    let mut bytes = Vec::with_capacity((segments * len * dtype.size()) as usize);
+    for i in 0..segments * len {
+        let (segment, at) = match rows {
+            true => (i / len, i % len),
+            false => (i % segments, i / segments),
+        };
         // For bool, one value is rare in the first half of the segments, the other in the second.
-        let [middle, least, greatest] = middling(dtype, bits.draw(), 2 * segment < n);
+        let [middle, least, greatest] = middling(dtype, bits.draw(), 2 * segment < segments);
         let element = match at {
-            at if at == segment => least,
-            at if at == (segment + n / 2) % n => greatest,
+            at if at == segment % len => least,
+            at if at == (segment + len / 2) % len => greatest,
             _ => middle,
         };
         push(&mut bytes, dtype, element);
+    }
+    bytes
+}
+
+/// Rows of which every third has only the best value of its type, the others only the worst, and no NaN.
+pub fn worst(dtype: DType, order: Order, [rows, len]: [u64; 2]) -> Vec<u8> {
+    let (top, bottom) = ends(dtype);
+    let [best, worst] = match order {
+        Order::Least => [bottom, top],
+        Order::Greatest => [top, bottom],
+        _ => [top, 0],
+    };
+    let mut bytes = Vec::with_capacity((rows * len * dtype.size()) as usize);
+    for i in 0..rows * len {
+        let best_row = (i / len).is_multiple_of(3);
+        push(&mut bytes, dtype, if best_row { best } else { worst });
     }
     bytes
 }

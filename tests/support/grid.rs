@@ -38,6 +38,8 @@ pub const SIZES: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::I64];
 const SHAPES: &[[u64; 3]] = &[
     [1, 1, 1],
     [7, 1, 1],
+    // Rows of which an invocation takes several.
+    [1030, 2, 1],
     [3, 1, 6],
     [1, 2, 1],
     [5, 3, 1],

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{Family, Kernel, Pass, Slot, Unit, Walk};
+use wgreduce::unstable::{ColumnsText, Family, Pass, RowsText, Slot, Unit, Walk};
 use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
@@ -15,7 +15,7 @@ struct Stage<'a> {
     passes: &'a [Pass],
 }
 
-/// The drawing, and a paragraph a kernel family.
+/// The drawing, and a paragraph a walk.
 pub fn explain(problem: &Problem, plan: &Plan) -> String {
     let stages = stages(plan);
     let mut text = format!("{}\n\nwho reads what\n", segments(problem));
@@ -35,10 +35,11 @@ pub fn explain(problem: &Problem, plan: &Plan) -> String {
     }
     text += "\nhow they walk\n";
     let mut told = Vec::new();
-    for kernel in stages.iter().map(|stage| &stage.passes[0].kernel) {
-        if !told.contains(&kernel.family()) {
-            told.push(kernel.family());
-            text += &walk(kernel);
+    for pass in stages.iter().map(|stage| &stage.passes[0]) {
+        let walk = walk(pass);
+        if !told.contains(&walk) {
+            text += &walk;
+            told.push(walk);
         }
     }
     text.trim_end().into()
@@ -57,19 +58,23 @@ fn segments(problem: &Problem) -> String {
         sizes.map(|d| d.size).product()
     };
     let (segments, len) = (product(false), product(true));
-    let lie = match dims.iter().rposition(|d| d.reduced) {
-        Some(at) if at + 1 == dims.len() => "neighbours in memory",
-        Some(_) => "apart in memory, their neighbours belonging to other segments",
-        None => "their own segments",
+    let reduced: Vec<usize> = (0..dims.len()).filter(|&d| dims[d].reduced).collect();
+    let lie = match reduced[..] {
+        [] => "a segment each",
+        [at] if at + 1 == dims.len() => "neighbours in memory",
+        [_] => "apart in memory, their neighbours belonging to other segments",
+        _ => {
+            "scattered in memory, because dimensions that are kept lie between those that are reduced"
+        }
     };
     let done = match problem.op().is_sum() {
         true => "all of which are summed",
         false => "of which one is chosen",
     };
-    format!(
-        "Segments: {segments}, of {len} elements each, {done}. The elements of \
-         one are\n{lie}."
-    )
+    let text = format!(
+        "Segments: {segments}, of {len} elements each, {done}. The elements of one are {lie}."
+    );
+    folded(&text, "")
 }
 
 fn stages(plan: &Plan) -> Vec<Stage<'_>> {
@@ -131,23 +136,43 @@ impl Stage<'_> {
     }
 }
 
-/// How a family maps memory, left to right, to lanes, which are invocations: in words, drawn.
-fn walk(kernel: &Kernel) -> String {
-    let mut text = format!("  {}: {}\n", kernel.family().name(), told(kernel));
-    let lines: Vec<String> = match kernel.walk {
-        Walk::Rows { lanes, blocked, .. } => shared(lanes, blocked).into(),
-        _ => drawn(kernel.family())
-            .iter()
-            .map(|&line| line.into())
-            .collect(),
-    };
-    for line in lines {
-        text += &format!("          {line}\n");
+/// Columns of a line.
+const WIDTH: usize = 96;
+
+/// A text in lines, all but the first of which begin with `indent`.
+fn folded(text: &str, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut column = indent.len();
+    for word in text.split(' ') {
+        if column + word.len() > WIDTH {
+            lines.truncate(lines.trim_end().len());
+            lines += &format!("\n{indent}");
+            column = indent.len();
+        }
+        lines += &format!("{word} ");
+        column += word.len() + 1;
     }
-    text
+    lines.trim_end().into()
 }
 
-/// Two segments of twelve elements and the invocations that share each; of many invocations, four.
+/// How a pass walks memory, in words and drawn: memory from left to right, and which invocation takes what.
+fn walk(pass: &Pass) -> String {
+    let name = pass.kernel.family().name();
+    let both = match pass.kernel.both {
+        true => " Each part leaves two partials: of the least and of the greatest.",
+        false => "",
+    };
+    let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
+    let lines = match pass.kernel.walk {
+        Walk::Rows(text) if text.each == 0 => shared(text.lanes, false).into(),
+        Walk::SumRows { lanes, blocked, .. } => shared(lanes, blocked).into(),
+        _ => drawn(pass.kernel.family()),
+    };
+    let lines = lines.iter().map(|line| format!("          {line}\n"));
+    format!("{told}\n{}", lines.collect::<String>())
+}
+
+/// Two segments of twelve units and the invocations that share each; of many invocations, four.
 fn shared(lanes: u32, blocked: bool) -> [String; 2] {
     let lanes = lanes.min(4);
     let lane = |i: u32| match blocked {
@@ -162,136 +187,174 @@ fn shared(lanes: u32, blocked: bool) -> [String; 2] {
     ]
 }
 
-fn told(kernel: &Kernel) -> String {
+/// What was chosen, with its numbers.
+fn told(pass: &Pass) -> String {
+    let kernel = &pass.kernel;
     let sums = kernel.sum.is_some();
     let words = match kernel.walk {
-        Walk::Rows {
+        Walk::Rows(text) => return rows(pass, text),
+        Walk::Columns(text) => return columns(pass, text),
+        Walk::SumRows {
             vecs: 1..,
             whole: true,
             ..
         } => {
             "one invocation takes a segment, which is a few whole vec4, at once, then the next one."
         }
-        Walk::Rows { lanes: 1, .. } if sums => {
-            "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind\n\
+        Walk::SumRows { lanes: 1, .. } => {
+            "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind \
              them one by one."
         }
-        Walk::Rows { lanes, blocked, .. } if sums => {
-            let walk = match blocked {
-                true => "each takes a run of its own",
-                false => "and takes every nth vec4 of it",
+        Walk::SumRows { lanes, blocked, .. } => {
+            let part = match blocked {
+                true => "a run of its own",
+                false => "every nth vec4 of it",
             };
-            let some = if lanes > 4 { " (four are drawn)" } else { "" };
             return format!(
-                "{lanes} invocations{some} share a segment, or a slice of one,\n        {walk}; their sums \
-                 meet in workgroup memory."
+                "{} share a segment, or a slice of one; each takes {part}. Their sums meet in workgroup \
+                 memory.",
+                invocations(lanes)
             );
         }
         Walk::ShallowSums => "an invocation sums all rows of a vec4 of columns, then of others.",
-        Walk::Columns { .. } if sums => {
+        Walk::SumColumns { .. } => {
             "an invocation sums a column of a slice, or those of some vec4, row by row."
         }
-        Walk::Finish { lanes, .. } if sums => {
-            return format!("partial sums become results, invocations an output: {lanes}.");
-        }
-        Walk::Rows { lanes: 1, .. } => {
-            "one invocation takes a segment, or a slice of one, by blocks of eight vec4. Of a block\n\
-             only the least key is kept, and where the block was; the element is found at the end."
-        }
-        Walk::Rows { lanes, blocked, .. } => {
-            let walk = match blocked {
-                true => "each takes a run of its own",
-                false => "and takes every nth vec4 of it",
+        Walk::Finish { lanes, .. } => {
+            let done = match sums {
+                true => "partial sums of a segment become a result",
+                false => {
+                    "of the partials of a segment the least key wins, of equal ones the index that the tie \
+                     rule wants"
+                }
             };
-            let some = if lanes > 4 { " (four are drawn)" } else { "" };
-            return format!(
-                "{lanes} invocations{some} share a segment, or a slice of one,\n        {walk}; then a \
-                 tree in workgroup memory finds the best of them."
-            );
-        }
-        Walk::SmallRows { .. } => {
-            "an invocation takes as many segments as are whole vec4, whatever their length,\n\
-             and writes what they give by whole vec4."
-        }
-        Walk::Panels { lanes: 1, runs, .. } => {
-            let vecs = match runs {
-                0 | 1 => "a vec4 of columns, then of another one".to_owned(),
-                n => format!("{n} neighbouring vec4 of columns, then of others"),
-            };
-            return format!(
-                "an invocation takes all rows of {vecs},\n        and writes what they give by whole vec4."
-            );
-        }
-        Walk::Panels { runs, .. } => {
-            return format!(
-                "eight invocations take all rows of {} vec4 of columns, in the order of memory,\n        \
-                 and write what they give by whole vec4.",
-                8 * runs
-            );
-        }
-        Walk::Columns { runs, shared, .. } => {
-            let merged = match shared {
-                false => "",
-                true => ",\n        and a workgroup merges some of them",
-            };
-            let vecs = match runs {
-                1 => "a vec4 of columns".to_owned(),
-                _ => format!("{runs} vec4 of columns, every eighth one"),
-            };
-            return format!(
-                "an invocation takes {vecs},\n        row by row, and keeps the best of each. Narrow rows \
-                 are laid side by side;\n        tall ones are cut into slices{merged}."
-            );
+            return format!("{done}; {} take them.", invocations(lanes));
         }
         Walk::Each { .. } => {
             "an invocation takes the segments of one output word, element by element."
         }
-        Walk::Finish { lanes, .. } => {
-            return format!(
-                "the partials of a segment, invocations: {lanes}; the least key wins, of equal ones the \
-                 index\n        that the tie rule wants."
-            );
-        }
         Walk::Strided { .. } => {
-            "an invocation takes the segments of one output word, each element where the view\n\
-             has it: by its coordinates times the strides."
+            "an invocation takes the segments of one output word, each element where the view has it: by \
+             its coordinates times the strides."
         }
         Walk::StridedGather { .. } => "the elements of the view that the indices point to.",
-        Walk::Extremes { .. } => {
-            "an invocation takes a part of a segment, element by element, and leaves two\n\
-             partials: of the least and of the greatest."
-        }
-        Walk::ExtremeRows { .. } => {
-            "invocations walk a slice of a segment abreast, by blocks of four vec4, and each\n\
-             leaves two partials: of the least and of the greatest."
-        }
         Walk::Gather { .. } => "the elements that the indices point to.",
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
             Unit::Word => "an invocation takes the elements of one output word.",
             Unit::Vec => "an invocation takes a vec4 of each input and writes one.",
             _ => {
-                "an invocation takes eight vec4 of a row, and of the rows that follow; what an\n\
-                 input repeats in every row is read once."
+                "an invocation takes eight vec4 of a row, and of the rows that follow; what an input \
+                 repeats in every row is read once."
             }
         },
         _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
     };
-    words.replace('\n', "\n        ")
+    words.into()
 }
 
-fn drawn(family: Family) -> &'static [&'static str] {
-    match family {
-        Family::SmallRows => &[
-            "memory |aaab|bbcc|cddd|eeef|ffgg|ghhh|   rows of three, a line of four",
-            "by      0000 0000 0000 1111 1111 1111",
+fn columns(pass: &Pass, text: ColumnsText) -> String {
+    let p = &pass.params;
+    let unit = match text.words {
+        4 => "a vec4",
+        1 => "a word",
+        _ => "an element",
+    };
+    let mut told = format!(
+        "an invocation takes {unit} of columns and reads {} rows of it before it uses one",
+        text.loads
+    );
+    if p.slice > text.loads {
+        told += ", then the next";
+    }
+    told += ".";
+    if p.step > 1 {
+        told += &format!(
+            " {} rows are joined to one of {} such units.",
+            p.step, p.width
+        );
+    }
+    let parts = u64::from(p.slices) * u64::from(p.team);
+    if parts > 1 {
+        told += &format!(" Columns are cut into {parts} slices of {} rows", p.slice);
+        told += match p.team {
+            1 => ".".to_owned(),
+            team => format!(", {team} of which a workgroup merges."),
+        }
+        .as_str();
+    }
+    told
+}
+
+/// As `1 invocation`, or `32 invocations (four are drawn)`.
+fn invocations(lanes: u32) -> String {
+    match lanes {
+        1 => "1 invocation".into(),
+        2..=4 => format!("{lanes} invocations"),
+        _ => format!("{lanes} invocations (four are drawn)"),
+    }
+}
+
+fn rows(pass: &Pass, text: RowsText) -> String {
+    let p = &pass.params;
+    let units = |n: u32| match (n, text.words) {
+        (_, 4) => format!("{n} vec4"),
+        (1, _) => "1 word".into(),
+        _ => format!("{n} words"),
+    };
+    let loads = units(text.loads);
+    if text.each > 0 {
+        let (rows, s) = if text.each == 1 {
+            ("row", "s")
+        } else {
+            ("rows", "")
+        };
+        return format!(
+            "an invocation takes {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \
+             then it writes what the {rows} give{s}.",
+            text.each, text.len
+        );
+    }
+    let row = match p.slices {
+        1 => "a row".to_owned(),
+        n => format!(
+            "one of {n} slices of a row, of at most {} elements each",
+            p.slice
+        ),
+    };
+    let mut told = match text.lanes {
+        1 => format!("1 invocation takes {row}: it reads {loads}"),
+        n => format!(
+            "{} share {row}; each reads {loads} of it, {} bytes apart,",
+            invocations(n),
+            4 * text.words * n
+        ),
+    };
+    told += " before it uses one";
+    if text.looped {
+        told += &format!(", then the next {}", text.loads);
+    }
+    told += ".";
+    if text.masked {
+        let unit = if text.words == 4 { "vec4" } else { "word" };
+        told += &format!(
+            " Rows may begin and end within a {unit}: what lies before the first whole one and behind the \
+             last is read apart."
+        );
+    }
+    if pass.kernel.out.per_word() > 1 {
+        told += " Results share words, each of which one workgroup writes.";
+    }
+    told
+}
+
+fn drawn(family: Family) -> Vec<String> {
+    let lines: &[&str] = match family {
+        Family::Rows => &[
+            "memory |aaa|bbb|ccc|ddd|   rows of three",
+            "by      000 000 111 111",
         ],
-        Family::Strips | Family::Panels => &[
-            "row 0  |abcdefgh|ijklmnop|   a letter is a vec4",
-            "row 1  |abcdefgh|ijklmnop|",
-            "by      01234567 01234567",
-        ],
-        Family::Columns | Family::Shallow => &[
+        Family::Columns | Family::SumColumns | Family::ShallowSums => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "by      0 0 0 0 1 1 1 1",
@@ -301,7 +364,7 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "partials |a0 a1 a2 a3|b0 b1 b2 b3|",
             "output  |     a     |     b     |",
         ],
-        Family::Strided | Family::Extremes => &[
+        Family::Strided => &[
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
             "by       0  1  0  1  0  1",
         ],
@@ -311,5 +374,6 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "by      0000 1111 2222",
         ],
         _ => &[],
-    }
+    };
+    lines.iter().map(|&line| line.to_owned()).collect()
 }

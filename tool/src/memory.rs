@@ -1,21 +1,21 @@
 //! What the invocations of a pass load, and in which lines of memory that lies: a model on paper.
 //!
 //! It has the walks that GPUs take, with the order in which an invocation loads; what a compiler merges or
-//! moves is not in it. Edges of rows and columns, and the second look for a key that was found, are left
-//! out: both are a few loads a segment. `tests/plan/loads.rs` holds it against the interpreter of the shaders.
+//! moves is not in it. Elements at the edges of exact sums of rows are left out: a few loads a segment.
+//! `tests/plan/loads.rs` holds it against the interpreter of the shaders.
 
 use std::collections::VecDeque;
 use std::iter::once;
 use std::ops::Range;
-use wgreduce::unstable::{Elementwise, Pass, Slot, StrideTable, Unit, View, Walk};
+use wgreduce::unstable::{
+    ColumnsText, Elementwise, Pass, RowsText, Slot, StrideTable, Unit, View, Walk,
+};
 use wgreduce::{Plan, Problem};
 
 /// Bytes of a line of memory.
 const LINE: u64 = 128;
 /// Lines that a cache of 16 KiB holds.
 const CACHED: usize = 128;
-/// Rows of a slice that are taken one by one, not in blocks: at most so many.
-const FEW_ROWS: u64 = 16;
 /// Loads of an invocation that are looked at.
 const LOOKED_AT: usize = 64;
 
@@ -139,35 +139,18 @@ impl<'a> Loads<'a> {
     pub fn by(self, invocation: u64) -> Option<All<'a, Load>> {
         let p = self.p;
         Some(match self.pass.kernel.walk {
-            Walk::Rows { lanes, blocked, .. } => self.rows(lanes.into(), blocked, invocation),
-            Walk::SmallRows { .. } => {
-                let lines = self.lines(invocation);
-                Box::new(lines.flat_map(move |line| self.vecs(line * p.len, 1, p.len)))
+            Walk::Rows(text) => self.rows(text, invocation),
+            Walk::Columns(text) => self.columns(text, invocation),
+            Walk::SumRows { lanes, blocked, .. } => {
+                self.sum_rows(lanes.into(), blocked, invocation)
             }
-            Walk::Panels {
-                lanes: 1,
-                runs: 1,
-                unaligned,
-                ..
-            } => {
-                let lines = self.lines(invocation);
-                Box::new(lines.flat_map(move |line| self.panel(line, unaligned)))
-            }
-            // Of sums, of which a vec4 has a column of each element.
-            Walk::Columns {
+            Walk::SumColumns {
                 runs: runs @ (0 | 1),
-                ..
-            } if self.pass.kernel.sum.is_some() => self.sum_columns(runs, invocation),
+            } => self.sum_columns(runs, invocation),
             Walk::ShallowSums => {
                 let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
                 let items = items.filter(move |_| invocation < p.total);
                 Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
-            }
-            Walk::Columns {
-                runs: 1, shared, ..
-            } => {
-                let (part, v) = self.column(shared, invocation);
-                self.columns(part, v)
             }
             Walk::Each { .. } => {
                 let outputs = self.outputs(invocation * p.coarsening, p.coarsening);
@@ -177,14 +160,6 @@ impl<'a> Loads<'a> {
                 let outputs = self.outputs(invocation, 1);
                 Box::new(outputs.flat_map(move |o| self.strided(o, raw)))
             }
-            Walk::Extremes { .. } => {
-                let item = self.item(invocation);
-                Box::new(item.flat_map(move |item| self.strided(item, false)))
-            }
-            Walk::ExtremeRows { .. } => Box::new(
-                self.item(invocation)
-                    .flat_map(move |item| self.extreme_rows(item)),
-            ),
             Walk::Elementwise(taken) => self.elementwise(taken, invocation)?,
             _ => return None,
         })
@@ -193,16 +168,20 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
-            Walk::Rows { vecs: 0, .. } => self.pass.kernel.sum.map_or(8, |sum| sum.block().into()),
-            Walk::Rows { vecs, .. } => vecs.into(),
+            Walk::Rows(text) => {
+                let edges = match (text.masked, text.lanes) {
+                    (false, _) => 0,
+                    (true, 1) => 2,
+                    (true, _) => 1,
+                };
+                u64::from(text.loads + edges)
+            }
+            Walk::Columns(text) => text.loads.into(),
+            Walk::SumRows { vecs: 0, .. } => self.sum_block(),
+            Walk::SumRows { vecs, .. } => vecs.into(),
             // Rows of one column are gathered into vec4.
-            Walk::Columns { runs: 0, .. } => self.sum_block() * self.e.min(4),
-            Walk::Columns { .. } if self.pass.kernel.sum.is_some() => self.sum_block() / 2,
-            Walk::ShallowSums => self.sum_block() / 2,
-            Walk::SmallRows { unrolled, .. } => u64::from(unrolled.max(1)),
-            Walk::Panels { unaligned, .. } => 1 + u64::from(unaligned),
-            Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
-            Walk::Columns { .. } | Walk::ExtremeRows { .. } => 4,
+            Walk::SumColumns { runs: 0 } => self.sum_block() * self.e.min(4),
+            Walk::SumColumns { .. } | Walk::ShallowSums => self.sum_block() / 2,
             Walk::Elementwise(taken) => u64::from(taken.inputs),
             _ => 1,
         }
@@ -222,17 +201,16 @@ impl<'a> Loads<'a> {
     fn barriers(self) -> u64 {
         let kernel = &self.pass.kernel;
         match kernel.walk {
-            Walk::Rows { lanes, .. } if lanes > 1 && kernel.sum.is_some() => 3 * self.p.coarsening,
-            Walk::Rows { lanes, .. } if lanes > 1 => {
-                let halvings = u64::from(lanes.ilog2());
-                self.p.coarsening * (halvings + 2 + u64::from(kernel.index) * (halvings + 1))
+            Walk::Rows(text) => {
+                let gathered = text.each == 0 && kernel.out.per_word() > 1;
+                u64::from(text.lanes.ilog2()) + u64::from(gathered)
             }
-            Walk::Columns { shared: true, .. } => {
-                let bits = u64::from(kernel.keys.bits());
-                let planes = if bits == 64 { 2 } else { 32 / bits };
-                let slices = u64::from(kernel.workgroup) / self.p.team;
-                planes * u64::from(slices.ilog2() + 1)
+            Walk::Columns(text) if text.shared => {
+                let planes = (32 / u64::from(kernel.keys.bits())).max(1);
+                let planes = if kernel.keys.bits() == 64 { 2 } else { planes };
+                planes * u64::from(self.p.team.next_power_of_two().ilog2() + 1)
             }
+            Walk::SumRows { lanes, .. } if lanes > 1 => 3 * self.p.coarsening,
             Walk::Finish { lanes, .. } if lanes > 1 => {
                 let shared = match kernel.sum {
                     Some(_) => 3,
@@ -286,12 +264,6 @@ impl<'a> Loads<'a> {
         })
     }
 
-    /// Vec4 of the source, `step` apart.
-    fn vecs(self, first: u64, step: u64, n: u64) -> impl Iterator<Item = Load> {
-        let start = self.source.offset / 16 + first;
-        (0..n).map(move |i| vec4(start + i * step))
-    }
-
     /// Elements of the slot before the source.
     fn skipped(self) -> u64 {
         self.source.offset / self.source.element
@@ -317,15 +289,81 @@ impl<'a> Loads<'a> {
         (first * each..self.p.items).take((words * each) as usize)
     }
 
-    /// The lines of an invocation.
-    fn lines(self, invocation: u64) -> impl Iterator<Item = u64> {
+    /// Units of a row, `lanes` apart, block by block; before them the units that hold its edges. Or those of several rows.
+    fn rows(self, text: RowsText, invocation: u64) -> All<'a, Load> {
         let p = self.p;
-        let first = invocation / p.team * p.team * p.coarsening + invocation % p.team;
-        let end = (first + p.team * p.coarsening).min(p.items);
-        (first..end).step_by(p.team as usize)
+        let [lanes, loads, words] = [text.lanes, text.loads, text.words].map(u64::from);
+        let unit = move |number: u64| Load {
+            view: 0,
+            at: 4 * words * number,
+            bytes: 4 * words,
+        };
+        if text.each > 0 {
+            let first = self.source.offset / (4 * words);
+            let units = move |item| (0..loads).map(move |i| unit(first + item * loads + i));
+            return Box::new(self.item(invocation).flat_map(units));
+        }
+        let per = self.e * words / 4;
+        let lane = invocation % lanes;
+        // A workgroup may own a word that begins before the first result.
+        let dst = &self.pass.dst;
+        let before = dst.offset / dst.element % u64::from(self.pass.kernel.out.per_word());
+        let item = (invocation / lanes).checked_sub(before);
+        let item = item.filter(move |&item| item < p.items).into_iter();
+        Box::new(item.flat_map(move |item| {
+            let skip = item % p.slices * p.slice;
+            let begin = self.skipped() + item / p.slices * p.len + skip;
+            let first = begin.div_ceil(per);
+            let end = (begin + p.slice.min(p.len - skip)) / per;
+            let (ahead, behind) = (first.max(1) - 1, end);
+            let edges = match (text.masked, lanes, lane) {
+                (false, ..) => vec![],
+                (true, 1, _) => vec![ahead, behind],
+                (true, _, 1) => vec![behind],
+                (true, ..) => vec![ahead],
+            };
+            let blocks = (first..end).step_by((lanes * loads) as usize);
+            let units = blocks.flat_map(move |base| {
+                (0..loads).map(move |i| (base + lane + i * lanes).min(end - 1))
+            });
+            edges.into_iter().chain(units).map(unit)
+        }))
     }
 
-    fn rows(self, lanes: u64, blocked: bool, invocation: u64) -> All<'a, Load> {
+    /// Units of wide rows, some rows at once; the last step may take some again.
+    fn columns(self, text: ColumnsText, invocation: u64) -> All<'a, Load> {
+        let p = self.p;
+        let [loads, words] = [text.loads, text.words].map(u64::from);
+        let workgroup = u64::from(self.pass.kernel.workgroup);
+        let (item, lane, unit) = match text.shared {
+            true => {
+                let lid = invocation % workgroup;
+                let lane = (lid / p.width).min(p.team - 1);
+                (invocation / workgroup, lane, lid % p.width)
+            }
+            false => (invocation, 0, invocation % p.width),
+        };
+        let part = if text.shared { item } else { item / p.width };
+        let taken = (item < p.items).then_some(part).into_iter();
+        Box::new(taken.flat_map(move |part| {
+            let first = part % p.slices * p.slice * p.team;
+            let begin = first.min(p.len - loads * p.team);
+            let end = (first + p.slice * p.team).min(p.len);
+            let count = (end - begin - lane).div_ceil(p.team);
+            let start = (part / p.slices * p.len + begin + lane) * p.total + unit;
+            let start = self.source.offset / (4 * words) + start;
+            let steps = (0..count).step_by(loads as usize);
+            let rows = steps.map(move |row| row.min(count - loads));
+            let rows = rows.flat_map(move |t| t..t + loads);
+            rows.map(move |t| Load {
+                view: 0,
+                at: (start + t * p.team * p.total) * 4 * words,
+                bytes: 4 * words,
+            })
+        }))
+    }
+
+    fn sum_rows(self, lanes: u64, blocked: bool, invocation: u64) -> All<'a, Load> {
         let (p, lane) = (self.p, invocation % lanes);
         let items = self.outputs(invocation / lanes * p.coarsening, p.coarsening);
         Box::new(items.flat_map(move |item| {
@@ -343,37 +381,6 @@ impl<'a> Loads<'a> {
         }))
     }
 
-    fn panel(self, line: u64, unaligned: bool) -> All<'a, Load> {
-        let p = self.p;
-        if !unaligned {
-            let first = line / p.width * p.len * p.width + line % p.width;
-            return Box::new(self.vecs(first, p.width, p.len));
-        }
-        let (e, first) = (self.e, line * self.e);
-        let column = first % p.inner;
-        let at = self.skipped() + first / p.inner * p.len * p.inner + column;
-        let last = (at + (p.len - 1) * p.inner) / e + 1;
-        let end = (self.source.offset + self.source.bytes) / 16;
-        if column + e > p.inner || last >= end {
-            // In two matrices, or at the end: one by one.
-            let row = move |t| (first..first + e).map(move |o| self.cell(o, t));
-            return Box::new((0..p.len).flat_map(row));
-        }
-        let row = move |t| [0, 1].map(|i| vec4((at + t * p.inner) / e + i));
-        Box::new((0..p.len).flat_map(row))
-    }
-
-    /// The slice of an invocation of columns, and its vec4 of a wide row.
-    fn column(self, shared: bool, invocation: u64) -> (u64, u64) {
-        let (lanes, workgroup) = (self.p.team, u64::from(self.pass.kernel.workgroup));
-        if !shared {
-            return (invocation / lanes, invocation % lanes);
-        }
-        let (team, abreast) = (invocation / workgroup, self.p.width.div_ceil(lanes));
-        let slice = team / abreast * (workgroup / lanes) + invocation % workgroup / lanes;
-        (slice, team % abreast * lanes + invocation % lanes)
-    }
-
     fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
         let p = self.p;
         let (part, lane) = (item / p.team, item % p.team);
@@ -386,34 +393,6 @@ impl<'a> Loads<'a> {
         }
         let skipped = self.skipped();
         Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e + lane)))
-    }
-
-    fn columns(self, part: u64, v: u64) -> All<'a, Load> {
-        let p = self.p;
-        let matrices = (self.source.bytes / self.source.element).div_ceil(p.total);
-        if v >= p.width || part >= p.slices * matrices {
-            return Box::new(std::iter::empty());
-        }
-        let wide = p.width * self.e;
-        let start = self.skipped() + part / p.slices * p.total;
-        let skew = start % self.e;
-        let begin = part % p.slices * p.slice;
-        let low = begin + u64::from(begin == 0 && skew > 0);
-        let high = (begin + p.slice).min((skew + p.total) / wide);
-        Box::new((low..high).map(move |t| vec4(start / self.e + t * p.width + v)))
-    }
-
-    fn extreme_rows(self, item: u64) -> All<'a, Load> {
-        let p = self.p;
-        let (output, part) = self.part(item);
-        let skip = part / p.step * p.slice;
-        if skip >= p.len {
-            return Box::new(std::iter::empty());
-        }
-        let begin = self.skipped() + self.segment(output) + skip;
-        let last = (begin + p.slice.min(p.len - skip) - 1) / self.e;
-        let first = begin / self.e + 1 + part % p.step;
-        Box::new((first..last).step_by(p.step as usize).map(vec4))
     }
 
     /// A part of a segment of a view, or, `raw`, one element.

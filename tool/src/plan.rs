@@ -119,12 +119,12 @@ fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String
     };
     let table = table(plan);
     format!(
-        "{problem}\non {device}\n{tuning}\ncanonical: {dims}\n{table}{more}\n\
-         moves {moved} bytes, scratch {scratch} bytes\n{costs}\n{explained}",
-        table = table.trim_fmt(),
-        tuning = tuning::text(caps, ""),
-        costs = costs(problem, plan).unwrap_or_default(),
+        "{problem}\non {device}\ncanonical: {dims}\n\n{explained}\n\n{table}{more}\n\
+         moves {moved} bytes, scratch {scratch} bytes\n{costs}{tuning}",
         explained = explain(problem, plan),
+        table = table.trim_fmt(),
+        costs = costs(problem, plan).unwrap_or_default(),
+        tuning = tuning::text(caps, ""),
     )
 }
 

@@ -6,14 +6,13 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is; the others are numbers in it.
-const SHAPING: [&str; 10] = [
+const SHAPING: [&str; 9] = [
     "OUT",
     "INDEX",
     "LAST",
     "BLOCKED",
     "RAW",
     "CHAINED",
-    "TRUTH",
     "INDEX_WORDS",
     "IS_FLOAT",
     "WG",

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use wgreduce::unstable::{Kernel, Pass, Walk};
+use wgreduce::unstable::{Kernel, Pass, RowsText, Walk};
 use wgreduce::{Caps, DType, Op, Plan};
 
 use super::catalogue::Case;
@@ -124,16 +124,19 @@ fn found(sweep: &Sweep, op: Op, caps: &Caps) -> Vec<u64> {
 }
 
 /// The properties of a plan whose change makes an edge: its kernels, whether their grids have two dimensions, and
-/// whether a kernel occurs several times. Kernels that differ only in the unroll count are the same.
+/// whether a kernel occurs several times. Rows by as many invocations are the same: how many loads each has, and of which
+/// size, changes from one length to the next.
 fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
     let plan = case.problem().ok().and_then(|p| Plan::new(&p, caps).ok());
     let of = |pass: &Pass| {
         let mut kernel = pass.kernel;
-        match &mut kernel.walk {
-            Walk::SmallRows { unrolled: n, .. } | Walk::Panels { runs: n, .. } => *n = 1.min(*n),
-            // One vec4 is `columns`, more are `strips`.
-            Walk::Columns { runs: n, .. } => *n = 2.min(*n),
-            _ => {}
+        if let Walk::Rows(text) = &mut kernel.walk {
+            *text = RowsText {
+                lanes: text.lanes,
+                looped: text.looped,
+                each: text.each.min(1),
+                ..RowsText::default()
+            };
         }
         (kernel, pass.workgroups[1] > 1)
     };
@@ -261,8 +264,14 @@ mod tests {
             edges.map(|case| case.name.into_owned()).collect()
         };
         for caps in CLASSES.map(caps) {
-            let (names, tuning) = (names(&caps), &caps.tuning);
-            let longer = format!("rows{}", tuning.small_row_len + 1);
+            let names = names(&caps);
+            // The first row of which an invocation takes only one, or a part.
+            let alone = |n: &u64| {
+                let row = case(String::new(), OPS[0], (SWEEPS[0].shape)(*n), 1);
+                let plan = Plan::new(&row.problem().unwrap(), &caps).unwrap();
+                matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.each == 0)
+            };
+            let longer = format!("rows{}", (2..).find(alone).unwrap());
             assert!(names.contains(&longer), "{longer}: {names:?}");
             let split = names.iter().filter_map(|name| name.strip_prefix("flat"));
             let split: Vec<u64> = split.map(|n| n.parse().unwrap()).collect();

@@ -113,7 +113,7 @@ impl Run<'_, '_> {
     }
 
     /// Writes the words of a workgroup's results, of which `first` is the first.
-    fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
+    pub(super) fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
         let per_word = self.per_word();
         for word in (0..self.wg).take_while(|word| word * per_word < bests.len() as u32) {
             let v = first / per_word + word;

@@ -1,9 +1,55 @@
-//! `strided.wgsl` and `gather.wgsl` over `view.wgsl`: elements found by their strides.
+//! `strided.wgsl` over `segments.wgsl` or `view.wgsl`, `gather.wgsl` over `view.wgsl`: elements found by their strides.
 
 use super::super::interpret::{Check, Found, Run, ensure, fused};
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
+    pub(super) fn each(&mut self, raw: bool, several: bool) -> Check {
+        // Columns that no binding sees whole are copied first.
+        let copied = raw && matches!(self.dst.slot, Slot::Temp(_));
+        let copies = self.machine.problem.is_copy() || copied;
+        ensure!(raw == copies, "raw is {raw}");
+        self.coarsened(several, self.p.coarsening)?;
+        for item in self.invocations() {
+            let mut loops = 0;
+            for w in item * self.p.coarsening..(item + 1) * self.p.coarsening {
+                // One for the word, and one for each result.
+                loops += 1 + u64::from(self.per_word());
+                let mut results = Vec::new();
+                for (j, o) in self.outputs(w) {
+                    let found = self.search(o, &mut loops);
+                    self.loads_each(&found)?;
+                    results.push((j, self.cell(&found)?));
+                }
+                self.write(w, results)?;
+            }
+            self.iterated(loops)?;
+        }
+        Ok(())
+    }
+
+    fn search(&self, o: u32, loops: &mut u64) -> Found {
+        let p = &self.p;
+        let outer = o / p.inner;
+        let start = p.src_delta + outer * p.len * p.inner + o - outer * p.inner;
+        let mut found = Found::new();
+        for i in 0..p.len {
+            *loops += 1;
+            found.push((start + i * p.inner, i));
+        }
+        *loops += self.take_loops(p.len.into()) + self.end_loops();
+        found
+    }
+
+    /// Notes that elements are loaded one by one.
+    pub(super) fn loads_each(&self, found: &Found) -> Check {
+        let src = self.source()?;
+        found
+            .iter()
+            .for_each(|&(position, _)| self.loads(0, src, position));
+        Ok(())
+    }
+
     /// `along`: the distance of a place of the dimensions first..end from the first element. Strides wrap.
     pub(super) fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
         let Some((table, _)) = &self.pass.stride_table else {

@@ -1,8 +1,7 @@
 //! `elementwise.wgsl` over `stride_table.wgsl`: the inputs of each output.
 
 use super::super::interpret::{Check, Run, ensure};
-use super::{RUNS, TEAM};
-use wgreduce::unstable::Elementwise;
+use wgreduce::unstable::{Elementwise, RUNS, TEAM};
 
 impl Run<'_, '_> {
     /// The elements that an output unit combines, each with the number of its input.
