@@ -168,14 +168,7 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
-            Walk::Rows(text) => {
-                let edges = match (text.masked, text.lanes) {
-                    (false, _) => 0,
-                    (true, 1) => 2,
-                    (true, _) => 1,
-                };
-                u64::from(text.loads + edges)
-            }
+            Walk::Rows(text) => text.loads.into(),
             Walk::Columns(text) => text.loads.into(),
             Walk::SumRows { vecs: 0, .. } => self.sum_block(),
             Walk::SumRows { vecs, .. } => vecs.into(),
@@ -315,18 +308,11 @@ impl<'a> Loads<'a> {
             let begin = self.skipped() + item / p.slices * p.len + skip;
             let first = begin.div_ceil(per);
             let end = (begin + p.slice.min(p.len - skip)) / per;
-            let (ahead, behind) = (first.max(1) - 1, end);
-            let edges = match (text.masked, lanes, lane) {
-                (false, ..) => vec![],
-                (true, 1, _) => vec![ahead, behind],
-                (true, _, 1) => vec![behind],
-                (true, ..) => vec![ahead],
-            };
             let blocks = (first..end).step_by((lanes * loads) as usize);
             let units = blocks.flat_map(move |base| {
                 (0..loads).map(move |i| (base + lane + i * lanes).min(end - 1))
             });
-            edges.into_iter().chain(units).map(unit)
+            units.map(unit)
         }))
     }
 
