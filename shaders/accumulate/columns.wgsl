@@ -183,9 +183,9 @@ fn bests_across(own: Bests, lid: u32) -> Bests {
     workgroupBarrier();
     wg_bests[lid] = b;
     for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
-        let other = lid + (slices + 1u) / 2u * P.width;
+        let other = lid + (slices + 1u) / 2u * P.abreast;
         workgroupBarrier();
-        if other < slices * P.width {
+        if other < slices * P.abreast {
             b = bests_joined(b, wg_bests[other]);
             wg_bests[lid] = b;
         }
