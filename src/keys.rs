@@ -288,10 +288,6 @@ impl Keys {
         self.bits < 64 && self.nan.is_some_and(wins)
     }
 
-    pub(crate) fn are_floats(&self) -> bool {
-        self.nan.is_some()
-    }
-
     /// The canonical key of an element, as the shaders compute it; below 64 bits it sits at the top.
     pub fn key(&self, element: u64) -> u64 {
         let b = element << (64 - self.bits);

@@ -7,10 +7,6 @@ fn unit(u: u32) -> Unit {
     return src[u];
 }
 
-// A unit that may lie partly outside of the binding.
-fn edge_unit(u: u32) -> Unit {
-    return edge(u);
-}
 //# for i in 0..PER
 
 fn key_{i}(k: Keys) -> Key {
@@ -32,9 +28,6 @@ fn unit(u: u32) -> Unit {
     return words[u];
 }
 
-fn edge_unit(u: u32) -> Unit {
-    return words[min(u, arrayLength(&words) - 1u)];
-}
 //# for i in 0..PER
 
 fn key_{i}(k: Keys) -> Key {

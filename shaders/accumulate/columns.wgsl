@@ -48,9 +48,9 @@ fn bests_at(b: Bests) -> Places {
 }
 //# if BITS < 32
 
-// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word. All are less than PAD.
+// A row as it is packed below a key, and back: of equal keys, the preferred row makes the least word.
 fn row_below(t: Places) -> Places {
-    return select(t, Places(~KEEP - 1u) - t, LAST != 0u);
+    return select(t, Places(~KEEP) - t, LAST != 0u);
 }
 
 fn bests_taken(b: Bests, k: Plane, t: u32) -> Bests {
@@ -183,9 +183,9 @@ fn bests_across(own: Bests, lid: u32) -> Bests {
     workgroupBarrier();
     wg_bests[lid] = b;
     for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
-        let other = lid + (slices + 1u) / 2u * P.width;
+        let other = lid + (slices + 1u) / 2u * P.abreast;
         workgroupBarrier();
-        if other < slices * P.width {
+        if other < slices * P.abreast {
             b = bests_joined(b, wg_bests[other]);
             wg_bests[lid] = b;
         }

@@ -10,10 +10,18 @@ fn acc_none(first: u32) -> Acc {
     return Acc(Best(PAD, nowhere()));
 }
 
-// Takes partial result r of the source. Its key is canonical, unless both extremes were searched at once.
-fn acc_join(a: Acc, r: u32) -> Acc {
+// Partial result r of the source. Its key is canonical, unless both extremes were searched at once.
+fn acc_read(r: u32) -> Best {
     let b = best_of(src[r]);
-    return Acc(joined(Best(canonical(b.key), b.index), a.best));
+    return Best(canonical(b.key), b.index);
+}
+
+fn acc_joined(a: Acc, b: Best) -> Acc {
+    return Acc(joined(b, a.best));
+}
+
+fn acc_join(a: Acc, r: u32) -> Acc {
+    return acc_joined(a, acc_read(r));
 }
 //# if SHARED
 

@@ -12,6 +12,7 @@ struct Params {
     inner: u32, // elementwise strips: parts of a matrix
     slices: u32, // parts that a segment is cut into
     slice: u32, // elements in such a part; columns: wide rows of a slice; elementwise strips: its rows
+    abreast: u32, // columns: units of a wide row that a workgroup takes
     width: u32, // vec4 in a row; columns: units side by side
     step: u32, // views: from one element of a part to the next; columns: rows that are joined to a wide row
     total: u32, // columns: units from one wide row to the next; shallow sums: invocations

@@ -14,11 +14,4 @@ fn raw(e: u32) -> Raw {
 
 // The same range as whole vec4. If its size is no multiple of 16 bytes, the vec4 do not reach the last words.
 @group(0) @binding({SRC}) var<storage, read> src: array<vec4<u32>>;
-
-// A vec4 that may lie partly outside the binding; the words outside mean nothing.
-fn edge(v: u32) -> vec4<u32> {
-    let end = arrayLength(&words) - 1u;
-    let w = min(vec4<u32>(4u * v) + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(end));
-    return vec4<u32>(words[w.x], words[w.y], words[w.z], words[w.w]);
-}
 //# end

@@ -1,6 +1,6 @@
 // Columns: an invocation takes a unit of neighbouring columns, {UNIT} words, in some rows of a matrix, and reads {LOADS}
-// rows at once. P.step rows are joined to a wide row of P.width units. SHARED: P.team slices of a wide row's columns
-// lie in a workgroup, which merges them; they take every P.team-th row, so that the workgroup reads whole stretches.
+// rows at once. P.step rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units of a wide
+// row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches.
 override WG: u32;
 
 // Unit `at` of the source. What lies beyond it in the vec4 means nothing.
@@ -19,14 +19,17 @@ fn unit_at(at: u32) -> vec4<u32> {
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
 //# if SHARED
-    let part = linear(group);
-    if part >= P.items {
+    let item = linear(group);
+    if item >= P.items {
         return;
     }
-    // Invocations without a slice repeat the last one, so that all arrive at the barriers.
+    let chunks = (P.width + P.abreast - 1u) / P.abreast;
+    let part = item / chunks;
+    // Invocations without a slice or a unit repeat the last one, so that all arrive at the barriers.
     let team = P.team;
-    let unit = lid % P.width;
-    let lane = min(lid / P.width, team - 1u);
+    let own = (item - part * chunks) * P.abreast + lid % P.abreast;
+    let unit = min(own, P.width - 1u);
+    let lane = min(lid / P.abreast, team - 1u);
 //# else
     let id = linear(group) * WG + lid;
     if id >= P.items {
@@ -66,7 +69,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     a = acc_placed(a, begin + lane, team);
 //# if SHARED
     a = acc_across(a, lid);
-    if lid >= P.width {
+    if lid >= P.abreast || own >= P.width {
         return;
     }
 //# end

@@ -1,7 +1,7 @@
 // Finish: makes results of partial results. LANES neighbouring invocations share those of an output. If LANES is 1, an
 // invocation takes P.coarsening words of outputs, WG apart.
 override WG: u32;
-override LANES: u32; // a power of two; WG / LANES is a multiple of 4
+override LANES: u32; // a power of two; if results share words, WG / LANES is a multiple of 4
 
 // Joins every LANES-th partial result of an output, from number `lane` on.
 fn reduced(o: u32, lane: u32) -> Acc {
@@ -12,9 +12,21 @@ fn reduced(o: u32, lane: u32) -> Acc {
     }
     let start = P.src_delta + o + outer * (P.len - 1u) * P.inner;
     var a = acc_none(0u);
+//# if AT_ONCE
+    // Four partial results at once, so that one does not wait for the other. Reading one again changes nothing.
+    let last = P.len - 1u;
+    for (var i = lane; i < P.len; i += 4u * LANES) {
+        let r0 = acc_read(start + i * P.inner);
+        let r1 = acc_read(start + min(i + LANES, last) * P.inner);
+        let r2 = acc_read(start + min(i + 2u * LANES, last) * P.inner);
+        let r3 = acc_read(start + min(i + 3u * LANES, last) * P.inner);
+        a = acc_joined(acc_joined(acc_joined(acc_joined(a, r0), r1), r2), r3);
+    }
+//# else
     for (var i = lane; i < P.len; i += LANES) {
         a = acc_join(a, start + i * P.inner);
     }
+//# end
     return a;
 }
 //# if SHARED

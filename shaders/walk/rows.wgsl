@@ -67,45 +67,64 @@ fn block(p: Part, lane: u32, base: u32) -> Acc {
 }
 //# if MASKED
 
-// The elements before the whole units, or behind them.
-fn edge_of(p: Part, v: Unit, behind: bool) -> Acc {
-    // Which places of the unit belong to the row.
+// What lies before and behind a row's whole units, in pieces: {PIECES} of the unit before them, then as many of the unit
+// behind. A piece is a word, or an element of two words. So that many invocations share them, each takes few.
+const PIECE: u32 = {PER / PIECES}u; // elements
+
+fn piece_at(p: Part, number: u32) -> vec2<u32> {
+    let unit = select(p.first - 1u, p.first + p.units, number >= {PIECES}u);
+    let last = arrayLength(&words) - 1u;
+    let w = unit * {WORDS}u + number % {PIECES}u * {WORDS / PIECES}u;
+    return vec2<u32>(words[min(w, last)], words[min(w + {WORDS / PIECES - 1}u, last)]);
+}
+
+// The elements of a piece that belong to the row.
+fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Acc {
+    let behind = number >= {PIECES}u;
+    // The places of the unit that belong to the row, and the first one of the piece.
     let low = select(PER - p.lead, 0u, behind);
     let high = select(PER, p.len - p.lead - p.units * PER, behind);
-    let k = unit_keys(v);
+    let place = number % {PIECES}u * PIECE;
+    let there = number < {2 * PIECES}u;
     var own = own_none();
-//# for e in 0..PER
-    own = own_take_if(own, key_{e}(k), {e}u, ({e}u >= low) & ({e}u < high));
+//# if BITS == 64
+    own = own_take_if(own, key(piece), 0u, there & (place >= low) & (place < high));
+//# else
+    let k = keys_of(vec4<u32>(piece.x));
+//# for e in 0..PER / PIECES
+    own = own_take_if(own, k.p{e}.x, {e}u, there & (place + {e}u >= low) & (place + {e}u < high));
+//# end
 //# end
     let before = select(0u, p.lead + p.units * PER, behind);
-    return acc_of(own, Frame(0u, 0u, p.skip + before - low, low, p.skip + p.len - 1u));
+    // Where all keys are that of nothing it may be any place.
+    let origin = p.skip + before + place - low;
+    return acc_of(own, Frame(0u, 0u, origin, max(low, place) - place, p.skip + p.len - 1u));
 }
 //# end
 
 fn reduced(item: u32, lane: u32) -> Acc {
     let p = part_of(item);
 //# if MASKED
-//# if LANES > 1
-    let behind = lane == 1u;
-    let outside = edge_unit(select(max(p.first, 1u) - 1u, p.first + p.units, behind));
-//# else
-    let ahead = edge_unit(max(p.first, 1u) - 1u);
-    let behind = edge_unit(p.first + p.units);
+//# for i in 0..TURNS
+    let e{i} = piece_at(p, lane + {i * LANES}u);
 //# end
 //# end
-    var a = block(p, lane, 0u);
 //# if LOOPED
-    for (var base = {LANES * LOADS}u; base < p.units; base += {LANES * LOADS}u) {
-        a = acc_join(a, block(p, lane, base));
+    var a: Acc;
+    for (var base = 0u; base < p.units; base += {LANES * LOADS}u) {
+        let b = block(p, lane, base);
+        if base == 0u {
+            a = b;
+        } else {
+            a = acc_join(a, b);
+        }
     }
+//# else
+    var a = block(p, lane, 0u);
 //# end
 //# if MASKED
-//# if LANES > 1
-    if lane < 2u {
-        a = acc_join(a, edge_of(p, outside, behind));
-    }
-//# else
-    a = acc_join(acc_join(a, edge_of(p, ahead, false)), edge_of(p, behind, true));
+//# for i in 0..TURNS
+    a = acc_join(a, edge_of(p, lane + {i * LANES}u, e{i}));
 //# end
 //# end
     return a;

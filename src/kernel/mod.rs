@@ -587,7 +587,10 @@ impl Kernel {
                     (false, _) => fragments!("accumulate/joined" "store/emit" "walk/finish"),
                 },
                 bindings: if sums { &[0, 2, 3] } else { &[0, 1, 2] },
-                names: vec![("SHARED", (lanes > 1).into())],
+                names: vec![
+                    ("SHARED", (lanes > 1).into()),
+                    ("AT_ONCE", (!sums && !self.keys.are_terms()).into()),
+                ],
                 constants: [("LANES", lanes)]
                     .into_iter()
                     .chain(shared(lanes))

@@ -3,7 +3,7 @@
 //! Keeps its layout, word by word, but not what a kernel does with it.
 
 /// Words of the block.
-pub(crate) const WORDS: usize = 22;
+pub(crate) const WORDS: usize = 23;
 /// Bytes of the block.
 pub(crate) const BYTES: u64 = (4 * WORDS as u64).next_multiple_of(16);
 
@@ -22,6 +22,7 @@ pub struct Params {
     pub inner: u32,
     pub slices: u32,
     pub slice: u32,
+    pub abreast: u32,
     pub width: u32,
     pub step: u32,
     pub total: u32,
@@ -50,6 +51,7 @@ impl Params {
             self.inner,
             self.slices,
             self.slice,
+            self.abreast,
             self.width,
             self.step,
             self.total,

@@ -358,16 +358,18 @@ impl Planner<'_> {
         let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
         let groups = self.caps.groups();
-        // Invocations share the partials of an output while there are workgroups for it. Only 1, 8 or 64 do,
+        // Invocations share the partials of an output while there are workgroups for it. Only 1, 8, 64 or 256 do,
         // so that another number of partials seldom compiles anything.
         let mut lanes = 1;
         // An invocation alone takes all outputs of a word.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
-        while lanes * 8 <= (wg / 4).min(parts / 2)
-            && (count + 4) * lanes * 8 <= groups * wg
-            && (count * lanes < self.caps.tuning.invocations || each > self.caps.most_iterations())
-        {
-            lanes *= 8;
+        let most = if step.out.per_word() > 1 { wg / 4 } else { wg };
+        for more in [8, 64, 256] {
+            let fits = more <= most.min(parts / 2) && (count + 4) * more <= groups * wg;
+            let idle = count * lanes < self.caps.tuning.invocations;
+            if fits && (idle || each > self.caps.most_iterations()) {
+                lanes = more;
+            }
         }
         if step.sum.is_some_and(|sum| !self.may_share(sum, lanes)) {
             lanes = 1;

@@ -2,18 +2,19 @@
 //! slice of the rows, and reads some rows at once. Where rows are no whole units, some are joined to a wide row. Slices of
 //! few columns are merged in a workgroup; what is left is merged by `finish`.
 
-use crate::Error;
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, Recipe, Walk, fragments};
 use crate::plan::mapping::MAX_PARTS;
 use crate::plan::reduce::{dst_view, region_params};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+use crate::{AdapterClass, Error};
 
-/// Rows that are read at once. Half of them suffice for 8 bits: an H200 reads uint8 at .86 of its memory's speed with 4,
-/// where arithmetic is the limit, and 16 bits and more at .97 with 8.
+/// Rows that are read at once.
 const MOST_LOADS: u64 = 8;
 const FEW_LOADS: u64 = 4;
+/// Bytes of a wide row that a workgroup takes at least, if it merges slices: a line of memory.
+const LINE: u64 = 128;
 /// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
 const MOST_ROWS: u64 = 512;
 /// Rows below which slices do not become shorter: some steps of loads.
@@ -43,6 +44,8 @@ pub(crate) struct Columns {
     fold: u64,
     /// Slices that a workgroup merges.
     team: u64,
+    /// Units of a wide row that such a workgroup takes.
+    abreast: u64,
     /// Most wide rows of a slice.
     slice: u64,
     /// Parts of a matrix: of `team` slices.
@@ -64,10 +67,12 @@ impl Columns {
         let slices = slices.min(rows / LEAST_ROWS).max(1);
         let wg = u64::from(caps.workgroup());
         let merged = wg * u64::from(bests_bytes(step.index, step.keys.bits()));
+        let line = LINE / unit;
         let team = match merged <= caps.workgroup_bytes.into() {
-            true => (wg / width).min(slices).max(1),
+            true => (wg / width.min(line)).min(slices).max(1),
             false => 1,
         };
+        let abreast = (wg / team).min(width).max(1);
         let worth = rows * element / (PARTIALS_SHARE * record);
         let room = planner.partials(step) / (b.outer * b.inner * fold);
         let most = worth.min(room).min(MAX_PARTS / fold).max(1);
@@ -86,6 +91,7 @@ impl Columns {
             unit,
             fold,
             team,
+            abreast,
             slice,
             parts,
         })
@@ -103,7 +109,7 @@ impl Columns {
             * self.parts
             * match self.team {
                 1 => self.width(step, b),
-                _ => wg,
+                _ => self.width(step, b).div_ceil(self.abreast) * wg,
             }
     }
 
@@ -137,8 +143,14 @@ impl Columns {
         let element = u64::from(step.keys.bits() / 8);
         let record = planner.partial_format(step).bytes();
         let fold = |unit| fold(planner, step, b, unit);
+        // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
+        // of float16 at .92 and .89. A CPU's vectors hold words of several invocations anyway.
+        let read = b.len * element > step.out.bytes();
+        let cpu = planner.caps.class == AdapterClass::Software;
+        let narrow = element < 4 && read && !cpu && fold(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
-        let wide = fold(16).filter(|f| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record);
+        let worth = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
+        let wide = fold(16).filter(|f| !narrow && worth(f));
         let wide = wide.map(|fold| (16, fold));
         let word = element.max(4);
         let narrow = || fold(word).filter(|f| *f == 1 || b.len / f >= FEW_LOADS);
@@ -152,8 +164,8 @@ impl Columns {
 
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
     /// slice has fewer.
-    fn loads(self, planner: &Planner<'_>, step: &Step, rows: u64) -> u64 {
-        let most = match planner.caps.long_kernels && step.keys.bits() > 8 {
+    fn loads(self, planner: &Planner<'_>, rows: u64) -> u64 {
+        let most = match planner.caps.long_kernels {
             true => MOST_LOADS,
             false => FEW_LOADS,
         };
@@ -173,7 +185,7 @@ impl Columns {
         let element = u64::from(step.keys.bits() / 8);
         let rows = b.len / self.fold;
         let width = self.width(step, b);
-        let loads = self.loads(planner, step, rows);
+        let loads = self.loads(planner, rows);
         let out = step.out.bytes();
         let vecs = [self.unit / element * out, b.out * out];
         let whole = planner.aligned && vecs.map(|n| n % 16) == [0; 2];
@@ -190,9 +202,10 @@ impl Columns {
         let parts = b.outer * self.parts;
         let params = Params {
             items: match text.shared {
-                true => parts,
+                true => parts * width.div_ceil(self.abreast),
                 false => parts * width,
             } as u32,
+            abreast: self.abreast as u32,
             team: self.team as u32,
             len: rows as u32,
             inner: b.inner as u32,

@@ -10,19 +10,18 @@ use crate::plan::step::{Planner, Step};
 
 /// Most bytes of the rows that an invocation takes whole. Beyond, an H200 reads at .76 of its memory's speed.
 const MOST_EACH: u64 = 80;
-/// Bytes from which such rows are not doubled.
+/// Bytes from which such rows are not doubled, if they are read by vec4.
 const ENOUGH_EACH: u64 = 32;
 /// Most bytes of a row that an invocation takes alone, by vec4 and by words.
 const MOST_ALONE: [u64; 2] = [64, 32];
-/// Bytes of a longer row for each invocation, up to `SHORT` bytes: more invocations than loads. An H200 takes rows of 100
-/// float32 by 8 invocations at .93, rows of 100 uint8 by 4 at .79.
-const NEAR_BYTES: [u64; 2] = [50, 32];
-const SHORT: u64 = 512;
-/// Loads of an invocation at once. Sixteen vec4 are no faster, and hold twice the registers.
+/// Loads of an invocation at once, by vec4 and by words. Sixteen vec4 are no faster on an H200, and hold twice the registers.
 const MOST_LOADS: [u64; 2] = [8, 16];
-/// Bytes up to which rows of 32 bits that are not whole vec4 are read by words; those of fewer bits always are, because
-/// telling which elements of a vec4 belong to a row costs them more.
-const BY_WORDS: u64 = 256;
+/// Bytes up to which rows of whole vec4 get an invocation for each `NEAR_BYTES`, and at least four: there an H200 takes
+/// rows of 128 bytes at .93 of its memory's speed by four invocations and at .80 by two, rows of 400 bytes at .91 by
+/// eight and at .88 by four.
+const SHORT: u64 = 512;
+const NEAR_BYTES: u64 = 64;
+const LEAST_LANES: u64 = 4;
 /// Rows from which several are taken at once: the last ones may need a dispatch of their own.
 const MANY_ROWS: u64 = 1024;
 
@@ -82,7 +81,8 @@ impl Rows {
             .flat_map(|words| [1, 2, 4].map(|each| (words, each)))
             .find(|&(words, each)| fits(words, each))?;
         let doubled = 2 * least;
-        let each = match least * bytes < ENOUGH_EACH && fits(words, doubled) {
+        let short = words == 4 && least * bytes < ENOUGH_EACH;
+        let each = match short && fits(words, doubled) {
             true => doubled,
             false => least,
         };
@@ -125,8 +125,9 @@ impl Rows {
                 .ilog2();
         // At least one unit is whole, wherever a row begins.
         let holds = |unit: u64| b.len >= 2 * (unit / element) - 1;
-        let by_words = whole(4) && element < 8 && (element < 4 || bytes <= BY_WORDS);
-        let by_words = by_words && bytes <= 4 * MOST_LOADS[1] * most;
+        // Telling which elements of a vec4 belong to a row costs more: an H200 takes rows of 1001 float32 at .97 by words and
+        // at .89 by vec4.
+        let by_words = whole(4) && element < 8 && bytes <= 4 * MOST_LOADS[1] * most;
         let (unit, masked) = match (whole(16), by_words) {
             (true, _) => (16, false),
             (_, true) => (4, false),
@@ -138,7 +139,7 @@ impl Rows {
         let units = bytes / unit;
         let wanted = match bytes {
             _ if bytes <= MOST_ALONE[kind] => 1,
-            _ if bytes <= SHORT => bytes.div_ceil(NEAR_BYTES[kind]),
+            _ if unit == 16 && bytes <= SHORT => bytes.div_ceil(NEAR_BYTES).max(LEAST_LANES),
             _ => units.div_ceil(MOST_LOADS[kind]),
         };
         let lanes = wanted.next_power_of_two().min(most);
@@ -281,6 +282,7 @@ impl RowsText {
         } else {
             acc
         };
+        let pieces = self.words.min(128 / kernel.keys.bits().max(32));
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {
@@ -307,6 +309,8 @@ impl RowsText {
                 ("PER", 32 * self.words / kernel.keys.bits()),
                 ("LOOPED", self.looped.into()),
                 ("MASKED", self.masked.into()),
+                ("PIECES", pieces),
+                ("TURNS", (2 * pieces).div_ceil(self.lanes)),
                 ("EACH", self.each),
                 ("LEN", self.len),
                 ("RESULT_WORDS", result_words),

@@ -1,7 +1,7 @@
 //! What the invocations of a pass load, and in which lines of memory that lies: a model on paper.
 //!
 //! It has the walks that GPUs take, with the order in which an invocation loads; what a compiler merges or
-//! moves is not in it. Elements at the edges of exact sums of rows are left out: a few loads a segment.
+//! moves is not in it. Elements at the edges of rows are left out: a few loads a segment.
 //! `tests/plan/loads.rs` holds it against the interpreter of the shaders.
 
 use std::collections::VecDeque;
@@ -99,6 +99,7 @@ struct Params {
     inner: u64,
     slices: u64,
     slice: u64,
+    abreast: u64,
     width: u64,
     step: u64,
     total: u64,
@@ -125,6 +126,7 @@ impl<'a> Loads<'a> {
                 inner: p.inner.into(),
                 slices: p.slices.into(),
                 slice: p.slice.into(),
+                abreast: p.abreast.into(),
                 width: p.width.into(),
                 step: p.step.into(),
                 total: p.total.into(),
@@ -168,14 +170,7 @@ impl<'a> Loads<'a> {
     /// Loads that an invocation has asked for before it needs the first of them.
     fn in_flight(self) -> u64 {
         match self.pass.kernel.walk {
-            Walk::Rows(text) => {
-                let edges = match (text.masked, text.lanes) {
-                    (false, _) => 0,
-                    (true, 1) => 2,
-                    (true, _) => 1,
-                };
-                u64::from(text.loads + edges)
-            }
+            Walk::Rows(text) => text.loads.into(),
             Walk::Columns(text) => text.loads.into(),
             Walk::SumRows { vecs: 0, .. } => self.sum_block(),
             Walk::SumRows { vecs, .. } => vecs.into(),
@@ -315,18 +310,11 @@ impl<'a> Loads<'a> {
             let begin = self.skipped() + item / p.slices * p.len + skip;
             let first = begin.div_ceil(per);
             let end = (begin + p.slice.min(p.len - skip)) / per;
-            let (ahead, behind) = (first.max(1) - 1, end);
-            let edges = match (text.masked, lanes, lane) {
-                (false, ..) => vec![],
-                (true, 1, _) => vec![ahead, behind],
-                (true, _, 1) => vec![behind],
-                (true, ..) => vec![ahead],
-            };
             let blocks = (first..end).step_by((lanes * loads) as usize);
             let units = blocks.flat_map(move |base| {
                 (0..loads).map(move |i| (base + lane + i * lanes).min(end - 1))
             });
-            edges.into_iter().chain(units).map(unit)
+            units.map(unit)
         }))
     }
 
@@ -335,16 +323,22 @@ impl<'a> Loads<'a> {
         let p = self.p;
         let [loads, words] = [text.loads, text.words].map(u64::from);
         let workgroup = u64::from(self.pass.kernel.workgroup);
-        let (item, lane, unit) = match text.shared {
+        let (part, lane, unit) = match text.shared {
             true => {
                 let lid = invocation % workgroup;
-                let lane = (lid / p.width).min(p.team - 1);
-                (invocation / workgroup, lane, lid % p.width)
+                let lane = (lid / p.abreast).min(p.team - 1);
+                let chunks = p.width.div_ceil(p.abreast);
+                let item = invocation / workgroup;
+                let unit = item % chunks * p.abreast + lid % p.abreast;
+                (item / chunks, lane, unit.min(p.width - 1))
             }
-            false => (invocation, 0, invocation % p.width),
+            false => (invocation / p.width, 0, invocation % p.width),
         };
-        let part = if text.shared { item } else { item / p.width };
-        let taken = (item < p.items).then_some(part).into_iter();
+        let items = match text.shared {
+            true => p.items / p.width.div_ceil(p.abreast),
+            false => p.items / p.width,
+        };
+        let taken = (part < items).then_some(part).into_iter();
         Box::new(taken.flat_map(move |part| {
             let first = part % p.slices * p.slice * p.team;
             let begin = first.min(p.len - loads * p.team);

@@ -47,28 +47,32 @@ impl Run<'_, '_> {
             return Ok(());
         }
         ensure!(
-            p.team * p.width <= self.wg,
+            p.team * p.abreast <= self.wg && p.abreast <= p.width,
             "{} slices of {} units in a workgroup",
             p.team,
-            p.width
+            p.abreast
         );
-        for part in self.groups().filter(|&part| part < p.items) {
-            let mut all = vec![vec![Found::new(); columns as usize]; p.width as usize];
+        let chunks = p.width.div_ceil(p.abreast);
+        for item in self.groups().filter(|&item| item < p.items) {
+            let (part, first) = (item / chunks, item % chunks * p.abreast);
+            let units = p.abreast.min(p.width - first);
+            let mut all = vec![vec![Found::new(); columns as usize]; units as usize];
             for lid in 0..self.wg {
-                self.now.set(part * self.wg + lid);
-                let (lane, unit) = ((lid / p.width).min(p.team - 1), lid % p.width);
+                self.now.set(item * self.wg + lid);
+                let (lane, own) = ((lid / p.abreast).min(p.team - 1), lid % p.abreast);
+                let unit = (first + own).min(p.width - 1);
                 let (found, loops) = self.columns_unit(part, lane, unit, [loads, words])?;
                 // Each plane is merged by a tree.
                 let tree = u64::from(p.team.next_power_of_two().ilog2());
                 let planes = u64::from((32 / self.pass.kernel.keys.bits()).max(2));
                 self.iterated(loops + tree * planes)?;
                 // Those without a slice only repeat one.
-                if lid < p.team * p.width {
-                    let merged = all[unit as usize].iter_mut().zip(found);
+                if lid < p.team * p.abreast && own < units {
+                    let merged = all[own as usize].iter_mut().zip(found);
                     merged.for_each(|(all, own)| all.extend(own));
                 }
             }
-            for (unit, found) in (0..).zip(&all) {
+            for (unit, found) in (first..).zip(&all) {
                 self.emit_unit(part, unit, found)?;
             }
         }

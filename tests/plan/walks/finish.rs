@@ -58,7 +58,7 @@ impl Run<'_, '_> {
         let p = self.p;
         let teams = self.wg / lanes;
         ensure!(
-            lanes.is_power_of_two() && teams.is_multiple_of(4),
+            lanes.is_power_of_two() && (self.per_word() == 1 || teams.is_multiple_of(4)),
             "{lanes} lanes of {}",
             self.wg
         );

@@ -81,29 +81,21 @@ impl Run<'_, '_> {
         let (per, last) = (self.per(text), part.units - 1);
         let mut found = Found::new();
         if text.masked {
-            // Of a team the second invocation takes the elements behind the whole units.
-            let edges: &[bool] = match (text.lanes, lane) {
-                (1, _) => &[false, true],
-                (_, 1) => &[true],
-                _ => &[false],
-            };
-            for &behind in edges {
-                let ahead = part.first.max(1) - 1;
-                let edge = if behind {
-                    part.first + part.units
-                } else {
-                    ahead
+            // Each of the pieces of the units around the whole ones is taken by one invocation.
+            let piece = (32 / self.pass.kernel.keys.bits()).max(1);
+            let pieces = per / piece;
+            for number in (lane..2 * pieces).step_by(text.lanes as usize) {
+                let ahead = part.first.wrapping_sub(1);
+                let (unit, begin, end) = match number < pieces {
+                    true => (ahead, part.begin, part.begin + part.lead),
+                    false => {
+                        let behind = part.first + part.units;
+                        (behind, behind * per, part.begin + part.len)
+                    }
                 };
-                self.loads(0, self.source()?, edge * per);
-                if lane < 2 {
-                    let end = (part.first + part.units) * per;
-                    let (from, count) = match behind {
-                        true => (end, part.begin + part.len - end),
-                        false => (part.begin, part.lead),
-                    };
-                    ensure!(count < per, "{count} elements of an edge");
-                    found.extend(part.elements(from, count));
-                }
+                let from = unit.wrapping_mul(per).wrapping_add(number % pieces * piece);
+                let own = (from..from.saturating_add(piece)).filter(|at| (begin..end).contains(at));
+                found.extend(own.flat_map(|at| part.elements(at, 1)));
             }
         }
         let block = text.lanes * text.loads;
