@@ -589,7 +589,10 @@ impl Kernel {
                 bindings: if sums { &[0, 2, 3] } else { &[0, 1, 2] },
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
-                    ("AT_ONCE", (!sums && !self.keys.are_terms()).into()),
+                    (
+                        "AT_ONCE",
+                        (lanes > 1 && !sums && !self.keys.are_terms()).into(),
+                    ),
                 ],
                 constants: [("LANES", lanes)]
                     .into_iter()
