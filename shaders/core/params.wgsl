@@ -8,10 +8,10 @@ struct Params {
     items: u32, // what invocations take: outputs, words of them, slices, lines or panels
     team: u32, // invocations that take an item, or neighbouring ones, together; panels: groups of invocations
     coarsening: u32, // items that an invocation takes, one after the other
-    len: u32, // elementwise strips: rows in a matrix
-    inner: u32, // elementwise strips: parts of a matrix
+    len: u32, // elementwise: size of the dimension in which an invocation takes several vec4
+    inner: u32,
     slices: u32, // parts that a segment is cut into; panels of whole vec4 in a matrix
-    slice: u32, // elements in such a part; columns: its wide rows; elementwise strips: its rows
+    slice: u32, // elements in such a part; columns: its wide rows
     width: u32, // vec4 in a row; columns: in a wide row
     step: u32, // views: from one element of a part to the next
     total: u32, // columns: elements in a matrix, len * inner; unaligned panels: lines of all matrices; shallow sums: invocations

@@ -196,6 +196,9 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             _ => {}
         }
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
+        // Whether an invocation's vec4 lie along the last of several dimensions.
+        let zipped = zip.filter(|z| z.shape.len() > 1 && taken.is_some_and(|t| t.vecs() > 0));
+        let along = zipped.map(|z| z.strides[z.shape.len() - 1][7]);
         let per_matrix = u64::from(p.total).max(1);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element) / per_matrix;
         let wide = p.width * 128 / kernel.keys.bits();
@@ -251,10 +254,10 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "strips of whole rows",
                 family == Family::Strips && kernel.unrolled() > 8,
             ),
-            (
-                "inputs that stand still",
-                taken.is_some_and(|t| t.row_invariant > 0),
-            ),
+            ("four vec4", taken.is_some_and(|t| t.vecs() == 4)),
+            ("two vec4", taken.is_some_and(|t| t.vecs() == 2)),
+            ("vec4 along a row", along == Some(1)),
+            ("vec4 across rows", along == Some(0)),
             ("chained inputs", taken.is_some_and(|t| t.chained)),
             ("repeated elements", taken.is_some_and(|t| t.scalars > 0)),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),

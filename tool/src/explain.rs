@@ -269,10 +269,12 @@ fn told(kernel: &Kernel) -> String {
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
             Unit::Word => "an invocation takes the elements of one output word.",
-            Unit::Vec => "an invocation takes a vec4 of each input and writes one.",
             _ => {
-                "an invocation takes eight vec4 of a row, and of the rows that follow; what an\n\
-                 input repeats in every row is read once."
+                return format!(
+                    "an invocation takes {} vec4 of each input, all at once, and writes as many: along the\n        \
+                     greatest dimension, as far apart as others take their neighbours.",
+                    taken.vecs()
+                );
             }
         },
         _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
@@ -306,9 +308,9 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "by       0  1  0  1  0  1",
         ],
         Family::ElementwiseVecs => &[
-            "a      |aaaa|aaaa|aaaa|",
-            "b      |bbbb|bbbb|bbbb|",
-            "by      0000 1111 2222",
+            "a      |aaaabbbbccccdddd|eeee   a letter is a vec4",
+            "b      |aaaabbbbccccdddd|eeee",
+            "by      0123012301230123 4567",
         ],
         _ => &[],
     }

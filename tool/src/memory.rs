@@ -16,6 +16,8 @@ const LINE: u64 = 128;
 const CACHED: usize = 128;
 /// Rows of a slice that are taken one by one, not in blocks: at most so many.
 const FEW_ROWS: u64 = 16;
+/// The column of a stride table that has the coordinate along which an invocation takes several vec4.
+const COORDINATE: usize = 7;
 /// Loads of an invocation that are looked at.
 const LOOKED_AT: usize = 64;
 
@@ -203,7 +205,7 @@ impl<'a> Loads<'a> {
             Walk::Panels { unaligned, .. } => 1 + u64::from(unaligned),
             Walk::Columns { .. } if self.p.slice <= FEW_ROWS => 1,
             Walk::Columns { .. } | Walk::ExtremeRows { .. } => 4,
-            Walk::Elementwise(taken) => u64::from(taken.inputs),
+            Walk::Elementwise(taken) => u64::from(taken.inputs * taken.vecs().max(1)),
             _ => 1,
         }
     }
@@ -475,20 +477,22 @@ impl<'a> Loads<'a> {
         let (table, views) = self.pass.stride_table.as_ref()?;
         let outputs: All<u64> = match taken.unit {
             Unit::Word => Box::new(self.outputs(invocation, 1)),
-            Unit::Vec => Box::new(self.item(invocation)),
-            _ => return None,
+            _ => Box::new(self.item(invocation)),
         };
-        let load = move |place: u64, view: usize| {
-            let along = self.along(0..self.p.dims, place, view);
-            word(
-                view,
-                &views[view],
-                wrapped(u64::from(table.starts[view]) + along),
-            )
+        let at = move |place, view| self.along(0..self.p.dims, place, view);
+        // How far the next vec4 of an invocation is.
+        let next = move |view: usize| u64::from(table.strides[self.p.dims as usize][view]);
+        let load = move |place, n, view: usize| {
+            let along = u64::from(table.starts[view]) + at(place, view);
+            let further = if n > 0 { n * next(view) } else { 0 };
+            word(view, &views[view], wrapped(along + further))
         };
         let inputs = taken.inputs as usize;
         Some(Box::new(outputs.flat_map(move |o| {
-            (0..inputs).map(move |view| load(o, view))
+            let vecs = (0..u64::from(taken.vecs().max(1))).filter(move |&n| {
+                n == 0 && taken.vecs() == 0 || at(o, COORDINATE) + n * next(COORDINATE) < self.p.len
+            });
+            vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))
     }
 }

@@ -24,8 +24,6 @@ const ROW_BLOCK: u32 = 8;
 const FEW: u32 = 16;
 /// Neighbouring invocations of strips.
 const TEAM: u32 = 8;
-/// Vec4 that each of them takes of an elementwise row.
-const RUNS: u32 = 8;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
@@ -59,7 +57,6 @@ impl Run<'_, '_> {
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),
-                Unit::Strip => self.elementwise_strips(&taken),
                 other => Err(format!("no interpreter for {other:?}")),
             },
             Walk::Finish { lanes, words } => self.finish(lanes, words),
