@@ -272,7 +272,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 46;
+const FEATURES: usize = 48;
 
 /// Runs the two halves of the grid at the same time.
 #[test]
@@ -682,7 +682,16 @@ fn broken_elementwise_plans_are_refused() {
             passes[0].dst.bytes -= passes[0].dst.element;
         }),
     ];
-    for inner in [16, 5] {
+    // Of rows of 17 vec4 the invocations of a workgroup take five at once.
+    let by_vec: &[(&str, Break)] = &[
+        ("a longer dimension", |passes| passes[0].params.len += 1),
+        ("a shorter dimension", |passes| passes[0].params.len -= 1),
+        ("a shorter step", |passes| {
+            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
+            table.strides.last_mut().expect("a step")[0] -= 1;
+        }),
+    ];
+    for (inner, more) in [(68, by_vec), (5, &[])] {
         let caps = Caps {
             storage_buffers: 3,
             iterations: Some(1 << 15),
@@ -692,5 +701,6 @@ fn broken_elementwise_plans_are_refused() {
         let problem = Problem::min(DType::F32, &shapes).expect("a problem");
         let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
         refused(&problem, &caps, &plan, breaks);
+        refused(&problem, &caps, &plan, more);
     }
 }

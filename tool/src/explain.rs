@@ -308,9 +308,9 @@ fn drawn(family: Family) -> &'static [&'static str] {
             "by       0  1  0  1  0  1",
         ],
         Family::ElementwiseVecs => &[
-            "a      |aaaabbbbccccdddd|eeee   a letter is a vec4",
-            "b      |aaaabbbbccccdddd|eeee",
-            "by      0123012301230123 4567",
+            "a      |abcdefghijklmnop|   a letter is a vec4",
+            "b      |abcdefghijklmnop|",
+            "by      0123012301230123",
         ],
         _ => &[],
     }
