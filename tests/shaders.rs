@@ -162,6 +162,7 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     exactly(Family::SmallRows, &[&[0], &to_16[1..]].concat());
     exactly(Family::Panels, &to_16);
     exactly(Family::Shallow, &[0, 1, 2, 4]);
+    exactly(Family::ElementwiseVecs, &[2, 4]);
     exactly(
         Family::Strips,
         &[2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32],
@@ -177,7 +178,7 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     for name in declared.filter_map(|(_, o)| o.name.as_deref()) {
         assert!(values.contains_key(name), "{name} is given no value");
     }
-    let few: [(&str, &[u64]); 10] = [
+    let few: [(&str, &[u64]); 9] = [
         ("OUT", &[0, 1, 2, 3, 4, 5, 6]),
         ("WG", &[32, 256]),
         ("LANES", &[1, 2, 4, 8, 16, 32, 64, 128, 256]),
@@ -186,7 +187,6 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
         ("LAST", &[0, 1]),
         ("BLOCKED", &[0, 1]),
         ("RAW", &[0, 1]),
-        ("CHAINED", &[0, 1]),
         ("TRUTH", &[0, 1]),
     ];
     for (name, expected) in few {
@@ -197,6 +197,9 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let has = |flags: &dyn Fn(&Kernel) -> bool| KERNELS.iter().any(|(k, _)| flags(k));
     for on in [false, true] {
         assert!(has(&|k| k.index && k.last == on));
+        assert!(has(
+            &|k| matches!(k.walk, Walk::Elementwise(taken) if taken.chained == on)
+        ));
         let rows = |wanted: [bool; 3]| {
             has(&|k| match k.walk {
                 Walk::Rows {

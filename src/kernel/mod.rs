@@ -321,13 +321,14 @@ impl Kernel {
         }
     }
 
-    /// The unroll count: elements of a small row, or vec4 of a row or of columns that an invocation takes at
-    /// once; 0 where nothing is unrolled.
+    /// The unroll count: elements of a small row, or vec4 of a row, of columns or of an elementwise result that an
+    /// invocation takes at once; 0 where nothing is unrolled.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
             Walk::SmallRows { unrolled, .. } => unrolled,
             Walk::Rows { vecs, .. } => vecs,
             Walk::Columns { runs, .. } | Walk::Panels { runs, .. } => runs,
+            Walk::Elementwise(taken) => taken.vecs(),
             _ => 0,
         }
     }
