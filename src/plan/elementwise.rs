@@ -1,11 +1,11 @@
 //! Planning Min and Max: from broadcast shapes to elementwise dispatches.
 //!
 //! Shapes are merged to as few dimensions as possible. Where everything is whole vec4, an invocation writes
-//! several vec4 of outputs along the greatest dimension. Otherwise, and for the remainder at the end, it writes
-//! an output word. More inputs than a dispatch can bind are chained: the next dispatch combines its inputs with
+//! several vec4 of outputs along one dimension. Otherwise, and for the remainder at the end, it writes an output
+//! word. More inputs than a dispatch can bind are chained: the next dispatch combines its inputs with
 //! the output so far, in place.
 
-use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
+use crate::kernel::params::{Params, STRIDE_DIMS, StrideTable};
 use crate::kernel::{self, Elementwise, StoreFormat, Walk};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
@@ -67,9 +67,6 @@ impl Part<'_> {
         }
     }
 }
-
-/// Most inputs of a dispatch: two columns of the stride table are the output's and a coordinate.
-const MOST_INPUTS: usize = STRIDE_INPUTS - 2;
 
 impl Planner<'_> {
     /// Plans Min or Max of two or more inputs.
@@ -191,7 +188,7 @@ impl Planner<'_> {
 
     /// Inputs that a dispatch can bind.
     fn most_inputs(&self) -> usize {
-        (self.caps.storage_buffers as usize - 1).clamp(1, MOST_INPUTS)
+        (self.caps.storage_buffers as usize - 1).clamp(1, StrideTable::OUTPUT)
     }
 
     /// The dispatches of a part, divided where buffers end.
@@ -298,10 +295,14 @@ impl Planner<'_> {
     }
 }
 
+/// Coordinates from which on few invocations are idle in part, whatever the rest is.
+const LONG: u64 = 32;
+
 /// The dimensions of a part as invocations number them, none of size 1, with the strides of some inputs, of the
-/// output, and of the coordinate along the greatest dimension, if an invocation takes `vecs` of its coordinates. The
-/// second result is that dimension: its size, and the strides from one of them to the next. They are so far apart that
-/// the first ones of a workgroup are neighbours.
+/// output, and of the coordinate along the dimension in which an invocation takes `vecs` vec4, if it does. The second
+/// result is that dimension: its size, and the strides from one vec4 to the next. They are so far apart that the first
+/// ones of a workgroup are neighbours. Best is a dimension along which an input repeats, so that all but the first find
+/// it in the cache, else the greatest.
 fn laid(
     part: &Part<'_>,
     inputs: &Range<usize>,
@@ -309,18 +310,21 @@ fn laid(
     workgroup: u64,
 ) -> (Vec<Dim>, Option<Dim>) {
     let dims = part.dims.iter().enumerate();
-    let greatest = dims.clone().max_by_key(|(_, dim)| dim.size);
-    let greatest = greatest.map(|(d, _)| d).filter(|_| vecs > 0);
+    let best = dims.clone().max_by_key(|(_, dim)| {
+        let repeats = dim.strides[inputs.clone()].contains(&0);
+        (dim.size.min(LONG), repeats, dim.size)
+    });
+    let best = best.map(|(d, _)| d).filter(|_| vecs > 0);
     let (mut laid, mut along, mut inner) = (Vec::new(), None, 1);
     for (d, dim) in dims.rev() {
         let mut strides = dim.strides[inputs.clone()].to_vec();
-        strides.resize(MOST_INPUTS, 0);
-        strides.extend([inner as i64, (greatest == Some(d)).into()]);
+        strides.resize(StrideTable::OUTPUT, 0);
+        strides.extend([inner as i64, (best == Some(d)).into()]);
         let every = |n: u64, size| Dim {
             size,
             strides: strides.iter().map(|s| s * n as i64).collect(),
         };
-        if greatest == Some(d) {
+        if best == Some(d) {
             let apart = workgroup.div_ceil(inner).min(dim.size.div_ceil(vecs));
             laid.push(every(1, apart));
             laid.push(every(vecs * apart, dim.size.div_ceil(vecs * apart)));

@@ -271,8 +271,8 @@ fn told(kernel: &Kernel) -> String {
             Unit::Word => "an invocation takes the elements of one output word.",
             _ => {
                 return format!(
-                    "an invocation takes {} vec4 of each input, all at once, and writes as many: along the\n        \
-                     greatest dimension, as far apart as others take their neighbours.",
+                    "an invocation takes {} vec4 of each input, all at once, and writes as many.\n        \
+                     Between them others take theirs.",
                     taken.vecs()
                 );
             }

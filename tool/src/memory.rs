@@ -16,8 +16,6 @@ const LINE: u64 = 128;
 const CACHED: usize = 128;
 /// Rows of a slice that are taken one by one, not in blocks: at most so many.
 const FEW_ROWS: u64 = 16;
-/// The column of a stride table that has the coordinate along which an invocation takes several vec4.
-const COORDINATE: usize = 7;
 /// Loads of an invocation that are looked at.
 const LOOKED_AT: usize = 64;
 
@@ -487,10 +485,10 @@ impl<'a> Loads<'a> {
             let further = if n > 0 { n * next(view) } else { 0 };
             word(view, &views[view], wrapped(along + further))
         };
-        let inputs = taken.inputs as usize;
+        let (inputs, column) = (taken.inputs as usize, StrideTable::COORDINATE);
         Some(Box::new(outputs.flat_map(move |o| {
             let vecs = (0..u64::from(taken.vecs().max(1))).filter(move |&n| {
-                n == 0 && taken.vecs() == 0 || at(o, COORDINATE) + n * next(COORDINATE) < self.p.len
+                n == 0 && taken.vecs() == 0 || at(o, column) + n * next(column) < self.p.len
             });
             vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))

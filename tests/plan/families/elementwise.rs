@@ -3,9 +3,8 @@
 use super::super::interpret::{Check, Run, ensure};
 use wgreduce::unstable::{Elementwise, StrideTable};
 
-/// What follows the inputs in a stride table: the output, and the coordinate along which an invocation takes several
-/// vec4.
-const INPUTS: usize = 6;
+/// Where an item's element lies in each input and in the output, and its coordinate.
+type Offsets = [u32; StrideTable::COORDINATE + 1];
 
 impl Run<'_, '_> {
     fn table(&self) -> Check<&StrideTable> {
@@ -13,17 +12,16 @@ impl Run<'_, '_> {
         table.ok_or_else(|| "no inputs".into())
     }
 
-    /// Where an item's element lies in each input, in the output, and its coordinate.
-    fn offsets(&self, place: u32) -> Check<[u32; INPUTS + 2]> {
+    fn offsets(&self, place: u32) -> Check<Offsets> {
         let table = self.table()?;
         ensure!(
-            table.shape.len() == self.p.dims as usize && self.listed.len() <= INPUTS,
+            table.shape.len() == self.p.dims as usize && self.listed.len() <= StrideTable::OUTPUT,
             "{} dimensions, {} inputs",
             self.p.dims,
             self.listed.len()
         );
         ensure!(place < 1 << 31, "no reciprocal divides {place}");
-        let mut at = [0u32; INPUTS + 2];
+        let mut at = Offsets::default();
         let starts = self.listed.iter().zip(&table.starts);
         for (at, (bind, start)) in at.iter_mut().zip(starts) {
             *at = bind.delta + start;
@@ -42,7 +40,7 @@ impl Run<'_, '_> {
 
     fn strides(&self, d: usize) -> Check<&[u32]> {
         let strides = self.table()?.strides.get(d).map(Vec::as_slice);
-        let all = strides.filter(|strides| strides.len() == INPUTS + 2);
+        let all = strides.filter(|strides| strides.len() == Offsets::default().len());
         all.ok_or_else(|| format!("no strides of dimension {d}"))
     }
 
@@ -75,7 +73,7 @@ impl Run<'_, '_> {
                 let mut at = first;
                 further(&mut at, n, &apart);
                 // The shader takes the first one again, and writes the same.
-                if at[INPUTS + 1] < self.p.len {
+                if at[StrideTable::COORDINATE] < self.p.len {
                     self.vec_of(taken, &at)?;
                 }
             }
@@ -87,7 +85,7 @@ impl Run<'_, '_> {
     fn vec_of(&mut self, taken: &Elementwise, at: &[u32]) -> Check {
         let e = self.e;
         ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
-        let to = self.dst.at(self.p.dst_delta + at[INPUTS])?;
+        let to = self.dst.at(self.p.dst_delta + at[StrideTable::OUTPUT])?;
         let mut cells = vec![Vec::new(); e as usize];
         for (input, bind) in self.listed.iter().enumerate() {
             let splat = taken.scalars >> input & 1 == 1;
