@@ -205,8 +205,8 @@ pub struct Elementwise {
 }
 
 impl Elementwise {
-    /// Vec4 that an invocation writes: it loads eight before it uses one, of more than two inputs two of each. 0:
-    /// it writes a word.
+    /// Vec4 that an invocation writes; 0: a word. It loads eight of two inputs before it uses one, of more inputs
+    /// two of each, because all are in registers at once.
     pub const fn vecs(self) -> u32 {
         match self.unit {
             Unit::Word => 0,

@@ -295,7 +295,7 @@ impl Planner<'_> {
     }
 }
 
-/// Coordinates from which on few invocations are idle in part, whatever the rest is.
+/// Coordinates from which on it hardly matters that the last ones leave invocations idle.
 const LONG: u64 = 32;
 
 /// The dimensions of a part as invocations number them, none of size 1, with the strides of some inputs, of the
