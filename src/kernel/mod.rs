@@ -212,7 +212,6 @@ pub enum Unit {
 pub const TEAM: u32 = 8;
 /// Vec4 that an invocation of strips takes of a row that is too wide for a team, and the most that it takes by
 /// blocks of four rows. More are taken one row at a time, in the order of memory.
-pub const RUNS: u32 = 8;
 
 /// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {
