@@ -25,7 +25,7 @@ pub struct Caps {
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
     /// Whether the driver compiles kernels of some thousand instructions. Only then are these planned:
-    /// `strips`, `panels`, `elementwise_strips`, unrolled small rows, and several shallow columns at once.
+    /// `strips`, `panels`, unrolled small rows, and several shallow columns at once.
     pub long_kernels: bool,
     /// Most iterations of an invocation, over all its loops, before the driver ends them and reports nothing;
     /// `None`: no such limit. Mesa's software drivers have it: they end all loops once the invocations of a SIMD

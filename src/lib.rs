@@ -135,7 +135,7 @@ pub use wgpu;
 /// may change it.
 pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
-    pub use crate::kernel::{Elementwise, Family, Kernel, RUNS, StoreFormat, TEAM, Unit, Walk};
+    pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, TEAM, Unit, Walk};
     pub use crate::keys::Keys;
     pub use crate::plan::{Pass, RowParts, Slot, View};
     pub use crate::sums::Sum;

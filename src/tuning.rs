@@ -58,7 +58,7 @@ pub struct Tuning {
     /// Least bytes of a wide row of joined rows, where `strips` is not in effect.
     pub wide_bytes: u64,
     /// Whether an invocation takes several vec4 of a row instead of one: up to 32 of columns, 2 in exact sums, 2
-    /// or 4 of shallow columns, 8 of an elementwise result.
+    /// or 4 of shallow columns.
     pub strips: bool,
     /// Bytes up to which one invocation takes a row of whole vec4.
     pub short_row_bytes: u64,

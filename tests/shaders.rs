@@ -195,6 +195,9 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     // An index with and without `last`, and sums of rows in every way.
     for on in [false, true] {
         assert!(has(&|k| k.index && k.last == on));
+        assert!(has(
+            &|k| matches!(k.walk, Walk::Elementwise(taken) if taken.chained == on)
+        ));
         let rows = |wanted: [bool; 3]| {
             has(&|k| match k.walk {
                 Walk::SumRows {

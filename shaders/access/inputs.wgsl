@@ -1,11 +1,11 @@
 // The inputs of an elementwise kernel. Each is read by whole vec4, as the output is written, or element by element, at
 // any place: then one element serves a whole vec4.
 //# for i in 0..INPUTS
-//# if VECS & ((SCALARS >> i & 1) == 0)
+//# if (VECS > 0) & ((SCALARS >> i & 1) == 0)
 @group(0) @binding({3 + i}) var<storage, read> in_{i}: array<vec4<u32>>;
 
-fn keys_{i}(at: Offsets, j: u32) -> Keys {
-    return keys_of(in_{i}[offset_{i}(at) + j]);
+fn vec_{i}(at: Offsets) -> vec4<u32> {
+    return in_{i}[offset_{i}(at)];
 }
 //# else
 @group(0) @binding({3 + i}) var<storage, read> in_{i}: array<u32>;
@@ -19,10 +19,10 @@ fn raw_{i}(at: Offsets) -> Raw {
     return raw_from(in_{i}[w], 0u, e);
 //# end
 }
-//# if VECS
+//# if VECS > 0
 
-fn keys_{i}(at: Offsets, j: u32) -> Keys {
-    return keys_of(splat(raw_{i}(at)));
+fn vec_{i}(at: Offsets) -> vec4<u32> {
+    return splat(raw_{i}(at));
 }
 //# end
 //# end

@@ -3,15 +3,15 @@
 // precomputed reciprocals. A stride of 0 repeats an input.
 struct StrideTable {
     shape: array<vec4<u32>, 32>, // a dimension: size, reciprocal, shift, unused
-    strides: array<vec4<u32>, 64>, // two a dimension: of inputs 0 to 3 and of 4 to 7
-    starts: array<vec4<u32>, 2>, // of inputs 0 to 3 and of 4 to 7, from the bindings' start
+    strides: array<vec4<u32>, 64>, // two a dimension, as the parts of Offsets
+    starts: array<vec4<u32>, 2>, // of the inputs, from the bindings' start
 }
 
 @group(0) @binding(1) var<uniform> Z: StrideTable;
 
 struct Offsets {
     a: vec4<u32>, // of inputs 0 to 3
-    b: vec4<u32>, // of inputs 4 to 7
+    b: vec4<u32>, // of inputs 4 and 5, of the output, and along the dimension in which an invocation takes several vec4
 }
 
 fn high_product(x: u32, y: u32) -> u32 {

@@ -8,7 +8,7 @@ struct Params {
     items: u32, // what invocations take: outputs, words of them, slices; columns that workgroups merge: parts of matrices
     team: u32, // invocations that take an item, or neighbouring ones, together; columns: slices in a part
     coarsening: u32, // items that an invocation takes, one after the other
-    len: u32, // columns: wide rows in a matrix; elementwise strips: its rows
+    len: u32, // elementwise: size of the dimension in which an invocation takes several vec4
     inner: u32, // elementwise strips: parts of a matrix
     slices: u32, // parts that a segment is cut into
     slice: u32, // elements in such a part; columns: wide rows of a slice; elementwise strips: its rows

@@ -9,8 +9,8 @@ use std::fmt;
 /// The least limits of a device, those of wgpu's downlevel defaults or lower.
 const LEAST_STORAGE_BUFFERS: u32 = 4;
 const LEAST_UNIFORM_BUFFERS: u32 = 2;
-/// Binding numbers go up to 10, for an elementwise operator of eight inputs.
-const LEAST_BINDINGS: u32 = 11;
+/// Binding numbers go up to 8, for an elementwise operator of six inputs.
+const LEAST_BINDINGS: u32 = 9;
 const LEAST_WORKGROUP_BYTES: u32 = 16_352;
 const LEAST_INVOCATIONS: u32 = 128;
 /// The least versions of OpenGL's shading language that wgpu translates our kernels to: of OpenGL, and of OpenGL ES.

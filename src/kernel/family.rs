@@ -26,10 +26,8 @@ pub enum Family {
     Fill,
     /// Elementwise: an invocation writes an output word.
     ElementwiseWords,
-    /// Elementwise: an invocation writes a vec4 of outputs.
+    /// Elementwise: an invocation writes two or four vec4 of outputs.
     ElementwiseVecs,
-    /// Elementwise: an invocation writes eight vec4 of a row of outputs, and of the rows that follow.
-    ElementwiseStrips,
     /// A strided view, element by element.
     Strided,
     /// The elements of a strided view that indices point to.
@@ -38,7 +36,7 @@ pub enum Family {
 
 impl Family {
     /// All families.
-    pub const ALL: [Family; 14] = [
+    pub const ALL: [Family; 13] = [
         Family::Rows,
         Family::Columns,
         Family::SumRows,
@@ -50,7 +48,6 @@ impl Family {
         Family::Fill,
         Family::ElementwiseWords,
         Family::ElementwiseVecs,
-        Family::ElementwiseStrips,
         Family::Strided,
         Family::StridedGather,
     ];
@@ -69,7 +66,6 @@ impl Family {
             Family::Fill => "fill",
             Family::ElementwiseWords => "elementwise_words",
             Family::ElementwiseVecs => "elementwise_vecs",
-            Family::ElementwiseStrips => "elementwise_strips",
             Family::Strided => "strided",
             Family::StridedGather => "strided_gather",
         }

@@ -178,14 +178,24 @@ pub enum Walk {
 pub struct Elementwise {
     /// What an invocation writes.
     pub unit: Unit,
-    /// Inputs, 1 to 8.
+    /// Inputs, 1 to 6.
     pub inputs: u32,
     /// A bit for each scalar input: one of its elements serves a whole vec4.
     pub scalars: u32,
-    /// A bit for each input that is the same in every row (strips).
-    pub row_invariant: u32,
     /// Whether the output so far is an input, too.
     pub chained: bool,
+}
+
+impl Elementwise {
+    /// Vec4 that an invocation writes; 0: a word. It loads eight of two inputs before it uses one, of more inputs
+    /// two of each, because all are in registers at once.
+    pub const fn vecs(self) -> u32 {
+        match self.unit {
+            Unit::Word => 0,
+            Unit::Vec if self.inputs + self.chained as u32 <= 2 => 4,
+            Unit::Vec => 2,
+        }
+    }
 }
 
 /// What an invocation of an elementwise kernel writes.
@@ -194,17 +204,14 @@ pub struct Elementwise {
 pub enum Unit {
     /// A word.
     Word,
-    /// A vec4.
+    /// [`Elementwise::vecs`] vec4.
     Vec,
-    /// Eight vec4 of a row, and of the rows that follow.
-    Strip,
 }
 
 /// Invocations in a team of strips and panels: they take neighbouring vec4, and step on by as many.
 pub const TEAM: u32 = 8;
 /// Vec4 that an invocation of strips takes of a row that is too wide for a team, and the most that it takes by
 /// blocks of four rows. More are taken one row at a time, in the order of memory.
-pub const RUNS: u32 = 8;
 
 /// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {
@@ -310,19 +317,19 @@ impl Kernel {
             Walk::Elementwise(Elementwise { unit, .. }) => match unit {
                 Unit::Word => Family::ElementwiseWords,
                 Unit::Vec => Family::ElementwiseVecs,
-                Unit::Strip => Family::ElementwiseStrips,
             },
         }
     }
 
-    /// The unroll count: elements of a small row, or vec4 of a row or of columns that an invocation takes at
-    /// once; 0 where nothing is unrolled.
+    /// The unroll count: elements of a small row, or vec4 of a row, of columns or of an elementwise result that an
+    /// invocation takes at once; 0 where nothing is unrolled.
     pub fn unrolled(&self) -> u32 {
         match self.walk {
             Walk::Rows(text) => text.loads,
             Walk::Columns(text) => text.loads,
             Walk::SumRows { vecs, .. } => vecs,
             Walk::SumColumns { runs } => runs,
+            Walk::Elementwise(taken) => taken.vecs(),
             _ => 0,
         }
     }
@@ -589,7 +596,10 @@ impl Kernel {
                 bindings: if sums { &[0, 2, 3] } else { &[0, 1, 2] },
                 names: vec![
                     ("SHARED", (lanes > 1).into()),
-                    ("AT_ONCE", (!sums && !self.keys.are_terms()).into()),
+                    (
+                        "AT_ONCE",
+                        (lanes > 1 && !sums && !self.keys.are_terms()).into(),
+                    ),
                 ],
                 constants: [("LANES", lanes)]
                     .into_iter()
@@ -621,31 +631,23 @@ impl Kernel {
                 bindings: &[0, 2],
                 ..base
             },
-            Walk::Elementwise(Elementwise {
-                unit,
-                inputs,
-                scalars,
-                row_invariant,
-                chained,
-            }) => Recipe {
-                fragments: match unit {
+            Walk::Elementwise(taken) => Recipe {
+                fragments: match taken.unit {
                     Unit::Word => fragments!(
                         "access/stride_table" "access/inputs" "store/values" "walk/elementwise"
                     ),
-                    _ => fragments!("access/stride_table" "access/inputs" "walk/elementwise"),
+                    Unit::Vec => {
+                        fragments!("access/stride_table" "access/inputs" "walk/elementwise")
+                    }
                 },
-                bindings: &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10][..3 + inputs as usize],
-                writes_vecs: unit != Unit::Word,
+                bindings: &[0, 1, 2, 3, 4, 5, 6, 7, 8][..3 + taken.inputs as usize],
+                writes_vecs: taken.unit == Unit::Vec,
                 names: vec![
-                    ("VECS", (unit != Unit::Word).into()),
-                    ("STRIP", (unit == Unit::Strip).into()),
-                    ("INPUTS", inputs),
-                    ("SCALARS", scalars),
-                    ("INVARIANT", row_invariant),
-                    ("RUNS", RUNS),
-                    ("STRIDE", TEAM),
+                    ("VECS", taken.vecs()),
+                    ("INPUTS", taken.inputs),
+                    ("SCALARS", taken.scalars),
+                    ("CHAINED", taken.chained.into()),
                 ],
-                constants: vec![("CHAINED", chained.into())],
                 ..base
             },
         }

@@ -72,11 +72,11 @@ impl Params {
 
 /// Most dimensions of a stride table: none has size 1, and a dispatch sees at most 2^31 elements.
 pub(crate) const STRIDE_DIMS: usize = 32;
-/// Most inputs of an elementwise dispatch.
-pub(crate) const STRIDE_INPUTS: usize = 8;
+/// Columns of a stride table.
+const STRIDE_COLUMNS: usize = 8;
 /// Words of the block that holds a stride table.
 pub(crate) const STRIDE_TABLE_WORDS: usize =
-    4 * STRIDE_DIMS + STRIDE_DIMS * STRIDE_INPUTS + STRIDE_INPUTS;
+    4 * STRIDE_DIMS + STRIDE_DIMS * STRIDE_COLUMNS + STRIDE_COLUMNS;
 /// Bytes of that block.
 pub(crate) const STRIDE_TABLE_BYTES: u64 = 4 * STRIDE_TABLE_WORDS as u64;
 
@@ -88,7 +88,9 @@ pub(crate) const STRIDE_TABLE_BYTES: u64 = 4 * STRIDE_TABLE_WORDS as u64;
 pub struct StrideTable {
     /// The output's dimensions, none of size 1.
     pub shape: Vec<u32>,
-    /// Per dimension the inputs' strides, modulo 2^32.
+    /// Per dimension the inputs' strides, modulo 2^32. In an elementwise dispatch [`StrideTable::OUTPUT`] and
+    /// [`StrideTable::COORDINATE`] have columns too, and by vec4 the strides from one vec4 of an invocation to the
+    /// next follow the dimensions.
     pub strides: Vec<Vec<u32>>,
     /// The element with coordinates 0 in each input's view. The view's place in its binding is added when
     /// buffers are known.
@@ -96,15 +98,20 @@ pub struct StrideTable {
 }
 
 impl StrideTable {
+    /// The column of the output, behind those of six inputs.
+    pub const OUTPUT: usize = 6;
+    /// The column of the coordinate along which an elementwise invocation takes several vec4.
+    pub const COORDINATE: usize = STRIDE_COLUMNS - 1;
+
     pub(crate) fn words(&self) -> [u32; STRIDE_TABLE_WORDS] {
         let mut words = [0; STRIDE_TABLE_WORDS];
         let (shape, rest) = words.split_at_mut(4 * STRIDE_DIMS);
-        let (strides, starts) = rest.split_at_mut(STRIDE_DIMS * STRIDE_INPUTS);
+        let (strides, starts) = rest.split_at_mut(STRIDE_DIMS * STRIDE_COLUMNS);
         for (to, &size) in shape.chunks_exact_mut(4).zip(&self.shape) {
             let (reciprocal, shift) = reciprocal(size);
             to[..3].copy_from_slice(&[size, reciprocal, shift]);
         }
-        for (to, from) in strides.chunks_exact_mut(STRIDE_INPUTS).zip(&self.strides) {
+        for (to, from) in strides.chunks_exact_mut(STRIDE_COLUMNS).zip(&self.strides) {
             to[..from.len()].copy_from_slice(from);
         }
         starts[..self.starts.len()].copy_from_slice(&self.starts);

@@ -1,14 +1,13 @@
 //! Planning Min and Max: from broadcast shapes to elementwise dispatches.
 //!
-//! Shapes are merged to as few dimensions as possible. Where everything is whole vec4, an invocation writes a
-//! vec4 of outputs, or eight vec4 of a row and of the rows that follow. Otherwise, and for the remainder at
-//! the end, it writes an output word. More inputs than a dispatch can bind are chained: the next dispatch
-//! combines its inputs with the output so far, in place.
+//! Shapes are merged to as few dimensions as possible. Where everything is whole vec4, an invocation writes
+//! several vec4 of outputs along one dimension. Otherwise, and for the remainder at the end, it writes an output
+//! word. More inputs than a dispatch can bind are chained: the next dispatch combines its inputs with
+//! the output so far, in place.
 
-use crate::kernel::params::{Params, STRIDE_DIMS, STRIDE_INPUTS, StrideTable};
-use crate::kernel::{self, Elementwise, Kernel, StoreFormat, Walk};
+use crate::kernel::params::{Params, STRIDE_DIMS, StrideTable};
+use crate::kernel::{self, Elementwise, StoreFormat, Walk};
 use crate::plan::limits::{MAX_REGION, dispatches};
-use crate::plan::mapping::{RUNS, TEAM};
 use crate::plan::pass::{Slot, View};
 use crate::plan::reduce::words;
 use crate::plan::splits;
@@ -69,41 +68,6 @@ impl Part<'_> {
     }
 }
 
-/// Vec4 of a row that a team of invocations takes at once.
-const STRIP: u64 = TEAM * RUNS;
-/// Most rows it takes one after the other.
-const STRIP_ROWS: u64 = 256;
-
-/// How strips take a part: rows per invocation, parts that the rows of a matrix are cut into, and invocations
-/// per row.
-struct Strips {
-    rows: u64,
-    parts: u64,
-    lanes: u64,
-}
-
-impl Strips {
-    /// Removes and returns the dimensions that invocations walk themselves: a row, and the rows of a part. In
-    /// place of the rows, the parts stay.
-    fn laid(&self, dims: &mut Vec<Dim>, params: &mut Params) -> Vec<Dim> {
-        let mut behind: Vec<Dim> = dims.pop().into_iter().collect();
-        if let Some(rows) = dims.last_mut() {
-            behind.push(rows.clone());
-            params.len = rows.size as u32;
-            rows.size = self.parts;
-            let strides = rows.strides.iter_mut();
-            strides.for_each(|s| *s *= self.rows as i64);
-        }
-        let matrices: u64 = dims.iter().map(|d| d.size).product();
-        params.items = (matrices * self.lanes) as u32;
-        params.width = behind[0].size as u32;
-        params.team = self.lanes as u32;
-        params.inner = self.parts as u32;
-        params.slice = self.rows as u32;
-        behind
-    }
-}
-
 impl Planner<'_> {
     /// Plans Min or Max of two or more inputs.
     pub(crate) fn elementwise(&mut self) -> Result<(), Error> {
@@ -133,13 +97,9 @@ impl Planner<'_> {
         let units = origin.iter().enumerate();
         let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
         let whole = by_vec(&dims, &vecs);
-        let (whole, done) =
-            match self.caps.long_strips() && dims.len() == 1 && last >= STRIP * lanes {
-                true => (in_rows(&whole[0]), last / (STRIP * lanes) * STRIP * lanes),
-                false => (whole, last / lanes * lanes),
-            };
         self.parts(&vecs, &whole, 0, &begin)?;
-        // A flat tensor may end inside a vec4, or inside a row.
+        // A flat tensor may end inside a vec4.
+        let done = last / lanes * lanes;
         if done == last {
             return Ok(());
         }
@@ -228,7 +188,7 @@ impl Planner<'_> {
 
     /// Inputs that a dispatch can bind.
     fn most_inputs(&self) -> usize {
-        (self.caps.storage_buffers as usize - 1).clamp(1, STRIDE_INPUTS)
+        (self.caps.storage_buffers as usize - 1).clamp(1, StrideTable::OUTPUT)
     }
 
     /// The dispatches of a part, divided where buffers end.
@@ -283,32 +243,38 @@ impl Planner<'_> {
     /// One dispatch over inputs `first..first + count`.
     fn chained(&mut self, part: &Part<'_>, first: usize, count: usize) -> Result<(), Error> {
         let inputs = first..first + count;
-        let strips = self.strips(part);
-        let kernel = self.elementwise_kernel(part, strips.is_some(), &inputs);
+        let taken = Elementwise {
+            unit: match part.unit.vecs {
+                true => kernel::Unit::Vec,
+                false => kernel::Unit::Word,
+            },
+            inputs: count as u32,
+            scalars: (0..count).fold(0, |bits, i| {
+                bits | u32::from(part.unit.splat[first + i]) << i
+            }),
+            chained: first > 0,
+        };
+        let out = StoreFormat::value(self.problem.dtype());
+        let kernel = self.kernel(Walk::Elementwise(taken), out);
         let outputs: u64 = part.dims.iter().map(|d| d.size).product();
-        let mut dims = part.dims.clone();
-        let mut params = Params {
-            items: outputs as u32,
+        let (dims, along) = laid(part, &inputs, taken.vecs().into(), kernel.workgroup.into());
+        let items: u64 = dims.iter().map(|d| d.size).product();
+        let params = Params {
+            items: items as u32,
+            len: along.as_ref().map_or(0, |d| d.size as u32),
+            dims: dims.len() as u32,
             ..Params::default()
         };
-        let mut behind = Vec::new();
-        if let Some(strips) = &strips {
-            behind = strips.laid(&mut dims, &mut params);
-        }
-        let lanes = match (strips.is_some(), part.unit.vecs) {
-            (true, _) => params.items.into(),
-            (_, true) => outputs,
-            (_, false) => words(kernel.out, outputs),
+        let (lanes, each) = match part.unit.vecs {
+            true => (items, 1),
+            false => (words(out, outputs), u64::from(out.per_word())),
         };
-        let iterations = 4 * (part.dims.len() as u64 + 1) + strips.map_or(0, |strips| strips.rows);
-        // There is no reciprocal that divides by 1.
-        dims.retain(|d| d.size > 1);
-        params.dims = dims.len() as u32;
-        let strides = |d: &Dim| inputs.clone().map(|i| d.strides[i] as u32).collect();
+        let iterations = each * (dims.len() as u64 + 1);
+        let strides = |d: &Dim| d.strides.iter().map(|&s| s as u32).collect();
         let starts = inputs.clone().map(|i| back(&part.dims, i) as u32);
         let table = StrideTable {
             shape: dims.iter().map(|d| d.size as u32).collect(),
-            strides: dims.iter().chain(&behind).map(strides).collect(),
+            strides: dims.iter().chain(&along).map(strides).collect(),
             starts: starts.collect(),
         };
         let size = self.problem.dtype().size();
@@ -327,60 +293,51 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
 
-    fn elementwise_kernel(
-        &self,
-        part: &Part<'_>,
-        in_strips: bool,
-        inputs: &Range<usize>,
-    ) -> Kernel {
-        let mask = |yes: &dyn Fn(usize) -> bool| {
-            let bits = inputs
-                .clone()
-                .map(|i| u32::from(yes(i)) << (i - inputs.start));
-            bits.sum::<u32>()
-        };
-        let row = |i: usize| part.dims[part.dims.len().saturating_sub(2)].strides[i];
-        let walk = Walk::Elementwise(Elementwise {
-            unit: match (in_strips, part.unit.vecs) {
-                (true, _) => kernel::Unit::Strip,
-                (_, true) => kernel::Unit::Vec,
-                (_, false) => kernel::Unit::Word,
-            },
-            inputs: inputs.len() as u32,
-            scalars: mask(&|i| part.unit.splat[i]),
-            row_invariant: mask(&|i| in_strips && row(i) == 0),
-            chained: inputs.start > 0,
-        });
-        self.kernel(walk, StoreFormat::value(self.problem.dtype()))
-    }
+/// Coordinates from which on it hardly matters that the last ones leave invocations idle.
+const LONG: u64 = 32;
 
-    /// How strips take a part, if they do: it has several rows, and few invocations would be idle.
-    fn strips(&self, part: &Part<'_>) -> Option<Strips> {
-        let tuning = &self.caps.tuning;
-        let [outer @ .., rows, row] = &part.dims[..] else {
-            return None;
+/// The dimensions of a part as invocations number them, none of size 1, with the strides of some inputs, of the
+/// output, and of the coordinate along the dimension in which an invocation takes `vecs` vec4, if it does. The second
+/// result is that dimension: its size, and the strides from one vec4 to the next. They are so far apart that the first
+/// ones of a workgroup are neighbours. Best is a dimension along which an input repeats, so that all but the first find
+/// it in the cache, else the greatest.
+fn laid(
+    part: &Part<'_>,
+    inputs: &Range<usize>,
+    vecs: u64,
+    workgroup: u64,
+) -> (Vec<Dim>, Option<Dim>) {
+    let dims = part.dims.iter().enumerate();
+    let best = dims.clone().max_by_key(|(_, dim)| {
+        let repeats = dim.strides[inputs.clone()].contains(&0);
+        (dim.size.min(LONG), repeats, dim.size)
+    });
+    let best = best.map(|(d, _)| d).filter(|_| vecs > 0);
+    let (mut laid, mut along, mut inner) = (Vec::new(), None, 1);
+    for (d, dim) in dims.rev() {
+        let mut strides = dim.strides[inputs.clone()].to_vec();
+        strides.resize(StrideTable::OUTPUT, 0);
+        strides.extend([inner as i64, (best == Some(d)).into()]);
+        let every = |n: u64, size| Dim {
+            size,
+            strides: strides.iter().map(|s| s * n as i64).collect(),
         };
-        let lanes = row.size.div_ceil(STRIP) * TEAM;
-        let idle = lanes * RUNS - row.size;
-        if !self.caps.long_strips()
-            || !part.unit.vecs
-            || idle > row.size / 2
-            || outer.len() + 3 > STRIDE_DIMS
-        {
-            return None;
+        if best == Some(d) {
+            let apart = workgroup.div_ceil(inner).min(dim.size.div_ceil(vecs));
+            laid.push(every(1, apart));
+            laid.push(every(vecs * apart, dim.size.div_ceil(vecs * apart)));
+            along = Some(every(apart, dim.size));
+        } else {
+            laid.push(every(1, dim.size));
         }
-        let outer: u64 = outer.iter().map(|d| d.size).product();
-        let wanted = tuning.invocations.div_ceil(RUNS * lanes * outer);
-        let taken = rows.size.div_ceil(wanted.max(1)).min(STRIP_ROWS);
-        let parts = rows.size.div_ceil(taken);
-        let groups = (outer * parts * lanes).div_ceil(self.caps.workgroup().into());
-        (groups <= self.caps.groups()).then_some(Strips {
-            rows: taken,
-            parts,
-            lanes,
-        })
+        inner *= dim.size;
     }
+    // There is no reciprocal that divides by 1.
+    laid.retain(|d| d.size > 1);
+    laid.reverse();
+    (laid, along)
 }
 
 /// The dimensions with `count` coordinates of the first.
@@ -400,19 +357,6 @@ fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
         moves.for_each(|(at, stride)| *at += i * stride);
     }
     begin
-}
-
-/// A flat tensor of vec4 as rows of `STRIP` vec4; the remainder is dropped.
-fn in_rows(flat: &Dim) -> Vec<Dim> {
-    let rows = Dim {
-        size: flat.size / STRIP,
-        strides: flat.strides.iter().map(|s| s * STRIP as i64).collect(),
-    };
-    let row = Dim {
-        size: STRIP,
-        ..flat.clone()
-    };
-    vec![rows, row]
 }
 
 /// Divides a part in two, along its first dimension above 1: as many coordinates as fit, at least one, and

@@ -26,7 +26,6 @@ pub(crate) const MOST_SPANNED_ROWS: u64 = 256;
 pub(crate) const COLUMNS_GRAIN: u64 = 64;
 /// Invocations in a team of sums of columns, and vec4 that one takes of a row.
 pub(crate) const TEAM: u64 = kernel::TEAM as u64;
-pub(crate) const RUNS: u64 = kernel::RUNS as u64;
 /// Most elements of a column whose sum is rounded from its window.
 const SHORT_COLUMN: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.

@@ -4,7 +4,7 @@
 
 use crate::Caps;
 use crate::kernel::params::{Params, StrideTable};
-use crate::kernel::{Elementwise, Kernel, Unit, Walk};
+use crate::kernel::{Kernel, Walk};
 use crate::plan::limits::STRIDED_COST;
 
 /// A buffer a pass reads or writes.
@@ -156,10 +156,7 @@ impl Pass {
     /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
     /// Bytes that are read across rows count four times.
     pub fn cost(&self) -> u64 {
-        let in_order = match self.kernel.walk {
-            Walk::Elementwise(Elementwise { unit, .. }) => unit == Unit::Strip,
-            walk => matches!(walk, Walk::Finish { .. }),
-        };
+        let in_order = matches!(self.kernel.walk, Walk::Finish { .. });
         let strided = matches!(self.kernel.walk, Walk::Strided { .. });
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {

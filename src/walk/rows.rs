@@ -16,12 +16,13 @@ const ENOUGH_EACH: u64 = 32;
 const MOST_ALONE: [u64; 2] = [64, 32];
 /// Loads of an invocation at once, by vec4 and by words. Sixteen vec4 are no faster on an H200, and hold twice the registers.
 const MOST_LOADS: [u64; 2] = [8, 16];
-/// Bytes up to which rows of whole vec4 get an invocation for each `NEAR_BYTES`, and at least four: there an H200 takes
-/// rows of 128 bytes at .93 of its memory's speed by four invocations and at .80 by two, rows of 400 bytes at .91 by
-/// eight and at .88 by four.
+/// Bytes up to which rows of vec4 get more invocations than loads: one for each `NEAR_BYTES`, and at least `LEAST_LANES`, for
+/// elements of 32 and 64 bits and for those of fewer. An H200 takes rows of 128 bytes of float32 at .93 of its memory's
+/// speed by four invocations and at .80 by two, rows of 400 bytes at .91 by eight and at .88 by four; of float16 at .75 and
+/// .87.
 const SHORT: u64 = 512;
-const NEAR_BYTES: u64 = 64;
-const LEAST_LANES: u64 = 4;
+const NEAR_BYTES: [u64; 2] = [64, 128];
+const LEAST_LANES: [u64; 2] = [4, 2];
 /// Rows from which several are taken at once: the last ones may need a dispatch of their own.
 const MANY_ROWS: u64 = 1024;
 
@@ -131,15 +132,19 @@ impl Rows {
         let (unit, masked) = match (whole(16), by_words) {
             (true, _) => (16, false),
             (_, true) => (4, false),
+            // Of a short row too few vec4 are whole.
+            _ if element < 4 && bytes <= SHORT && holds(4) => (4, true),
             _ if holds(16) => (16, true),
-            _ if element < 4 && holds(4) => (4, true),
             _ => return None,
         };
         let kind = usize::from(unit == 4);
         let units = bytes / unit;
         let wanted = match bytes {
             _ if bytes <= MOST_ALONE[kind] => 1,
-            _ if unit == 16 && bytes <= SHORT => bytes.div_ceil(NEAR_BYTES).max(LEAST_LANES),
+            _ if unit == 16 && bytes <= SHORT => {
+                let narrow = usize::from(element < 4);
+                bytes.div_ceil(NEAR_BYTES[narrow]).max(LEAST_LANES[narrow])
+            }
             _ => units.div_ceil(MOST_LOADS[kind]),
         };
         let lanes = wanted.next_power_of_two().min(most);

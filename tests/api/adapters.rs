@@ -26,7 +26,7 @@ fn a_device_below_the_floor_is_refused() {
         (
             "max_bindings_per_bind_group",
             |l| &mut l.max_bindings_per_bind_group,
-            11,
+            9,
         ),
         (
             "max_compute_workgroup_storage_size",

@@ -17,6 +17,8 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
         &[&[33, 64], &[33, 1]],
         &[&[33, 64], &[1], &[]],
         &[&[33, 63], &[63]],
+        &[&[3, 8832], &[3, 1]],
+        &[&[3, 8832], &[8832], &[3, 8832]],
         &[&[3, 1, 5], &[4, 1]],
         &[&[2, 3, 4, 16], &[1, 3, 1, 16], &[4, 1], &[2, 1, 1, 1]],
         &[&[5, 1, 7, 1, 3], &[1, 6, 1, 2, 1]],
@@ -50,7 +52,8 @@ pub fn broadcast(reducer: &Reducer) -> Result<(), Failed> {
 
 /// More inputs than one dispatch can bind.
 fn many_inputs(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
-    let shapes = (0..11).map(|i| [[40, 16], [1, 16], [40, 1]][i % 3]);
+    // A dispatch takes three or six, so the next one has them in another order.
+    let shapes = (0..11).map(|i| [[40, 16], [1, 16], [40, 1], [40, 16]][i % 4]);
     let problem = Problem::max(dtype, &shapes.collect::<Vec<_>>())?;
     let inputs = data_for(&problem, 1);
     let caps = Caps {

@@ -199,7 +199,8 @@ pub fn submits(reducer: &Reducer) -> Result<(), Failed> {
                 assert_eq!(whole.run_timed_blocking(&[&input])?.0, expected);
             }
             let scattered = value_problem(dtype, &shape, &[0, 2], turn)?;
-            let min = Problem::min(dtype, &[shape, [1, 1, 10]])?;
+            // Four dimensions, of which the budget takes the last and some of the third.
+            let min = Problem::min(dtype, &[[3, 3, n / 90, 10], [1, 3, 1, 10]])?;
             for problem in [fused, scattered, min] {
                 if takes(reducer, ("submits", budget), &problem) {
                     same(reducer, &problem, &slices(&data_for(&problem, turn)), 0)?;

@@ -34,6 +34,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [1, 16, 64],
     [2, 37, 129],
     [1, 900, 160],
+    // The last part of a matrix begins with rows of the one before.
+    [1, 800, 160],
     [1, 3001, 3],
     [1, 3, 640],
     [3, 4, 1001],

@@ -182,6 +182,9 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             / (u64::from(p.len) * u64::from(p.inner)).max(1);
         let columns = [Family::Columns, Family::SumColumns].contains(&family);
         let sums = family == Family::SumRows;
+        // Whether an invocation's vec4 lie along the last of several dimensions.
+        let zipped = zip.filter(|z| z.shape.len() > 1 && taken.is_some_and(|t| t.vecs() > 0));
+        let along = zipped.map(|z| z.strides[z.shape.len() - 1][7]);
         let cases = [
             (family.name(), true),
             ("merged partials", p.merge == 1),
@@ -206,10 +209,10 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
                 "finished in turn",
                 family == Family::Finish && p.coarsening > 1,
             ),
-            (
-                "inputs that stand still",
-                taken.is_some_and(|t| t.row_invariant > 0),
-            ),
+            ("four vec4", taken.is_some_and(|t| t.vecs() == 4)),
+            ("two vec4", taken.is_some_and(|t| t.vecs() == 2)),
+            ("vec4 along a row", along == Some(1)),
+            ("vec4 across rows", along == Some(0)),
             ("chained inputs", taken.is_some_and(|t| t.chained)),
             ("repeated elements", taken.is_some_and(|t| t.scalars > 0)),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
@@ -223,7 +226,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 33;
+const FEATURES: usize = 36;
 
 /// Runs the two halves of the grid at the same time.
 #[test]
@@ -610,7 +613,16 @@ fn broken_elementwise_plans_are_refused() {
             passes[0].dst.bytes -= passes[0].dst.element;
         }),
     ];
-    for inner in [16, 5] {
+    // Of rows of 17 vec4 the invocations of a workgroup take five at once.
+    let by_vec: &[(&str, Break)] = &[
+        ("a longer dimension", |passes| passes[0].params.len += 1),
+        ("a shorter dimension", |passes| passes[0].params.len -= 1),
+        ("a shorter step", |passes| {
+            let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
+            table.strides.last_mut().expect("a step")[0] -= 1;
+        }),
+    ];
+    for (inner, more) in [(68, by_vec), (5, &[])] {
         let caps = Caps {
             storage_buffers: 3,
             iterations: Some(1 << 15),
@@ -620,5 +632,6 @@ fn broken_elementwise_plans_are_refused() {
         let problem = Problem::min(DType::F32, &shapes).expect("a problem");
         let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
         refused(&problem, &caps, &plan, breaks);
+        refused(&problem, &caps, &plan, more);
     }
 }

@@ -816,13 +816,10 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
             "{} dimensions",
             table.shape.len()
         );
-        let strips = kernel.family() == Family::ElementwiseStrips;
-        let each = if strips { pass.params.team } else { 1 };
-        let sizes = table.shape.iter().map(|&s| u64::from(s));
-        let outputs = sizes.product::<u64>() * u64::from(each);
+        let items: u64 = table.shape.iter().map(|&s| u64::from(s)).product();
         ensure!(
-            strided(pass) || outputs == u64::from(pass.params.items) && outputs <= 1 << 30,
-            "{outputs} outputs"
+            strided(pass) || items == u64::from(pass.params.items) && items <= 1 << 30,
+            "{items} items"
         );
     }
     for view in own.into_iter().flatten().chain(listed) {

@@ -242,10 +242,12 @@ fn told(pass: &Pass) -> String {
         Walk::Fill => "the same element everywhere; nothing is read.",
         Walk::Elementwise(taken) => match taken.unit {
             Unit::Word => "an invocation takes the elements of one output word.",
-            Unit::Vec => "an invocation takes a vec4 of each input and writes one.",
             _ => {
-                "an invocation takes eight vec4 of a row, and of the rows that follow; what an input \
-                 repeats in every row is read once."
+                return format!(
+                    "an invocation takes {} vec4 of each input, all at once, and writes as many.\n        \
+                     Between them others take theirs.",
+                    taken.vecs()
+                );
             }
         },
         _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
@@ -369,9 +371,9 @@ fn drawn(family: Family) -> Vec<String> {
             "by       0  1  0  1  0  1",
         ],
         Family::ElementwiseVecs => &[
-            "a      |aaaa|aaaa|aaaa|",
-            "b      |bbbb|bbbb|bbbb|",
-            "by      0000 1111 2222",
+            "a      |abcdefghijklmnop|   a letter is a vec4",
+            "b      |abcdefghijklmnop|",
+            "by      0123012301230123",
         ],
         _ => &[],
     };

@@ -177,7 +177,7 @@ impl<'a> Loads<'a> {
             // Rows of one column are gathered into vec4.
             Walk::SumColumns { runs: 0 } => self.sum_block() * self.e.min(4),
             Walk::SumColumns { .. } | Walk::ShallowSums => self.sum_block() / 2,
-            Walk::Elementwise(taken) => u64::from(taken.inputs),
+            Walk::Elementwise(taken) => u64::from(taken.inputs * taken.vecs().max(1)),
             _ => 1,
         }
     }
@@ -448,20 +448,22 @@ impl<'a> Loads<'a> {
         let (table, views) = self.pass.stride_table.as_ref()?;
         let outputs: All<u64> = match taken.unit {
             Unit::Word => Box::new(self.outputs(invocation, 1)),
-            Unit::Vec => Box::new(self.item(invocation)),
-            _ => return None,
+            _ => Box::new(self.item(invocation)),
         };
-        let load = move |place: u64, view: usize| {
-            let along = self.along(0..self.p.dims, place, view);
-            word(
-                view,
-                &views[view],
-                wrapped(u64::from(table.starts[view]) + along),
-            )
+        let at = move |place, view| self.along(0..self.p.dims, place, view);
+        // How far the next vec4 of an invocation is.
+        let next = move |view: usize| u64::from(table.strides[self.p.dims as usize][view]);
+        let load = move |place, n, view: usize| {
+            let along = u64::from(table.starts[view]) + at(place, view);
+            let further = if n > 0 { n * next(view) } else { 0 };
+            word(view, &views[view], wrapped(along + further))
         };
-        let inputs = taken.inputs as usize;
+        let (inputs, column) = (taken.inputs as usize, StrideTable::COORDINATE);
         Some(Box::new(outputs.flat_map(move |o| {
-            (0..inputs).map(move |view| load(o, view))
+            let vecs = (0..u64::from(taken.vecs().max(1))).filter(move |&n| {
+                n == 0 && taken.vecs() == 0 || at(o, column) + n * next(column) < self.p.len
+            });
+            vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))
     }
 }

@@ -464,7 +464,7 @@ fn words(p: &Params) -> Vec<u32> {
 const DIMS: usize = 32;
 
 /// The second uniform block as shaders/access/stride_table.wgsl declares it: sizes with the numbers that divide
-/// by them, strides of eight inputs a dimension, and where each input starts.
+/// by them, eight strides a dimension, and where each input starts.
 fn table_words(table: &StrideTable, deltas: Vec<u32>) -> Vec<u32> {
     let mut words = vec![0; 4 * DIMS + 8 * DIMS + 8];
     for (i, &size) in table.shape.iter().enumerate() {

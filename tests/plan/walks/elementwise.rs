@@ -1,34 +1,47 @@
 //! `elementwise.wgsl` over `stride_table.wgsl`: the inputs of each output.
 
 use super::super::interpret::{Check, Run, ensure};
-use wgreduce::unstable::{Elementwise, RUNS, TEAM};
+use wgreduce::unstable::{Elementwise, StrideTable};
+
+/// Where an item's element lies in each input and in the output, and its coordinate.
+type Offsets = [u32; StrideTable::COORDINATE + 1];
 
 impl Run<'_, '_> {
-    /// The elements that an output unit combines, each with the number of its input.
-    fn combined(&self, place: u32) -> Check<Vec<(usize, u32)>> {
-        let Some((table, _)) = &self.pass.stride_table else {
-            return Err("no inputs".into());
-        };
-        let inputs = self.listed.len();
+    fn table(&self) -> Check<&StrideTable> {
+        let table = self.pass.stride_table.as_ref().map(|(table, _)| table);
+        table.ok_or_else(|| "no inputs".into())
+    }
+
+    fn offsets(&self, place: u32) -> Check<Offsets> {
+        let table = self.table()?;
         ensure!(
-            table.shape.len() == self.p.dims as usize && table.shape.len() <= table.strides.len(),
-            "{} dimensions",
-            self.p.dims
+            table.shape.len() == self.p.dims as usize && self.listed.len() <= StrideTable::OUTPUT,
+            "{} dimensions, {} inputs",
+            self.p.dims,
+            self.listed.len()
         );
         ensure!(place < 1 << 31, "no reciprocal divides {place}");
+        let mut at = Offsets::default();
         let starts = self.listed.iter().zip(&table.starts);
-        let mut at: Vec<u32> = starts.map(|(b, start)| b.delta + start).collect();
+        for (at, (bind, start)) in at.iter_mut().zip(starts) {
+            *at = bind.delta + start;
+        }
         let mut rest = place;
         for d in (0..table.shape.len()).rev() {
-            let (size, strides) = (table.shape[d], &table.strides[d]);
-            ensure!(size >= 2 && strides.len() == inputs, "dimension {d}");
+            let size = table.shape[d];
+            ensure!(size >= 2, "dimension {d}");
             let i = if d > 0 { rest % size } else { rest };
-            for (at, stride) in at.iter_mut().zip(strides) {
-                *at = at.wrapping_add(i.wrapping_mul(*stride));
-            }
+            further(&mut at, i, self.strides(d)?);
             rest = if d > 0 { rest / size } else { 0 };
         }
-        Ok((0..).zip(at).collect())
+        self.iterated(u64::from(self.p.dims))?;
+        Ok(at)
+    }
+
+    fn strides(&self, d: usize) -> Check<&[u32]> {
+        let strides = self.table()?.strides.get(d).map(Vec::as_slice);
+        let all = strides.filter(|strides| strides.len() == Offsets::default().len());
+        all.ok_or_else(|| format!("no strides of dimension {d}"))
     }
 
     pub(super) fn elementwise_words(&mut self, taken: &Elementwise) -> Check {
@@ -37,39 +50,47 @@ impl Run<'_, '_> {
             let mut results = Vec::new();
             for (j, o) in self.outputs(w) {
                 let element = self.dst.at(self.p.dst_delta + o)?;
-                let mut from = Vec::new();
-                for (input, at) in self.combined(o)? {
-                    let bind = &self.listed[input];
+                let (mut from, at) = (Vec::new(), self.offsets(o)?);
+                for (input, bind) in self.listed.iter().enumerate() {
                     ensure!(bind.element == self.dst.element, "{:?} by vec4", bind.slot);
-                    self.loads(input, bind, at);
-                    from.push(self.machine.element_of(bind.slot, bind.at(at)?)?);
+                    self.loads(input, bind, at[input]);
+                    from.push(self.machine.element_of(bind.slot, bind.at(at[input])?)?);
                 }
                 results.push((j, self.merged(element, from)?));
             }
+            let looped = results.len() as u64 * u64::from(self.p.dims + 1);
+            self.iterated(looped)?;
             self.write(w, results)?;
         }
         Ok(())
     }
 
     pub(super) fn elementwise_vecs(&mut self, taken: &Elementwise) -> Check {
-        for v in self.items() {
-            let from = self.combined(v)?;
-            self.zip_vec(taken, self.p.dst_delta + v, &from)?;
+        for item in self.items() {
+            let first = self.offsets(item)?;
+            let apart = self.strides(self.p.dims as usize)?.to_vec();
+            for n in 0..taken.vecs() {
+                let mut at = first;
+                further(&mut at, n, &apart);
+                // The shader takes the first one again, and writes the same.
+                if at[StrideTable::COORDINATE] < self.p.len {
+                    self.vec_of(taken, &at)?;
+                }
+            }
         }
         Ok(())
     }
 
     /// Writes one vec4 of outputs.
-    fn zip_vec(&mut self, taken: &Elementwise, at: u32, from: &[(usize, u32)]) -> Check {
+    fn vec_of(&mut self, taken: &Elementwise, at: &[u32]) -> Check {
         let e = self.e;
         ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
-        let to = self.dst.at(at)?;
+        let to = self.dst.at(self.p.dst_delta + at[StrideTable::OUTPUT])?;
         let mut cells = vec![Vec::new(); e as usize];
-        for &(input, at) in from {
-            let bind = &self.listed[input];
+        for (input, bind) in self.listed.iter().enumerate() {
             let splat = taken.scalars >> input & 1 == 1;
-            let (slot, from) = (bind.slot, bind.at(at)?);
-            self.loads(input, bind, at);
+            let (slot, from) = (bind.slot, bind.at(at[input])?);
+            self.loads(input, bind, at[input]);
             let unit = if splat { 16 / u64::from(e) } else { 16 };
             ensure!(bind.element == unit, "{slot:?} by {}", bind.element);
             for (j, cell) in (0..).zip(&mut cells) {
@@ -83,57 +104,11 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
+}
 
-    pub(super) fn elementwise_strips(&mut self, taken: &Elementwise) -> Check {
-        let p = self.p;
-        for item in self.items() {
-            let (part, lane) = (item / p.team, item % p.team);
-            let first = lane / TEAM * (TEAM * RUNS) + lane % TEAM;
-            let outer = part / p.inner;
-            let skip = (part - outer * p.inner) * p.slice;
-            ensure!(skip < p.len, "rows from {skip} on of {}", p.len);
-            let rows = p.slice.min(p.len - skip);
-            let at = self.combined(part)?;
-            let row = p.dst_delta + (outer * p.len + skip) * p.width;
-            for i in 0..rows {
-                for run in 0..RUNS {
-                    let column = first + run * TEAM;
-                    if column < p.width {
-                        let from = self.strip_inputs(taken, &at, column, i)?;
-                        self.zip_vec(taken, row + i * p.width + column, &from)?;
-                    }
-                }
-            }
-            self.iterated(u64::from(rows + p.dims))?;
-        }
-        Ok(())
-    }
-
-    /// The positions of the inputs of a column, `row` rows further.
-    fn strip_inputs(
-        &self,
-        taken: &Elementwise,
-        at: &[(usize, u32)],
-        column: u32,
-        row: u32,
-    ) -> Check<Vec<(usize, u32)>> {
-        let Some((table, _)) = &self.pass.stride_table else {
-            return Err("no inputs".into());
-        };
-        let [.., along, down] = &table.strides[..] else {
-            return Err("no strides along a row".into());
-        };
-        let place = |&(input, at): &(usize, u32)| {
-            // A row-invariant input does not move from row to row; a vec4 further is the next column.
-            let still = taken.row_invariant >> input & 1 == 1;
-            ensure!(still == (down[input] == 0), "input {input} moves");
-            let splat = taken.scalars >> input & 1 == 1;
-            ensure!(
-                along[input] == u32::from(!splat),
-                "input {input} is strided"
-            );
-            Ok((input, at + column * along[input] + row * down[input]))
-        };
-        at.iter().map(place).collect()
+/// Moves `n` strides further.
+fn further(at: &mut [u32], n: u32, strides: &[u32]) {
+    for (at, stride) in at.iter_mut().zip(strides) {
+        *at = at.wrapping_add(n.wrapping_mul(*stride));
     }
 }

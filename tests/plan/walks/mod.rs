@@ -32,7 +32,6 @@ impl Run<'_, '_> {
             Walk::Elementwise(taken) => match taken.unit {
                 Unit::Word => self.elementwise_words(&taken),
                 Unit::Vec => self.elementwise_vecs(&taken),
-                Unit::Strip => self.elementwise_strips(&taken),
                 other => Err(format!("no interpreter for {other:?}")),
             },
             Walk::Finish { lanes, words } => self.finish(lanes, words),
