@@ -228,7 +228,7 @@ fn told(pass: &Pass) -> String {
                      rule wants"
                 }
             };
-            return format!("{done}; {} take them.", invocations(lanes));
+            return format!("{done}; invocations a segment: {lanes}.");
         }
         Walk::Each { .. } => {
             "an invocation takes the segments of one output word, element by element."
