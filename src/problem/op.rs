@@ -71,14 +71,17 @@ impl Order {
 }
 
 impl Op {
-    /// All operators of ONNX.
-    pub const ALL: [Op; 11] = [
+    /// All operators.
+    pub const ALL: [Op; 14] = [
         Op::ArgMin,
         Op::ArgMax,
         Op::ReduceMin,
         Op::ReduceMax,
         Op::Min,
         Op::Max,
+        Op::Extremes,
+        Op::ArgMaxAbs,
+        Op::ReduceMaxAbs,
         Op::ReduceSum,
         Op::ReduceMean,
         Op::ReduceL1,
@@ -94,14 +97,6 @@ impl Op {
         Op::ReduceL2,
         Op::ReduceSumSquare,
     ];
-
-    /// The operators that ONNX does not have.
-    pub const BEYOND_ONNX: [Op; 3] = [Op::Extremes, Op::ArgMaxAbs, Op::ReduceMaxAbs];
-
-    /// All operators.
-    pub(crate) fn all() -> impl Iterator<Item = Op> {
-        Op::ALL.into_iter().chain(Op::BEYOND_ONNX)
-    }
 
     /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
     pub const fn name(self) -> &'static str {
@@ -134,6 +129,11 @@ impl Op {
                 None
             }
         }
+    }
+
+    /// Whether ONNX has the operator.
+    pub const fn is_in_onnx(self) -> bool {
+        !matches!(self, Op::Extremes | Op::ArgMaxAbs | Op::ReduceMaxAbs)
     }
 
     /// Whether the element of the largest value or the largest magnitude wins.
@@ -182,11 +182,11 @@ impl FromStr for Op {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Op, UnknownName> {
-        let found = Op::all().find(|op| op.name() == name);
+        let found = Op::ALL.into_iter().find(|op| op.name() == name);
         found.ok_or_else(|| UnknownName {
             what: "operator",
             name: name.into(),
-            names: Op::all().map(Op::name).collect(),
+            names: Op::ALL.map(Op::name).into(),
         })
     }
 }

@@ -96,6 +96,15 @@ impl Reducer {
         self.recent_blocking(problem)?.run_bytes_blocking(inputs)
     }
 
+    /// [`Reducer::prepare`], waiting for it.
+    ///
+    /// # Errors
+    /// As [`Reducer::prepare`].
+    pub fn prepare_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
+        let prepared = Reduction::prepare(&self.engine, problem, self.engine.blocking());
+        pollster::block_on(prepared)
+    }
+
     fn recent_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
         pollster::block_on(self.recent(problem, self.engine.blocking()))
     }

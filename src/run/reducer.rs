@@ -169,25 +169,17 @@ impl Reducer {
         &self.engine.context().queue
     }
 
-    /// Plans a problem and compiles what is not yet compiled.
+    /// Plans a problem and compiles what is not yet compiled. Yields to the executor before each kernel, so that it
+    /// blocks other tasks for the compilation of one kernel at most.
     ///
     /// # Errors
     /// Those of [`Plan::new`](crate::Plan::new), [`Error::DeviceLost`], [`Error::Device`].
-    pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
-        Reduction::prepare(&self.engine, problem)
+    pub async fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        Reduction::prepare(&self.engine, problem, self.engine.background()).await
     }
 
-    /// [`Reducer::prepare`] that yields to the executor before each kernel, so that it blocks other tasks
-    /// for the compilation of one kernel at most.
-    ///
-    /// # Errors
-    /// As [`Reducer::prepare`].
-    pub async fn prepare_async(&self, problem: &Problem) -> Result<Reduction, Error> {
-        Reduction::prepare_on(&self.engine, problem, self.engine.background()).await
-    }
-
-    /// Waits for errors of [`Reducer::prepare`], [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`]:
-    /// a browser reports them after these have returned. Elsewhere it returns at once.
+    /// Waits for errors of [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`]: a browser reports them
+    /// after these have returned. Elsewhere it returns at once.
     ///
     /// # Errors
     /// The first error since the last call of this: [`Error::OutOfMemory`], [`Error::Device`],
@@ -215,7 +207,7 @@ impl Reducer {
             let engine = self.engine.clone();
             return Ok(Reduction { engine, prepared });
         }
-        let reduction = Reduction::prepare_on(&self.engine, problem, drive).await?;
+        let reduction = Reduction::prepare(&self.engine, problem, drive).await?;
         if bytes(problem) <= RECENT_BYTES {
             let mut recent = lock(&self.recent);
             recent.push_back(reduction.prepared.clone());

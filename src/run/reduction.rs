@@ -38,14 +38,7 @@ impl std::fmt::Debug for Reduction {
 }
 
 impl Reduction {
-    pub(crate) fn prepare(engine: &Engine, problem: &Problem) -> Result<Reduction, Error> {
-        engine.context().alive()?;
-        let plan = Plan::new(problem, &engine.caps)?;
-        let ready = engine.ready(plan, false)?;
-        Ok(Reduction::new(engine, problem, ready))
-    }
-
-    pub(crate) async fn prepare_on(
+    pub(crate) async fn prepare(
         engine: &Engine,
         problem: &Problem,
         drive: PollMode,

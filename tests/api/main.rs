@@ -44,7 +44,7 @@ fn reducer() -> Reducer {
 
 fn prepared(reducer: &Reducer, problem: Result<Problem, ProblemError>) -> Reduction {
     let problem = problem.expect("a problem");
-    reducer.prepare(&problem).expect("a reduction")
+    reducer.prepare_blocking(&problem).expect("a reduction")
 }
 
 fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {

@@ -34,7 +34,7 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         }
     }
     let small = Problem::reduce_min(DType::F64, &[0, 3], &[0]).expect("a problem");
-    let outputs = reducer.prepare(&small).expect("a reduction");
+    let outputs = reducer.prepare_blocking(&small).expect("a reduction");
     assert!(outputs.run_bytes_blocking(&[&[]]).is_ok());
 }
 
@@ -65,7 +65,7 @@ fn a_tensor_above_the_largest_buffer_takes_several_and_so_does_scratch() {
 fn data_that_does_not_fit_the_problem_is_refused() {
     let reducer = reducer();
     let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
-    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
     let refused = |result: Result<Vec<Vec<u8>>, Error>| match result {
         Err(Error::Problem(e)) => e,
         other => panic!("{other:?}"),
@@ -116,7 +116,7 @@ fn data_that_does_not_fit_the_problem_is_refused() {
 
 #[test]
 fn outputs_are_counted_and_iterated_with_their_names() {
-    let problem = Problem::arg_max(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_max(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer(), problem);
     let outputs = reduction.run_many_blocking(&[&[0f32; 6]]).expect("a run");
     assert_eq!((outputs.len(), outputs.is_empty()), (2, false));

@@ -41,7 +41,7 @@ const VALUES: [u64; 10] = [0, 1, 2, 3, 5, 24, 48, 1000, 1 << 31, u64::MAX];
 fn problems() -> Vec<Problem> {
     let all = [
         Problem::arg_min(DType::F32, &[7, 300], 1),
-        Problem::arg_max(DType::U8, &[3, 1000], 1).and_then(|p| p.with_values(true)),
+        Problem::arg_max(DType::U8, &[3, 1000], 1).map(|p| p.with_values(true)),
         Problem::arg_max(DType::F16, &[2, 40, 33], 1),
         Problem::reduce_min(DType::I64, &[5, 3, 8], &[1]),
         Problem::reduce_max(DType::U16, &[5, 4, 3, 8], &[1, 3]),
@@ -49,7 +49,7 @@ fn problems() -> Vec<Problem> {
         Problem::reduce_min(DType::F32, &[0, 30], &[0]),
         Problem::extremes(DType::F32, &[9, 70], 1),
         Problem::extremes(DType::BF16, &[3, 70, 16], 1),
-        Problem::arg_min(DType::F32, &[6, 50], 1).and_then(|p| p.strided(0, &[-1, 6], 5)),
+        Problem::arg_min(DType::F32, &[6, 50], 1).map(|p| p.strided(0, &[-1, 6], 5)),
         Problem::reduce_sum(DType::F32, &[9, 70], &[1]),
         Problem::reduce_mean(DType::F16, &[3, 70, 16], &[1]),
         Problem::reduce_l2(DType::I32, &[7, 5, 3], &[0, 2]),

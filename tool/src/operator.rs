@@ -81,17 +81,12 @@ impl Operator {
         shapes: &[S],
         axes: &[i64],
     ) -> Result<Problem, ProblemError> {
-        let like = self.problem(problem.dtype(), shapes, axes)?;
-        let like = like.nan(problem.nan_policy());
-        if problem.op().is_elementwise() {
-            return Ok(like);
-        }
-        let like = like.keepdims(problem.keeps_dims())?;
-        let Some(index_type) = problem.index_result_type() else {
-            return Ok(like);
-        };
-        like.select_last_index(problem.selects_last_index())?
-            .index_type(index_type)?
-            .with_values(problem.gives_values())
+        Ok(self
+            .problem(problem.dtype(), shapes, axes)?
+            .nan(problem.nan_policy())
+            .keepdims(problem.keeps_dims())
+            .select_last_index(problem.selects_last_index())
+            .index_type(problem.index_result_type().unwrap_or_default())
+            .with_values(problem.gives_values()))
     }
 }

@@ -97,10 +97,9 @@ impl<'a> Request<'a> {
         let options = &args.options;
         let problem = operator
             .problem(input.dtype(), &[input.shape()], &[args.axis])
-            .and_then(|p| p.keepdims(args.keepdims.keepdims))
-            .and_then(|p| with_options(p, options))
-            .and_then(|p| p.with_values(args.values.is_some()))
-            .and_then(|p| p.check().map(|()| p))
+            .map(|p| with_options(p, options).keepdims(args.keepdims.keepdims))
+            .map(|p| p.with_values(args.values.is_some()))
+            .and_then(checked)
             .map_err(|e| Failure::input(&args.input, e))?;
         let inputs = vec![(&args.input, input)];
         let request = Request::new(operator, problem, inputs, &args.output);
@@ -120,8 +119,8 @@ impl<'a> Request<'a> {
         let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
         let problem = operator
             .problem(input.dtype(), &[input.shape()], axes)
-            .and_then(|p| p.keepdims(args.keepdims.keepdims))
-            .and_then(|p| p.check().map(|()| p))
+            .map(|p| p.keepdims(args.keepdims.keepdims))
+            .and_then(checked)
             .map_err(|e| Failure::input(&args.input, e))?;
         let inputs = vec![(&args.input, input)];
         Ok(Request::new(operator, problem, inputs, &args.output))
@@ -200,10 +199,16 @@ impl<'a> Request<'a> {
 }
 
 /// What `plan` shares with the commands that run.
-pub fn with_options(problem: Problem, options: &IndexOptions) -> Result<Problem, ProblemError> {
+pub fn with_options(problem: Problem, options: &IndexOptions) -> Problem {
     problem
-        .select_last_index(options.select_last_index)?
+        .select_last_index(options.select_last_index)
         .index_type(options.index_type.into())
+}
+
+/// Options are checked before data is read.
+fn checked(problem: Problem) -> Result<Problem, ProblemError> {
+    problem.check()?;
+    Ok(problem)
 }
 
 /// The outputs, checked if that was asked for, and the lines for stderr.
@@ -241,7 +246,7 @@ fn compute_on(
     inputs: &[&[u8]],
     report: &mut Vec<String>,
 ) -> Result<Vec<Vec<u8>>, Failure> {
-    let reduction = reducer.prepare(problem)?;
+    let reduction = reducer.prepare_blocking(problem)?;
     let (results, times) = reduction.run_timed_blocking(inputs)?;
     let plan = reduction.plan().to_string();
     report.push(format!(

@@ -69,7 +69,7 @@ pub fn bind(
         .collect();
     let outputs = targets.iter().zip(problem.outputs());
     let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
-    Ok(reducer.prepare(problem)?.bind(Buffers {
+    Ok(reducer.prepare_blocking(problem)?.bind(Buffers {
         inputs: &inputs,
         outputs: &outputs,
         scratch: None,

@@ -195,7 +195,7 @@ impl Measuring<'_> {
 
     /// Runs from host data to host data.
     fn host(&self, case: &Case, problem: &Problem) -> Result<Host, Failure> {
-        let reduction = self.reducer.prepare(problem)?;
+        let reduction = self.reducer.prepare_blocking(problem)?;
         let inputs = case.inputs();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let mut times = Vec::new();

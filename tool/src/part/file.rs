@@ -142,14 +142,12 @@ impl Task {
             "ignore" => NanPolicy::Ignore,
             _ => return None,
         });
-        let problem = match elementwise {
-            true => problem,
-            false => problem.keepdims(self.keepdims).ok()?,
-        };
+        let problem = problem.keepdims(self.keepdims || elementwise);
         let problem = match problem.op().is_index() {
             true => self.with_index_options(problem)?,
             false => problem,
         };
+        problem.check().ok()?;
         // As it was chosen when the parts were cut.
         let whole = Cut::of(operator, problem, self.fortran, self.of, self.data.clone());
         let fingerprints = self.data.len() == self.shapes.len();
@@ -161,8 +159,8 @@ impl Task {
         let types = [IndexType::I64, IndexType::I32, IndexType::U32];
         let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
         let index = types.into_iter().find(named)?;
-        let problem = problem.select_last_index(self.select_last_index).ok()?;
-        problem.index_type(index).ok()?.with_values(true).ok()
+        let problem = problem.select_last_index(self.select_last_index);
+        Some(problem.index_type(index).with_values(true))
     }
 
     /// The first difference of another task to this one, in words that go on with where this one is.
@@ -457,7 +455,7 @@ mod tests {
             let data = vec!["0".repeat(32); problem.inputs().len()];
             Cut::of(operator, problem, fortran, 16, data)
         };
-        let argmax = Problem::arg_max(f32, &[40, 3], 0).and_then(|p| p.with_values(true));
+        let argmax = Problem::arg_max(f32, &[40, 3], 0).map(|p| p.with_values(true));
         let cuts = [
             cut(Operator::Argmax, argmax.expect("a problem"), false),
             cut(

@@ -62,10 +62,8 @@ impl Cut {
             true => stream::reversed(operator, problem).map_err(Error::from)?,
             false => problem.clone(),
         };
-        let problem = match problem.op().is_index() {
-            true => problem.with_values(true).map_err(Error::from)?,
-            false => problem,
-        };
+        let has_values = problem.op().is_index();
+        let problem = problem.with_values(has_values);
         let mut data = Vec::new();
         for (path, input) in inputs {
             let fingerprint = fingerprint::of(input.bytes(), |at, into| input.read_at(at, into));
