@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
 use crate::memory::{Costs, LineUse};
-use crate::run::with_options;
+use crate::request::with_options;
 use crate::tuning;
 
 /// Passes that are listed; JSON holds all of them.

@@ -19,8 +19,9 @@ use crate::device::Device;
 use crate::failure::{Failure, say};
 use crate::operator::Operator;
 use crate::output::{self, Content, Piece, Target};
-use crate::run::{Request, milliseconds};
-use crate::stream::{self, Held, Inputs};
+use crate::print::milliseconds;
+use crate::request::{Inputs, Request};
+use crate::stream::{self, Held};
 
 /// A problem that is cut into parts along one dimension.
 #[derive(Clone)]
@@ -335,7 +336,7 @@ pub fn run(mut request: Request<'_>, share: Share, common: &Common) -> Result<()
         let why = "is asked of merge: every part has the values";
         return Err(Failure::file(values, why));
     }
-    if !file::is_named(path) {
+    if !output::is_part(path) {
         let why = "is no name for a part: that ends in .part";
         return Err(Failure::file(path, why));
     }
