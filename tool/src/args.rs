@@ -637,7 +637,10 @@ fn minutes(text: &str) -> Result<u64, String> {
 /// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one
 /// that was meant.
 fn dtypes() -> impl TypedValueParser<Value = DType> {
-    let names = |t: DType| [t.name(), t.onnx_name(), in_rust(t)];
+    let names = |t: DType| {
+        let in_rust = t.rust_name().trim_start_matches("half::");
+        [t.name(), t.onnx_name(), in_rust]
+    };
     let value = move |t| PossibleValue::new(names(t)[0]).aliases(names(t));
     let meant = move |name: String| {
         let mut all = DType::ALL.into_iter();
@@ -645,24 +648,6 @@ fn dtypes() -> impl TypedValueParser<Value = DType> {
         named.ok_or("no such type")
     };
     PossibleValuesParser::new(DType::ALL.map(value)).try_map(meant)
-}
-
-fn in_rust(dtype: DType) -> &'static str {
-    match dtype {
-        DType::BF16 => "bf16",
-        DType::F16 => "f16",
-        DType::F32 => "f32",
-        DType::F64 => "f64",
-        DType::I8 => "i8",
-        DType::I16 => "i16",
-        DType::I32 => "i32",
-        DType::I64 => "i64",
-        DType::U8 => "u8",
-        DType::U16 => "u16",
-        DType::U32 => "u32",
-        DType::U64 => "u64",
-        other => other.name(),
-    }
 }
 
 #[cfg(test)]
