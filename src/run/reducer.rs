@@ -115,7 +115,8 @@ impl Reducer {
     /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
     /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs,
     /// and an alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`]
-    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`].
+    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`], and for a tuning that [`Tuning::check`](crate::Tuning::check)
+    /// refuses [`Error::Tuning`].
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();

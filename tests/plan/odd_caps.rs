@@ -67,7 +67,7 @@ fn planned(problem: &Problem, truth: &Truth, caps: &Caps) -> Result<Option<Plan>
             Ok(Some(plan))
         }
         Err(Error::Limit { needed, limit, .. }) if needed > limit => Ok(None),
-        Err(Error::OffsetAlignment { .. }) => Ok(None),
+        Err(Error::OffsetAlignment { .. } | Error::Tuning { .. }) => Ok(None),
         Err(other) => Err(other.to_string()),
     }
 }
@@ -95,6 +95,29 @@ fn any_value_of_any_field_gives_a_right_plan_or_a_typed_error() {
         plans > 2000 && errors > 500,
         "{plans} plans, {errors} errors"
     );
+}
+
+#[test]
+fn a_tuning_that_is_no_power_of_two_where_it_must_be_is_told() {
+    for value in [0, 3, 24, 1000, u32::MAX] {
+        for (name, row_lanes) in [("workgroup", false), ("row_lanes", true)] {
+            let mut caps = class(AdapterClass::Discrete);
+            let tuning = &mut caps.tuning;
+            let field = match row_lanes {
+                false => &mut tuning.workgroup,
+                true => &mut tuning.row_lanes,
+            };
+            *field = value;
+            for problem in problems() {
+                match Plan::new(&problem, &caps) {
+                    Err(Error::Tuning { field, value: told }) => {
+                        assert_eq!((field, told), (name, value));
+                    }
+                    other => panic!("{problem}: {other:?}"),
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -198,7 +198,7 @@ pub struct Common {
           allow_hyphen_values = true, value_parser = mib)]
     pub memory: u64,
     /// Map work to invocations as this file's object `tuning` says, field by field
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = saved)]
     pub tuning: Option<PathBuf>,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
@@ -434,7 +434,7 @@ pub struct Bench {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Measure nothing: show what --json, or the page in a browser, saved
-    #[arg(long, value_name = "SAVED.json",
+    #[arg(long, value_name = "SAVED.json", value_parser = saved,
           conflicts_with_all = ["filter", "quick", "no_growth", "bytes", "clock", "set", "json"])]
     pub from: Option<PathBuf>,
     /// Also write the results as JSON
@@ -447,10 +447,10 @@ pub struct Bench {
     #[arg(long, value_name = "FILE", value_parser = file)]
     pub svg: Option<PathBuf>,
     /// Also show the ratios to an earlier run's --json
-    #[arg(long, value_name = "OLD.json")]
+    #[arg(long, value_name = "OLD.json", value_parser = saved)]
     pub compare: Option<PathBuf>,
     /// Also show these figures of benches/peers on the page
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html")]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html", value_parser = saved)]
     pub peers: Vec<PathBuf>,
 }
 
@@ -620,6 +620,14 @@ fn axis(text: &str) -> Result<i64, String> {
 fn file(text: &str) -> Result<PathBuf, String> {
     match text {
         "-" => Err("standard output holds the table: name a file".into()),
+        path => Ok(Path::new(path).into()),
+    }
+}
+
+/// A path of what is read where standard input is not.
+fn saved(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard input is not read here: name a file".into()),
         path => Ok(Path::new(path).into()),
     }
 }
