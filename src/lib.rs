@@ -43,7 +43,7 @@
 //!
 //! # Inside the caller's own frame
 //!
-//! [`Reducer::new`] takes the caller's device and queue. [`Reduction::bind`] takes slices of existing buffers, at
+//! [`Reducer::new`] uses the caller's device and queue. [`Reduction::bind`] binds slices of existing buffers, at
 //! any offset. [`BoundReduction::encode`] records into the caller's encoder; it never fails, allocates no GPU
 //! memory and does not touch the queue.
 //!

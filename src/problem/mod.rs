@@ -633,7 +633,7 @@ impl Problem {
         self.nan
     }
 
-    /// Whether the result is the input's bits, unchanged: a no-op reduction that takes no magnitudes or squares,
+    /// Whether the result is the input's bits, unchanged: a no-op reduction that computes no magnitudes or squares,
     /// or Min and Max of one input.
     pub fn is_copy(&self) -> bool {
         let maps = matches!(self.op, Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare);

@@ -1,6 +1,6 @@
 //! The operators, their order, the NaN policies and the index types.
 //!
-//! Names and kinds only; `Problem` knows which shapes and options an operator takes.
+//! Names and kinds only; `Problem` knows which shapes and options an operator has.
 
 use super::{DType, UnknownName};
 use std::fmt;

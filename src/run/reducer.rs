@@ -1,4 +1,4 @@
-//! The reducer: opens a device or takes the caller's, and solves problems with it. Keeps the latest few
+//! The reducer: opens a device or uses the caller's, and solves problems with it. Keeps the latest few
 //! reductions prepared.
 
 use crate::device::adapter::{self, AdapterChoice, AdapterEntry, supported};
@@ -84,7 +84,7 @@ impl Reducer {
         selftest::run(self).await
     }
 
-    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
+    /// Uses the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
     /// without a bound, for all work submitted before, so call it before the first frame. Runs no self-test;
     /// [`Reducer::self_test`] does.
     ///
@@ -113,7 +113,7 @@ impl Reducer {
     ///
     /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
     /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
-    /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs,
+    /// `class` and `tuning` are no limits and stay as they are. A limit of zero, or below what every plan needs,
     /// and an alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`]
     /// gives [`Error::Limit`] or [`Error::OffsetAlignment`], and for a tuning that [`Tuning::check`](crate::Tuning::check)
     /// refuses [`Error::Tuning`].

@@ -155,7 +155,7 @@ impl StreamedReduction {
     /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
     /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on;
-    /// `write(output, offset, bytes)` takes bytes of an output. Bytes are little endian, in C order. Each byte of
+    /// `write(output, offset, bytes)` receives bytes of an output. Bytes are little endian, in C order. Each byte of
     /// an output is written once, in order; inputs are read forward, except for parts that are read again, or row by row
     /// of some columns, then of the next. Both functions are called by whoever polls the future.
     ///

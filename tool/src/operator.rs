@@ -1,6 +1,6 @@
 //! The operators by their subcommands' names, and the problem that each stands for.
 //!
-//! `args.rs` knows what else a command takes.
+//! `args.rs` knows which options a command has.
 
 use clap::ValueEnum;
 use wgreduce::{DType, Op, Problem, ProblemError};
@@ -47,8 +47,8 @@ impl Operator {
         all.copied().find(|o| o.op().name() == name)
     }
 
-    /// The problem over one shape, or over several for min and max. An index operator takes the first
-    /// of the axes, or axis 0; min and max take none.
+    /// The problem over one shape, or over several for min and max. An index operator goes over the first
+    /// of the axes, or axis 0; min and max have none.
     pub fn problem<S: AsRef<[u64]>>(
         self,
         dtype: DType,

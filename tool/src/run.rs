@@ -1,6 +1,6 @@
 //! The operators' commands: files in, a file or a print out.
 //!
-//! Says what takes a request: `part`, `stream` or, if all fits in memory, this file. Knows no file formats.
+//! Says what handles a request: `part`, `stream` or, if all fits in memory, this file. Knows no file formats.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
