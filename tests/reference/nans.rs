@@ -90,13 +90,6 @@ fn a_noop_and_min_or_max_of_one_input_copy_bits() {
 }
 
 #[test]
-fn a_noop_with_axes_still_reduces() {
-    let problem = Problem::reduce_min(DType::U8, &[2, 2], &[1]).unwrap();
-    let problem = problem.noop_with_empty_axes(true);
-    assert_eq!(run(Ok(problem), &[&[3, 2, 4, 5]]), [[2, 4]]);
-}
-
-#[test]
 fn the_index_is_that_of_the_first_nan_or_of_the_last() {
     for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
         let (lo, hi) = limits(float.dtype);

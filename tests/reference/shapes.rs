@@ -169,26 +169,6 @@ fn an_index_is_written_in_the_type_that_was_asked_for() {
 }
 
 #[test]
-fn scattered_axes_leave_the_dimension_between_them() {
-    let cube: Vec<u64> = (0..2 * 3 * 4).collect();
-    for axes in [[0, 2], [2, 0], [-3, -1]] {
-        let max = Problem::reduce_max(DType::I32, &[2, 3, 4], &axes);
-        assert_eq!(run(max, &[&cube]), [[15, 19, 23]]);
-        let min = Problem::reduce_min(DType::U64, &[2, 3, 4], &axes);
-        assert_eq!(run(min, &[&cube]), [[0, 4, 8]]);
-    }
-}
-
-#[test]
-fn inputs_broadcast_at_the_last_dimension() {
-    let problem = Problem::min(DType::U8, &[&[3, 1][..], &[2], &[]]);
-    assert_eq!(
-        run(problem, &[&[1, 5, 9], &[4, 7], &[6]]),
-        [[1, 1, 4, 5, 4, 6]]
-    );
-}
-
-#[test]
 fn inputs_that_are_not_the_problems_are_refused() {
     let problem = Problem::max(DType::F32, &[[2], [1]]).unwrap();
     let [eight, four] = [&[0; 8][..], &[0; 4]];
