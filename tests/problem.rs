@@ -537,8 +537,11 @@ fn a_problem_that_is_refused_can_be_asked_about() {
     let matrix = || Problem::arg_min(DType::F64, &[3, 4], 1).expect("a problem");
     let far = i64::MAX;
     let empty = Problem::reduce_min(DType::F64, &[u64::MAX, u64::MAX, 0], &[]);
+    let beyond = matrix().strided(0, &[far, far], u64::MAX);
+    assert_eq!(beyond.input_bytes(0), u64::MAX);
     for refused in [
-        matrix().strided(0, &[far, far], u64::MAX),
+        beyond,
+        matrix().strided(0, &[0, 0], u64::MAX),
         matrix().strided(0, &[-far, -far], 0),
         matrix().strided(0, &[], 0),
         matrix().strided(usize::MAX, &[1], 0),

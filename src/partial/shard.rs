@@ -22,7 +22,6 @@ impl Reducer {
     /// [`PartialError::ReducesNothing`](crate::PartialError::ReducesNothing),
     /// [`PartialError::Fused`](crate::PartialError::Fused); the errors of [`Reducer::stream`].
     pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
-        problem.check()?;
         Kind::of(problem)?;
         Ok(Shard {
             stream: StreamedReduction::new(self, memory, |caps| Plan::partial(problem, caps))?,
