@@ -6,10 +6,31 @@ use super::{DType, UnknownName};
 use std::fmt;
 use std::str::FromStr;
 
-/// An operator: one of ONNX's, a fusion of several ([`Op::Extremes`]), or one that compares magnitudes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Op {
+/// Makes the enum with the list of all its variants and their names, so that none can be missing.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $op:ident,)*) => {
+        /// An operator: one of ONNX's, a fusion of several ([`Op::Extremes`]), or one that compares magnitudes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Op {
+            $($(#[$doc])* $op,)*
+        }
+
+        impl Op {
+            /// All operators.
+            pub const ALL: [Op; [$(Op::$op),*].len()] = [$(Op::$op),*];
+
+            /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Op::$op => stringify!($op),)*
+                }
+            }
+        }
+    };
+}
+
+operators! {
     /// Index of the smallest element along one axis.
     ArgMin,
     /// Index of the largest element along one axis.
@@ -71,24 +92,6 @@ impl Order {
 }
 
 impl Op {
-    /// All operators.
-    pub const ALL: [Op; 14] = [
-        Op::ArgMin,
-        Op::ArgMax,
-        Op::ReduceMin,
-        Op::ReduceMax,
-        Op::Min,
-        Op::Max,
-        Op::Extremes,
-        Op::ArgMaxAbs,
-        Op::ReduceMaxAbs,
-        Op::ReduceSum,
-        Op::ReduceMean,
-        Op::ReduceL1,
-        Op::ReduceL2,
-        Op::ReduceSumSquare,
-    ];
-
     /// The operators that combine all elements of a set. The others choose one element.
     pub const SUMS: [Op; 5] = [
         Op::ReduceSum,
@@ -97,26 +100,6 @@ impl Op {
         Op::ReduceL2,
         Op::ReduceSumSquare,
     ];
-
-    /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Op::ArgMin => "ArgMin",
-            Op::ArgMax => "ArgMax",
-            Op::ReduceMin => "ReduceMin",
-            Op::ReduceMax => "ReduceMax",
-            Op::Min => "Min",
-            Op::Max => "Max",
-            Op::ArgMaxAbs => "ArgMaxAbs",
-            Op::ReduceMaxAbs => "ReduceMaxAbs",
-            Op::Extremes => "Extremes",
-            Op::ReduceSum => "ReduceSum",
-            Op::ReduceMean => "ReduceMean",
-            Op::ReduceL1 => "ReduceL1",
-            Op::ReduceL2 => "ReduceL2",
-            Op::ReduceSumSquare => "ReduceSumSquare",
-        }
-    }
 
     /// Which element wins; `None` for sums.
     pub const fn order(self) -> Option<Order> {
