@@ -143,7 +143,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The dispatches, in order.
+    /// The dispatches, in order: of the module [`crate::unstable`], which semantic versioning does not cover.
     pub fn passes(&self) -> &[Pass] {
         &self.passes
     }

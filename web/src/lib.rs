@@ -85,10 +85,9 @@ impl Request {
             Op::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, &self.axes)?,
             other => return Err(format!("{other} has no place on this page").into()),
         };
-        problem = problem.keepdims(self.keepdims);
-        if self.select_last_index {
-            problem = problem.select_last_index(true);
-        }
+        problem = problem
+            .keepdims(self.keepdims)
+            .select_last_index(self.select_last_index);
         if self.ignore_nan {
             problem = problem.nan(NanPolicy::Ignore);
         }
@@ -101,6 +100,7 @@ impl Request {
             let strides: Vec<i64> = strides.collect();
             problem = problem.strided(0, &strides, 0);
         }
+        problem.check()?;
         Ok(problem)
     }
 }
