@@ -64,7 +64,7 @@ fn part(
     let problem = Problem::arg_max(DType::F32, &[rows.end - rows.start, SHAPE[1]], 0)?;
     let problem = problem.keepdims(false);
     let own = &data[(rows.start * SHAPE[1]) as usize..(rows.end * SHAPE[1]) as usize];
-    let shard = reducer.shard(&problem, MEMORY)?;
+    let shard = reducer.shard_blocking(&problem, MEMORY)?;
     // Indices count from the start of the whole tensor.
     let partial = shard.run_bytes_blocking(rows.start, f32::bytes(own))?;
     println!("rows {rows:?} on {}", reducer.adapter_info().name);

@@ -24,9 +24,9 @@
 //! # Plan once, run often
 //!
 //! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. What may wait is a future that
-//! completes under any executor: runs, `open`, `prepare`. Each has a twin that blocks, named `run_blocking` and so on.
-//! Other calls return at once, except `new` and `close`, which wait for the device, and `bind`, `stream` and `shard`,
-//! which may compile.
+//! completes under any executor: `open`, `prepare`, `stream`, `shard`, all runs. Each has a twin that blocks, named
+//! `run_blocking` and so on. Other calls return at once, except `new` and `close`, which wait for the device, and
+//! `bind`, which may compile.
 //!
 //! ```
 //! # use wgreduce::{AdapterChoice, DType, Error, Problem, Reducer};

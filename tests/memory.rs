@@ -103,7 +103,7 @@ fn a_stream_makes_room_for_its_windows() {
     let idle = reducer.prepare_blocking(&fill(128)).expect("a reduction");
     assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
     let stream = reducer
-        .stream(&fill(256), 120 * MIB as u64)
+        .stream_blocking(&fill(256), 120 * MIB as u64)
         .expect("a stream");
     let mut written = 0;
     let write = |_, _, part: &[u8]| {

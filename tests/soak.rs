@@ -139,7 +139,9 @@ fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
 
 /// Runs as a stream that may take 64 KiB of memory.
 fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
-    let stream = reducer.stream(&task.problem, 1 << 16).map_err(text)?;
+    let stream = reducer
+        .stream_blocking(&task.problem, 1 << 16)
+        .map_err(text)?;
     let outputs = task.problem.outputs();
     let mut outputs: Vec<Vec<u8>> = outputs
         .iter()

@@ -179,8 +179,8 @@ impl Reducer {
         Reduction::prepare(&self.engine, problem, self.engine.background()).await
     }
 
-    /// Waits for errors of [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`]: a browser reports them
-    /// after these have returned. Elsewhere it returns at once.
+    /// Waits for errors of [`Reduction::bind`]: a browser reports them after it has returned. Elsewhere this returns at
+    /// once.
     ///
     /// # Errors
     /// The first error since the last call of this: [`Error::OutOfMemory`], [`Error::Device`],

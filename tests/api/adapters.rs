@@ -172,7 +172,10 @@ fn limits_of_zero_and_alignments_of_no_device_are_refused() {
         change(&mut caps);
         let reducer = reducer.with_caps(caps);
         let prepared = reducer.prepare_blocking(&problem).map(drop);
-        [prepared, reducer.stream(&problem, 1 << 20).map(drop)]
+        [
+            prepared,
+            reducer.stream_blocking(&problem, 1 << 20).map(drop),
+        ]
     };
     for (name, zero) in limits {
         for refused in refusals(&zero) {

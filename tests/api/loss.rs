@@ -151,7 +151,7 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
 fn stream_of_a_lost_device(blocking: bool, after: u64) -> (Result<(), Error>, u64) {
     let reducer = reducer();
     let problem = Problem::max(DType::U8, &[[50_000u64]]).expect("a problem");
-    let stream = reducer.stream(&problem, 20_000).expect("a stream");
+    let stream = reducer.stream_blocking(&problem, 20_000).expect("a stream");
     let mut written = 0;
     let device = reducer.device().clone();
     let read = |_, at: u64, into: &mut [u8]| {
@@ -194,7 +194,7 @@ fn a_device_that_is_lost_gives_no_partial_result() {
     let data = vec![1; 150_000];
     for blocking in [true, false] {
         let reducer = reducer();
-        let shard = reducer.shard(&problem, 60_000).expect("a shard");
+        let shard = reducer.shard_blocking(&problem, 60_000).expect("a shard");
         reducer.device().destroy();
         let done = match blocking {
             true => shard.run_bytes_blocking(0, &data),

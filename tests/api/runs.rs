@@ -137,8 +137,10 @@ fn options_that_do_not_fit_are_refused_by_every_call() {
             reducer
                 .run_blocking::<f32, f32>(&problem, &[0.0; 6])
                 .map(drop),
-            reducer.stream(&problem, 1 << 20).map(drop),
-            reducer.shard(&problem, 1 << 20).map(drop),
+            reducer.stream_blocking(&problem, 1 << 20).map(drop),
+            reducer.shard_blocking(&problem, 1 << 20).map(drop),
+            pollster::block_on(reducer.stream(&problem, 1 << 20)).map(drop),
+            pollster::block_on(reducer.shard(&problem, 1 << 20)).map(drop),
             Partial::from_reference(&problem, 0, &[0; 24]).map(drop),
         ];
         for (i, call) in calls.into_iter().enumerate() {

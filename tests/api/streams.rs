@@ -32,7 +32,7 @@ fn a_refused_stream_names_a_memory_that_is_accepted() {
         let mut refusals = 0;
         for problem in problems().expect("problems") {
             for memory in [0, 1000, 3000, 200_000] {
-                let needed = match reducer.stream(&problem, memory) {
+                let needed = match reducer.stream_blocking(&problem, memory) {
                     Ok(stream) => {
                         assert!(stream.memory() <= memory);
                         continue;
@@ -48,7 +48,7 @@ fn a_refused_stream_names_a_memory_that_is_accepted() {
                     Err(error) => panic!("{problem}, {alignment}, {memory}: {error}"),
                 };
                 assert!(needed > memory);
-                let stream = reducer.stream(&problem, needed);
+                let stream = reducer.stream_blocking(&problem, needed);
                 let stream = stream.unwrap_or_else(|e| panic!("{problem}, {alignment}: {e}"));
                 assert!(stream.memory() <= needed);
                 refusals += 1;

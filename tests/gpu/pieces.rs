@@ -250,7 +250,7 @@ pub fn shard(
         let data = part(dtype, shape, range.clone(), input);
         let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
         let memory = [20_000, 1 << 30][bits.draw() as usize % 2];
-        let ours = reducer.shard(&problem, memory)?;
+        let ours = reducer.shard_blocking(&problem, memory)?;
         let ours = match range.start.is_multiple_of(2) {
             true => ours.run_bytes_blocking(range.start, &data)?,
             false => pollster::block_on(ours.run_bytes(range.start, &data))?,
@@ -346,7 +346,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     use std::io::{Error as IoError, ErrorKind};
     let input = mixed(DType::U8, 50_000, 1);
     let problem = Problem::max(DType::U8, &[[50_000u64]])?;
-    let stream = reducer.stream(&problem, 30_000)?;
+    let stream = reducer.stream_blocking(&problem, 30_000)?;
     let fails = |failing: u64, at: u64| match at >= failing {
         true => Err(IoError::new(ErrorKind::StorageFull, "no more")),
         false => Ok(()),
@@ -373,7 +373,9 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true);
     for memory in [0, 1, 100] {
         for problem in [&problem, &values] {
-            let error = reducer.stream(problem, memory).expect_err("too little");
+            let error = reducer
+                .stream_blocking(problem, memory)
+                .expect_err("too little");
             let text = error.to_string();
             assert!(text.contains("memory of a stream"), "{memory}: {text}");
         }
@@ -381,7 +383,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     // Hardly any of the memory is left unused.
     let rows = Problem::arg_max(DType::F32, &[900, 1000], 1)?;
     for memory in [1_900_000, 2_300_000, 2_900_000] {
-        let used = reducer.stream(&rows, memory)?.memory();
+        let used = reducer.stream_blocking(&rows, memory)?.memory();
         assert!(
             used <= memory && used > memory / 10 * 9,
             "{used} of {memory}"
@@ -390,7 +392,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     // The tensors between two passes must fit as well.
     let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
     let error = reducer
-        .stream(&scattered, 100_000)
+        .stream_blocking(&scattered, 100_000)
         .expect_err("too little memory");
     assert!(
         error.to_string().ends_with("the limit of 100000"),
@@ -407,7 +409,9 @@ pub fn streamed(
 ) -> Result<(), String> {
     let data = slices(inputs);
     let expected = wgreduce::reference::evaluate(problem, &data).map_err(|e| e.to_string())?;
-    let stream = reducer.stream(problem, memory).map_err(|e| e.to_string())?;
+    let stream = reducer
+        .stream_blocking(problem, memory)
+        .map_err(|e| e.to_string())?;
     if stream.memory() > memory {
         return Err(format!("takes {} bytes", stream.memory()));
     }

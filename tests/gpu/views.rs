@@ -75,7 +75,7 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<()
             .map_err(|e| format!("{problem}: {e}"))?;
         if !problem.is_copy() {
             let ours = reducer
-                .shard(&problem, 1 << 20)?
+                .shard_blocking(&problem, 1 << 20)?
                 .run_bytes_blocking(7, &data)?;
             assert_eq!(
                 ours,

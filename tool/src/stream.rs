@@ -118,7 +118,7 @@ pub fn compute(
             reference::evaluate_streamed(problem, read, write)
         }
         Device::Gpu(reducer) => {
-            let stream = reducer.stream(problem, memory(common))?;
+            let stream = reducer.stream_blocking(problem, memory(common))?;
             report.push(format!("plan: {}", stream.plan()));
             let bar = bar(stream.read_bytes(), "reducing", common);
             let read = counted(&bar, inputs);

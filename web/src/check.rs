@@ -123,7 +123,7 @@ async fn streamed(reducer: &Reducer) -> Result<(), Failure> {
     let (problem, data) = tensor()?;
     let bytes = f32::bytes(&data);
     let mut output = vec![0; 8 * COLUMNS];
-    let stream = reducer.stream(&problem, MEMORY)?;
+    let stream = reducer.stream(&problem, MEMORY).await?;
     let read = |_, at: u64, into: &mut [u8]| {
         into.copy_from_slice(&bytes[at as usize..][..into.len()]);
         Ok(())
@@ -142,7 +142,7 @@ async fn shards(reducer: &Reducer) -> Result<(), Failure> {
         let shape = [rows.len() as u64, COLUMNS as u64];
         let own = Problem::arg_max(DType::F32, &shape, 0)?.keepdims(false);
         let data = &data[rows.start * COLUMNS..rows.end * COLUMNS];
-        let shard = reducer.shard(&own, MEMORY)?;
+        let shard = reducer.shard(&own, MEMORY).await?;
         shard.run_bytes(rows.start as u64, f32::bytes(data)).await
     };
     // The later rows first, and the others as bytes, as from another page.

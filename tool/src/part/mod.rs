@@ -270,7 +270,7 @@ impl Cut {
         match device {
             Device::Gpu(reducer) => {
                 let part = self.between(range).map_err(Error::from)?;
-                let shard = reducer.shard(&part, memory)?;
+                let shard = reducer.shard_blocking(&part, memory)?;
                 let mut read = stream::counted(&bar, inputs);
                 let done = shard.run_blocking(range.start, |at, into| read(0, at, into));
                 drop(read);
