@@ -86,6 +86,11 @@ fn everything_is_send_and_sync() {
     shared::<Problem>();
     shared::<StreamedReduction>();
     shared::<Buffers<'_>>();
-    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3], 0));
+    let (reducer, problem) = (reducer(), Problem::arg_min(DType::F32, &[3], 0));
+    let reduction = prepared(&reducer, problem.clone());
     sent(&reduction.run_bytes(&[&[0; 12]]));
+    let problem = problem.expect("a problem");
+    sent(&reducer.prepare(&problem));
+    sent(&reducer.stream(&problem, 0));
+    sent(&reducer.shard(&problem, 0));
 }
