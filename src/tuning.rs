@@ -1,6 +1,8 @@
 //! How work is mapped to invocations where several ways are right: policies, as plain data. `docs/tuning.md`
 //! has the measurements behind them.
 
+use crate::Error;
+
 /// What kind of machine an adapter is, as far as tuning goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
@@ -28,6 +30,8 @@ impl AdapterClass {
 
 /// How work is mapped to invocations where several ways are right. Results never depend on it. Fields
 /// may be added: write `Tuning { row_lanes: 64, ..Tuning::of(class) }`, which then still compiles.
+///
+/// Zero counts as the least value that can be. The two powers of two are not rounded: [`Tuning::check`].
 ///
 /// With the feature `serde`, fields are read and written by name; a missing or unknown one is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,6 +88,16 @@ pub struct Tuning {
 }
 
 impl Tuning {
+    /// Refuses values that no plan can be made with. Planning calls this first.
+    ///
+    /// # Errors
+    /// [`Error::Tuning`] unless `workgroup` and `row_lanes` are powers of two.
+    pub fn check(&self) -> Result<(), Error> {
+        let powers = [("workgroup", self.workgroup), ("row_lanes", self.row_lanes)];
+        let wrong = powers.into_iter().find(|(_, n)| !n.is_power_of_two());
+        wrong.map_or(Ok(()), |(field, value)| Err(Error::Tuning { field, value }))
+    }
+
     /// The defaults of a class.
     pub fn of(class: AdapterClass) -> Tuning {
         // From others' published figures; docs/tuning.md says what an H200 made of them.

@@ -97,7 +97,9 @@ fn changed(tuning: &Tuning, changes: Changes) -> Result<Tuning, String> {
             return Err(format!("{name} of {}: {e}; it was {was}", fields[&name]));
         }
     }
-    serde_json::from_value(fields).map_err(|e| e.to_string())
+    let tuning: Tuning = serde_json::from_value(fields).map_err(|e| e.to_string())?;
+    tuning.check().map_err(|e| e.to_string())?;
+    Ok(tuning)
 }
 
 pub fn json(tuning: &Tuning) -> Value {
@@ -158,6 +160,14 @@ mod tests {
             (
                 "slices=-1",
                 "--set slices=-1: slices of -1: invalid value: integer `-1`, expected u64",
+            ),
+            (
+                "workgroup=24",
+                "--set workgroup=24: the tuning's workgroup is 24, which is no power of two",
+            ),
+            (
+                "row_lanes=0",
+                "--set row_lanes=0: the tuning's row_lanes is 0, which is no power of two",
             ),
             (
                 "force=row",
