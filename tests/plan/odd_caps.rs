@@ -23,8 +23,6 @@ const FIELDS: [Change; 18] = [
     ("tuning.invocations", |c, n| c.tuning.invocations = n),
     ("slice_bytes", |c, n| c.tuning.slice_bytes = n),
     ("slices", |c, n| c.tuning.slices = n),
-    ("each_row_bytes", |c, n| c.tuning.each_row_bytes = n),
-    ("each_column_len", |c, n| c.tuning.each_column_len = n),
     ("short_rows", |c, n| c.tuning.short_rows = n),
     ("submit_bytes", |c, n| c.tuning.submit_bytes = n),
 ];
