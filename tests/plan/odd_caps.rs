@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 18] = [
+const FIELDS: [Change; 16] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
