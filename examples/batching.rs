@@ -21,7 +21,7 @@ const OUTPUT: u64 = 8 * 64;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
-    let problem = Problem::arg_max(DType::F32, &SHAPE, 1)?.keepdims(false)?;
+    let problem = Problem::arg_max(DType::F32, &SHAPE, 1)?.keepdims(false);
     let data: Vec<f32> = (0..BATCH * 64 * 100).map(score).collect();
     println!("device: {}", reducer.adapter_info().name);
     println!("{BATCH} times {problem}");
@@ -78,7 +78,7 @@ impl<'a> Batch<'a> {
         let storage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let outputs = buffer(BATCH * OUTPUT, storage);
         reducer.queue().write_buffer(&inputs, 0, f32::bytes(data));
-        let reduction = reducer.prepare(problem)?;
+        let reduction = reducer.prepare_blocking(problem)?;
         let bind = |i: u64| {
             reduction.bind(Buffers {
                 inputs: &[inputs.slice(i * INPUT..(i + 1) * INPUT).into()],

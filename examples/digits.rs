@@ -24,7 +24,7 @@ const LABELS: &str = concat!(
 fn main() -> Result<()> {
     let own = std::env::args().nth(1);
     let (shape, scores) = read_scores(own.as_deref().unwrap_or(SCORES))?;
-    let problem = Problem::arg_max(DType::F32, &shape, -1)?.keepdims(false)?;
+    let problem = Problem::arg_max(DType::F32, &shape, -1)?.keepdims(false);
     let winners = arg_max(&problem, &scores)?;
 
     println!("{problem}: {} rows", winners.len());
@@ -48,7 +48,10 @@ fn arg_max(problem: &Problem, scores: &[f32]) -> Result<Vec<i64>> {
         Ok(reducer) => {
             let info = reducer.adapter_info();
             println!("device: {} ({})", info.name, info.backend);
-            reducer.prepare(problem)?.run_timed_blocking(&[bytes])?.0
+            reducer
+                .prepare_blocking(problem)?
+                .run_timed_blocking(&[bytes])?
+                .0
         }
         Err(wgreduce::Error::NoAdapter { .. }) => {
             println!("device: cpu reference (no GPU adapter found)");

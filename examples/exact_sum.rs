@@ -44,7 +44,7 @@ fn plain(
 
 fn main() -> Result<()> {
     let data = data();
-    let problem = Problem::reduce_sum(DType::F32, &[data.len() as u64], &[])?.keepdims(false)?;
+    let problem = Problem::reduce_sum(DType::F32, &[data.len() as u64], &[])?.keepdims(false);
     let outputs = reference::evaluate(&problem, &[f32::bytes(&data)])?;
     let exact = f32::from_bytes(&outputs[0])[0];
     assert_eq!(exact, REST, "the pairs cancel");

@@ -14,10 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Three rows; the second has a tie, the third a NaN, which is the extreme.
     let scores = [0.5, 9.0, 2.0, 7.0, 1.0, 7.0, 3.0, f32::NAN, f32::INFINITY];
-    let problem = Problem::arg_max(DType::F32, &[3, 3], -1)?.keepdims(false)?;
+    let problem = Problem::arg_max(DType::F32, &[3, 3], -1)?.keepdims(false);
     let winners: Vec<i64> = reducer.run_blocking(&problem, &scores)?;
     println!("{problem}: {winners:?}");
-    let last: Vec<i64> = reducer.run_blocking(&problem.select_last_index(true)?, &scores)?;
+    let last: Vec<i64> = reducer.run_blocking(&problem.select_last_index(true), &scores)?;
     println!("ties to the last: {last:?}");
 
     match (&winners[..], &last[..]) {

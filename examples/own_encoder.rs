@@ -58,9 +58,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Done once: the problem, and the buffers it is bound to.
     let shape = [u64::from(ROWS), u64::from(COLUMNS)];
-    let problem = Problem::arg_max(DType::I32, &shape, 1)?.index_type(IndexType::U32)?;
+    let problem = Problem::arg_max(DType::I32, &shape, 1)?.index_type(IndexType::U32);
     let reducer = Reducer::new(&device, &queue)?;
-    let bound = reducer.prepare(&problem)?.bind(Buffers {
+    let bound = reducer.prepare_blocking(&problem)?.bind(Buffers {
         inputs: &[scores.slice(..).into()],
         outputs: &[winners.slice(..).into()],
         scratch: None,

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let logits: Vec<f32> = (0..LOGITS).map(|i| (i * 7919 % LOGITS) as f32).collect();
     let problem = Problem::arg_max(DType::F32, &[1, LOGITS], 1)?;
     let start = Instant::now();
-    let reduction = reducer.prepare(&problem)?;
+    let reduction = reducer.prepare_blocking(&problem)?;
     let compiled = start.elapsed();
     let winner: Vec<i64> = reduction.run_blocking(&logits)?;
     println!(

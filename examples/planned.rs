@@ -16,8 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
     let pixels = HEIGHT * WIDTH;
     // One reduction gives both index and value.
-    let problem = Problem::arg_min(DType::U16, &[pixels], 0)?.with_values(true)?;
-    let reduction = reducer.prepare(&problem)?;
+    let problem = Problem::arg_min(DType::U16, &[pixels], 0)?.with_values(true);
+    let reduction = reducer.prepare_blocking(&problem)?;
     println!("device: {}", reducer.adapter_info().name);
     println!("{}", reduction.plan());
 

@@ -60,8 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // One plan for both.
     let problem = Problem::arg_max(DType::F32, &[SEQUENCES, VOCABULARY], -1)?;
-    let problem = problem.keepdims(false)?.index_type(IndexType::U32)?;
-    let reduction = reducer.prepare(&problem)?;
+    let problem = problem.keepdims(false).index_type(IndexType::U32);
+    let reduction = reducer.prepare_blocking(&problem)?;
     let bind = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
         reduction.bind(Buffers {
             inputs: &[from.slice(..).into()],

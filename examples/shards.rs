@@ -20,7 +20,7 @@ const MEMORY: u64 = 64 << 20;
 
 fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let data: Vec<f32> = (0..SHAPE[0] * SHAPE[1]).map(score).collect();
-    let whole = Problem::arg_max(DType::F32, &SHAPE, 0)?.keepdims(false)?;
+    let whole = Problem::arg_max(DType::F32, &SHAPE, 0)?.keepdims(false);
     println!("{whole}, rows 0 to 1700 and 1700 to 3000");
 
     let adapters = adapters_blocking()?;
@@ -62,9 +62,9 @@ fn part(
 ) -> Result<Partial, Box<dyn Error + Send + Sync>> {
     let reducer = Reducer::open_blocking(&AdapterChoice::Index(adapter))?;
     let problem = Problem::arg_max(DType::F32, &[rows.end - rows.start, SHAPE[1]], 0)?;
-    let problem = problem.keepdims(false)?;
+    let problem = problem.keepdims(false);
     let own = &data[(rows.start * SHAPE[1]) as usize..(rows.end * SHAPE[1]) as usize];
-    let shard = reducer.shard(&problem, MEMORY)?;
+    let shard = reducer.shard_blocking(&problem, MEMORY)?;
     // Indices count from the start of the whole tensor.
     let partial = shard.run_bytes_blocking(rows.start, f32::bytes(own))?;
     println!("rows {rows:?} on {}", reducer.adapter_info().name);

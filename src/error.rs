@@ -67,6 +67,14 @@ pub enum Error {
         /// The alignment, in bytes.
         alignment: u64,
     },
+    /// A field of the tuning that must be a power of two is none.
+    #[error("the tuning's {field} is {value}, which is no power of two")]
+    Tuning {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        value: u32,
+    },
     /// The device ran out of memory; it can still be used.
     #[error("out of device memory: {what} of {bytes} bytes")]
     OutOfMemory {

@@ -23,14 +23,16 @@
 //!
 //! # Plan once, run often
 //!
-//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. Runs, `open` and `prepare`
-//! each exist as a blocking call and as a future that completes under any executor. Other calls return at once,
-//! except `new` and `close`, which wait for the device, and `bind`, `stream` and `shard`, which may compile.
+//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. What may wait is a future that
+//! completes under any executor: `open`, `prepare`, `stream`, `shard`, all runs. Each has a twin that blocks, named
+//! `run_blocking` and so on. Other calls return at once, except `new` and `close`, which wait for the device, and
+//! `bind`, which may compile.
 //!
 //! ```
 //! # use wgreduce::{AdapterChoice, DType, Error, Problem, Reducer};
 //! # async fn frames(reducer: &Reducer, frames: &[Vec<f32>]) -> Result<(), Error> {
-//! let reduction = reducer.prepare(&Problem::reduce_min(DType::F32, &[480, 640], &[0, 1])?)?;
+//! let problem = Problem::reduce_min(DType::F32, &[480, 640], &[0, 1])?;
+//! let reduction = reducer.prepare(&problem).await?;
 //! for frame in frames {
 //!     let darkest: Vec<f32> = reduction.run(frame).await?;
 //!     println!("{}", darkest[0]);
@@ -41,7 +43,7 @@
 //!
 //! # Inside the caller's own frame
 //!
-//! [`Reducer::new`] takes the caller's device and queue. [`Reduction::bind`] takes slices of existing buffers, at
+//! [`Reducer::new`] uses the caller's device and queue. [`Reduction::bind`] binds slices of existing buffers, at
 //! any offset. [`BoundReduction::encode`] records into the caller's encoder; it never fails, allocates no GPU
 //! memory and does not touch the queue.
 //!
@@ -50,7 +52,7 @@
 //! # fn frame(device: &wgpu::Device, queue: &wgpu::Queue, logits: &wgpu::Buffer,
 //! #     tokens: &wgpu::Buffer, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
 //! let reducer = Reducer::new(device, queue)?;
-//! let reduction = reducer.prepare(&Problem::arg_max(DType::F16, &[8, 151_936], 1)?)?;
+//! let reduction = reducer.prepare_blocking(&Problem::arg_max(DType::F16, &[8, 151_936], 1)?)?;
 //! let bound = reduction.bind(Buffers {
 //!     inputs: &[logits.slice(..).into()],
 //!     outputs: &[tokens.slice(..).into()],
@@ -120,7 +122,7 @@ pub use plan::Plan;
 pub use plan::splits::BufferSplits;
 pub use problem::{
     Class, DType, Dim, Element, IndexType, InputLayout, NanPolicy, Op, Order, Output, Problem,
-    ProblemError, ProblemOptions, UnknownName,
+    ProblemError, UnknownName,
 };
 pub use run::bind::BoundReduction;
 pub use run::buffers::{Buffers, Tensor};

@@ -38,16 +38,16 @@ fn with_mib<T>(more: usize, run: impl FnOnce() -> T) -> T {
 fn out_of_memory_lets_go_of_idle_buffers_and_tries_once_more() {
     let _alone = alone();
     let reducer = reducer();
-    let idle = reducer.prepare(&fill(96)).expect("a reduction");
+    let idle = reducer.prepare_blocking(&fill(96)).expect("a reduction");
     assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
-    let reduction = reducer.prepare(&fill(48)).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&fill(48)).expect("a reduction");
     // This is less than a buffer needs, but far more is free once the idle buffers are gone.
     let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
     assert_eq!(outputs.expect("room was made")[0].len(), 48 * MIB);
 
     // If nothing can be freed, the run fails after one more try.
     drop((idle, reduction));
-    let reduction = reducer.prepare(&fill(48)).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&fill(48)).expect("a reduction");
     let outputs = with_mib(24, || reduction.run_bytes_blocking(&[&[]]));
     match outputs {
         Err(Error::OutOfMemory { bytes, .. }) => assert_eq!(bytes, 48 * MIB as u64),
@@ -63,12 +63,12 @@ fn out_of_memory_lets_go_of_the_chunks_of_uploads() {
     let reducer = reducer();
     let n = 40 * MIB as u64;
     let problem = Problem::reduce_min(DType::U8, &[n], &[0]).expect("a problem");
-    let large = reducer.prepare(&problem).expect("a reduction");
+    let large = reducer.prepare_blocking(&problem).expect("a reduction");
     let input = vec![0; n as usize];
     assert!(large.run_bytes_blocking(&[&input]).is_ok());
     drop(large);
     // Two chunks of 16 MiB are left.
-    let reduction = reducer.prepare(&fill(13)).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&fill(13)).expect("a reduction");
     let outputs = with_mib(12, || reduction.run_bytes_blocking(&[&[]]));
     assert_eq!(outputs.expect("room was made")[0].len(), 13 * MIB);
 }
@@ -91,7 +91,7 @@ fn out_of_memory_waits_for_what_was_dropped_and_is_still_in_use() {
     drop(buffer);
     let held = MEMORY.allocated() - before;
     assert!(held >= 64 * MIB, "{held} bytes held");
-    let reduction = reducer.prepare(&fill(13)).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&fill(13)).expect("a reduction");
     let outputs = with_mib(12, || reduction.run_bytes_blocking(&[&[]]));
     assert_eq!(outputs.expect("room was made")[0].len(), 13 * MIB);
 }
@@ -100,10 +100,10 @@ fn out_of_memory_waits_for_what_was_dropped_and_is_still_in_use() {
 fn a_stream_makes_room_for_its_windows() {
     let _alone = alone();
     let reducer = reducer();
-    let idle = reducer.prepare(&fill(128)).expect("a reduction");
+    let idle = reducer.prepare_blocking(&fill(128)).expect("a reduction");
     assert!(idle.run_bytes_blocking(&[&[]]).is_ok());
     let stream = reducer
-        .stream(&fill(256), 120 * MIB as u64)
+        .stream_blocking(&fill(256), 120 * MIB as u64)
         .expect("a stream");
     let mut written = 0;
     let write = |_, _, part: &[u8]| {
@@ -120,7 +120,7 @@ fn ten_thousand_runs_of_all_kinds_take_no_more_memory_than_a_hundred() {
     let _alone = alone();
     let reducer = reducer();
     let problem = Problem::arg_min(DType::F32, &[3, 50], 1).expect("a problem");
-    let kept = reducer.prepare(&problem).expect("a reduction");
+    let kept = reducer.prepare_blocking(&problem).expect("a reduction");
     let once = |i: usize| match i % 5 {
         0 => drop(kept.run_bytes_blocking(&[&[0; 600]]).expect("a run")),
         1 => drop(pollster::block_on(kept.run_bytes(&[&[0; 600]])).expect("a run")),
@@ -131,7 +131,7 @@ fn ten_thousand_runs_of_all_kinds_take_no_more_memory_than_a_hundred() {
             let _ = future.as_mut().poll(&mut context);
         }
         _ => {
-            let reduction = reducer.prepare(&problem).expect("a reduction");
+            let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
             drop(reduction.run_bytes_blocking(&[&[0; 600]]).expect("a run"));
         }
     };

@@ -66,8 +66,8 @@ fn tasks() -> Result<Vec<Task>, ProblemError> {
         let input = tensor(dtype, shape, 21);
         for problem in [
             Problem::arg_min(dtype, &shape, 1)?,
-            Problem::arg_max(dtype, &shape, 1)?.select_last_index(true)?,
-            Problem::arg_max(dtype, &shape, 1)?.with_values(true)?,
+            Problem::arg_max(dtype, &shape, 1)?.select_last_index(true),
+            Problem::arg_max(dtype, &shape, 1)?.with_values(true),
             Problem::reduce_min(dtype, &shape, &[1])?,
             Problem::reduce_max(dtype, &shape, &[0, 2])?,
         ] {
@@ -110,7 +110,7 @@ fn text(error: impl ToString) -> String {
 }
 
 fn prepared(reducer: &Reducer, task: &Task) -> Result<Reduction, String> {
-    reducer.prepare(&task.problem).map_err(text)
+    reducer.prepare_blocking(&task.problem).map_err(text)
 }
 
 fn run(reducer: &Reducer, task: &Task) -> Result<(), String> {
@@ -139,7 +139,9 @@ fn bound(reducer: &Reducer, task: &Task) -> Result<(), String> {
 
 /// Runs as a stream that may take 64 KiB of memory.
 fn streamed(reducer: &Reducer, task: &Task) -> Result<(), String> {
-    let stream = reducer.stream(&task.problem, 1 << 16).map_err(text)?;
+    let stream = reducer
+        .stream_blocking(&task.problem, 1 << 16)
+        .map_err(text)?;
     let outputs = task.problem.outputs();
     let mut outputs: Vec<Vec<u8>> = outputs
         .iter()
@@ -198,7 +200,7 @@ fn wrong_buffer(reducer: &Reducer, task: &Task) -> Result<(), String> {
 /// The result is too large for any device.
 fn too_large(reducer: &Reducer, _: &Task) -> Result<(), String> {
     let problem = Problem::reduce_min(DType::U8, &[0, 1 << 44], &[0]).map_err(text)?;
-    let made = reducer.prepare(&problem);
+    let made = reducer.prepare_blocking(&problem);
     match made.and_then(|r| r.run_bytes_blocking(&[&[]])) {
         Err(Error::Limit { .. } | Error::OutOfMemory { .. }) => Ok(()),
         other => Err(format!("{:?}", other.map(drop))),

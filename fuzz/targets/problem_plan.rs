@@ -62,10 +62,10 @@ impl Asked {
         let index_type = [IndexType::I64, IndexType::I32, IndexType::U32];
         let index_type = index_type[usize::from(self.index_type) % 3];
         let index = |problem: Problem| {
-            let problem = problem.keepdims(keepdims)?.select_last_index(last)?;
-            problem.index_type(index_type)?.with_values(values)
+            let problem = problem.keepdims(keepdims).select_last_index(last);
+            problem.index_type(index_type).with_values(values)
         };
-        let reduce = |problem: Problem| problem.keepdims(keepdims)?.noop_with_empty_axes(noop);
+        let reduce = |problem: Problem| problem.keepdims(keepdims).noop_with_empty_axes(noop);
         let elementwise = || {
             let others = shapes.take(usize::from(self.inputs % 3));
             std::iter::once(shape.clone())
@@ -77,29 +77,31 @@ impl Asked {
             1 => index(Problem::arg_max(dtype, &shape, axis)?),
             2 => reduce(Problem::reduce_min(dtype, &shape, &axes)?),
             3 => reduce(Problem::reduce_max(dtype, &shape, &axes)?),
-            4 => Problem::min(dtype, &elementwise()),
-            5 => Problem::max(dtype, &elementwise()),
+            4 => Problem::min(dtype, &elementwise())?,
+            5 => Problem::max(dtype, &elementwise())?,
             6 => index(Problem::arg_max_abs(dtype, &shape, axis)?),
             7 => reduce(Problem::reduce_max_abs(dtype, &shape, &axes)?),
             _ => {
-                let problem = Problem::extremes(dtype, &shape, axis)?.keepdims(keepdims)?;
-                problem.select_last_index(last)?.index_type(index_type)
+                let problem = Problem::extremes(dtype, &shape, axis)?.keepdims(keepdims);
+                problem.select_last_index(last).index_type(index_type)
             }
-        }?;
+        };
         let nan = if ignore {
             NanPolicy::Ignore
         } else {
             NanPolicy::Propagate
         };
         let problem = problem.nan(nan);
-        match self.strides {
+        let problem = match self.strides {
             Some(strides) => {
                 let strides = strides.iter().map(|&stride| stride.into());
                 let strides: Vec<i64> = strides.take(problem.inputs()[0].len()).collect();
                 problem.strided(0, &strides, self.offset.value())
             }
-            None => Ok(problem),
-        }
+            None => problem,
+        };
+        problem.check()?;
+        Ok(problem)
     }
 
     /// Where the first input and the first output continue in another buffer.

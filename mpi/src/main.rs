@@ -18,7 +18,7 @@ use mpi::collective::SystemOperation;
 use mpi::point_to_point::send_receive_into;
 use mpi::topology::{Color, Process, SimpleCommunicator};
 use mpi::traits::*;
-use wgreduce::{Partial, reference};
+use wgreduce::Partial;
 use wgreduce_tool::args::{Cli, Common, Share};
 use wgreduce_tool::device::Device;
 use wgreduce_tool::failure::{Failure, say};
@@ -27,7 +27,7 @@ use wgreduce_tool::output::{self, Piece, Shared};
 use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
 use wgreduce_tool::part::{Cut, Left};
-use wgreduce_tool::run::Request;
+use wgreduce_tool::request::Request;
 
 /// Outputs that a rank merges at once, at least and at most. Messages stay below 2 GiB.
 const FEWEST: u64 = 1 << 10;
@@ -234,8 +234,7 @@ fn merge_partials(
         if world.rank() > 0 {
             return Ok(());
         }
-        let outputs = reference::evaluate(&cut.problem, &[&[]]).map_err(wgreduce::Error::from)?;
-        return merge::write(cut, outputs.into_iter().map(Data::Memory).collect(), paths);
+        return merge::write(cut, merge::finished(cut, None)?, paths);
     };
     let files = Files::open(&holders, paths)?;
     let outputs = cut.problem.outputs();

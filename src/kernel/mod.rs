@@ -130,13 +130,11 @@ pub struct Kernel {
 pub enum Walk {
     Rows(RowsText),
     Columns(ColumnsText),
-    /// Exact sums of rows: `lanes` invocations share a segment. `blocked`: each takes a run of its own, else they take
-    /// it striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
+    /// Exact sums of rows: `lanes` invocations share a segment, striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
     /// one invocation takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many
     /// vec4, all at once; 0: any number.
     SumRows {
         lanes: u32,
-        blocked: bool,
         coarsened: bool,
         whole: bool,
         vecs: u32,
@@ -480,7 +478,6 @@ impl Kernel {
             Walk::Columns(text) => text.recipe(self),
             Walk::SumRows {
                 lanes,
-                blocked,
                 coarsened,
                 whole,
                 vecs,
@@ -501,7 +498,7 @@ impl Kernel {
                     ("RUNS", 1),
                     ("ONCE", (vecs > 0).into()),
                 ],
-                constants: [("LANES", lanes), ("BLOCKED", blocked.into())]
+                constants: [("LANES", lanes)]
                     .into_iter()
                     .chain(shared(lanes))
                     .collect(),

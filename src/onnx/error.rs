@@ -1,5 +1,6 @@
 //! Why a model, a tensor or an operator was refused. The rules themselves are in the other files.
 
+use super::rules;
 use crate::{DType, Op, ProblemError};
 
 /// Why a model, a tensor or an operator was refused, with names and numbers as the file has them.
@@ -427,7 +428,8 @@ fn of_domain(domain: &str) -> String {
 }
 
 fn operators() -> String {
-    Op::ALL.map(Op::name).join(", ")
+    let names: Vec<&str> = rules::operators().map(Op::name).collect();
+    names.join(", ")
 }
 
 fn names(types: &[DType]) -> String {

@@ -317,12 +317,12 @@ impl Operator {
         }
         let problem = match self.op.is_index() {
             true => Problem::arg(self.op, dtype, shape, set.axis)?
-                .keepdims(set.keepdims)?
+                .keepdims(set.keepdims)
                 .select_last_index(set.select_last_index),
             false => Problem::reduce(self.op, dtype, shape, axes)?
-                .keepdims(set.keepdims)?
+                .keepdims(set.keepdims)
                 .noop_with_empty_axes(set.noop_with_empty_axes),
-        }?;
+        };
         problem.check()?;
         Ok(problem)
     }
@@ -422,10 +422,15 @@ impl Operator {
     }
 }
 
-/// The operator of that name, if this crate has it.
+/// The operator of that name, if ONNX and this crate have it.
 pub(super) fn operator(op_type: &str, domain: &str) -> Option<Op> {
     let ours = is_default_domain(domain);
-    Op::ALL.into_iter().find(|op| ours && op.name() == op_type)
+    operators().find(|op| ours && op.name() == op_type)
+}
+
+/// The operators that ONNX and this crate have.
+pub(super) fn operators() -> impl Iterator<Item = Op> {
+    Op::ALL.into_iter().filter(|op| op.is_in_onnx())
 }
 
 /// Whether a domain is ONNX's own.

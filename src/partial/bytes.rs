@@ -201,7 +201,9 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         at: at as u64,
         value: header[at].into(),
     };
-    let op = Op::all().find(|&op| number(op) == Some(header[5]));
+    let op = Op::ALL
+        .into_iter()
+        .find(|&op| number(op) == Some(header[5]));
     let op = op.ok_or_else(|| invalid("operator", 5))?;
     let types = [IndexType::I64, IndexType::I32, IndexType::U32];
     let index = match (op.is_index(), header[7]) {

@@ -159,6 +159,7 @@ impl Partial {
     /// [`PartialError::ReducesNothing`], [`PartialError::Fused`], [`PartialError::Offset`];
     /// [`crate::ProblemError`] when the input does not fit the problem.
     pub fn from_reference(problem: &Problem, offset: u64, input: &[u8]) -> Result<Partial, Error> {
+        problem.check()?;
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
         if let Some(sum) = partial.kind.sum() {
@@ -170,10 +171,7 @@ impl Partial {
         }
         let problem = match index {
             None => problem.clone(),
-            Some(_) => problem
-                .clone()
-                .index_type(IndexType::I64)?
-                .with_values(true)?,
+            Some(_) => problem.clone().index_type(IndexType::I64).with_values(true),
         };
         let outputs = reference::evaluate(&problem, &[input])?;
         if partial.empty {

@@ -4,7 +4,7 @@ use super::{Kind, Partial, word};
 use crate::device::platform::PollMode;
 use crate::problem::elements;
 use crate::run::stream::StreamedReduction;
-use crate::{Error, Plan, Problem, Reducer};
+use crate::{Caps, Error, Plan, Problem, Reducer};
 use std::io;
 
 /// A prepared reduction of a part of a tensor; a run gives a [`Partial`].
@@ -21,10 +21,21 @@ impl Reducer {
     /// # Errors
     /// [`PartialError::ReducesNothing`](crate::PartialError::ReducesNothing),
     /// [`PartialError::Fused`](crate::PartialError::Fused); the errors of [`Reducer::stream`].
-    pub fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
+    pub async fn shard(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
+        self.shard_on(problem, memory, self.engine.background())
+            .await
+    }
+
+    pub(crate) async fn shard_on(
+        &self,
+        problem: &Problem,
+        memory: u64,
+        drive: PollMode,
+    ) -> Result<Shard, Error> {
         Kind::of(problem)?;
+        let plan = |caps: &Caps| Plan::partial(problem, caps);
         Ok(Shard {
-            stream: StreamedReduction::new(self, memory, |caps| Plan::partial(problem, caps))?,
+            stream: StreamedReduction::new(self, memory, plan, drive).await?,
             problem: problem.clone(),
         })
     }

@@ -18,9 +18,10 @@ pub(crate) const STRIDED_COST: u64 = 4;
 const LEAST_WORKGROUP: u32 = 4;
 
 impl Caps {
-    /// Refuses limits below what every plan needs, and those that no device has. `buffers` are the least
+    /// Refuses a tuning without a plan, limits below what every plan needs, and those that no device has. `buffers` are the least
     /// storage buffers of a kernel.
     pub(crate) fn suffice(&self, buffers: u64) -> Result<(), Error> {
+        self.tuning.check()?;
         let alignment = self.offset_alignment;
         if !(alignment.is_power_of_two() && alignment <= 1 << 16) {
             return Err(Error::OffsetAlignment { alignment });

@@ -26,6 +26,9 @@ pub(crate) const MOST_SPANNED_ROWS: u64 = 256;
 pub(crate) const COLUMNS_GRAIN: u64 = 64;
 /// Invocations in a team of sums of columns, and vec4 that one takes of a row.
 pub(crate) const TEAM: u64 = kernel::TEAM as u64;
+/// Bytes up to which the exact sum of a row is taken element by element, and elements of a column below which it is.
+const EACH_ROW_BYTES: u64 = 32;
+const EACH_COLUMN_LEN: u64 = 4;
 /// Most elements of a column whose sum is rounded from its window.
 const SHORT_COLUMN: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.
@@ -95,13 +98,12 @@ impl Planner<'_> {
         let element = u64::from(step.keys.bits() / 8);
         let bytes = b.len * element;
         // A window takes even a short row faster.
-        let long =
-            bytes > tuning.each_row_bytes || sum.has_windows() && bytes == tuning.each_row_bytes;
+        let long = bytes > EACH_ROW_BYTES || sum.has_windows() && bytes == EACH_ROW_BYTES;
         match (tuning.force, b.pitch) {
             (Some(Family::Each), _) => None,
             (_, 1) if long => self.sum_rows(step, sum, b),
             (_, 2..) if self.are_shallow_sums(step, sum, b) => Some(Mapping::ShallowSums),
-            (_, 2..) if b.len >= tuning.each_column_len => self.sum_columns(step, sum, b),
+            (_, 2..) if b.len >= EACH_COLUMN_LEN => self.sum_columns(step, sum, b),
             _ => None,
         }
     }

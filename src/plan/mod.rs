@@ -61,7 +61,8 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::Limit`] when the device allows no dispatch that would do; [`Error::OffsetAlignment`] for
-    /// caps that no device has; [`Error::Problem`] as [`Problem::check`].
+    /// caps that no device has; [`Error::Tuning`] as [`Tuning::check`](crate::Tuning::check); [`Error::Problem`] as
+    /// [`Problem::check`].
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
         Plan::of(problem, caps, How::default(), &BufferSplits::default())
     }
@@ -142,7 +143,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The dispatches, in order.
+    /// The dispatches, in order: of the module [`crate::unstable`], which semantic versioning does not cover.
     pub fn passes(&self) -> &[Pass] {
         &self.passes
     }

@@ -270,7 +270,6 @@ impl Planner<'_> {
         let taken = self.items_per_invocation(words * lanes, each);
         let walk = Walk::SumRows {
             lanes: lanes as u32,
-            blocked: self.caps.tuning.blocked && !whole,
             coarsened: taken > 1 && step.out.per_word() == 1,
             whole,
             vecs: step

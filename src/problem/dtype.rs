@@ -117,8 +117,8 @@ impl DType {
         }
     }
 
-    /// The Rust type that [`Element`] is implemented for.
-    pub(crate) const fn rust_name(self) -> &'static str {
+    /// The Rust type that [`Element`] is implemented for: `f32`, `half::f16`.
+    pub const fn rust_name(self) -> &'static str {
         match self {
             DType::BF16 => "half::bf16",
             DType::F16 => "half::f16",

@@ -138,7 +138,7 @@ pub enum ProblemError {
         /// Inputs of the call.
         actual: usize,
     },
-    /// The call takes more or fewer outputs than the problem has; for example a single result where the problem
+    /// The call wants more or fewer outputs than the problem has; for example a single result where the problem
     /// gives indices and values.
     #[error("{op} gives {expected} outputs where the call takes {actual}")]
     OutputCount {
@@ -168,7 +168,7 @@ pub enum ProblemError {
         dtype: DType,
         /// Shape of that input.
         shape: Vec<u64>,
-        /// Bytes the problem takes.
+        /// Bytes the problem wants.
         expected: u64,
         /// Bytes that were given.
         actual: u64,

@@ -19,10 +19,13 @@ impl InputLayout {
     /// The lowest and the highest element that a view of this shape reads; `None` if it has no
     /// elements.
     pub(super) fn reach(&self, shape: &[u64]) -> Option<(i128, i128)> {
+        if shape.contains(&0) {
+            return None;
+        }
         let mut reach = (i128::from(self.offset), i128::from(self.offset));
         for (&size, &stride) in shape.iter().zip(&self.strides) {
-            // No overflow: shapes have less than 2^63 elements.
-            let way = i128::from(size.checked_sub(1)?) * i128::from(stride);
+            // No overflow: such shapes have less than 2^63 elements.
+            let way = i128::from(size - 1) * i128::from(stride);
             reach = (reach.0 + way.min(0), reach.1 + way.max(0));
         }
         Some(reach)

@@ -7,13 +7,12 @@ mod dtype;
 mod error;
 mod layout;
 mod op;
-mod options;
 
 pub use dtype::{Class, DType, Element};
 pub use error::{ProblemError, UnknownName};
 pub use layout::InputLayout;
 pub use op::{IndexType, NanPolicy, Op, Order};
-pub use options::ProblemOptions;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// One output of a problem.
@@ -43,17 +42,21 @@ impl Output {
     }
 }
 
-/// A validated reduction or elementwise minimum or maximum: the operator, its options and the shapes. What only all
-/// options together show is refused where the problem is planned or solved, or by [`Problem::check`].
+/// A reduction or elementwise minimum or maximum: the operator, its options and the shapes.
+///
+/// A constructor refuses shapes and axes. The options are plain setters, in any order; [`Problem::check`] refuses what
+/// is wrong with them, and all that plans or solves a problem calls it first.
 ///
 /// Axes count from 0, or from the end when negative. Defaults are ONNX's: `keepdims` is true,
-/// `select_last_index` false, indices are `int64`, NaN propagates. [`ProblemOptions`] chains options
-/// on what a constructor returns.
+/// `select_last_index` false, indices are `int64`, NaN propagates.
 ///
 /// ```
-/// use wgreduce::{DType, Problem, ProblemOptions};
-/// let problem = Problem::arg_max(DType::F32, &[64, 1000], -1).keepdims(false)?;
+/// use wgreduce::{DType, IndexType, Problem};
+/// let problem = Problem::arg_max(DType::F32, &[64, 1000], -1)?
+///     .keepdims(false)
+///     .index_type(IndexType::U32);
 /// assert_eq!(problem.outputs()[0].shape, [64]);
+/// assert!(problem.check().is_ok());
 /// # Ok::<(), wgreduce::ProblemError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,12 +64,13 @@ pub struct Problem {
     op: Op,
     dtype: DType,
     inputs: Vec<Vec<u64>>,
-    /// Per input, its layout; `None` if it is a tensor in C order.
-    layouts: Vec<Option<InputLayout>>,
+    /// The inputs that are views of larger tensors, by their positions. [`Problem::check`] refuses bad ones.
+    views: BTreeMap<usize, InputLayout>,
     /// Per dimension of the first input: is it reduced?
     reduced: Vec<bool>,
     /// No axes were given: all are reduced, or none with `noop_with_empty_axes`.
     no_axes: bool,
+    /// As it was set: it has an effect only without axes.
     noop: bool,
     keepdims: bool,
     select_last_index: bool,
@@ -176,7 +180,7 @@ impl Problem {
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};
-    /// let problem = Problem::reduce_sum(DType::F32, &[3], &[])?.keepdims(false)?;
+    /// let problem = Problem::reduce_sum(DType::F32, &[3], &[])?.keepdims(false);
     /// let sum = reference::evaluate(&problem, &[f32::bytes(&[1e30, 1.0, -1e30])])?;
     /// assert_eq!(f32::from_bytes(&sum[0]), [1.0]);
     /// # Ok::<(), wgreduce::ProblemError>(())
@@ -264,7 +268,7 @@ impl Problem {
             index_type: IndexType::default(),
             values: false,
             broadcast: Vec::new(),
-            layouts: vec![None; inputs.len()],
+            views: BTreeMap::new(),
             inputs,
         })
     }
@@ -345,91 +349,131 @@ impl Problem {
         Ok(problem)
     }
 
-    /// Whether reduced dimensions stay, with size 1 (the default).
-    ///
-    /// # Errors
-    /// [`ProblemError::NoSuchOption`] for Min and Max.
-    pub fn keepdims(mut self, keepdims: bool) -> Result<Problem, ProblemError> {
+    /// Whether reduced dimensions stay, with size 1 (the default). Min and Max do not have this option.
+    #[must_use]
+    pub fn keepdims(mut self, keepdims: bool) -> Problem {
         self.keepdims = keepdims;
-        let has = !self.op.is_elementwise();
-        self.option("keepdims", has)
+        self
     }
 
-    /// Whether the last of several equal extremes wins, instead of the first.
-    ///
-    /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator gives an index.
-    pub fn select_last_index(mut self, last: bool) -> Result<Problem, ProblemError> {
+    /// Whether the last of several equal extremes wins, instead of the first. For operators that give an index.
+    #[must_use]
+    pub fn select_last_index(mut self, last: bool) -> Problem {
         self.select_last_index = last;
-        let has = self.op.is_index();
-        self.option("select_last_index", has)
+        self
     }
 
     /// The element type of an index result.
+    #[must_use]
+    pub fn index_type(mut self, index_type: IndexType) -> Problem {
+        self.index_type = index_type;
+        self
+    }
+
+    /// Whether ArgMin, ArgMax and ArgMaxAbs also give, as a second output, the elements they point to:
+    /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
+    #[must_use]
+    pub fn with_values(mut self, values: bool) -> Problem {
+        self.values = values;
+        self
+    }
+
+    /// Whether an empty list of axes means that no axis is reduced, instead of all; `keepdims` then has no effect.
+    /// ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for bit; ReduceL1, ReduceL2 and
+    /// ReduceSumSquare give magnitudes or squares. Other operators do not have this option. In ONNX from opset 18, for
+    /// ReduceSum from 13.
+    #[must_use]
+    pub fn noop_with_empty_axes(mut self, noop: bool) -> Problem {
+        self.noop = noop;
+        if self.no_axes {
+            self.reduced.fill(!noop);
+        }
+        self
+    }
+
+    /// What a NaN does (the default is [`NanPolicy::Propagate`]).
+    #[must_use]
+    pub fn nan(mut self, nan: NanPolicy) -> Problem {
+        self.nan = nan;
+        self
+    }
+
+    /// Makes an input a view of a larger tensor instead of a tensor in C order: transposed,
+    /// flipped, sliced, broadcast or overlapping itself. The view is never copied. `strides` (one per
+    /// dimension) and `offset` count elements of the larger tensor; see [`InputLayout`].
+    ///
+    /// The input's data is then the larger tensor, at least its first [`Problem::input_bytes`].
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// // The columns of a row-major [2, 3] matrix as rows.
+    /// let problem = Problem::arg_max(DType::F32, &[3, 2], 1)?.strided(0, &[1, 3], 0);
+    /// let matrix = [1.0f32, 5.0, 2.0, 4.0, 0.0, 9.0];
+    /// let winners = reference::evaluate(&problem, &[f32::bytes(&matrix)])?;
+    /// assert_eq!(i64::from_bytes(&winners[0]), [1, 0, 1]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    #[must_use]
+    pub fn strided(mut self, input: usize, strides: &[i64], offset: u64) -> Problem {
+        let strides = strides.to_vec();
+        self.views.insert(input, InputLayout { strides, offset });
+        self
+    }
+
+    /// Refuses a problem whose options do not fit its operator, its shapes or each other. All that plans or solves a
+    /// problem calls this first.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Problem};
+    /// let mean = Problem::reduce_mean(DType::I32, &[0, 3], &[])?;
+    /// assert!(mean.check().is_err()); // the mean of no integers
+    /// assert!(mean.noop_with_empty_axes(true).check().is_ok());
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
     ///
     /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator gives an index;
-    /// [`ProblemError::IndexRange`] when the axis is too long for the type.
-    pub fn index_type(mut self, index_type: IndexType) -> Result<Problem, ProblemError> {
+    /// - [`ProblemError::NoSuchOption`] for an option that the operator does not have, unless it has its default.
+    /// - [`ProblemError::IndexRange`] for an axis that is too long for [`Problem::index_type`].
+    /// - [`ProblemError::NoSuchInput`], [`ProblemError::StrideCount`], and [`ProblemError::ViewOutOfRange`] when an
+    ///   element of a view would lie before the tensor's first or beyond what the largest tensor can hold.
+    /// - [`ProblemError::TooLarge`] for indices of that type.
+    /// - [`ProblemError::EmptyAxis`] for a mean of integers over all axes, one of which has size 0.
+    pub fn check(&self) -> Result<(), ProblemError> {
+        self.check_options()?;
+        for (&input, layout) in &self.views {
+            self.check_view(input, layout)?;
+        }
+        self.check_outputs()?;
+        match self.no_axes {
+            true => self.check_mean(&(0..self.reduced.len() as i64).collect::<Vec<_>>()),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses options that the operator does not have, and indices that their type cannot hold.
+    fn check_options(&self) -> Result<(), ProblemError> {
+        let (op, index_type) = (self.op, self.index_type);
+        let is_index = op.is_index();
+        let copies = op.is_sum() || matches!(op, Op::ReduceMin | Op::ReduceMax);
+        let typed = index_type != IndexType::default();
+        let options = [
+            ("keepdims", !self.keepdims, !op.is_elementwise()),
+            ("select_last_index", self.select_last_index, is_index),
+            ("index_type", typed, is_index),
+            ("with_values", self.values, is_index && op != Op::Extremes),
+            ("noop_with_empty_axes", self.noop, copies),
+        ];
+        if let Some((option, ..)) = options.into_iter().find(|&(_, set, has)| set && !has) {
+            return Err(ProblemError::NoSuchOption { op, option });
+        }
         let longest = match index_type {
             IndexType::I64 => 1 << 63,
             IndexType::I32 => 1 << 31,
             IndexType::U32 => 1u64 << 32,
         };
-        self.index_type = index_type;
-        let has = self.op.is_index();
-        let problem = self.option("index_type", has)?;
-        match problem.reduced_len() {
-            len if len > longest => Err(ProblemError::IndexRange { len, index_type }),
-            _ => Ok(problem),
-        }
-    }
-
-    /// Whether an index operator also gives, as a second output, the elements it points to:
-    /// the input's bits at that index, so a NaN keeps its payload and a zero its sign.
-    ///
-    /// # Errors
-    /// [`ProblemError::NoSuchOption`] unless the operator is ArgMin, ArgMax or ArgMaxAbs.
-    pub fn with_values(mut self, values: bool) -> Result<Problem, ProblemError> {
-        self.values = values;
-        let has = self.op.is_index() && self.op != Op::Extremes;
-        self.option("with_values", has)
-    }
-
-    /// Whether an empty list of axes means that no axis is reduced, instead of all; `keepdims` then has no effect.
-    /// ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for bit; ReduceL1, ReduceL2 and
-    /// ReduceSumSquare give magnitudes or squares. In ONNX from opset 18, for ReduceSum from 13.
-    ///
-    /// # Errors
-    /// [`ProblemError::NoSuchOption`] for operators other than these seven.
-    pub fn noop_with_empty_axes(mut self, noop: bool) -> Result<Problem, ProblemError> {
-        self.noop = noop && self.no_axes;
-        if self.no_axes {
-            self.reduced.fill(!noop);
-        }
-        let has = self.op.is_sum() || matches!(self.op, Op::ReduceMin | Op::ReduceMax);
-        self.option("noop_with_empty_axes", has)
-    }
-
-    /// Refuses a problem that is complete and cannot be solved, where a constructor could not know it: options that
-    /// are set later could have changed it. All that solves or plans a problem calls this first.
-    ///
-    /// ```
-    /// use wgreduce::{DType, Problem, ProblemOptions};
-    /// let mean = Problem::reduce_mean(DType::I32, &[0, 3], &[])?;
-    /// assert!(mean.check().is_err()); // the mean of no integers
-    /// assert!(mean.noop_with_empty_axes(true)?.check().is_ok());
-    /// # Ok::<(), wgreduce::ProblemError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ProblemError::EmptyAxis`] for a mean of integers over all axes, one of which has size 0;
-    /// [`ProblemError::TooLarge`] for indices of the chosen type.
-    pub fn check(&self) -> Result<(), ProblemError> {
-        self.check_outputs()?;
-        match self.no_axes {
-            true => self.check_mean(&(0..self.reduced.len() as i64).collect::<Vec<_>>()),
-            false => Ok(()),
+        match self.reduced_len() {
+            len if is_index && len > longest => Err(ProblemError::IndexRange { len, index_type }),
+            _ => Ok(()),
         }
     }
 
@@ -451,32 +495,7 @@ impl Problem {
         }
     }
 
-    /// Makes an input a view of a larger tensor instead of a tensor in C order: transposed,
-    /// flipped, sliced, broadcast or overlapping itself. The view is never copied. `strides` (one per
-    /// dimension) and `offset` count elements of the larger tensor; see [`InputLayout`].
-    ///
-    /// The input's data is then the larger tensor, at least its first [`Problem::input_bytes`].
-    ///
-    /// ```
-    /// use wgreduce::{DType, Element, Problem, reference};
-    /// // The columns of a row-major [2, 3] matrix as rows.
-    /// let problem = Problem::arg_max(DType::F32, &[3, 2], 1)?.strided(0, &[1, 3], 0)?;
-    /// let matrix = [1.0f32, 5.0, 2.0, 4.0, 0.0, 9.0];
-    /// let winners = reference::evaluate(&problem, &[f32::bytes(&matrix)])?;
-    /// assert_eq!(i64::from_bytes(&winners[0]), [1, 0, 1]);
-    /// # Ok::<(), wgreduce::ProblemError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`ProblemError::NoSuchInput`], [`ProblemError::StrideCount`];
-    /// [`ProblemError::ViewOutOfRange`] when an element would lie before the tensor's first or
-    /// beyond what the largest tensor can hold.
-    pub fn strided(
-        mut self,
-        input: usize,
-        strides: &[i64],
-        offset: u64,
-    ) -> Result<Problem, ProblemError> {
+    fn check_view(&self, input: usize, layout: &InputLayout) -> Result<(), ProblemError> {
         let Some(shape) = self.inputs.get(input) else {
             return Err(ProblemError::NoSuchInput {
                 op: self.op,
@@ -484,36 +503,35 @@ impl Problem {
                 inputs: self.inputs.len(),
             });
         };
-        if strides.len() != shape.len() {
+        if layout.strides.len() != shape.len() {
             return Err(ProblemError::StrideCount {
                 input,
                 shape: shape.clone(),
-                strides: strides.len(),
+                strides: layout.strides.len(),
             });
         }
-        self.layouts[input] = Some(InputLayout {
-            strides: strides.to_vec(),
-            offset,
-        });
-        self.check_reach(input, i64::MAX as u64 / self.dtype.size())?;
-        Ok(self)
+        self.check_reach(input, layout, i64::MAX as u64 / self.dtype.size())
     }
 
     /// The same problem with an input in C order.
     #[cfg(feature = "ndarray")]
     pub(crate) fn without_layout(&self, input: usize) -> Problem {
         let mut problem = self.clone();
-        problem.layouts[input] = None;
+        problem.views.remove(&input);
         problem
     }
 
     /// Refuses a view that reaches outside a tensor of `elements` elements.
-    fn check_reach(&self, input: usize, elements: u64) -> Result<(), ProblemError> {
-        let (shape, layout) = (&self.inputs[input], &self.layouts[input]);
+    fn check_reach(
+        &self,
+        input: usize,
+        layout: &InputLayout,
+        elements: u64,
+    ) -> Result<(), ProblemError> {
+        let shape = &self.inputs[input];
         let clamped = |at: i128| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        let reach = layout.as_ref().and_then(|l| Some((l, l.reach(shape)?)));
-        match reach {
-            Some((layout, (first, last))) if first < 0 || last >= elements.into() => {
+        match layout.reach(shape) {
+            Some((first, last)) if first < 0 || last >= elements.into() => {
                 Err(ProblemError::ViewOutOfRange {
                     input,
                     shape: shape.clone(),
@@ -525,23 +543,6 @@ impl Problem {
                 })
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Sets what a NaN does (the default is [`NanPolicy::Propagate`]).
-    #[must_use]
-    pub fn nan(mut self, nan: NanPolicy) -> Problem {
-        self.nan = nan;
-        self
-    }
-
-    fn option(self, option: &'static str, has: bool) -> Result<Problem, ProblemError> {
-        match has {
-            true => Ok(self),
-            false => Err(ProblemError::NoSuchOption {
-                op: self.op,
-                option,
-            }),
         }
     }
 
@@ -566,16 +567,13 @@ impl Problem {
     }
 
     /// How input `i` lies in a larger tensor; `None` if it is a tensor in C order.
-    ///
-    /// # Panics
-    /// If there is no input `i`.
     pub fn layout(&self, i: usize) -> Option<&InputLayout> {
-        self.layouts[i].as_ref()
+        self.views.get(&i)
     }
 
     /// The position in its data, in elements, of element `flat` (in C order) of input `i`.
     pub(crate) fn position(&self, i: usize, flat: u64) -> u64 {
-        match &self.layouts[i] {
+        match self.layout(i) {
             None => flat,
             Some(layout) => layout.position(&self.inputs[i], flat),
         }
@@ -587,12 +585,13 @@ impl Problem {
     /// If there is no input `i`.
     pub fn input_bytes(&self, i: usize) -> u64 {
         let shape = &self.inputs[i];
-        let elements = match &self.layouts[i] {
+        let elements = match self.layout(i).map(|layout| layout.reach(shape)) {
             None => elements(shape),
-            // Checked when the view was made.
-            Some(layout) => layout.reach(shape).map_or(0, |(_, last)| last as u64 + 1),
+            Some(None) => 0,
+            // Within these bounds unless `check` refuses the view.
+            Some(Some((_, last))) => last.clamp(0, i64::MAX.into()) as u64 + 1,
         };
-        elements * self.dtype.size()
+        elements.saturating_mul(self.dtype.size())
     }
 
     /// Per dimension of the (only) input of a reduction: whether it is reduced.
@@ -634,11 +633,16 @@ impl Problem {
         self.nan
     }
 
-    /// Whether the result is the input's bits, unchanged: a no-op reduction that takes no magnitudes or squares,
+    /// Whether the result is the input's bits, unchanged: a no-op reduction that computes no magnitudes or squares,
     /// or Min and Max of one input.
     pub fn is_copy(&self) -> bool {
         let maps = matches!(self.op, Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare);
-        self.noop && !maps || (self.op.is_elementwise() && self.inputs.len() == 1)
+        self.is_noop() && !maps || (self.op.is_elementwise() && self.inputs.len() == 1)
+    }
+
+    /// Whether nothing is reduced because there are no axes.
+    fn is_noop(&self) -> bool {
+        self.noop && self.no_axes
     }
 
     /// The outputs in order: the result, then the values if [`Problem::with_values`] asked for them.
@@ -678,7 +682,7 @@ impl Problem {
         if self.op.is_elementwise() {
             return self.broadcast.clone();
         }
-        if self.noop {
+        if self.is_noop() {
             return self.inputs[0].clone();
         }
         let dims = self.inputs[0].iter().zip(&self.reduced);
@@ -706,8 +710,15 @@ impl Problem {
 
     /// The problems that [`Problem::extremes`] fuses, in the order of its outputs.
     pub(crate) fn separate(&self) -> [Problem; 4] {
-        [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax]
-            .map(|op| Problem { op, ..self.clone() })
+        [Op::ReduceMin, Op::ReduceMax, Op::ArgMin, Op::ArgMax].map(|op| {
+            let problem = Problem { op, ..self.clone() };
+            match op.is_index() {
+                true => problem,
+                false => problem
+                    .select_last_index(false)
+                    .index_type(IndexType::default()),
+            }
+        })
     }
 
     /// The same problem on parts of its inputs, in C order; their shapes must broadcast together.
@@ -717,7 +728,7 @@ impl Problem {
             whole = broadcast(&whole, shape).unwrap_or(whole);
         }
         Problem {
-            layouts: vec![None; inputs.len()],
+            views: BTreeMap::new(),
             inputs,
             broadcast: if self.op.is_elementwise() {
                 whole
@@ -738,8 +749,8 @@ impl Problem {
             });
         }
         for (input, &actual) in lens.iter().enumerate() {
-            if self.layouts[input].is_some() {
-                self.check_reach(input, actual / self.dtype.size())?;
+            if let Some(layout) = self.layout(input) {
+                self.check_reach(input, layout, actual / self.dtype.size())?;
                 continue;
             }
             let expected = self.input_bytes(input);
@@ -761,9 +772,9 @@ impl fmt::Display for Problem {
     /// `ArgMin float32 [64, 512, 512] axes [1]`; a view is `[3, 4] by [1, 3] from 0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.op, self.dtype)?;
-        for (shape, layout) in self.inputs.iter().zip(&self.layouts) {
+        for (input, shape) in self.inputs.iter().enumerate() {
             write!(f, " {shape:?}")?;
-            if let Some(InputLayout { strides, offset }) = layout {
+            if let Some(InputLayout { strides, offset }) = self.layout(input) {
                 write!(f, " by {strides:?} from {offset}")?;
             }
         }

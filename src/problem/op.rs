@@ -1,15 +1,36 @@
 //! The operators, their order, the NaN policies and the index types.
 //!
-//! Names and kinds only; `Problem` knows which shapes and options an operator takes.
+//! Names and kinds only; `Problem` knows which shapes and options an operator has.
 
 use super::{DType, UnknownName};
 use std::fmt;
 use std::str::FromStr;
 
-/// An operator: one of ONNX's, a fusion of several ([`Op::Extremes`]), or one that compares magnitudes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Op {
+/// Makes the enum with the list of all its variants and their names, so that none can be missing.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $op:ident,)*) => {
+        /// An operator: one of ONNX's, a fusion of several ([`Op::Extremes`]), or one that compares magnitudes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Op {
+            $($(#[$doc])* $op,)*
+        }
+
+        impl Op {
+            /// All operators.
+            pub const ALL: [Op; [$(Op::$op),*].len()] = [$(Op::$op),*];
+
+            /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Op::$op => stringify!($op),)*
+                }
+            }
+        }
+    };
+}
+
+operators! {
     /// Index of the smallest element along one axis.
     ArgMin,
     /// Index of the largest element along one axis.
@@ -71,21 +92,6 @@ impl Order {
 }
 
 impl Op {
-    /// All operators of ONNX.
-    pub const ALL: [Op; 11] = [
-        Op::ArgMin,
-        Op::ArgMax,
-        Op::ReduceMin,
-        Op::ReduceMax,
-        Op::Min,
-        Op::Max,
-        Op::ReduceSum,
-        Op::ReduceMean,
-        Op::ReduceL1,
-        Op::ReduceL2,
-        Op::ReduceSumSquare,
-    ];
-
     /// The operators that combine all elements of a set. The others choose one element.
     pub const SUMS: [Op; 5] = [
         Op::ReduceSum,
@@ -94,34 +100,6 @@ impl Op {
         Op::ReduceL2,
         Op::ReduceSumSquare,
     ];
-
-    /// The operators that ONNX does not have.
-    pub const BEYOND_ONNX: [Op; 3] = [Op::Extremes, Op::ArgMaxAbs, Op::ReduceMaxAbs];
-
-    /// All operators.
-    pub(crate) fn all() -> impl Iterator<Item = Op> {
-        Op::ALL.into_iter().chain(Op::BEYOND_ONNX)
-    }
-
-    /// ONNX's name, such as `ArgMin`, or a name in that style for the others.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Op::ArgMin => "ArgMin",
-            Op::ArgMax => "ArgMax",
-            Op::ReduceMin => "ReduceMin",
-            Op::ReduceMax => "ReduceMax",
-            Op::Min => "Min",
-            Op::Max => "Max",
-            Op::ArgMaxAbs => "ArgMaxAbs",
-            Op::ReduceMaxAbs => "ReduceMaxAbs",
-            Op::Extremes => "Extremes",
-            Op::ReduceSum => "ReduceSum",
-            Op::ReduceMean => "ReduceMean",
-            Op::ReduceL1 => "ReduceL1",
-            Op::ReduceL2 => "ReduceL2",
-            Op::ReduceSumSquare => "ReduceSumSquare",
-        }
-    }
 
     /// Which element wins; `None` for sums.
     pub const fn order(self) -> Option<Order> {
@@ -134,6 +112,11 @@ impl Op {
                 None
             }
         }
+    }
+
+    /// Whether ONNX has the operator.
+    pub const fn is_in_onnx(self) -> bool {
+        !matches!(self, Op::Extremes | Op::ArgMaxAbs | Op::ReduceMaxAbs)
     }
 
     /// Whether the element of the largest value or the largest magnitude wins.
@@ -182,11 +165,11 @@ impl FromStr for Op {
     type Err = UnknownName;
 
     fn from_str(name: &str) -> Result<Op, UnknownName> {
-        let found = Op::all().find(|op| op.name() == name);
+        let found = Op::ALL.into_iter().find(|op| op.name() == name);
         found.ok_or_else(|| UnknownName {
             what: "operator",
             name: name.into(),
-            names: Op::all().map(Op::name).collect(),
+            names: Op::ALL.map(Op::name).into(),
         })
     }
 }

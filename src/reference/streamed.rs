@@ -16,8 +16,8 @@ const BLOCK: u64 = 1 << 20;
 const BLOCK_OF_SUMS: u64 = 1 << 15;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors; a block of a view takes all that the block spans. `read(input, offset, bytes)` fills `bytes` with
-/// the input's bytes from `offset` on; `write(output, offset, bytes)` takes an output's bytes, in order, each once.
+/// the tensors; a block of a view reads all that the block spans. `read(input, offset, bytes)` fills `bytes` with
+/// the input's bytes from `offset` on; `write(output, offset, bytes)` receives an output's bytes, in order, each once.
 ///
 /// # Errors
 /// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::Problem`] as [`Problem::check`].
@@ -191,7 +191,7 @@ fn read_block(
     let mut part = problem.with_inputs(shapes);
     for (i, taken) in parts.iter().enumerate() {
         if let Some(layout) = problem.layout(i) {
-            part = part.strided(i, &layout.strides, taken.back)?;
+            part = part.strided(i, &layout.strides, taken.back);
         }
     }
     Ok((part, inputs))
@@ -206,7 +206,7 @@ fn block(
 ) -> Result<Vec<Vec<u8>>, Error> {
     let (part, inputs) = read_block(problem, blocks, starts, host)?;
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = evaluate(&wide(part)?, &inputs)?;
+    let mut outputs = evaluate(&wide(part), &inputs)?;
     if let Some(axis) = index_axis(problem) {
         for index in outputs[0].chunks_exact_mut(8) {
             let place = starts.get(axis).copied().unwrap_or(0) + number(index);
@@ -271,10 +271,10 @@ fn index_axis(problem: &Problem) -> Option<usize> {
 }
 
 /// An index operator with int64 indices and values; others unchanged.
-fn wide(problem: Problem) -> Result<Problem, ProblemError> {
+fn wide(problem: Problem) -> Problem {
     match problem.op().is_index() {
-        true => problem.index_type(IndexType::I64)?.with_values(true),
-        false => Ok(problem),
+        true => problem.index_type(IndexType::I64).with_values(true),
+        false => problem,
     }
 }
 
@@ -300,7 +300,7 @@ fn merged(
     if !problem.op().is_index() {
         return evaluate(&choice, &[&held[0], &new[0]]);
     }
-    let choice = choice.select_last_index(problem.selects_last_index())?;
+    let choice = choice.select_last_index(problem.selects_last_index());
     let both = [held[values].as_slice(), &new[values]].concat();
     let chosen = evaluate(&choice, &[&both])?.swap_remove(0);
     let pick = |i: usize| {
@@ -420,20 +420,20 @@ mod tests {
             let shape = [4, 5, 6];
             for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
                 for axis in 0..3 {
-                    let min = Problem::arg_min(dtype, &shape, axis)?.with_values(true)?;
-                    let max = Problem::arg_max(dtype, &shape, axis)?.index_type(IndexType::I32)?;
-                    same(&min.nan(nan).keepdims(false)?);
-                    same(&max.nan(nan).select_last_index(true)?);
+                    let min = Problem::arg_min(dtype, &shape, axis)?.with_values(true);
+                    let max = Problem::arg_max(dtype, &shape, axis)?.index_type(IndexType::I32);
+                    same(&min.nan(nan).keepdims(false));
+                    same(&max.nan(nan).select_last_index(true));
                     same(&Problem::reduce_min(dtype, &shape, &[axis])?.nan(nan));
-                    let abs = Problem::arg_max_abs(dtype, &shape, axis)?.with_values(true)?;
+                    let abs = Problem::arg_max_abs(dtype, &shape, axis)?.with_values(true);
                     same(&abs.nan(nan));
                 }
                 same(&Problem::extremes(dtype, &shape, 1)?.nan(nan));
                 for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3]] {
-                    let max = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
-                    same(&max.nan(nan).strided(0, &strides, 40)?);
+                    let max = Problem::arg_max(dtype, &shape, 1)?.with_values(true);
+                    same(&max.nan(nan).strided(0, &strides, 40));
                     let pair = Problem::min(dtype, &[&shape[..], &[5, 1]])?.nan(nan);
-                    same(&pair.strided(0, &strides, 40)?.strided(1, &[-1, 9], 4)?);
+                    same(&pair.strided(0, &strides, 40).strided(1, &[-1, 9], 4));
                 }
                 for axes in [&[0, 2][..], &[], &[1, 2]] {
                     same(&Problem::reduce_max(dtype, &shape, axes)?.nan(nan));
@@ -448,7 +448,7 @@ mod tests {
                     for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
                         let sum = reduce(&[4, 5, 6], axes)?.nan(nan);
                         same(&sum);
-                        same(&sum.strided(0, &[0, -7, 2], 40)?);
+                        same(&sum.strided(0, &[0, -7, 2], 40));
                     }
                 }
                 same(&reduce(&[], &[])?);
@@ -457,7 +457,7 @@ mod tests {
                     same(&reduce(&[30, 0], &[1])?);
                 }
                 same(&reduce(&[0, 3], &[1])?);
-                same(&reduce(&[3, 3], &[])?.noop_with_empty_axes(true)?);
+                same(&reduce(&[3, 3], &[])?.noop_with_empty_axes(true));
             }
             same(&Problem::min(dtype, &[[30, 3]])?);
             same(&Problem::reduce_min(dtype, &[], &[])?);
@@ -465,7 +465,7 @@ mod tests {
             same(&Problem::reduce_min(dtype, &[30, 0], &[1])?);
             same(&Problem::reduce_max_abs(dtype, &[30, 0], &[1])?);
             same(&Problem::reduce_min(dtype, &[0, 3], &[1])?);
-            same(&Problem::reduce_min(dtype, &[3, 3], &[])?.noop_with_empty_axes(true)?);
+            same(&Problem::reduce_min(dtype, &[3, 3], &[])?.noop_with_empty_axes(true));
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ impl Reducer {
     /// let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
     /// let scores = array![[0.5f32, 9.0, 2.0], [7.0, 1.0, 7.5]];
     /// // The best row of each column.
-    /// let problem = Problem::arg_max(DType::F32, &[3, 2], 1)?.keepdims(false)?;
+    /// let problem = Problem::arg_max(DType::F32, &[3, 2], 1)?.keepdims(false);
     /// let winners = reducer.run_array_blocking::<f32, i64, _>(&problem, scores.t())?;
     /// assert_eq!(winners, array![1, 0, 1].into_dyn());
     /// # Ok(())
@@ -137,7 +137,7 @@ impl Problem {
         let strides: Vec<i64> = array.strides().iter().map(|&s| s as i64).collect();
         Ok(match array.to_slice_memory_order() {
             Some(data) => {
-                let problem = self.clone().strided(input, &strides, first)?;
+                let problem = self.clone().strided(input, &strides, first);
                 (problem, Cow::Borrowed(data))
             }
             None => (self.without_layout(input), array.iter().copied().collect()),

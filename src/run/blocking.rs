@@ -96,6 +96,35 @@ impl Reducer {
         self.recent_blocking(problem)?.run_bytes_blocking(inputs)
     }
 
+    /// [`Reducer::prepare`], waiting for it.
+    ///
+    /// # Errors
+    /// As [`Reducer::prepare`].
+    pub fn prepare_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
+        let prepared = Reduction::prepare(&self.engine, problem, self.engine.blocking());
+        pollster::block_on(prepared)
+    }
+
+    /// [`Reducer::stream`], waiting for it.
+    ///
+    /// # Errors
+    /// As [`Reducer::stream`].
+    pub fn stream_blocking(
+        &self,
+        problem: &Problem,
+        memory: u64,
+    ) -> Result<StreamedReduction, Error> {
+        pollster::block_on(self.stream_on(problem, memory, self.engine.blocking()))
+    }
+
+    /// [`Reducer::shard`], waiting for it.
+    ///
+    /// # Errors
+    /// As [`Reducer::shard`].
+    pub fn shard_blocking(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
+        pollster::block_on(self.shard_on(problem, memory, self.engine.blocking()))
+    }
+
     fn recent_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
         pollster::block_on(self.recent(problem, self.engine.blocking()))
     }

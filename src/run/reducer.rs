@@ -1,4 +1,4 @@
-//! The reducer: opens a device or takes the caller's, and solves problems with it. Keeps the latest few
+//! The reducer: opens a device or uses the caller's, and solves problems with it. Keeps the latest few
 //! reductions prepared.
 
 use crate::device::adapter::{self, AdapterChoice, AdapterEntry, supported};
@@ -84,7 +84,7 @@ impl Reducer {
         selftest::run(self).await
     }
 
-    /// Takes the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
+    /// Uses the caller's device and queue. Their error handlers and callbacks stay as they are. Waits,
     /// without a bound, for all work submitted before, so call it before the first frame. Runs no self-test;
     /// [`Reducer::self_test`] does.
     ///
@@ -113,9 +113,10 @@ impl Reducer {
     ///
     /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
     /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
-    /// `class` and `tuning` are no limits and are taken as they are. A limit of zero, or below what every plan needs,
+    /// `class` and `tuning` are no limits and stay as they are. A limit of zero, or below what every plan needs,
     /// and an alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`]
-    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`].
+    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`], and for a tuning that [`Tuning::check`](crate::Tuning::check)
+    /// refuses [`Error::Tuning`].
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();
@@ -169,25 +170,17 @@ impl Reducer {
         &self.engine.context().queue
     }
 
-    /// Plans a problem and compiles what is not yet compiled.
+    /// Plans a problem and compiles what is not yet compiled. Yields to the executor before each kernel, so that it
+    /// blocks other tasks for the compilation of one kernel at most.
     ///
     /// # Errors
     /// Those of [`Plan::new`](crate::Plan::new), [`Error::DeviceLost`], [`Error::Device`].
-    pub fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
-        Reduction::prepare(&self.engine, problem)
+    pub async fn prepare(&self, problem: &Problem) -> Result<Reduction, Error> {
+        Reduction::prepare(&self.engine, problem, self.engine.background()).await
     }
 
-    /// [`Reducer::prepare`] that yields to the executor before each kernel, so that it blocks other tasks
-    /// for the compilation of one kernel at most.
-    ///
-    /// # Errors
-    /// As [`Reducer::prepare`].
-    pub async fn prepare_async(&self, problem: &Problem) -> Result<Reduction, Error> {
-        Reduction::prepare_on(&self.engine, problem, self.engine.background()).await
-    }
-
-    /// Waits for errors of [`Reducer::prepare`], [`Reduction::bind`], [`Reducer::stream`] and [`Reducer::shard`]:
-    /// a browser reports them after these have returned. Elsewhere it returns at once.
+    /// Waits for errors of [`Reduction::bind`]: a browser reports them after it has returned. Elsewhere this returns at
+    /// once.
     ///
     /// # Errors
     /// The first error since the last call of this: [`Error::OutOfMemory`], [`Error::Device`],
@@ -215,7 +208,7 @@ impl Reducer {
             let engine = self.engine.clone();
             return Ok(Reduction { engine, prepared });
         }
-        let reduction = Reduction::prepare_on(&self.engine, problem, drive).await?;
+        let reduction = Reduction::prepare(&self.engine, problem, drive).await?;
         if bytes(problem) <= RECENT_BYTES {
             let mut recent = lock(&self.recent);
             recent.push_back(reduction.prepared.clone());

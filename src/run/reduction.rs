@@ -38,14 +38,7 @@ impl std::fmt::Debug for Reduction {
 }
 
 impl Reduction {
-    pub(crate) fn prepare(engine: &Engine, problem: &Problem) -> Result<Reduction, Error> {
-        engine.context().alive()?;
-        let plan = Plan::new(problem, &engine.caps)?;
-        let ready = engine.ready(plan, false)?;
-        Ok(Reduction::new(engine, problem, ready))
-    }
-
-    pub(crate) async fn prepare_on(
+    pub(crate) async fn prepare(
         engine: &Engine,
         problem: &Problem,
         drive: PollMode,
@@ -81,7 +74,7 @@ impl Reduction {
     }
 
     /// Binds the caller's buffers, which must belong to the reducer's device. wgpu cannot recognize a buffer of
-    /// another `wgpu::Instance`: it panics, or takes a buffer of this instance with the same number, which can
+    /// another `wgpu::Instance`: it panics, or uses a buffer of this instance with the same number, which can
     /// also end as [`Error::Aliased`].
     ///
     /// Slices that do not begin at a multiple of 16 bytes and tensors that share a buffer may need other kernels

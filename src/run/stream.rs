@@ -36,7 +36,7 @@ const RING: u64 = 2;
 /// let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
 /// // Four million bytes, within one million; a file would be read alike.
 /// let problem = Problem::arg_max(DType::U8, &[4, 1_000_000], 1)?;
-/// let stream = reducer.stream(&problem, 1_000_000)?;
+/// let stream = reducer.stream_blocking(&problem, 1_000_000)?;
 /// let mut winners = vec![0; 32];
 /// stream.run_blocking(
 ///     |_input, at, into| Ok(into.iter_mut().enumerate().for_each(|(i, b)| *b = (at + i as u64) as u8)),
@@ -65,16 +65,27 @@ impl Reducer {
     /// # Errors
     /// [`Error::Limit`] when that many bytes do not suffice; it names a number that does. The errors of
     /// [`Reducer::prepare`].
-    pub fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
-        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps))
+    pub async fn stream(&self, problem: &Problem, memory: u64) -> Result<StreamedReduction, Error> {
+        self.stream_on(problem, memory, self.engine.background())
+            .await
+    }
+
+    pub(crate) async fn stream_on(
+        &self,
+        problem: &Problem,
+        memory: u64,
+        drive: PollMode,
+    ) -> Result<StreamedReduction, Error> {
+        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps), drive).await
     }
 }
 
 impl StreamedReduction {
-    pub(crate) fn new(
+    pub(crate) async fn new(
         reducer: &Reducer,
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
+        drive: PollMode,
     ) -> Result<StreamedReduction, Error> {
         let caps = reducer.caps();
         let alignment = caps.offset_alignment;
@@ -127,8 +138,9 @@ impl StreamedReduction {
             }
         }
         let (plan, layout, _) = best;
+        let ready = reducer.engine.ready_on(plan, drive);
         Ok(StreamedReduction {
-            ready: reducer.engine.ready(plan, false)?,
+            ready: reducer.engine.context().apart(ready).await?,
             reducer: reducer.clone(),
             layout,
         })
@@ -155,7 +167,7 @@ impl StreamedReduction {
     /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
     /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on;
-    /// `write(output, offset, bytes)` takes bytes of an output. Bytes are little endian, in C order. Each byte of
+    /// `write(output, offset, bytes)` receives bytes of an output. Bytes are little endian, in C order. Each byte of
     /// an output is written once, in order; inputs are read forward, except for parts that are read again, or row by row
     /// of some columns, then of the next. Both functions are called by whoever polls the future.
     ///

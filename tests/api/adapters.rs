@@ -145,7 +145,10 @@ fn stricter_caps_are_kept() {
             long_kernels,
             ..real.tuned(Tuning::of(AdapterClass::Software))
         };
-        let reduction = reducer.with_caps(caps).prepare(&rows).expect("a reduction");
+        let reduction = reducer
+            .with_caps(caps)
+            .prepare_blocking(&rows)
+            .expect("a reduction");
         reduction.plan().clone()
     };
     assert_ne!(planned(true), planned(false));
@@ -168,8 +171,11 @@ fn limits_of_zero_and_alignments_of_no_device_are_refused() {
         let mut caps = reducer.caps().clone();
         change(&mut caps);
         let reducer = reducer.with_caps(caps);
-        let prepared = reducer.prepare(&problem).map(drop);
-        [prepared, reducer.stream(&problem, 1 << 20).map(drop)]
+        let prepared = reducer.prepare_blocking(&problem).map(drop);
+        [
+            prepared,
+            reducer.stream_blocking(&problem, 1 << 20).map(drop),
+        ]
     };
     for (name, zero) in limits {
         for refused in refusals(&zero) {
@@ -199,7 +205,7 @@ fn a_larger_offset_alignment_is_that_of_every_binding() {
         ..device.caps().clone()
     });
     let problem = Problem::arg_max(DType::F32, &[1 << 20], 0).expect("a problem");
-    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
     let [input, output, scratch] = [4 << 20, 8, 1 << 20].map(|bytes| buffer(&reducer, bytes));
     let bind = |begin: u64| {
         reduction.bind(Buffers {

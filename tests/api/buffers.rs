@@ -8,7 +8,7 @@ use wgreduce::{BoundReduction, Buffers, DType, Error, Problem, Reducer, Tensor};
 #[test]
 fn another_number_of_buffers_is_refused() {
     let reducer = reducer();
-    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer, problem);
     let all = [(); 4].map(|()| buffer(&reducer, 64));
     let slices: Vec<_> = all.iter().map(|b| b.slice(..)).collect();
@@ -45,7 +45,7 @@ pub fn too_small(result: Result<BoundReduction, Error>, expected: (&str, usize, 
 #[test]
 fn a_slice_shorter_than_its_tensor_is_refused() {
     let reducer = reducer();
-    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer, problem);
     let [a, b, c] = [(); 3].map(|()| buffer(&reducer, 64));
     let bound = bind(&reduction, &[a.slice(..20)], &[b.slice(..), c.slice(..)]);
@@ -82,7 +82,7 @@ fn a_buffer_that_ends_inside_the_last_word_is_refused() {
 #[test]
 fn a_slice_that_begins_inside_an_element_is_refused() {
     let reducer = reducer();
-    let problem = Problem::arg_min(DType::F16, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_min(DType::F16, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer, problem);
     let [a, b, c] = [(); 3].map(|()| buffer(&reducer, 64));
     for (offsets, expected) in [
@@ -123,7 +123,7 @@ fn a_buffer_without_storage_usage_is_refused() {
 #[test]
 fn an_output_that_overlaps_another_tensor_is_refused() {
     let reducer = reducer();
-    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer, problem);
     // 24 bytes of input, 16 of indices, 8 of values.
     let [a, b] = [(); 2].map(|()| buffer(&reducer, 1024));
@@ -159,7 +159,7 @@ fn an_output_that_overlaps_another_tensor_is_refused() {
 #[test]
 fn a_view_is_refused_where_its_buffer_ends_before_it() {
     let reducer = reducer();
-    let problem = Problem::arg_max(DType::F32, &[3, 4], 1).and_then(|p| p.strided(0, &[1, 3], 5));
+    let problem = Problem::arg_max(DType::F32, &[3, 4], 1).map(|p| p.strided(0, &[1, 3], 5));
     let reduction = prepared(&reducer, problem);
     let (input, output) = (buffer(&reducer, 68), buffer(&reducer, 24));
     let bind = |begin| {

@@ -10,8 +10,8 @@ use wgreduce::{DType, Error, Problem, Reducer, Reduction};
 fn a_destroyed_device_is_lost() {
     let reducer = reducer();
     let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
-    let reduction = reducer.prepare(&problem).expect("a reduction");
-    let used = reducer.prepare(&problem).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
+    let used = reducer.prepare_blocking(&problem).expect("a reduction");
     assert!(used.run_bytes_blocking(&[&[0; 24]]).is_ok());
     let [a, b] = [(); 2].map(|()| buffer(&reducer, 64));
     let bound = bind(&reduction, &[a.slice(..)], &[b.slice(..)]).expect("bound");
@@ -39,7 +39,7 @@ fn a_destroyed_device_is_lost() {
     );
     lost("a timed run", used.run_timed_blocking(&[&[0; 24]]).err());
     let other = Problem::reduce_min(DType::I64, &[9, 90], &[1]).expect("a problem");
-    lost("compiling", reducer.prepare(&other).err());
+    lost("compiling", reducer.prepare_blocking(&other).err());
 }
 
 /// The same, but each call has to notice the loss by itself.
@@ -63,13 +63,13 @@ fn every_call_notices_by_itself_that_the_device_is_gone() {
         }),
         ("prepare", |reducer, _| {
             let other = Problem::reduce_min(DType::I64, &[9, 90], &[1]).expect("a problem");
-            reducer.prepare(&other).err()
+            reducer.prepare_blocking(&other).err()
         }),
     ];
     for (name, call) in calls {
         for ran_before in [false, true] {
             let reducer = reducer();
-            let reduction = reducer.prepare(&problem).expect("a reduction");
+            let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
             if ran_before {
                 assert!(reduction.run_bytes_blocking(&[&[0; 24]]).is_ok());
             }
@@ -101,7 +101,10 @@ fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
             other => panic!("{other:?}"),
         }
         // A device that is known to be lost is not asked again.
-        match (run(&reduction), reducer.prepare(reduction.problem())) {
+        match (
+            run(&reduction),
+            reducer.prepare_blocking(reduction.problem()),
+        ) {
             (Err(Error::DeviceLost { message }), Err(Error::DeviceLost { .. })) => {
                 assert_eq!(message, "as wgpu does");
             }
@@ -148,7 +151,7 @@ fn a_device_that_is_lost_during_a_run_loses_the_run_and_hangs_nobody() {
 fn stream_of_a_lost_device(blocking: bool, after: u64) -> (Result<(), Error>, u64) {
     let reducer = reducer();
     let problem = Problem::max(DType::U8, &[[50_000u64]]).expect("a problem");
-    let stream = reducer.stream(&problem, 20_000).expect("a stream");
+    let stream = reducer.stream_blocking(&problem, 20_000).expect("a stream");
     let mut written = 0;
     let device = reducer.device().clone();
     let read = |_, at: u64, into: &mut [u8]| {
@@ -191,7 +194,7 @@ fn a_device_that_is_lost_gives_no_partial_result() {
     let data = vec![1; 150_000];
     for blocking in [true, false] {
         let reducer = reducer();
-        let shard = reducer.shard(&problem, 60_000).expect("a shard");
+        let shard = reducer.shard_blocking(&problem, 60_000).expect("a shard");
         reducer.device().destroy();
         let done = match blocking {
             true => shard.run_bytes_blocking(0, &data),

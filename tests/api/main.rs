@@ -44,7 +44,7 @@ fn reducer() -> Reducer {
 
 fn prepared(reducer: &Reducer, problem: Result<Problem, ProblemError>) -> Reduction {
     let problem = problem.expect("a problem");
-    reducer.prepare(&problem).expect("a reduction")
+    reducer.prepare_blocking(&problem).expect("a reduction")
 }
 
 fn buffer(reducer: &Reducer, size: u64) -> wgpu::Buffer {
@@ -86,6 +86,11 @@ fn everything_is_send_and_sync() {
     shared::<Problem>();
     shared::<StreamedReduction>();
     shared::<Buffers<'_>>();
-    let reduction = prepared(&reducer(), Problem::arg_min(DType::F32, &[3], 0));
+    let (reducer, problem) = (reducer(), Problem::arg_min(DType::F32, &[3], 0));
+    let reduction = prepared(&reducer, problem.clone());
     sent(&reduction.run_bytes(&[&[0; 12]]));
+    let problem = problem.expect("a problem");
+    sent(&reducer.prepare(&problem));
+    sent(&reducer.stream(&problem, 0));
+    sent(&reducer.shard(&problem, 0));
 }

@@ -4,8 +4,9 @@ use super::{bind, buffer, buffer_for, noop, prepared, reducer, reducer_with};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use wgreduce::reference::{self, VerifyError};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{DType, Error, Problem, ProblemError, Reducer, Tuning};
+use wgreduce::{DType, Error, Partial, Problem, ProblemError, Reducer, Tuning};
 
 #[test]
 fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
@@ -34,7 +35,7 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         }
     }
     let small = Problem::reduce_min(DType::F64, &[0, 3], &[0]).expect("a problem");
-    let outputs = reducer.prepare(&small).expect("a reduction");
+    let outputs = reducer.prepare_blocking(&small).expect("a reduction");
     assert!(outputs.run_bytes_blocking(&[&[]]).is_ok());
 }
 
@@ -65,7 +66,7 @@ fn a_tensor_above_the_largest_buffer_takes_several_and_so_does_scratch() {
 fn data_that_does_not_fit_the_problem_is_refused() {
     let reducer = reducer();
     let problem = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
-    let reduction = reducer.prepare(&problem).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&problem).expect("a reduction");
     let refused = |result: Result<Vec<Vec<u8>>, Error>| match result {
         Err(Error::Problem(e)) => e,
         other => panic!("{other:?}"),
@@ -114,9 +115,46 @@ fn data_that_does_not_fit_the_problem_is_refused() {
     }
 }
 
+/// Options are plain setters: what is wrong with them is told by whatever is asked to plan or to solve the problem.
+#[test]
+fn options_that_do_not_fit_are_refused_by_every_call() {
+    let reducer = reducer();
+    let sum = Problem::reduce_sum(DType::F32, &[2, 3], &[1]).expect("a problem");
+    let far = Problem::arg_min(DType::F32, &[2, 3], 1).expect("a problem");
+    // Its indices would have 2^63 bytes.
+    let many = Problem::arg_min(DType::U8, &[1 << 60, 2], 1).expect("a problem");
+    for problem in [sum.with_values(true), far.strided(0, &[-1, 1], 0), many] {
+        let refusal = problem.check().expect_err("a refusal");
+        let read = |_: usize, _: u64, _: &mut [u8]| Ok(());
+        let write = |_: usize, _: u64, _: &[u8]| Ok(());
+        let verdict = reference::verify(&problem, &[&[0; 24]], &[[0; 8]]);
+        assert_eq!(verdict, Err(VerifyError::Problem(refusal.clone())));
+        let calls = [
+            reference::evaluate_streamed(&problem, read, write),
+            reducer.prepare_blocking(&problem).map(drop),
+            pollster::block_on(reducer.prepare(&problem)).map(drop),
+            reducer.run_bytes_blocking(&problem, &[&[0; 24]]).map(drop),
+            reducer
+                .run_blocking::<f32, f32>(&problem, &[0.0; 6])
+                .map(drop),
+            reducer.stream_blocking(&problem, 1 << 20).map(drop),
+            reducer.shard_blocking(&problem, 1 << 20).map(drop),
+            pollster::block_on(reducer.stream(&problem, 1 << 20)).map(drop),
+            pollster::block_on(reducer.shard(&problem, 1 << 20)).map(drop),
+            Partial::from_reference(&problem, 0, &[0; 24]).map(drop),
+        ];
+        for (i, call) in calls.into_iter().enumerate() {
+            match call {
+                Err(Error::Problem(told)) => assert_eq!(told, refusal, "call {i}"),
+                other => panic!("call {i} of {problem}: {other:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn outputs_are_counted_and_iterated_with_their_names() {
-    let problem = Problem::arg_max(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_max(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let reduction = prepared(&reducer(), problem);
     let outputs = reduction.run_many_blocking(&[&[0f32; 6]]).expect("a run");
     assert_eq!((outputs.len(), outputs.is_empty()), (2, false));

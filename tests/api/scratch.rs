@@ -54,7 +54,7 @@ fn tensors_in_pieces_need_the_scratch_that_is_said() {
         Problem::reduce_min(DType::U8, &[4, 400], &[1]),
         Problem::arg_max(DType::F32, &[400], 0),
         Problem::reduce_max(DType::F16, &[20, 5, 8], &[0, 2]),
-        Problem::arg_min(DType::F32, &[10, 40], 0).and_then(|p| p.strided(0, &[1, 10], 0)),
+        Problem::arg_min(DType::F32, &[10, 40], 0).map(|p| p.strided(0, &[1, 10], 0)),
     ];
     let mut needing = 0;
     for problem in problems {

@@ -1,7 +1,7 @@
 //! The memory of streams.
 
 use super::reducer;
-use wgreduce::{Caps, DType, Error, NanPolicy, Problem, ProblemError, ProblemOptions};
+use wgreduce::{Caps, DType, Error, NanPolicy, Problem, ProblemError};
 
 /// Rows and columns, scattered axes, views, values and sums of several formats of partial results.
 fn problems() -> Result<Vec<Problem>, ProblemError> {
@@ -13,8 +13,8 @@ fn problems() -> Result<Vec<Problem>, ProblemError> {
         Problem::reduce_sum(I64, &[50_000], &[])?,
         Problem::reduce_min(F64, &[4, 900, 5], &[0, 2])?,
         Problem::reduce_max(U8, &[3], &[])?,
-        Problem::arg_max(F16, &[300, 7], 0).with_values(true)?,
-        Problem::arg_min(F32, &[300, 100], 1).strided(0, &[1, 300], 0)?,
+        Problem::arg_max(F16, &[300, 7], 0)?.with_values(true),
+        Problem::arg_min(F32, &[300, 100], 1)?.strided(0, &[1, 300], 0),
         Problem::extremes(F32, &[9, 7000], 1)?,
         Problem::min(F32, &[[600, 50], [1, 50], [600, 1]])?,
         Problem::max(U8, &[[50_000]])?,
@@ -32,7 +32,7 @@ fn a_refused_stream_names_a_memory_that_is_accepted() {
         let mut refusals = 0;
         for problem in problems().expect("problems") {
             for memory in [0, 1000, 3000, 200_000] {
-                let needed = match reducer.stream(&problem, memory) {
+                let needed = match reducer.stream_blocking(&problem, memory) {
                     Ok(stream) => {
                         assert!(stream.memory() <= memory);
                         continue;
@@ -48,7 +48,7 @@ fn a_refused_stream_names_a_memory_that_is_accepted() {
                     Err(error) => panic!("{problem}, {alignment}, {memory}: {error}"),
                 };
                 assert!(needed > memory);
-                let stream = reducer.stream(&problem, needed);
+                let stream = reducer.stream_blocking(&problem, needed);
                 let stream = stream.unwrap_or_else(|e| panic!("{problem}, {alignment}: {e}"));
                 assert!(stream.memory() <= needed);
                 refusals += 1;

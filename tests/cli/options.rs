@@ -167,6 +167,22 @@ fn what_is_measured_no_more_takes_no_device() {
     }
 }
 
+#[test]
+fn what_was_saved_is_not_read_from_standard_input() {
+    let folder = Folder::new();
+    for (line, option) in [
+        ("bench --from -", "--from <SAVED.json>"),
+        ("bench --compare -", "--compare <OLD.json>"),
+        ("bench --html x.html --peers -", "--peers <FILE>..."),
+        ("argmin f.npy --tuning -", "--tuning <FILE>"),
+    ] {
+        let refused = folder.refused(line);
+        let why = "standard input is not read here: name a file";
+        let expected = format!("error: invalid value '-' for '{option}': {why}");
+        assert_eq!(refused, expected, "{line}");
+    }
+}
+
 /// The number is told, not how a file of that name would be given.
 #[test]
 fn negative_numbers_are_refused_as_numbers() {

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use wgreduce::{DType, Error, Polling, Problem, ProblemOptions, Reducer, Reduction, wgpu};
+use wgreduce::{DType, Error, Polling, Problem, Reducer, Reduction, wgpu};
 
 fn reduction(noop: &Noop, polling: Polling, shape: &[u64]) -> Reduction {
     let problem = Problem::arg_max(DType::U8, shape, 1).expect("a problem");
     let reducer = noop.reducer.with_polling(polling);
-    reducer.prepare(&problem).expect("a reduction")
+    reducer.prepare_blocking(&problem).expect("a reduction")
 }
 
 /// Tests that count threads run alone, once the threads of other tests have ended.
@@ -121,8 +121,12 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
     let noop = Noop::new();
     let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
     let (stream, shard) = (
-        noop.reducer.stream(&problem, 100_000).expect("a stream"),
-        noop.reducer.shard(&problem, 100_000).expect("a shard"),
+        noop.reducer
+            .stream_blocking(&problem, 100_000)
+            .expect("a stream"),
+        noop.reducer
+            .shard_blocking(&problem, 100_000)
+            .expect("a shard"),
     );
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(2).build().expect("a runtime");
@@ -142,7 +146,9 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
 
     // With the caller's polling, nothing else makes a stream go on.
     let reducer = noop.reducer.with_polling(Polling::Caller);
-    let stream = reducer.stream(&problem, 100_000).expect("a stream");
+    let stream = reducer
+        .stream_blocking(&problem, 100_000)
+        .expect("a stream");
     let mut future = Box::pin(stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     for _ in 0..100 {
         assert!(poll_once(&mut future).is_pending());
@@ -166,7 +172,9 @@ fn a_stream_is_bounded_in_time_as_a_run_is() {
     let noop = Noop::new();
     let problem = Problem::arg_max(DType::U8, &[3, 70_000], 1).expect("a problem");
     let run = |reducer: &Reducer| {
-        let stream = reducer.stream(&problem, 100_000).expect("a stream");
+        let stream = reducer
+            .stream_blocking(&problem, 100_000)
+            .expect("a stream");
         stream.run_blocking(|_, _, _| Ok(()), |_, _, _| Ok(()))
     };
     match run(&noop.reducer.with_timeout(Duration::ZERO)) {
@@ -212,7 +220,9 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
     for polls in (1..).step_by(19) {
         let reducer = Reducer::new(noop.reducer.device(), noop.reducer.queue());
         let reducer = reducer.expect("a reducer").with_polling(Polling::Caller);
-        let fresh = reducer.prepare(reduction.problem()).expect("a reduction");
+        let fresh = reducer
+            .prepare_blocking(reduction.problem())
+            .expect("a reduction");
         let done = dropped_after(polls, &noop, &fresh, &input);
         run(&fresh);
         drop((reducer, fresh));
@@ -247,18 +257,18 @@ fn futures_copy_a_mebibyte_a_poll_and_compile_a_kernel_a_poll() {
     let reducer = noop.reducer.with_polling(Polling::Caller);
     // 20 MiB in, 20 MiB out.
     let copy = Problem::min(DType::U8, &[[20 << 20]]).expect("a problem");
-    let reduction = reducer.prepare(&copy).expect("a reduction");
+    let reduction = reducer.prepare_blocking(&copy).expect("a reduction");
     let data = vec![0; 20 << 20];
     let polls = polls_of(&noop, reduction.run_bytes(&[&data]));
     assert!(polls > 40, "{polls} polls");
-    let stream = reducer.stream(&copy, 64 << 20).expect("a stream");
+    let stream = reducer.stream_blocking(&copy, 64 << 20).expect("a stream");
     let polls = polls_of(&noop, stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     assert!(polls > 20, "{polls} polls of a stream");
     // A long row: a pass over slices, and a pass that finishes them.
     let row = Problem::arg_max(DType::F32, &[1, 1 << 22], 1).expect("a problem");
     let mut kernels = 0;
     let polls = polls_of(&noop, async {
-        let reduction = reducer.prepare_async(&row).await.expect("a reduction");
+        let reduction = reducer.prepare(&row).await.expect("a reduction");
         kernels = reduction.plan().passes().len();
     });
     assert_eq!((kernels, polls), (2, 3));
@@ -268,15 +278,21 @@ fn futures_copy_a_mebibyte_a_poll_and_compile_a_kernel_a_poll() {
 fn streams_read_each_byte_once_also_for_indices_with_their_values() {
     let noop = Noop::new();
     // Rows longer than a window, columns of several windows, and views of both.
-    let problem = |shape: &[u64], axis| Problem::arg_max(DType::F32, shape, axis).with_values(true);
+    let problem = |shape: &[u64], axis| {
+        let problem = Problem::arg_max(DType::F32, shape, axis).expect("a problem");
+        problem.with_values(true)
+    };
     let problems = [
         problem(&[3, 100_000], 1),
         problem(&[1000, 300], 0),
         problem(&[300, 1000], 1).strided(0, &[1, 300], 0),
         problem(&[10, 30_000], 1).strided(0, &[-30_000, -1], 299_999),
     ];
-    for problem in problems.map(|p| p.expect("a problem")) {
-        let stream = noop.reducer.stream(&problem, 300_000).expect("a stream");
+    for problem in problems {
+        let stream = noop
+            .reducer
+            .stream_blocking(&problem, 300_000)
+            .expect("a stream");
         let (mut read, mut written) = (0, [0; 2]);
         let bring = |_, _, into: &mut [u8]| {
             read += into.len() as u64;

@@ -33,7 +33,7 @@ fn a_small_argmax_is_two_dispatches_in_one_submit() {
         assert_eq!(plan.parts().len(), 1);
 
         let mut reduction = None;
-        let calls = noop.calls_of(|| reduction = reducer.prepare(&problem).ok());
+        let calls = noop.calls_of(|| reduction = reducer.prepare_blocking(&problem).ok());
         assert_eq!(count(&calls, "CreateComputePipeline"), 2, "{calls:?}");
         assert_eq!(count(&calls, "CreateShaderModule"), 2);
         let reduction = reduction.expect("prepared");
@@ -50,7 +50,7 @@ fn other_numbers_of_logits_compile_next_to_nothing() {
         let noop = Noop::new();
         let reducer = tuned(&noop.reducer, class);
         let compiled = |numbers: &[u64]| {
-            let prepare = |&n: &u64| drop(reducer.prepare(&logits(n)).expect("prepared"));
+            let prepare = |&n: &u64| drop(reducer.prepare_blocking(&logits(n)).expect("prepared"));
             let calls = noop.calls_of(|| numbers.iter().for_each(prepare));
             count(&calls, "CreateComputePipeline")
         };
@@ -79,9 +79,17 @@ fn what_is_compiled_goes_through_the_callers_cache() {
     let cache = unsafe { noop.reducer.device().create_pipeline_cache(&descriptor) };
     let cached = noop.reducer.with_pipeline_cache(cache);
     let uses = || noop.trace().matches("cache: Some(").count();
-    noop.reducer.prepare(&logits(10)).expect("prepared");
+    noop.reducer
+        .prepare_blocking(&logits(10))
+        .expect("prepared");
     assert_eq!(uses(), 0);
-    let calls = noop.calls_of(|| drop(cached.prepare(&logits(128 << 10)).expect("prepared")));
+    let calls = noop.calls_of(|| {
+        drop(
+            cached
+                .prepare_blocking(&logits(128 << 10))
+                .expect("prepared"),
+        )
+    });
     assert_eq!(count(&calls, "CreateComputePipeline"), 2);
     assert_eq!(uses(), 2);
 }

@@ -26,7 +26,9 @@ fn only_submits(calls: &[String], submits: usize) {
 fn the_record_of_calls_tells_what_is_made() {
     let noop = Noop::new();
     let calls = noop.calls_of(|| {
-        noop.reducer.prepare(&problem(&[3, 50])).expect("prepared");
+        noop.reducer
+            .prepare_blocking(&problem(&[3, 50]))
+            .expect("prepared");
     });
     assert_eq!(count(&calls, "CreateShaderModule"), 1, "{calls:?}");
     assert_eq!(count(&calls, "CreateComputePipeline"), 1);
@@ -48,7 +50,7 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
     let noop = Noop::new();
     let reduction = noop
         .reducer
-        .prepare(&problem(&[40, 5000]))
+        .prepare_blocking(&problem(&[40, 5000]))
         .expect("prepared");
     let input = vec![0u8; 40 * 5000 * 4];
     let blocking = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
@@ -58,7 +60,10 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
         only_submits(&noop.calls_of(|| (0..20).for_each(|_| run())), 20);
     }
     // A chunk that held this input holds every smaller one, of any reduction.
-    let other = noop.reducer.prepare(&problem(&[9, 700])).expect("prepared");
+    let other = noop
+        .reducer
+        .prepare_blocking(&problem(&[9, 700]))
+        .expect("prepared");
     let input = [0u8; 9 * 700 * 4];
     let run = || drop(other.run_bytes_blocking(&[&input]).expect("a run"));
     let first = noop.calls_of(run);
@@ -70,7 +75,10 @@ fn a_prepared_run_is_one_submit_and_makes_nothing() {
 fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     let noop = Noop::new();
     let n = 11 << 20;
-    let reduction = noop.reducer.prepare(&problem(&[1, n])).expect("prepared");
+    let reduction = noop
+        .reducer
+        .prepare_blocking(&problem(&[1, n]))
+        .expect("prepared");
     let input = vec![0u8; 4 * n as usize];
     let run = || drop(reduction.run_bytes_blocking(&[&input]).expect("a run"));
     run();
@@ -79,10 +87,10 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
     only_submits(&noop.calls_of(run), 3);
     let smaller = noop
         .reducer
-        .prepare(&problem(&[2, n / 2]))
+        .prepare_blocking(&problem(&[2, n / 2]))
         .expect("prepared");
     let made = noop.calls_of(|| drop(smaller.run_bytes_blocking(&[&input]).expect("a run")));
-    let chunks = noop.calls_of(|| drop(noop.reducer.prepare(&problem(&[2, n / 2]))));
+    let chunks = noop.calls_of(|| drop(noop.reducer.prepare_blocking(&problem(&[2, n / 2]))));
     assert!(chunks.is_empty(), "{chunks:?}");
     // Input, output, readback, and perhaps parameters, scratch and timestamps, but no upload.
     assert!(count(&made, "CreateBuffer") <= 7, "{made:?}");
@@ -93,7 +101,7 @@ fn an_upload_of_many_chunks_takes_two_buffers_and_no_more() {
 fn inputs_of_one_run_share_a_submit() {
     let noop = Noop::new();
     let problem = Problem::min(DType::I16, &[[30, 7]; 6]).expect("a problem");
-    let reduction = noop.reducer.prepare(&problem).expect("prepared");
+    let reduction = noop.reducer.prepare_blocking(&problem).expect("prepared");
     let inputs = [[0u8; 420].as_slice(); 6];
     let run = || drop(reduction.run_bytes_blocking(&inputs).expect("a run"));
     run();
@@ -127,7 +135,11 @@ fn single_calls_of_the_same_small_problems_make_nothing_after_the_first() {
 #[test]
 fn a_new_shape_of_a_known_kernel_compiles_nothing() {
     let noop = Noop::new();
-    let prepared = |shape: &[u64]| noop.reducer.prepare(&problem(shape)).expect("prepared");
+    let prepared = |shape: &[u64]| {
+        noop.reducer
+            .prepare_blocking(&problem(shape))
+            .expect("prepared")
+    };
     let kernel = |r: &wgreduce::Reduction| r.plan().passes()[0].kernel;
     // Rows of whole vec4s, and other rows.
     for shapes in [
@@ -148,7 +160,7 @@ fn recording_asks_nothing_of_the_device() {
     let (device, queue) = (noop.reducer.device(), noop.reducer.queue());
     let reduction = noop
         .reducer
-        .prepare(&problem(&[1, 1 << 20]))
+        .prepare_blocking(&problem(&[1, 1 << 20]))
         .expect("prepared");
     let buffer = |size| buffer(&noop.reducer, size, BufferUsages::STORAGE);
     let sizes = reduction.scratch_sizes();
@@ -185,7 +197,9 @@ fn a_run_submits_part_by_part() {
         ..noop.reducer.caps().tuning.clone()
     };
     let small = noop.reducer.with_caps(noop.reducer.caps().tuned(tuning));
-    let reduction = small.prepare(&problem(&[100, 3000])).expect("prepared");
+    let reduction = small
+        .prepare_blocking(&problem(&[100, 3000]))
+        .expect("prepared");
     let parts = reduction.plan().parts().len();
     assert!(parts >= 12, "{reduction:?}");
     let input = vec![0u8; 1_200_000];

@@ -15,7 +15,9 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
     let input = ramp(DType::U8, n);
     let problem = Problem::arg_max(DType::U8, &[n], 0)?;
     let expected = wgreduce::reference::evaluate(&problem, &[&input])?;
-    let soon = reducer.with_timeout(Duration::ZERO).prepare(&problem)?;
+    let soon = reducer
+        .with_timeout(Duration::ZERO)
+        .prepare_blocking(&problem)?;
     // OpenGL may compute during the submit, so the run may be done in time.
     let may_be_done = reducer.adapter_info().backend == Backend::Gl;
     for _ in 0..3 {
@@ -26,7 +28,7 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
         }
     }
     let patient = reducer.with_timeout(Duration::from_secs(600));
-    let whole = patient.prepare(&problem)?;
+    let whole = patient.prepare_blocking(&problem)?;
     keep_busy(reducer, &whole)?;
     match reducer.clone().close(Duration::ZERO) {
         Err(Error::Timeout { seconds }) => assert_eq!(seconds, 0.0),
@@ -75,7 +77,9 @@ pub fn several(reducer: &Reducer) -> Result<(), Failed> {
         for _ in 0..5 {
             let choice = AdapterChoice::Index(index);
             let reducer = Reducer::open_blocking(&choice).map_err(|e| e.to_string())?;
-            let reduction = reducer.prepare(&problem).map_err(|e| e.to_string())?;
+            let reduction = reducer
+                .prepare_blocking(&problem)
+                .map_err(|e| e.to_string())?;
             for _ in 0..10 {
                 let outputs = pollster::block_on(reduction.run_bytes(&[&input]));
                 let outputs = outputs.map_err(|e| e.to_string())?;
@@ -103,7 +107,7 @@ pub fn lost(reducer: &Reducer) -> Result<(), Failed> {
     let index = index_of(reducer)?;
     for wait in [0, 1, 5, 20] {
         let doomed = Reducer::open_blocking(&AdapterChoice::Index(index))?;
-        let reduction = doomed.prepare(&problem)?;
+        let reduction = doomed.prepare_blocking(&problem)?;
         std::thread::scope(|scope| {
             let run = scope.spawn(|| reduction.run_bytes_blocking(&[&input]));
             std::thread::sleep(Duration::from_millis(wait));
@@ -122,7 +126,8 @@ pub fn lost(reducer: &Reducer) -> Result<(), Failed> {
     }
     let next = Reducer::open_blocking(&AdapterChoice::Index(index))?;
     assert_eq!(
-        next.prepare(&problem)?.run_bytes_blocking(&[&input])?,
+        next.prepare_blocking(&problem)?
+            .run_bytes_blocking(&[&input])?,
         expected
     );
     Ok(())

@@ -29,7 +29,7 @@ pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
         if takes(reducer, "wide rows", &both) {
             check_all(&several, &[both], shape)?;
         }
-        let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
+        let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true);
         let value = value_problem(dtype, &shape, &[1], turn)?;
         for problem in [fused, value] {
             if takes(reducer, "wide rows", &problem) {
@@ -77,7 +77,7 @@ pub fn columns_apart(reducer: &Reducer) -> Result<(), Failed> {
                     let memory = 6 << 15;
                     // A binding must hold all rows but the last, and some columns of that.
                     let seen = ((len - 1) * inner + 64) * dtype.size() <= 32 << 10;
-                    let reduction = few.prepare(&problem)?;
+                    let reduction = few.prepare_blocking(&problem)?;
                     let plan = reduction.plan();
                     assert!(apart(plan) || !seen || problem == scattered, "{plan}");
                     same(&few, &problem, &[&input], i % 2 * dtype.size())?;
@@ -98,8 +98,6 @@ pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {
     let caps = reducer.caps();
     let small = caps.tuned(Tuning {
         workgroup: 16,
-        each_column_len: 2,
-        wide_bytes: 32,
         slice_bytes: 64,
         ..caps.tuning.clone()
     });
@@ -148,7 +146,7 @@ fn suite(reducer: &Reducer, name: &str, turn: u64) -> Result<(), Failed> {
             check(reducer, name, dtype, shape, turn)?;
         }
         let shape = [2, 30, 3];
-        let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
+        let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true);
         if takes(reducer, (name, "a shard"), &fused) {
             let mut bits = Bits::new(drawn(&fused));
             let input = tensor(dtype, shape, turn);
@@ -172,7 +170,9 @@ fn suite(reducer: &Reducer, name: &str, turn: u64) -> Result<(), Failed> {
             let memory = 24 * (reducer.caps().offset_alignment + 16);
             streamed(reducer, &problem, &inputs, memory)?;
             let inputs = slices(&inputs);
-            let outputs = reducer.prepare(&problem)?.run_bytes_blocking(&inputs)?;
+            let outputs = reducer
+                .prepare_blocking(&problem)?
+                .run_bytes_blocking(&inputs)?;
             wgreduce::reference::verify(&problem, &inputs, &outputs)?;
         }
     }
@@ -190,8 +190,8 @@ pub fn submits(reducer: &Reducer) -> Result<(), Failed> {
                 check(reducer, "submits", dtype, shape, turn)?;
             }
             let shape = [9, n / 90, 10];
-            let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true)?;
-            let whole = reducer.prepare(&fused)?;
+            let fused = index_problem(dtype, &shape, 1, turn)?.with_values(true);
+            let whole = reducer.prepare_blocking(&fused)?;
             assert!(whole.plan().parts().len() > 1, "{whole:?}");
             if takes(reducer, ("timed submits", budget), &fused) {
                 let input = mixed(dtype, shape.iter().product(), turn);

@@ -219,7 +219,7 @@ fn check_data(
     offset: u64,
     data: impl Iterator<Item = Vec<u8>>,
 ) -> Result<(), Failed> {
-    let reduction = reducer.prepare(problem)?;
+    let reduction = reducer.prepare_blocking(problem)?;
     for data in data {
         if let Some(e) = reduction_differs(reducer, &reduction, &[&data], offset) {
             return Err(e.into());

@@ -18,7 +18,11 @@ pub fn folder() -> Option<PathBuf> {
 }
 
 pub fn official(reducer: &Reducer) -> Result<(), Failed> {
-    passes(|problem, inputs| reducer.prepare(problem)?.run_bytes_blocking(inputs))
+    passes(|problem, inputs| {
+        reducer
+            .prepare_blocking(problem)?
+            .run_bytes_blocking(inputs)
+    })
 }
 
 pub fn official_by_reference() -> Result<(), Failed> {

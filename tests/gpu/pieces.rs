@@ -69,7 +69,7 @@ pub fn in_pieces(
         return Err(e.into());
     }
     // On host data.
-    let reduction = small_buffers(reducer).prepare(problem)?;
+    let reduction = small_buffers(reducer).prepare_blocking(problem)?;
     let outputs = reduction.run_bytes_blocking(inputs);
     let outputs = outputs.map_err(|e| format!("{problem}: {e}"))?;
     wgreduce::reference::verify(problem, inputs, &outputs)
@@ -162,8 +162,8 @@ pub fn beyond_32_bits(reducer: &Reducer) -> Result<(), Failed> {
             true => Problem::arg_min(DType::U8, &[n], 0)?,
             false => Problem::arg_max(DType::U8, &[n], 0)?,
         };
-        let problem = problem.select_last_index(last)?.with_values(true)?;
-        let result = winner_of(reducer, &reducer.prepare(&problem)?, &slices)?;
+        let problem = problem.select_last_index(last).with_values(true);
+        let result = winner_of(reducer, &reducer.prepare_blocking(&problem)?, &slices)?;
         if result != (winner, value) {
             return Err(format!("{problem}: {result:?}, not {winner} and {value}").into());
         }
@@ -216,7 +216,7 @@ pub fn shards(reducer: &Reducer) -> Result<(), Failed> {
             let input = tensor(dtype, shape, turn);
             let mut wholes = ways(dtype, &shape, 1, turn)?;
             wholes.push(Problem::reduce_max_abs(dtype, &shape, &[1])?);
-            wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true)?);
+            wholes.push(Problem::arg_max_abs(dtype, &shape, 1)?.with_values(true));
             for whole in wholes {
                 let drawn = drawn(&whole);
                 let nan = [NanPolicy::Propagate, NanPolicy::Ignore][drawn as usize % 2];
@@ -250,7 +250,7 @@ pub fn shard(
         let data = part(dtype, shape, range.clone(), input);
         let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
         let memory = [20_000, 1 << 30][bits.draw() as usize % 2];
-        let ours = reducer.shard(&problem, memory)?;
+        let ours = reducer.shard_blocking(&problem, memory)?;
         let ours = match range.start.is_multiple_of(2) {
             true => ours.run_bytes_blocking(range.start, &data)?,
             false => pollster::block_on(ours.run_bytes(range.start, &data))?,
@@ -284,16 +284,12 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
         Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shape, &[1]),
         op => support::sum_of(op, dtype, &shape, &[1]),
     }?;
-    let resized = resized
+    Ok(resized
         .nan(problem.nan_policy())
-        .keepdims(problem.keeps_dims())?;
-    let Some(index_type) = problem.index_result_type() else {
-        return Ok(resized);
-    };
-    resized
-        .index_type(index_type)?
-        .select_last_index(problem.selects_last_index())?
-        .with_values(problem.gives_values())
+        .keepdims(problem.keeps_dims())
+        .index_type(problem.index_result_type().unwrap_or_default())
+        .select_last_index(problem.selects_last_index())
+        .with_values(problem.gives_values()))
 }
 
 /// Data that is read and written piece by piece, with memory bounds from the least to plenty.
@@ -311,8 +307,8 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         }
         // Values beside indices, where lines leave a rest to one more dispatch, and to two.
         for shape in [[1, 3, 5003], [700, 5, 3], [1101, 3, 1]] {
-            let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true)?;
-            problems.extend([fused.clone(), fused.index_type(IndexType::I32)?]);
+            let fused = Problem::arg_max(dtype, &shape, 1)?.with_values(true);
+            problems.extend([fused.clone(), fused.index_type(IndexType::I32)]);
         }
         let scattered = [12u64, 5, 9];
         problems.push(Problem::reduce_min(dtype, &scattered, &[0, 2])?);
@@ -324,9 +320,9 @@ fn streams_of(reducer: &Reducer, turn: u64) -> Result<(), Failed> {
         problems.push(Problem::extremes(dtype, &[70, 20], 1)?);
         problems.push(Problem::extremes(dtype, &[2, 1100], 1)?);
         // Views: a transposed matrix, every third column from the last backwards, a repeated row.
-        problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7)?);
-        problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26)?);
-        problems.push(Problem::min(dtype, &[[8, 50], [8, 50]])?.strided(1, &[0, 1], 3)?);
+        problems.push(Problem::arg_min(dtype, &[30, 40], 0)?.strided(0, &[1, 30], 7));
+        problems.push(Problem::reduce_max(dtype, &[20, 9], &[1])?.strided(0, &[27, -3], 26));
+        problems.push(Problem::min(dtype, &[[8, 50], [8, 50]])?.strided(1, &[0, 1], 3));
         let wide: &[u64] = &[30, 40];
         for with in [&[30, 40][..], &[40], &[30, 1], &[]] {
             problems.push(Problem::min(dtype, &[wide, with, wide])?);
@@ -350,7 +346,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     use std::io::{Error as IoError, ErrorKind};
     let input = mixed(DType::U8, 50_000, 1);
     let problem = Problem::max(DType::U8, &[[50_000u64]])?;
-    let stream = reducer.stream(&problem, 30_000)?;
+    let stream = reducer.stream_blocking(&problem, 30_000)?;
     let fails = |failing: u64, at: u64| match at >= failing {
         true => Err(IoError::new(ErrorKind::StorageFull, "no more")),
         false => Ok(()),
@@ -374,10 +370,12 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     }
     streamed(reducer, &problem, std::slice::from_ref(&input), 30_000)?;
     // However little memory there is, the error names it.
-    let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true)?;
+    let values = Problem::arg_max(DType::F16, &[300, 7], 0)?.with_values(true);
     for memory in [0, 1, 100] {
         for problem in [&problem, &values] {
-            let error = reducer.stream(problem, memory).expect_err("too little");
+            let error = reducer
+                .stream_blocking(problem, memory)
+                .expect_err("too little");
             let text = error.to_string();
             assert!(text.contains("memory of a stream"), "{memory}: {text}");
         }
@@ -385,7 +383,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     // Hardly any of the memory is left unused.
     let rows = Problem::arg_max(DType::F32, &[900, 1000], 1)?;
     for memory in [1_900_000, 2_300_000, 2_900_000] {
-        let used = reducer.stream(&rows, memory)?.memory();
+        let used = reducer.stream_blocking(&rows, memory)?.memory();
         assert!(
             used <= memory && used > memory / 10 * 9,
             "{used} of {memory}"
@@ -394,7 +392,7 @@ fn broken_streams(reducer: &Reducer) -> Result<(), Failed> {
     // The tensors between two passes must fit as well.
     let scattered = Problem::reduce_min(DType::F64, &[4, 9000, 5], &[0, 2])?;
     let error = reducer
-        .stream(&scattered, 100_000)
+        .stream_blocking(&scattered, 100_000)
         .expect_err("too little memory");
     assert!(
         error.to_string().ends_with("the limit of 100000"),
@@ -411,7 +409,9 @@ pub fn streamed(
 ) -> Result<(), String> {
     let data = slices(inputs);
     let expected = wgreduce::reference::evaluate(problem, &data).map_err(|e| e.to_string())?;
-    let stream = reducer.stream(problem, memory).map_err(|e| e.to_string())?;
+    let stream = reducer
+        .stream_blocking(problem, memory)
+        .map_err(|e| e.to_string())?;
     if stream.memory() > memory {
         return Err(format!("takes {} bytes", stream.memory()));
     }

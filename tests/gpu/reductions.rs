@@ -49,7 +49,7 @@ pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {
         for dtype in types(turn()) {
             for way in 0..6 {
                 let problem = value_problem(dtype, shape, axes, way)?;
-                let problem = problem.keepdims(way % 2 == 0)?;
+                let problem = problem.keepdims(way % 2 == 0);
                 if takes(reducer, "scattered", &problem) {
                     let data = (0..4).map(|seed| data_for(&problem, seed).remove(0));
                     check_data(reducer, &problem, 0, data)?;
@@ -78,7 +78,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
             let mut problems = vec![
                 Problem::reduce_min(dtype, shape, &[])?,
                 Problem::reduce_max(dtype, shape, &[])?,
-                Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true)?,
+                Problem::reduce_min(dtype, shape, &[])?.noop_with_empty_axes(true),
                 Problem::min(dtype, &[shape])?,
             ];
             for axis in 0..shape.len().max(1) as i64 {
@@ -130,10 +130,10 @@ pub fn foreign(reducer: &Reducer) -> Result<(), Failed> {
 
 pub fn host(reducer: &Reducer) -> Result<(), Failed> {
     let scores = [0.5f32, 2.0, -1.0, f32::NAN, 9.0, 9.0];
-    let problem = Problem::arg_max(DType::F32, &[2, 3], 1)?.keepdims(false)?;
+    let problem = Problem::arg_max(DType::F32, &[2, 3], 1)?.keepdims(false);
     let winners: Vec<i64> = reducer.run_blocking(&problem, &scores)?;
     assert_eq!(winners, [1, 0]);
-    let reduction = reducer.prepare(&problem)?;
+    let reduction = reducer.prepare_blocking(&problem)?;
     for _ in 0..3 {
         let again: Vec<i64> = pollster::block_on(reduction.run(&scores))?;
         assert_eq!(again, winners);
@@ -152,7 +152,7 @@ pub fn host(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Typed runs with several inputs and outputs, and runs that would drop an output.
 fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
-    let both = Problem::arg_max(DType::F32, &[2, 3], 1)?.with_values(true)?;
+    let both = Problem::arg_max(DType::F32, &[2, 3], 1)?.with_values(true);
     let outputs = reducer.run_many_blocking(&both, &[scores])?;
     assert_eq!(outputs.get::<i64>(0)?, [1, 0]);
     let values = outputs.get::<f32>(1)?;
@@ -194,11 +194,11 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
         // Everything begins at a whole vec4, or anywhere.
         for (offset, multiple) in [(0, 16), (size, size)] {
             let problems = [
-                Problem::arg_max(dtype, &[3, 700, 2], 1)?.with_values(true)?,
+                Problem::arg_max(dtype, &[3, 700, 2], 1)?.with_values(true),
                 Problem::reduce_min(dtype, &[5, 4, 60, 3], &[0, 2])?,
                 Problem::extremes(dtype, &[9, 70], 1)?,
                 Problem::min(dtype, &[[6, 50], [1, 50], [6, 1]])?,
-                Problem::arg_min(dtype, &[50, 6], 1)?.strided(0, &[1, 50], 0)?,
+                Problem::arg_min(dtype, &[50, 6], 1)?.strided(0, &[1, 50], 0),
             ];
             for problem in problems {
                 for reducer in [reducer, &sliced] {
@@ -206,7 +206,7 @@ pub fn arena(reducer: &Reducer) -> Result<(), Failed> {
                     if !takes_one_of(reducer, 1, ("arena", tuning), &problem, offset) {
                         continue;
                     }
-                    let reduction = reducer.prepare(&problem)?;
+                    let reduction = reducer.prepare_blocking(&problem)?;
                     let data = data_for(&problem, size);
                     let mut at = offset;
                     let mut place = |bytes: u64, multiple: u64| {
@@ -291,7 +291,7 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
     for (dtype, shape, axis) in cases {
         let problems = [
             Problem::arg_min(dtype, &shape, axis)?,
-            Problem::arg_max(dtype, &shape, axis)?.select_last_index(true)?,
+            Problem::arg_max(dtype, &shape, axis)?.select_last_index(true),
             Problem::reduce_max(dtype, &shape, &[axis])?,
         ];
         let taken = problems.into_iter();
@@ -301,7 +301,9 @@ pub fn large(reducer: &Reducer) -> Result<(), Failed> {
         }
         let input = ramp(dtype, shape.iter().product());
         for problem in taken {
-            let outputs = reducer.prepare(&problem)?.run_bytes_blocking(&[&input])?;
+            let outputs = reducer
+                .prepare_blocking(&problem)?
+                .run_bytes_blocking(&[&input])?;
             let verified = wgreduce::reference::verify(&problem, &[&input], &outputs);
             verified.map_err(|e| format!("{problem}: {e}"))?;
         }
@@ -316,7 +318,7 @@ fn folded(reducer: &Reducer) -> Result<(), Failed> {
     let shape = [1_100_000, 5];
     let input = ramp(DType::F32, shape.iter().product());
     let problem = Problem::arg_min(DType::F32, &shape, 1)?;
-    let reduction = reducer.prepare(&problem)?;
+    let reduction = reducer.prepare_blocking(&problem)?;
     let grid = reduction.plan().passes()[0].workgroups;
     if grid[0] > 65_535 || grid[1] < 2 {
         return Err(format!("{grid:?} is no folded grid").into());

@@ -8,8 +8,8 @@ use support::device::contents;
 use support::{Bits, device, mixed, tensor};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{
-    BoundReduction, Buffers, DType, Element, Error, IndexType, Outputs, Polling, Problem,
-    ProblemOptions, Reducer, Reduction, reference,
+    BoundReduction, Buffers, DType, Element, Error, IndexType, Outputs, Polling, Problem, Reducer,
+    Reduction, reference,
 };
 
 /// A program's shader that flips every bit of a buffer, and is its own inverse.
@@ -118,14 +118,14 @@ impl Program<'_> {
 pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
     let device = reducer.device();
     // The first reduces [7, 900] by rows, the second the same bytes by columns.
-    let rows = Problem::arg_max(DType::U32, &[7, 900], 1)?.index_type(IndexType::U32)?;
+    let rows = Problem::arg_max(DType::U32, &[7, 900], 1)?.index_type(IndexType::U32);
     let columns = Problem::reduce_min(DType::I16, &[450, 28], &[0])?;
     let data = tensor(DType::U32, [7, 900, 1], 3);
     let flipped: Vec<u8> = data.iter().map(|byte| !byte).collect();
     let sizes = [data.len() as u64, 28, 56, 28];
     let [input, first, second, third] = sizes.map(|size| buffer(reducer, size));
     let bind = |problem: &Problem, to: &wgpu::Buffer| {
-        reducer.prepare(problem)?.bind(Buffers {
+        reducer.prepare_blocking(problem)?.bind(Buffers {
             inputs: &[input.slice(..).into()],
             outputs: &[to.slice(..).into()],
             scratch: None,
@@ -177,16 +177,16 @@ type Case = (Reduction, Vec<u8>, Vec<Vec<u8>>);
 
 fn cases(reducer: &Reducer) -> Result<Vec<Case>, Failed> {
     let problems = [
-        Problem::arg_min(DType::F32, &[9, 333], 1)?.with_values(true)?,
+        Problem::arg_min(DType::F32, &[9, 333], 1)?.with_values(true),
         Problem::reduce_max(DType::U8, &[70, 41], &[0])?,
-        Problem::arg_max(DType::I64, &[1, 20_000], 1)?.select_last_index(true)?,
+        Problem::arg_max(DType::I64, &[1, 20_000], 1)?.select_last_index(true),
         Problem::reduce_min(DType::F16, &[12, 5, 30], &[0, 2])?,
     ];
     let case = |problem: &Problem| {
         let n = problem.inputs()[0].iter().product();
         let input = mixed(problem.dtype(), n, 4 * n);
         let expected = reference::evaluate(problem, &[&input])?;
-        Ok((reducer.prepare(problem)?, input, expected))
+        Ok((reducer.prepare_blocking(problem)?, input, expected))
     };
     problems.iter().map(case).collect()
 }
@@ -258,7 +258,7 @@ pub fn futures(reducer: &Reducer) -> Result<(), Failed> {
     }
     let caller = reducer.with_polling(Polling::Caller);
     for (reduction, input, expected) in cases.iter() {
-        let reduction = caller.prepare(reduction.problem())?;
+        let reduction = caller.prepare_blocking(reduction.problem())?;
         let inputs = [input.as_slice()];
         let mut future = Box::pin(reduction.run_bytes(&inputs));
         let mut context = Context::from_waker(Waker::noop());
@@ -294,7 +294,7 @@ pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
         let shape: Vec<u64> = view.shape().iter().map(|&size| size as u64).collect();
         let copy: Vec<i16> = view.iter().copied().collect();
         let input: &[u8] = bytemuck::cast_slice(&copy);
-        let max = Problem::reduce_max(DType::I16, &shape, &[0, 1])?.keepdims(false)?;
+        let max = Problem::reduce_max(DType::I16, &shape, &[0, 1])?.keepdims(false);
         let expected = reference::evaluate(&max, &[input])?.remove(0);
         let actual = reducer.run_array_blocking::<i16, i16, _>(&max, view)?;
         assert_eq!(actual.shape(), [view.shape()[2]]);
@@ -305,7 +305,7 @@ pub fn arrays(reducer: &Reducer) -> Result<(), Failed> {
         let Ok(last) = Problem::arg_min(DType::I16, &shape, 1) else {
             continue;
         };
-        let last = last.select_last_index(true)?;
+        let last = last.select_last_index(true);
         let expected = reference::evaluate(&last, &[input])?.remove(0);
         let actual = reducer.run_array::<i16, i64, _>(&last, view);
         let actual = pollster::block_on(actual)?;
@@ -338,7 +338,7 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     assert_eq!(outputs.array::<i16>(0)?, right.into_dyn());
 
     let turned = || whole.view().permuted_axes([2, 0, 1]);
-    let both = Problem::arg_max(DType::I16, &[40, 6, 35], 0).with_values(true)?;
+    let both = Problem::arg_max(DType::I16, &[40, 6, 35], 0)?.with_values(true);
     let outputs = pollster::block_on(reducer.run_arrays(&both, &[turned().into_dyn()]))?;
     let (winners, values) = (outputs.array::<i64>(0)?, outputs.array::<i16>(1)?);
     assert_eq!(winners.shape(), [1, 6, 35]);
@@ -357,7 +357,7 @@ fn several_arrays(reducer: &Reducer, whole: &ndarray::Array3<i16>) -> Result<(),
     assert_eq!(reducer.run_many_blocking(&viewed, &[&data])?, outputs);
 
     // The array's view replaces a view that was there before.
-    let stale = both.clone().strided(0, &[0, 0, 0], 7)?;
+    let stale = both.clone().strided(0, &[0, 0, 0], 7);
     assert_eq!(
         reducer
             .run_arrays_blocking(&stale, &[turned().into_dyn()])?

@@ -20,9 +20,7 @@ fn check_view(
 }
 
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
-    let abreast = tuned(reducer, |t| {
-        (t.blocked, t.invocations) = (!t.blocked, 1 << 14)
-    });
+    let abreast = tuned(reducer, |t| t.invocations = 1 << 14);
     let tiny = tiny(reducer);
     let turn = turn();
     for view in VIEWS {
@@ -65,15 +63,17 @@ fn views_by_other_ways(reducer: &Reducer, view: &Viewed, turn: u64) -> Result<()
         if !takes_one_of(reducer, 2, "views by other ways", &plain, view) {
             continue;
         }
-        let problem = plain.strided(0, view.1, view.2)?;
+        let problem = plain.strided(0, view.1, view.2);
         let expected = wgreduce::reference::evaluate(&problem, &[&data])?;
-        let actual = reducer.prepare(&problem)?.run_bytes_blocking(&[&data])?;
+        let actual = reducer
+            .prepare_blocking(&problem)?
+            .run_bytes_blocking(&[&data])?;
         assert_eq!(actual, expected, "{problem}");
         streamed(reducer, &problem, std::slice::from_ref(&data), 20_000)
             .map_err(|e| format!("{problem}: {e}"))?;
         if !problem.is_copy() {
             let ours = reducer
-                .shard(&problem, 1 << 20)?
+                .shard_blocking(&problem, 1 << 20)?
                 .run_bytes_blocking(7, &data)?;
             assert_eq!(
                 ours,

@@ -4,7 +4,12 @@ use prost::Message;
 use std::path::PathBuf;
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{Model, OnnxError, RunError, Tensor};
-use wgreduce::{DType, Element, Problem, ProblemError};
+use wgreduce::{DType, Element, Op, Problem, ProblemError};
+
+/// The operators that ONNX has.
+pub fn operators() -> Vec<Op> {
+    Op::ALL.into_iter().filter(|op| op.is_in_onnx()).collect()
+}
 
 /// A tensor of typed elements.
 pub fn tensor<T: Element>(shape: &[u64], elements: &[T]) -> Tensor {

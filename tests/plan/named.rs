@@ -63,7 +63,7 @@ fn work_above_the_budget_is_cut_into_submits() {
     }
     let caps = class(AdapterClass::Discrete);
     let plan = planned(
-        Problem::arg_max(DType::F32, &[0, 7], 1).and_then(|p| p.keepdims(false)),
+        Problem::arg_max(DType::F32, &[0, 7], 1).map(|p| p.keepdims(false)),
         &caps,
     );
     assert!(plan.parts().is_empty());
@@ -260,10 +260,9 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
     assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[1])), []);
     assert_eq!(of(Problem::arg_min(DType::F32, &[5, 1], 1)), [Fill]);
     assert_eq!(of(Problem::reduce_min(DType::F32, &[5, 1], &[1])), [Each]);
-    let copy =
-        Problem::reduce_min(DType::F32, &[5], &[]).and_then(|p| p.noop_with_empty_axes(true));
+    let copy = Problem::reduce_min(DType::F32, &[5], &[]).map(|p| p.noop_with_empty_axes(true));
     assert_eq!(of(copy), [Each]);
-    let values = Problem::arg_min(DType::F32, &[1 << 12], 0).and_then(|p| p.with_values(true));
+    let values = Problem::arg_min(DType::F32, &[1 << 12], 0).map(|p| p.with_values(true));
     assert_eq!(of(values).last(), Some(&Gather));
 }
 
@@ -311,7 +310,7 @@ fn limits_that_allow_nothing_are_errors_with_numbers() {
         Problem::arg_min(DType::U8, &[2, 4000], 1),
         Problem::arg_min(DType::I64, &[400, 10], 0),
         Problem::reduce_min(DType::F32, &[0, 300], &[0]),
-        Problem::reduce_min(DType::F32, &[300], &[]).and_then(|p| p.noop_with_empty_axes(true)),
+        Problem::reduce_min(DType::F32, &[300], &[]).map(|p| p.noop_with_empty_axes(true)),
     ];
     for problem in problems.map(|p| p.expect("a problem")) {
         for caps in &broken {

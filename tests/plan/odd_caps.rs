@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 18] = [
+const FIELDS: [Change; 16] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
@@ -23,8 +23,6 @@ const FIELDS: [Change; 18] = [
     ("tuning.invocations", |c, n| c.tuning.invocations = n),
     ("slice_bytes", |c, n| c.tuning.slice_bytes = n),
     ("slices", |c, n| c.tuning.slices = n),
-    ("each_row_bytes", |c, n| c.tuning.each_row_bytes = n),
-    ("each_column_len", |c, n| c.tuning.each_column_len = n),
     ("short_rows", |c, n| c.tuning.short_rows = n),
     ("submit_bytes", |c, n| c.tuning.submit_bytes = n),
 ];
@@ -34,7 +32,7 @@ const VALUES: [u64; 10] = [0, 1, 2, 3, 5, 24, 48, 1000, 1 << 31, u64::MAX];
 fn problems() -> Vec<Problem> {
     let all = [
         Problem::arg_min(DType::F32, &[7, 300], 1),
-        Problem::arg_max(DType::U8, &[3, 1000], 1).and_then(|p| p.with_values(true)),
+        Problem::arg_max(DType::U8, &[3, 1000], 1).map(|p| p.with_values(true)),
         Problem::arg_max(DType::F16, &[2, 40, 33], 1),
         Problem::reduce_min(DType::I64, &[5, 3, 8], &[1]),
         Problem::reduce_max(DType::U16, &[5, 4, 3, 8], &[1, 3]),
@@ -42,7 +40,7 @@ fn problems() -> Vec<Problem> {
         Problem::reduce_min(DType::F32, &[0, 30], &[0]),
         Problem::extremes(DType::F32, &[9, 70], 1),
         Problem::extremes(DType::BF16, &[3, 70, 16], 1),
-        Problem::arg_min(DType::F32, &[6, 50], 1).and_then(|p| p.strided(0, &[-1, 6], 5)),
+        Problem::arg_min(DType::F32, &[6, 50], 1).map(|p| p.strided(0, &[-1, 6], 5)),
         Problem::reduce_sum(DType::F32, &[9, 70], &[1]),
         Problem::reduce_mean(DType::F16, &[3, 70, 16], &[1]),
         Problem::reduce_l2(DType::I32, &[7, 5, 3], &[0, 2]),
@@ -60,7 +58,7 @@ fn planned(problem: &Problem, truth: &Truth, caps: &Caps) -> Result<Option<Plan>
             Ok(Some(plan))
         }
         Err(Error::Limit { needed, limit, .. }) if needed > limit => Ok(None),
-        Err(Error::OffsetAlignment { .. }) => Ok(None),
+        Err(Error::OffsetAlignment { .. } | Error::Tuning { .. }) => Ok(None),
         Err(other) => Err(other.to_string()),
     }
 }
@@ -88,6 +86,29 @@ fn any_value_of_any_field_gives_a_right_plan_or_a_typed_error() {
         plans > 2000 && errors > 500,
         "{plans} plans, {errors} errors"
     );
+}
+
+#[test]
+fn a_tuning_that_is_no_power_of_two_where_it_must_be_is_told() {
+    for value in [0, 3, 24, 1000, u32::MAX] {
+        for (name, row_lanes) in [("workgroup", false), ("row_lanes", true)] {
+            let mut caps = class(AdapterClass::Discrete);
+            let tuning = &mut caps.tuning;
+            let field = match row_lanes {
+                false => &mut tuning.workgroup,
+                true => &mut tuning.row_lanes,
+            };
+            *field = value;
+            for problem in problems() {
+                match Plan::new(&problem, &caps) {
+                    Err(Error::Tuning { field, value: told }) => {
+                        assert_eq!((field, told), (name, value));
+                    }
+                    other => panic!("{problem}: {other:?}"),
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -20,11 +20,11 @@ fn the_smallest_integer_has_the_largest_magnitude() {
             assert_eq!(unsigned.class(), Class::Unsigned);
             assert_eq!(unsigned.size(), dtype.size());
             assert_eq!(run(made, &[&row]), [[norm]], "{dtype} {row:x?}");
-            let made = Problem::arg_max_abs(dtype, &[4], 0).and_then(|p| p.with_values(true));
+            let made = Problem::arg_max_abs(dtype, &[4], 0).map(|p| p.with_values(true));
             let expected = [[index], [row[index as usize]]];
             assert_eq!(run(made, &[&row]), expected, "{dtype} {row:x?}");
         }
-        let ties = Problem::arg_max_abs(dtype, &[4], 0).and_then(|p| p.select_last_index(true));
+        let ties = Problem::arg_max_abs(dtype, &[4], 0).map(|p| p.select_last_index(true));
         let row = [7, negative(7), negative(7), 6];
         assert_eq!(run(ties, &[&row]), [[2]], "{dtype}");
     }

@@ -152,7 +152,7 @@ fn value(op: Op, dtype: DType, nan: NanPolicy, set: &[u64]) -> u64 {
 fn ends(op: Op, dtype: DType, nan: NanPolicy, row: &[u64]) -> [u64; 2] {
     [false, true].map(|last| {
         let problem = arg(op, dtype, &[row.len() as u64], 0);
-        let problem = problem.and_then(|p| p.nan(nan).select_last_index(last));
+        let problem = problem.map(|p| p.nan(nan).select_last_index(last));
         run(problem, &[row])[0][0]
     })
 }

@@ -43,7 +43,7 @@ fn ties_go_to_the_lowest_index_or_to_the_highest_on_request() {
             let columns: Vec<u64> = (0..6).flat_map(|i| [row[i], row[5 - i]]).collect();
             for (last, expected) in [(false, [1, 1]), (true, [4, 4])] {
                 let problem = arg(op, dtype, &[6, 2], -2);
-                let problem = problem.and_then(|p| p.select_last_index(last));
+                let problem = problem.map(|p| p.select_last_index(last));
                 assert_eq!(run(problem, &[&columns]), [expected], "{op} {dtype}");
             }
         }
@@ -56,8 +56,8 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
         let [_, _, nan, _, other] = float.nans();
         let minus = float.sign;
         let fused = |last| {
-            let problem = arg(op, float.dtype, &[3, 2], 1).and_then(|p| p.with_values(true));
-            let problem = problem.and_then(|p| p.select_last_index(last));
+            let problem = arg(op, float.dtype, &[3, 2], 1).map(|p| p.with_values(true));
+            let problem = problem.map(|p| p.select_last_index(last));
             run(problem, &[&[nan, other, 0, minus, minus, 0]])
         };
         assert_eq!(
@@ -75,7 +75,7 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
     }
     for dtype in DType::ALL {
         let (lo, hi) = limits(dtype);
-        let problem = Problem::arg_max(dtype, &[2, 3, 2], 1).and_then(|p| p.with_values(true));
+        let problem = Problem::arg_max(dtype, &[2, 3, 2], 1).map(|p| p.with_values(true));
         let cube = [lo, hi, hi, lo, lo, lo, lo, lo, lo, hi, hi, lo];
         let expected = [vec![1, 0, 2, 1], vec![hi, hi, hi, hi]];
         assert_eq!(run(problem, &[&cube]), expected, "{dtype}");
@@ -84,7 +84,7 @@ fn the_fused_value_is_the_bits_of_the_element_at_the_index() {
 
 #[test]
 fn the_fused_value_of_a_bool_is_its_byte() {
-    let problem = Problem::arg_max(DType::Bool, &[4], 0).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_max(DType::Bool, &[4], 0).map(|p| p.with_values(true));
     assert_eq!(run(problem, &[&[0, 7, 1, 255]]), [[1], [7]]);
 }
 
@@ -93,8 +93,8 @@ fn the_fused_value_of_only_ignored_nan_is_the_nan_at_the_index() {
     for (float, op) in each_float(&[Op::ArgMin, Op::ArgMax]) {
         let [_, a, b, _, _] = float.nans();
         for (last, expected) in [(false, [[0], [a]]), (true, [[1], [b]])] {
-            let problem = arg(op, float.dtype, &[2], 0).and_then(|p| p.with_values(true));
-            let problem = problem.and_then(|p| p.nan(NanPolicy::Ignore).select_last_index(last));
+            let problem = arg(op, float.dtype, &[2], 0).map(|p| p.with_values(true));
+            let problem = problem.map(|p| p.nan(NanPolicy::Ignore).select_last_index(last));
             assert_eq!(run(problem, &[&[a, b]]), expected);
         }
     }

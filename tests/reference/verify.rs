@@ -87,7 +87,7 @@ fn a_wrong_length_on_either_side_is_a_difference() {
 
 #[test]
 fn outputs_are_verified_to_the_bit_with_the_output_and_the_place_that_differ() {
-    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).and_then(|p| p.with_values(true));
+    let problem = Problem::arg_min(DType::F32, &[2, 3], 1).map(|p| p.with_values(true));
     let problem = problem.unwrap();
     let input = f32::bytes(&[3.0, -0.0, 0.0, 5.0, 4.0, 5.0]);
     let right = evaluate(&problem, &[input]).unwrap();

@@ -14,7 +14,7 @@ pub fn differs(
     inputs: &[&[u8]],
     offset: u64,
 ) -> Option<String> {
-    let reduction = match reducer.prepare(problem) {
+    let reduction = match reducer.prepare_blocking(problem) {
         Ok(reduction) => reduction,
         Err(e) => return Some(format!("{problem}: {e}")),
     };
@@ -268,7 +268,9 @@ fn run_in_pieces(
     };
     let outputs = problem.outputs().into_iter().enumerate();
     let targets: Vec<Vec<Guarded>> = outputs.map(target).collect();
-    let reduction = reducer.prepare(problem).map_err(|e| e.to_string())?;
+    let reduction = reducer
+        .prepare_blocking(problem)
+        .map_err(|e| e.to_string())?;
     fn slice(offset: u64) -> impl Fn(&(wgpu::Buffer, std::ops::Range<u64>)) -> BufferSlice<'_> {
         move |(buffer, range)| buffer.slice(offset..offset + (range.end - range.start))
     }

@@ -81,9 +81,9 @@ fn problem(case: &Value, inputs: &[&Output]) -> Result<Problem, Malformed> {
     let options = case.as_object().into_iter().flatten();
     for (name, on) in options.filter_map(|(name, value)| Some((name, value.as_bool()?))) {
         problem = match &name[..] {
-            "keepdims" => problem.keepdims(on)?,
-            "select_last_index" => problem.select_last_index(on)?,
-            "noop_with_empty_axes" => problem.noop_with_empty_axes(on)?,
+            "keepdims" => problem.keepdims(on),
+            "select_last_index" => problem.select_last_index(on),
+            "noop_with_empty_axes" => problem.noop_with_empty_axes(on),
             "ignore_nan" if on => problem.nan(NanPolicy::Ignore),
             "ignore_nan" => problem,
             other => return Err(format!("unknown option {other}").into()),

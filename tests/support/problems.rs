@@ -37,10 +37,10 @@ pub fn index_problem(
         _ => Problem::arg_max_abs(dtype, shape, axis),
     }?;
     let (last, nan, index) = (way / 3 % 2, way / 6 % 2, way / 12 % 3);
-    let problem = problem.select_last_index(last == 1)?;
-    problem
+    let problem = problem.select_last_index(last == 1);
+    Ok(problem
         .nan(NANS[nan as usize])
-        .index_type(INDEX_TYPES[index as usize])
+        .index_type(INDEX_TYPES[index as usize]))
 }
 
 /// One of the six ways to ask for a value.
@@ -69,8 +69,8 @@ pub fn ways(
     let way = 7 * turn + 10 * u64::from(dtype.size().ilog2());
     let index = index_problem(dtype, shape, axis, way)?;
     Ok(vec![
-        index.clone().keepdims(turn.is_multiple_of(2))?,
-        index.with_values(true)?,
+        index.clone().keepdims(turn.is_multiple_of(2)),
+        index.with_values(true),
         value_problem(dtype, shape, &[axis], way)?,
     ])
 }
@@ -78,8 +78,8 @@ pub fn ways(
 /// Both extremes and their indices, in one of the ways to ask for them.
 pub fn extremes(dtype: DType, shape: &[u64], axis: i64, way: u64) -> Result<Problem, ProblemError> {
     let problem = Problem::extremes(dtype, shape, axis)?.nan(NANS[(way % 2) as usize]);
-    let problem = problem.select_last_index(way / 2 % 2 == 1)?;
-    problem.index_type(INDEX_TYPES[(way / 4 % 3) as usize])
+    let problem = problem.select_last_index(way / 2 % 2 == 1);
+    Ok(problem.index_type(INDEX_TYPES[(way / 4 % 3) as usize]))
 }
 
 /// A sum by its operator.

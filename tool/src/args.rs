@@ -198,7 +198,7 @@ pub struct Common {
           allow_hyphen_values = true, value_parser = mib)]
     pub memory: u64,
     /// Map work to invocations as this file's object `tuning` says, field by field
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", value_parser = saved)]
     pub tuning: Option<PathBuf>,
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
@@ -434,7 +434,7 @@ pub struct Bench {
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
     /// Measure nothing: show what --json, or the page in a browser, saved
-    #[arg(long, value_name = "SAVED.json",
+    #[arg(long, value_name = "SAVED.json", value_parser = saved,
           conflicts_with_all = ["filter", "quick", "no_growth", "bytes", "clock", "set", "json"])]
     pub from: Option<PathBuf>,
     /// Also write the results as JSON
@@ -447,10 +447,10 @@ pub struct Bench {
     #[arg(long, value_name = "FILE", value_parser = file)]
     pub svg: Option<PathBuf>,
     /// Also show the ratios to an earlier run's --json
-    #[arg(long, value_name = "OLD.json")]
+    #[arg(long, value_name = "OLD.json", value_parser = saved)]
     pub compare: Option<PathBuf>,
     /// Also show these figures of benches/peers on the page
-    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html")]
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "html", value_parser = saved)]
     pub peers: Vec<PathBuf>,
 }
 
@@ -624,6 +624,14 @@ fn file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// A path of what is read where standard input is not.
+fn saved(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("standard input is not read here: name a file".into()),
+        path => Ok(Path::new(path).into()),
+    }
+}
+
 fn mib(text: &str) -> Result<u64, String> {
     let mib = text.parse().ok().filter(|mib| (1..1 << 40).contains(mib));
     mib.ok_or_else(|| "a whole number of MiB, 1 or more".into())
@@ -637,7 +645,10 @@ fn minutes(text: &str) -> Result<u64, String> {
 /// The element types by name, ONNX's and Rust's among them; clap lists them, and finds the one
 /// that was meant.
 fn dtypes() -> impl TypedValueParser<Value = DType> {
-    let names = |t: DType| [t.name(), t.onnx_name(), in_rust(t)];
+    let names = |t: DType| {
+        let in_rust = t.rust_name().trim_start_matches("half::");
+        [t.name(), t.onnx_name(), in_rust]
+    };
     let value = move |t| PossibleValue::new(names(t)[0]).aliases(names(t));
     let meant = move |name: String| {
         let mut all = DType::ALL.into_iter();
@@ -645,24 +656,6 @@ fn dtypes() -> impl TypedValueParser<Value = DType> {
         named.ok_or("no such type")
     };
     PossibleValuesParser::new(DType::ALL.map(value)).try_map(meant)
-}
-
-fn in_rust(dtype: DType) -> &'static str {
-    match dtype {
-        DType::BF16 => "bf16",
-        DType::F16 => "f16",
-        DType::F32 => "f32",
-        DType::F64 => "f64",
-        DType::I8 => "i8",
-        DType::I16 => "i16",
-        DType::I32 => "i32",
-        DType::I64 => "i64",
-        DType::U8 => "u8",
-        DType::U16 => "u16",
-        DType::U32 => "u32",
-        DType::U64 => "u64",
-        other => other.name(),
-    }
 }
 
 #[cfg(test)]

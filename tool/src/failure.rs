@@ -94,7 +94,8 @@ impl From<Error> for Failure {
             | Error::Unsupported { .. }
             | Error::Source { .. }
             | Error::Sink { .. }
-            | Error::Limit { .. } => Failure::Request(error.to_string()),
+            | Error::Limit { .. }
+            | Error::Tuning { .. } => Failure::Request(error.to_string()),
             _ => Failure::Device(error.to_string()),
         }
     }

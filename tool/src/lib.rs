@@ -21,7 +21,8 @@ pub mod output;
 pub mod part;
 mod plan;
 mod print;
-pub mod run;
+pub mod request;
+mod run;
 pub mod stream;
 mod tensor;
 mod tuning;
@@ -31,7 +32,7 @@ use std::process::ExitCode;
 
 use args::{Cli, Command};
 use failure::Failure;
-use run::Request;
+use request::Request;
 
 /// The tool.
 pub fn main() -> ExitCode {
@@ -94,7 +95,7 @@ fn command(cli: &Cli) -> Result<(), Failure> {
         Command::Completions(args) => manual::completions(args),
         Command::Man(args) => manual::man(args),
         operator => match Request::of(operator, common)? {
-            Some(request) => request.run(common),
+            Some(request) => run::run(request, common),
             None => Err(Failure::Panic),
         },
     }

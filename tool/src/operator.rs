@@ -1,6 +1,6 @@
 //! The operators by their subcommands' names, and the problem that each stands for.
 //!
-//! `args.rs` knows what else a command takes.
+//! `args.rs` knows which options a command has.
 
 use clap::ValueEnum;
 use wgreduce::{DType, Op, Problem, ProblemError};
@@ -47,8 +47,8 @@ impl Operator {
         all.copied().find(|o| o.op().name() == name)
     }
 
-    /// The problem over one shape, or over several for min and max. An index operator takes the first
-    /// of the axes, or axis 0; min and max take none.
+    /// The problem over one shape, or over several for min and max. An index operator goes over the first
+    /// of the axes, or axis 0; min and max have none.
     pub fn problem<S: AsRef<[u64]>>(
         self,
         dtype: DType,
@@ -81,17 +81,12 @@ impl Operator {
         shapes: &[S],
         axes: &[i64],
     ) -> Result<Problem, ProblemError> {
-        let like = self.problem(problem.dtype(), shapes, axes)?;
-        let like = like.nan(problem.nan_policy());
-        if problem.op().is_elementwise() {
-            return Ok(like);
-        }
-        let like = like.keepdims(problem.keeps_dims())?;
-        let Some(index_type) = problem.index_result_type() else {
-            return Ok(like);
-        };
-        like.select_last_index(problem.selects_last_index())?
-            .index_type(index_type)?
-            .with_values(problem.gives_values())
+        Ok(self
+            .problem(problem.dtype(), shapes, axes)?
+            .nan(problem.nan_policy())
+            .keepdims(problem.keeps_dims())
+            .select_last_index(problem.selects_last_index())
+            .index_type(problem.index_result_type().unwrap_or_default())
+            .with_values(problem.gives_values()))
     }
 }

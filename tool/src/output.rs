@@ -1,15 +1,16 @@
 //! Result files, and standard output for the path `-`. Files are written to a temporary file next to the target and renamed, so that a failure leaves the old
 //! file. The temporary file is removed when the process ends, also when it is interrupted.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+use twox_hash::xxhash3_128::Hasher;
 use wgreduce::Output;
 
 use crate::failure::Failure;
-use crate::part::file::Summed;
 use crate::{interrupt, npy};
 
 /// A result and the path it was asked for at.
@@ -150,6 +151,11 @@ pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
+/// Whether a name is one of a part.
+pub fn is_part(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("part"))
+}
+
 /// Whether two paths name one file: results must not overwrite each other.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     let folder = |path: &Path| fs::canonicalize(folder(path)).ok();
@@ -157,6 +163,42 @@ pub fn is_same(a: &Path, b: &Path) -> bool {
     a == b
         || (a.file_name() == b.file_name() && folder(a).is_some() && folder(a) == folder(b))
         || (whole(a).is_some() && whole(a) == whole(b))
+}
+
+/// Writes through, and at the end the checksum of all that was written.
+pub struct Summed<W> {
+    to: W,
+    hasher: Hasher,
+}
+
+impl<W: Write> Summed<W> {
+    pub fn new(to: W) -> Summed<W> {
+        let hasher = Hasher::new();
+        Summed { to, hasher }
+    }
+
+    /// Of what was written until now: XXH3 of 128 bits.
+    pub fn checksum(&self) -> u128 {
+        self.hasher.finish_128()
+    }
+
+    pub fn end(mut self) -> io::Result<()> {
+        let checksum = self.checksum().to_le_bytes();
+        self.to.write_all(&checksum)?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.hasher.write(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 enum Staged {

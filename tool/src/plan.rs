@@ -5,14 +5,14 @@
 use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 use wgreduce::unstable::Pass;
-use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 
 use crate::args::{self, Common};
 use crate::device::Device;
 use crate::explain::explain;
 use crate::failure::{Failure, write_stdout};
 use crate::memory::{Costs, LineUse};
-use crate::run::with_options;
+use crate::request::with_options;
 use crate::tuning;
 
 /// Passes that are listed; JSON holds all of them.
@@ -89,19 +89,10 @@ fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
         (None, None) => &[],
     };
     let problem = args.op.problem(dtype, &args.shapes, axes);
-    let problem = problem.and_then(|problem| with_choices(problem, args));
-    Ok(problem.map_err(Error::from)?)
-}
-
-fn with_choices(problem: Problem, args: &args::Plan) -> Result<Problem, ProblemError> {
-    if problem.op().is_elementwise() {
-        return Ok(problem);
-    }
-    let problem = problem.keepdims(args.keepdims.keepdims)?;
-    match problem.op().is_index() {
-        true => with_options(problem, &args.options)?.with_values(args.values),
-        false => Ok(problem),
-    }
+    let problem = with_options(problem.map_err(Error::from)?, &args.options);
+    Ok(problem
+        .keepdims(args.keepdims.keepdims)
+        .with_values(args.values))
 }
 
 fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String {

@@ -1,6 +1,8 @@
-//! Tensors as text, the way NumPy prints them.
+//! Tensors as text, the way NumPy prints them; times.
 //!
 //! Knows an element's type and bytes, not where they come from.
+
+use std::time::Duration;
 
 use half::{bf16, f16};
 use wgreduce::{DType, Output};
@@ -12,6 +14,10 @@ const EDGE: u64 = 3;
 /// Where rows are broken, as NumPy's `linewidth`.
 const LINE: usize = 75;
 const GAP: &str = "...";
+
+pub fn milliseconds(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
 
 /// The tensor in nested brackets, closed by a newline.
 pub fn render(tensor: &Output, data: &[u8]) -> String {

@@ -16,11 +16,9 @@ use crate::failure::{Failure, say, write_stdout};
 use crate::npy::Source;
 use crate::operator::Operator;
 use crate::output::{self, Content, Target};
-use crate::print::render;
-use crate::run::{Request, milliseconds};
+use crate::print::{milliseconds, render};
+use crate::request::{Inputs, Request};
 use crate::tensor::from_fortran;
-
-pub type Inputs<'a> = Vec<(&'a PathBuf, Source)>;
 
 /// Whether the data, once on the host and once on the device, is too much for `--memory`.
 pub fn is_wanted(problem: &Problem, inputs: &Inputs<'_>, common: &Common) -> bool {
@@ -120,7 +118,7 @@ pub fn compute(
             reference::evaluate_streamed(problem, read, write)
         }
         Device::Gpu(reducer) => {
-            let stream = reducer.stream(problem, memory(common))?;
+            let stream = reducer.stream_blocking(problem, memory(common))?;
             report.push(format!("plan: {}", stream.plan()));
             let bar = bar(stream.read_bytes(), "reducing", common);
             let read = counted(&bar, inputs);

@@ -97,7 +97,9 @@ fn changed(tuning: &Tuning, changes: Changes) -> Result<Tuning, String> {
             return Err(format!("{name} of {}: {e}; it was {was}", fields[&name]));
         }
     }
-    serde_json::from_value(fields).map_err(|e| e.to_string())
+    let tuning: Tuning = serde_json::from_value(fields).map_err(|e| e.to_string())?;
+    tuning.check().map_err(|e| e.to_string())?;
+    Ok(tuning)
 }
 
 pub fn json(tuning: &Tuning) -> Value {
@@ -136,12 +138,11 @@ mod tests {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
-        let set = ["row_lanes=64", "force=rows", "blocked=true"].map(String::from);
+        let set = ["row_lanes=64", "force=rows"].map(String::from);
         let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
         let right = Tuning {
             row_lanes: 64,
             force: Some(wgreduce::unstable::Family::Rows),
-            blocked: true,
             ..caps.tuning.clone()
         };
         assert_eq!(other, right);
@@ -149,15 +150,23 @@ mod tests {
             ("row_lanes", "--set row_lanes: a field is set as NAME=VALUE"),
             (
                 "lanes=1",
-                "--set lanes=1: no field of the tuning is lanes; there are: blocked, ",
+                "--set lanes=1: no field of the tuning is lanes; there are: force, ",
             ),
             (
-                "strips=2",
-                "--set strips=2: strips of 2: invalid type: integer `2`, expected a boolean",
+                "slices=many",
+                "--set slices=many: slices of \"many\": invalid type: string \"many\", expected u64",
             ),
             (
                 "slices=-1",
                 "--set slices=-1: slices of -1: invalid value: integer `-1`, expected u64",
+            ),
+            (
+                "workgroup=24",
+                "--set workgroup=24: the tuning's workgroup is 24, which is no power of two",
+            ),
+            (
+                "row_lanes=0",
+                "--set row_lanes=0: the tuning's row_lanes is 0, which is no power of two",
             ),
             (
                 "force=row",

@@ -116,14 +116,14 @@ fn tensor() -> Result<(Problem, Vec<f32>), Error> {
     let score = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as f32;
     let data = (0..(ROWS * COLUMNS) as u64).map(score).collect();
     let problem = Problem::arg_max(DType::F32, &[ROWS as u64, COLUMNS as u64], 0)?;
-    Ok((problem.keepdims(false)?, data))
+    Ok((problem.keepdims(false), data))
 }
 
 async fn streamed(reducer: &Reducer) -> Result<(), Failure> {
     let (problem, data) = tensor()?;
     let bytes = f32::bytes(&data);
     let mut output = vec![0; 8 * COLUMNS];
-    let stream = reducer.stream(&problem, MEMORY)?;
+    let stream = reducer.stream(&problem, MEMORY).await?;
     let read = |_, at: u64, into: &mut [u8]| {
         into.copy_from_slice(&bytes[at as usize..][..into.len()]);
         Ok(())
@@ -140,9 +140,9 @@ async fn shards(reducer: &Reducer) -> Result<(), Failure> {
     let (problem, data) = tensor()?;
     let part = async |rows: std::ops::Range<usize>| {
         let shape = [rows.len() as u64, COLUMNS as u64];
-        let own = Problem::arg_max(DType::F32, &shape, 0)?.keepdims(false)?;
+        let own = Problem::arg_max(DType::F32, &shape, 0)?.keepdims(false);
         let data = &data[rows.start * COLUMNS..rows.end * COLUMNS];
-        let shard = reducer.shard(&own, MEMORY)?;
+        let shard = reducer.shard(&own, MEMORY).await?;
         shard.run_bytes(rows.start as u64, f32::bytes(data)).await
     };
     // The later rows first, and the others as bytes, as from another page.
@@ -174,7 +174,7 @@ async fn own_encoder(reducer: &Reducer) -> Result<(), Failure> {
     let back = buffer(8 * COLUMNS, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
     queue.write_buffer(&scores, 0, f32::bytes(&data));
     let reducer = Reducer::new(device, queue)?;
-    let bound = reducer.prepare(&problem)?;
+    let bound = reducer.prepare(&problem).await?;
     let bound = bound.bind(Buffers::new(
         &[scores.slice(..).into()],
         &[winners.slice(..).into()],
@@ -221,7 +221,7 @@ async fn refused_binding(reducer: &Reducer) -> Result<(), Failure> {
         })
     });
     let problem = Problem::arg_max(DType::F32, &[1, 4], 1)?;
-    let reduction = reducer.prepare_async(&problem).await?;
+    let reduction = reducer.prepare(&problem).await?;
     reduction.bind(Buffers::new(
         &[scores.slice(..).into()],
         &[winners.slice(..).into()],

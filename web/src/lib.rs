@@ -85,10 +85,9 @@ impl Request {
             Op::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, &self.axes)?,
             other => return Err(format!("{other} has no place on this page").into()),
         };
-        problem = problem.keepdims(self.keepdims)?;
-        if self.select_last_index {
-            problem = problem.select_last_index(true)?;
-        }
+        problem = problem
+            .keepdims(self.keepdims)
+            .select_last_index(self.select_last_index);
         if self.ignore_nan {
             problem = problem.nan(NanPolicy::Ignore);
         }
@@ -99,8 +98,9 @@ impl Request {
                 Some(own)
             });
             let strides: Vec<i64> = strides.collect();
-            problem = problem.strided(0, &strides, 0)?;
+            problem = problem.strided(0, &strides, 0);
         }
+        problem.check()?;
         Ok(problem)
     }
 }
@@ -196,7 +196,7 @@ impl Device {
         let request: Request = serde_json::from_str(request)?;
         let problem = request.problem()?;
         room(&problem)?;
-        let reduction = self.reducer.prepare_async(&problem).await?;
+        let reduction = self.reducer.prepare(&problem).await?;
         let first = reduction.run_bytes(&[data]).await?;
         let start = Instant::now();
         let outputs = reduction.run_bytes(&[data]).await?;

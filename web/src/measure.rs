@@ -101,7 +101,7 @@ async fn row(
     let outputs = problem.outputs();
     let target = |output: &Output| gpu.buffer(output.bytes(), U::STORAGE | U::COPY_SRC);
     let targets: Vec<Held> = outputs.iter().map(target).collect();
-    let reduction = reducer.prepare_async(&problem).await?;
+    let reduction = reducer.prepare(&problem).await?;
     let bound = reduction.bind(Buffers {
         inputs: &whole(&sources),
         outputs: &whole(&targets),

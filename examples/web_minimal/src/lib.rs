@@ -20,7 +20,7 @@ async fn place(numbers: &[f32]) -> Result<u32, Error> {
     // A page that reduces often keeps the reducer: opening a device takes time.
     let reducer = Reducer::open(&AdapterChoice::Auto).await?;
     let problem = Problem::arg_max(DType::F32, &[numbers.len() as u64], 0)?;
-    let problem = problem.index_type(IndexType::U32)?;
+    let problem = problem.index_type(IndexType::U32);
     let places: Vec<u32> = reducer.run(&problem, numbers).await?;
     Ok(places[0])
 }

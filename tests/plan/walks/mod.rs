@@ -22,11 +22,10 @@ impl Run<'_, '_> {
             Walk::Columns(text) => self.columns(text),
             Walk::SumRows {
                 lanes,
-                blocked,
                 coarsened,
                 whole,
                 vecs,
-            } => self.sum_rows(lanes, [blocked, coarsened, whole], vecs),
+            } => self.sum_rows(lanes, [coarsened, whole], vecs),
             Walk::SumColumns { runs } => self.sum_columns(runs),
             Walk::ShallowSums => self.shallow_sums(),
             Walk::Elementwise(taken) => match taken.unit {

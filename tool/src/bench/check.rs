@@ -69,28 +69,22 @@ pub fn bind(
         .collect();
     let outputs = targets.iter().zip(problem.outputs());
     let outputs: Vec<Tensor<'_>> = outputs.map(|(b, o)| slice(b, o.bytes())).collect();
-    Ok(reducer.prepare(problem)?.bind(Buffers {
+    Ok(reducer.prepare_blocking(problem)?.bind(Buffers {
         inputs: &inputs,
         outputs: &outputs,
         scratch: None,
     })?)
 }
 
-/// Computes a case, whose data is in the sources, and verifies the targets.
-pub fn check(
-    gpu: &Gpu,
-    reducer: &Reducer,
-    case: &Case,
-    problem: &Problem,
-    sources: &[Buffer],
-    targets: &[Buffer],
-) -> Result<Checked, Failure> {
-    let bound = bind(reducer, problem, sources, targets)?;
-    gpu.time(1, |pass| bound.record(pass))?;
-    match largest_input(problem) <= WHOLE_BYTES {
-        true => whole(gpu, case, problem, targets),
-        false => in_parts(gpu, reducer, case, problem, sources, targets),
-    }
+/// A case to verify: its problem, the buffers of its data and of its result.
+#[derive(Clone, Copy)]
+pub struct Trial<'a> {
+    pub gpu: &'a Gpu<'a>,
+    pub reducer: &'a Reducer,
+    pub case: &'a Case,
+    pub problem: &'a Problem,
+    pub sources: &'a [Buffer],
+    pub targets: &'a [Buffer],
 }
 
 fn largest_input(problem: &Problem) -> u64 {
@@ -98,78 +92,100 @@ fn largest_input(problem: &Problem) -> u64 {
     bytes.max().unwrap_or(0)
 }
 
-/// By the reference.
-fn whole(
-    gpu: &Gpu,
-    case: &Case,
-    problem: &Problem,
-    targets: &[Buffer],
-) -> Result<Checked, Failure> {
-    let inputs = case.inputs();
-    let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let start = Instant::now();
-    let expected = reference::evaluate(problem, &inputs).map_err(Error::from)?;
-    let cpu_ns = start.elapsed().as_nanos() as u64;
-    let mut wrong = None;
-    for ((output, expected), target) in problem.outputs().iter().zip(&expected).zip(targets) {
-        let actual = gpu.download(target, output.bytes())?;
-        let found = reference::first_difference(output, expected, &actual);
-        wrong = wrong.or(found.map(|difference| difference.to_string()));
-    }
-    Ok(Checked {
-        how: "all by the reference".into(),
-        cpu_ns: Some(cpu_ns),
-        wrong,
-    })
-}
-
-/// The kernels by the reference on fewer bytes, and the whole result by a second plan.
-fn in_parts(
-    gpu: &Gpu,
-    reducer: &Reducer,
-    case: &Case,
-    problem: &Problem,
-    sources: &[Buffer],
-    targets: &[Buffer],
-) -> Result<Checked, Failure> {
-    let kernels = kernels(&Plan::new(problem, reducer.caps())?);
-    let Fewer {
-        case: fewer,
-        caps,
-        met,
-    } = with_fewer_bytes(case, problem, reducer.caps(), &kernels)?;
-    let of_fewer = problem_of(&fewer, problem)?;
-    let data = Data::new(gpu, &fewer, &of_fewer)?;
-    let smaller = reducer.with_caps(caps);
-    let bound = bind(&smaller, &of_fewer, &data.sources, &data.targets)?;
-    gpu.time(1, |pass| bound.record(pass))?;
-    let shapes: Vec<String> = fewer.shapes.iter().map(|s| format!("{s:?}")).collect();
-    let shapes = shapes.join(" ");
-    let mut how = format!(
-        "{met} of {} kernels by the reference on {shapes}",
-        kernels.len()
-    );
-    let small = whole(gpu, &fewer, &of_fewer, &data.targets)?;
-    let mut wrong = small
-        .wrong
-        .map(|difference| format!("{shapes}: {difference}"));
-    match second(problem, reducer.caps()) {
-        None => wrong = wrong.or(Some("no other plan to verify it by".into())),
-        Some(caps) => {
-            let second = reducer.with_caps(caps);
-            let others = self::targets(gpu, problem)?;
-            let bound = bind(&second, problem, sources, &others)?;
-            gpu.time(1, |pass| bound.record(pass))?;
-            wrong = wrong.or(difference(gpu, problem, targets, &others)?);
-            let label = Plan::new(problem, second.caps())?.passes()[0].label();
-            how += &format!("; all by another plan, {label}");
+impl Trial<'_> {
+    /// Computes the result and verifies it.
+    pub fn check(self) -> Result<Checked, Failure> {
+        self.run()?;
+        match largest_input(self.problem) <= WHOLE_BYTES {
+            true => self.whole(),
+            false => self.in_parts(),
         }
     }
-    Ok(Checked {
-        how,
-        cpu_ns: None,
-        wrong,
-    })
+
+    fn run(self) -> Result<(), Failure> {
+        let bound = bind(self.reducer, self.problem, self.sources, self.targets)?;
+        self.gpu.time(1, |pass| bound.record(pass))?;
+        Ok(())
+    }
+
+    /// By the reference.
+    fn whole(self) -> Result<Checked, Failure> {
+        let inputs = self.case.inputs();
+        let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
+        let start = Instant::now();
+        let expected = reference::evaluate(self.problem, &inputs).map_err(Error::from)?;
+        let cpu_ns = start.elapsed().as_nanos() as u64;
+        let mut wrong = None;
+        let outputs = self.problem.outputs();
+        for ((output, expected), target) in outputs.iter().zip(&expected).zip(self.targets) {
+            let actual = self.gpu.download(target, output.bytes())?;
+            let found = reference::first_difference(output, expected, &actual);
+            wrong = wrong.or(found.map(|difference| difference.to_string()));
+        }
+        Ok(Checked {
+            how: "all by the reference".into(),
+            cpu_ns: Some(cpu_ns),
+            wrong,
+        })
+    }
+
+    /// The kernels by the reference on fewer bytes, and the whole result by a second plan.
+    fn in_parts(self) -> Result<Checked, Failure> {
+        let Trial {
+            gpu,
+            reducer,
+            case,
+            problem,
+            ..
+        } = self;
+        let kernels = kernels(&Plan::new(problem, reducer.caps())?);
+        let Fewer {
+            case: fewer,
+            caps,
+            met,
+        } = with_fewer_bytes(case, problem, reducer.caps(), &kernels)?;
+        let of_fewer = problem_of(&fewer, problem)?;
+        let data = Data::new(gpu, &fewer, &of_fewer)?;
+        let small = Trial {
+            gpu,
+            reducer: &reducer.with_caps(caps),
+            case: &fewer,
+            problem: &of_fewer,
+            sources: &data.sources,
+            targets: &data.targets,
+        };
+        small.run()?;
+        let shapes: Vec<String> = fewer.shapes.iter().map(|s| format!("{s:?}")).collect();
+        let shapes = shapes.join(" ");
+        let mut how = format!(
+            "{met} of {} kernels by the reference on {shapes}",
+            kernels.len()
+        );
+        let mut wrong = small
+            .whole()?
+            .wrong
+            .map(|difference| format!("{shapes}: {difference}"));
+        match second(problem, reducer.caps()) {
+            None => wrong = wrong.or(Some("no other plan to verify it by".into())),
+            Some(caps) => {
+                let (second, others) = (reducer.with_caps(caps), targets(gpu, problem)?);
+                let again = Trial {
+                    reducer: &second,
+                    targets: &others,
+                    ..self
+                };
+                again.run()?;
+                wrong = wrong.or(difference(gpu, problem, self.targets, &others)?);
+                let label = Plan::new(problem, second.caps())?.passes()[0].label();
+                how += &format!("; all by another plan, {label}");
+            }
+        }
+        Ok(Checked {
+            how,
+            cpu_ns: None,
+            wrong,
+        })
+    }
 }
 
 fn kernels(plan: &Plan) -> HashSet<Planned> {

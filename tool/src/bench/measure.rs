@@ -10,7 +10,7 @@ use wgreduce::{BoundReduction, DType, Error, Op, Output, Plan, Problem, Reducer}
 
 use super::catalogue::Case;
 use super::ceiling::Ceiling;
-use super::check::{Data, bind, check};
+use super::check::{Data, Trial, bind};
 use super::gpu::{self, Gpu, Repeats};
 use super::report::{Cost, Host, Report, Row};
 use super::staging::Staging;
@@ -131,7 +131,15 @@ impl Measuring<'_> {
         let problem = problem.nan(self.common.nan.into());
         let data = Data::new(gpu, case, &problem)?;
         let (sources, targets) = (&data.sources, &data.targets);
-        let checked = check(gpu, self.reducer, case, &problem, sources, targets)?;
+        let trial = Trial {
+            gpu,
+            reducer: self.reducer,
+            case,
+            problem: &problem,
+            sources,
+            targets,
+        };
+        let checked = trial.check()?;
         let bound = bind(self.reducer, &problem, sources, targets)?;
         let beside = |pass: &mut ComputePass<'_>| ceiling.record(pass);
         let (measured, beside_ns) = match checked.wrong {
@@ -195,7 +203,7 @@ impl Measuring<'_> {
 
     /// Runs from host data to host data.
     fn host(&self, case: &Case, problem: &Problem) -> Result<Host, Failure> {
-        let reduction = self.reducer.prepare(problem)?;
+        let reduction = self.reducer.prepare_blocking(problem)?;
         let inputs = case.inputs();
         let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
         let mut times = Vec::new();

@@ -21,19 +21,6 @@ const BACKENDS: [Backend; 6] = [
     Backend::BrowserWebGpu,
     Backend::Noop,
 ];
-/// The operators of the cases.
-const OPS: [Op; 9] = [
-    Op::ArgMin,
-    Op::ArgMax,
-    Op::ReduceMin,
-    Op::ReduceMax,
-    Op::Min,
-    Op::Max,
-    Op::ReduceSum,
-    Op::ReduceMean,
-    Op::ReduceL2,
-];
-
 /// Reads a report. The lines of its ceilings were not saved.
 pub fn read(path: &Path) -> Result<Report, Failure> {
     let wrong = |why: String| Failure::file(path, why);
@@ -118,6 +105,6 @@ fn case(value: &Value) -> Option<Case> {
         let named = Case { op, ..case.clone() };
         value["op"] == named.command()
     };
-    case.op = OPS.into_iter().find(is_named)?;
+    case.op = Op::ALL.into_iter().find(is_named)?;
     (!case.shapes.is_empty()).then_some(case)
 }

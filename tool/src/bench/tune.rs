@@ -12,7 +12,7 @@ use wgreduce::{BoundReduction, Caps, DType, Error, Output, Plan, Problem, Reduce
 
 use super::catalogue::{Case, catalogue};
 use super::ceiling::Ceiling;
-use super::check::{bind, check, difference};
+use super::check::{Trial, bind, difference};
 use super::gpu::{BATCH, Gpu, Repeats};
 use super::noise::Noise;
 use super::report;
@@ -186,15 +186,15 @@ impl<'a> Bench<'a> {
         for Subject { case, problem } in &bench.subjects {
             bench.fill(case);
             bench.clear();
-            let checked = check(
+            let trial = Trial {
                 gpu,
                 reducer,
                 case,
                 problem,
-                &bench.inputs,
-                &bench.outputs[0],
-            )?;
-            if let Some(difference) = checked.wrong {
+                sources: &bench.inputs,
+                targets: &bench.outputs[0],
+            };
+            if let Some(difference) = trial.check()?.wrong {
                 return Err(Failure::Check(format!("{case}: {difference}")));
             }
         }

@@ -14,30 +14,23 @@
 //! neighbouring parts leaves its outputs, one after another.
 
 use std::cmp::Ordering;
-use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use twox_hash::xxhash3_128::Hasher;
 use wgreduce::{DType, IndexType, NanPolicy, Partial, Problem};
 
 use super::Cut;
 use crate::failure::Failure;
 use crate::operator::Operator;
-use crate::output::Piece;
+use crate::output::{Piece, Summed};
 
 const MAGIC: [u8; 4] = *b"WGPT";
 const VERSION: u32 = 2;
 /// Bytes of the checksum.
 const CHECKSUM: u64 = 16;
-
-/// Whether a name is one of a part.
-pub fn is_named(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("part"))
-}
 
 /// What parts of one reduction have in common.
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -142,14 +135,12 @@ impl Task {
             "ignore" => NanPolicy::Ignore,
             _ => return None,
         });
-        let problem = match elementwise {
-            true => problem,
-            false => problem.keepdims(self.keepdims).ok()?,
-        };
+        let problem = problem.keepdims(self.keepdims || elementwise);
         let problem = match problem.op().is_index() {
             true => self.with_index_options(problem)?,
             false => problem,
         };
+        problem.check().ok()?;
         // As it was chosen when the parts were cut.
         let whole = Cut::of(operator, problem, self.fortran, self.of, self.data.clone());
         let fingerprints = self.data.len() == self.shapes.len();
@@ -161,8 +152,8 @@ impl Task {
         let types = [IndexType::I64, IndexType::I32, IndexType::U32];
         let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
         let index = types.into_iter().find(named)?;
-        let problem = problem.select_last_index(self.select_last_index).ok()?;
-        problem.index_type(index).ok()?.with_values(true).ok()
+        let problem = problem.select_last_index(self.select_last_index);
+        Some(problem.index_type(index).with_values(true))
     }
 
     /// The first difference of another task to this one, in words that go on with where this one is.
@@ -236,37 +227,6 @@ pub fn head(cut: &Cut, parts: &[Range<u64>], bytes: u64) -> Vec<u8> {
     let header = serde_json::to_vec(&header).unwrap_or_default();
     let length = (header.len() as u32).to_le_bytes();
     [&MAGIC[..], &VERSION.to_le_bytes(), &length, &header].concat()
-}
-
-/// Writes through, and at the end the checksum of all that was written.
-pub struct Summed<W> {
-    to: W,
-    hasher: Hasher,
-}
-
-impl<W: Write> Summed<W> {
-    pub fn new(to: W) -> Summed<W> {
-        let hasher = Hasher::new();
-        Summed { to, hasher }
-    }
-
-    pub fn end(mut self) -> io::Result<()> {
-        let checksum = self.hasher.finish_128().to_le_bytes();
-        self.to.write_all(&checksum)?;
-        self.to.flush()
-    }
-}
-
-impl<W: Write> Write for Summed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.hasher.write(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
-    }
 }
 
 fn unreadable(e: io::Error) -> String {
@@ -379,7 +339,7 @@ impl PartFile {
             io::copy(&mut file.take(covered), &mut sums)?;
             let mut written = [0; CHECKSUM as usize];
             file.read_exact(&mut written)?;
-            Ok((sums.hasher.finish_128(), u128::from_le_bytes(written)))
+            Ok((sums.checksum(), u128::from_le_bytes(written)))
         };
         match checksum() {
             Ok((ours, written)) if ours == written => None,
@@ -446,6 +406,7 @@ impl PartFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use support::Bits;
 
     /// Headers of all kinds, with changes: each is read or refused.
@@ -457,7 +418,7 @@ mod tests {
             let data = vec!["0".repeat(32); problem.inputs().len()];
             Cut::of(operator, problem, fortran, 16, data)
         };
-        let argmax = Problem::arg_max(f32, &[40, 3], 0).and_then(|p| p.with_values(true));
+        let argmax = Problem::arg_max(f32, &[40, 3], 0).map(|p| p.with_values(true));
         let cuts = [
             cut(Operator::Argmax, argmax.expect("a problem"), false),
             cut(

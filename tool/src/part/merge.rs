@@ -38,7 +38,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
     covered.sort_by_key(|(parts, _)| parts.start);
     let cut = &first.cut;
     refuse_overlap(&covered, cut.of)?;
-    let still_partial = file::is_named(&args.output);
+    let still_partial = output::is_part(&args.output);
     match (&args.values, still_partial) {
         (Some(values), true) => {
             let why = "is asked for where parts are merged to a part, which keeps the values";
@@ -74,11 +74,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
             }])?;
         }
         (true, false) => {
-            let outputs = match merged(&args.parts)? {
-                Some(partial) => partial.finish().map_err(Error::from)?,
-                None => reference::evaluate(&cut.problem, &[&[]]).map_err(Error::from)?,
-            };
-            let outputs = outputs.into_iter().map(Data::Memory).collect();
+            let outputs = finished(cut, merged(&args.parts)?)?;
             write(cut, outputs, paths)?;
         }
         (false, true) => gather(cut, &covered, &args.output)?,
@@ -183,6 +179,15 @@ fn merged(paths: &[PathBuf]) -> Result<Option<Partial>, Failure> {
         }
     }
     Ok(merged)
+}
+
+/// The outputs of a partial result of all parts, or of no elements.
+pub fn finished(cut: &Cut, partial: Option<Partial>) -> Result<Vec<Data>, Failure> {
+    let outputs = match partial {
+        Some(partial) => partial.finish().map_err(Error::from)?,
+        None => reference::evaluate(&cut.problem, &[&[]]).map_err(Error::from)?,
+    };
+    Ok(outputs.into_iter().map(Data::Memory).collect())
 }
 
 /// Writes the outputs of parts side by side, still apart. `covered` is in order.

@@ -19,8 +19,9 @@ use crate::device::Device;
 use crate::failure::{Failure, say};
 use crate::operator::Operator;
 use crate::output::{self, Content, Piece, Target};
-use crate::run::{Request, milliseconds};
-use crate::stream::{self, Held, Inputs};
+use crate::print::milliseconds;
+use crate::request::{Inputs, Request};
+use crate::stream::{self, Held};
 
 /// A problem that is cut into parts along one dimension.
 #[derive(Clone)]
@@ -62,10 +63,8 @@ impl Cut {
             true => stream::reversed(operator, problem).map_err(Error::from)?,
             false => problem.clone(),
         };
-        let problem = match problem.op().is_index() {
-            true => problem.with_values(true).map_err(Error::from)?,
-            false => problem,
-        };
+        let has_values = problem.op().is_index();
+        let problem = problem.with_values(has_values);
         let mut data = Vec::new();
         for (path, input) in inputs {
             let fingerprint = fingerprint::of(input.bytes(), |at, into| input.read_at(at, into));
@@ -271,7 +270,7 @@ impl Cut {
         match device {
             Device::Gpu(reducer) => {
                 let part = self.between(range).map_err(Error::from)?;
-                let shard = reducer.shard(&part, memory)?;
+                let shard = reducer.shard_blocking(&part, memory)?;
                 let mut read = stream::counted(&bar, inputs);
                 let done = shard.run_blocking(range.start, |at, into| read(0, at, into));
                 drop(read);
@@ -337,7 +336,7 @@ pub fn run(mut request: Request<'_>, share: Share, common: &Common) -> Result<()
         let why = "is asked of merge: every part has the values";
         return Err(Failure::file(values, why));
     }
-    if !file::is_named(path) {
+    if !output::is_part(path) {
         let why = "is no name for a part: that ends in .part";
         return Err(Failure::file(path, why));
     }
