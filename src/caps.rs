@@ -70,21 +70,10 @@ impl Caps {
         let may_be = info.backend == wgpu::Backend::BrowserWebGpu
             || info.device_type == wgpu::DeviceType::Cpu;
         let unknown = may_be && info.name.is_empty();
-        let caps = Caps {
+        Caps {
             long_kernels: !(slow || info.name.contains("SwiftShader")),
             iterations: (mesa || unknown).then_some(MESA_ITERATIONS),
             ..Caps::new(limits, AdapterClass::of(info.device_type))
-        };
-        match mesa {
-            // Longer rows make SwiftShader slower.
-            true => Caps {
-                tuning: Tuning {
-                    short_row_bytes: 4096,
-                    ..caps.tuning
-                },
-                ..caps
-            },
-            false => caps,
         }
     }
 
@@ -178,9 +167,9 @@ impl Caps {
         (self.buffer_bytes / 16 * 16).max(16)
     }
 
-    /// Whether an invocation takes long stretches: if tuning asks for it and the driver compiles it.
+    /// Whether an invocation of an exact sum takes long stretches of memory, as a CPU likes them, if the driver compiles it.
     pub(crate) fn long_strips(&self) -> bool {
-        self.tuning.strips && self.long_kernels
+        self.class == AdapterClass::Software && self.long_kernels
     }
 
     /// These caps with another tuning.
@@ -217,29 +206,27 @@ mod tests {
         assert_eq!(of(AdapterClass::Integrated), integrated);
         let software = (134_217_728, 2_147_483_647, 1024, 32_768);
         assert_eq!(of(AdapterClass::Software), software);
-        let mesas = Caps::typical(AdapterClass::Software).tuning.short_row_bytes;
-        assert_eq!(mesas, 4096);
     }
 
     #[test]
-    fn mesas_software_drivers_alone_limit_iterations_and_take_rows_of_four_kibibytes_by_a_lane() {
+    fn mesas_software_drivers_alone_limit_iterations() {
         use wgpu::{Backend, DeviceType};
         let of = |name: &str, kind, backend| {
             let mut info = wgpu::AdapterInfo::new(kind, backend);
             info.name = name.into();
             let caps = Caps::of(&info, &wgpu::Limits::default());
-            (caps.iterations, caps.tuning.short_row_bytes)
+            caps.iterations
         };
         let (cpu, other, gpu) = (DeviceType::Cpu, DeviceType::Other, DeviceType::DiscreteGpu);
         let mesa = "llvmpipe (LLVM 15.0.6, 256 bits)";
-        assert_eq!(of(mesa, cpu, Backend::Vulkan), (Some(32_768), 4096));
-        assert_eq!(of(mesa, cpu, Backend::Gl), (Some(32_768), 4096));
+        assert_eq!(of(mesa, cpu, Backend::Vulkan), Some(32_768));
+        assert_eq!(of(mesa, cpu, Backend::Gl), Some(32_768));
         let swiftshader = "SwiftShader Device (Subzero)";
-        assert_eq!(of(swiftshader, cpu, Backend::Vulkan), (None, 512));
-        assert_eq!(of("NVIDIA H200", gpu, Backend::Vulkan), (None, 64));
-        assert_eq!(of("", cpu, Backend::Vulkan).0, Some(32_768));
+        assert_eq!(of(swiftshader, cpu, Backend::Vulkan), None);
+        assert_eq!(of("NVIDIA H200", gpu, Backend::Vulkan), None);
+        assert_eq!(of("", cpu, Backend::Vulkan), Some(32_768));
         // A browser that does not say what it runs on, and one that does.
-        assert_eq!(of("", other, Backend::BrowserWebGpu).0, Some(32_768));
-        assert_eq!(of("NVIDIA", other, Backend::BrowserWebGpu).0, None);
+        assert_eq!(of("", other, Backend::BrowserWebGpu), Some(32_768));
+        assert_eq!(of("NVIDIA", other, Backend::BrowserWebGpu), None);
     }
 }

@@ -33,57 +33,29 @@ impl AdapterClass {
 ///
 /// Zero counts as the least value that can be. The two powers of two are not rounded: [`Tuning::check`].
 ///
-/// With the feature `serde`, fields are read and written by name; a missing or unknown one is an error.
+/// With the feature `serde`, fields are read and written by name; a missing one is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Deserialize, serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Tuning {
     /// Invocations in a workgroup, a power of two; lowered to what the device allows.
     pub workgroup: u32,
-    /// Most invocations that share a row, and most slices of columns that a workgroup merges; a power of two.
-    /// 1: each takes a row or a slice of its own, which suits a CPU.
+    /// Most invocations that share a row; a power of two. 1: each takes a row or a slice of its own, which suits a CPU.
     pub row_lanes: u32,
-    /// Bytes of a row that an invocation takes before another one is added.
+    /// Bytes of a row of an exact sum that an invocation takes before another one is added.
     pub lane_bytes: u64,
-    /// Whether the invocations of a row take a contiguous run each, instead of every n-th vec4. Then both extremes of
-    /// columns, if these are whole vec4 or below 32 bits, are read by vec4 four times instead of once by elements.
-    pub blocked: bool,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,
-    /// Least bytes of a slice when a segment is split.
+    /// Least bytes of a slice when a row is split.
     pub slice_bytes: u64,
     /// Most slices of a segment, unless the limit on iterations asks for more.
     pub slices: u64,
-    /// Bytes up to which one invocation takes a row element by element; for sums of floats, bytes below which
-    /// it does.
-    pub each_row_bytes: u64,
-    /// Elements along the reduced axis below which columns are taken element by element.
-    pub each_column_len: u64,
-    /// Least bytes of a wide row of joined rows, where `strips` is not in effect.
-    pub wide_bytes: u64,
-    /// Whether an invocation takes several vec4 of a row instead of one: up to 32 of columns, 2 in exact sums, 2
-    /// or 4 of shallow columns.
-    pub strips: bool,
-    /// Bytes up to which one invocation takes a row of whole vec4.
-    pub short_row_bytes: u64,
-    /// Coarsening: most rows, words or vec4 of results that an invocation takes one after another.
+    /// Coarsening: most results, or words of them, that an invocation gives one after another.
     pub short_rows: u64,
-    /// Elements of a row up to which rows are small: an invocation takes as many at once as are whole vec4.
-    /// Rows of whole vec4 of elements below 32 bits are small only where the walk is unrolled.
-    pub small_row_len: u64,
-    /// Elements along the reduced axis up to which columns are shallow: taken some vec4 at a time,
-    /// with all rows of them. More than 21 rows only where the lines keep the device busy. Where a binding holds
-    /// only some of the rows, up to twice as many.
-    pub shallow_len: u64,
-    /// Bytes of a matrix up to which its columns are shallow as well, if there are enough lines to fill the
-    /// device.
-    pub shallow_bytes: u64,
-    /// Least panels for the family `panels`, where `strips` is set.
-    pub panels: u64,
     /// Bytes that a dispatch, and a submit of several, may read or write, so that no watchdog fires. At least
     /// 1 KiB. Bytes that are read across rows count four times.
     pub submit_bytes: u64,
-    /// Takes this family wherever it is possible (for tests and measurements).
+    /// Takes this family wherever it is possible. For tests and measurements: any release may change it.
+    #[doc(hidden)]
     pub force: Option<crate::kernel::Family>,
 }
 
@@ -105,30 +77,16 @@ impl Tuning {
             workgroup: 256,
             row_lanes: 256,
             lane_bytes: 128,
-            blocked: false,
             invocations: 1 << 18,
             slice_bytes: 16 << 10,
             slices: 1024,
-            each_row_bytes: 32,
-            each_column_len: 4,
-            wide_bytes: 512,
-            strips: false,
-            short_row_bytes: 64,
             short_rows: 1,
-            small_row_len: 12,
-            shallow_len: 21,
-            shallow_bytes: 0,
-            panels: 64,
             // About a quarter of a second, for each class.
             submit_bytes: 16 << 30,
             force: None,
         };
         match class {
-            // An H200 takes 64 rows at .91 of its memory's speed this way, and at .50 in slices.
-            AdapterClass::Discrete => Tuning {
-                shallow_len: 64,
-                ..gpu
-            },
+            AdapterClass::Discrete => gpu,
             AdapterClass::Integrated => Tuning {
                 invocations: 1 << 15,
                 submit_bytes: 2 << 30,
@@ -138,14 +96,8 @@ impl Tuning {
             AdapterClass::Software => Tuning {
                 workgroup: 32,
                 row_lanes: 1,
-                blocked: true,
                 invocations: 4096,
-                wide_bytes: 1024,
-                strips: true,
-                short_row_bytes: 512,
                 short_rows: 256,
-                small_row_len: 256,
-                shallow_bytes: 16 << 10,
                 submit_bytes: 512 << 20,
                 ..gpu
             },

@@ -1,6 +1,5 @@
 // The slice of a row that an item is, and the part of it that each of LANES invocations takes.
 override LANES: u32; // a power of two that divides WG
-override BLOCKED: u32; // 1: each invocation takes a run of its own; 0: every LANES-th vec4
 
 // The elements begin..end of the binding; the vec4 first..last lie wholly among them.
 struct Span {
@@ -37,13 +36,8 @@ fn span(begin: u32, len: u32) -> Span {
 }
 
 fn run_of(s: Span, lane: u32, origin: u32) -> Run {
-    if BLOCKED == 0u {
-        let at = s.first + lane;
-        return Run(at, LANES, (max(s.last, at) - at + LANES - 1u) / LANES, origin);
-    }
-    let share = (s.last - s.first + LANES - 1u) / LANES;
-    let at = min(s.first + lane * share, s.last);
-    return Run(at, 1u, min(share, s.last - at), origin);
+    let at = s.first + lane;
+    return Run(at, LANES, (max(s.last, at) - at + LANES - 1u) / LANES, origin);
 }
 
 // The span of item number `item`: a row has P.slices items.

@@ -130,13 +130,11 @@ pub struct Kernel {
 pub enum Walk {
     Rows(RowsText),
     Columns(ColumnsText),
-    /// Exact sums of rows: `lanes` invocations share a segment. `blocked`: each takes a run of its own, else they take
-    /// it striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
+    /// Exact sums of rows: `lanes` invocations share a segment, striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
     /// one invocation takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many
     /// vec4, all at once; 0: any number.
     SumRows {
         lanes: u32,
-        blocked: bool,
         coarsened: bool,
         whole: bool,
         vecs: u32,
@@ -148,10 +146,11 @@ pub enum Walk {
     /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
     /// the results from their windows.
     ShallowSums,
-    /// `raw`: elements are copied as they are.
+    /// `raw`: elements are copied as they are. `sliced`: an invocation takes a part of a segment, not a whole one.
     Each {
         raw: bool,
         coarsened: bool,
+        sliced: bool,
     },
     Strided {
         raw: bool,
@@ -480,7 +479,6 @@ impl Kernel {
             Walk::Columns(text) => text.recipe(self),
             Walk::SumRows {
                 lanes,
-                blocked,
                 coarsened,
                 whole,
                 vecs,
@@ -501,7 +499,7 @@ impl Kernel {
                     ("RUNS", 1),
                     ("ONCE", (vecs > 0).into()),
                 ],
-                constants: [("LANES", lanes), ("BLOCKED", blocked.into())]
+                constants: [("LANES", lanes)]
                     .into_iter()
                     .chain(shared(lanes))
                     .collect(),
@@ -548,7 +546,11 @@ impl Kernel {
                 ],
                 ..base
             },
-            Walk::Each { raw, coarsened } => Recipe {
+            Walk::Each {
+                raw,
+                coarsened,
+                sliced,
+            } => Recipe {
                 fragments: match (sums, self.both) {
                     (true, _) => fragments!("access/segments" "store/values" "walk/strided"),
                     (_, true) => fragments!(
@@ -561,7 +563,11 @@ impl Kernel {
                     ),
                 },
                 bindings: &[0, 2, 3],
-                names: vec![("SHARED", 0), ("COARSENED", coarsened.into())],
+                names: vec![
+                    ("SHARED", 0),
+                    ("SLICED", sliced.into()),
+                    ("COARSENED", coarsened.into()),
+                ],
                 constants: vec![("RAW", raw.into())],
                 ..base
             },

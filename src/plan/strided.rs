@@ -5,7 +5,6 @@
 //! element by element and find each by its strides, window by window. A window is what one binding of one
 //! buffer can see.
 
-use crate::Error;
 use crate::kernel::params::{Params, STRIDE_DIMS};
 use crate::kernel::{Kernel, StoreFormat, Walk};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
@@ -14,6 +13,7 @@ use crate::plan::pass::{Slot, View};
 use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+use crate::{AdapterClass, Error};
 
 /// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
@@ -167,7 +167,7 @@ impl Planner<'_> {
         let stride = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = stride(&layout.kept) <= stride(&layout.reduced);
-        let blocked = across || self.caps.tuning.blocked;
+        let blocked = across || self.caps.class == AdapterClass::Software;
         let room = self.room(self.partial_format(step), both) / outputs.max(1);
         let least = match both {
             true => LEAST_PART.max(LEAST_PART_BYTES / self.problem.dtype().size()),

@@ -144,8 +144,8 @@ fn a_tuning_is_read_from_a_file_field_by_field() {
             "my.json: no field of the tuning is lanes; there are: ",
         ),
         (
-            br#"{"tuning": {"strips": 1}}"#,
-            "my.json: strips of 1: invalid type",
+            br#"{"tuning": {"slices": "many"}}"#,
+            "my.json: slices of \"many\": invalid type",
         ),
     ] {
         folder.write("my.json", text);

@@ -98,8 +98,6 @@ pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {
     let caps = reducer.caps();
     let small = caps.tuned(Tuning {
         workgroup: 16,
-        each_column_len: 2,
-        wide_bytes: 32,
         slice_bytes: 64,
         ..caps.tuning.clone()
     });

@@ -359,14 +359,13 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     let rows = |lanes| {
         tuned(reducer, move |t| {
             (t.workgroup, t.row_lanes, t.lane_bytes, t.slice_bytes) = (64, lanes, 16, 256);
-            t.blocked = lanes > 1;
         })
     };
     let narrow = tuned(reducer, |t| {
         (t.workgroup, t.invocations, t.slice_bytes) = (4, 1 << 16, 64);
     });
     let wide = tuned(reducer, |t| {
-        (t.workgroup, t.row_lanes, t.blocked) = (256, 256, false);
+        (t.workgroup, t.row_lanes) = (256, 256);
         t.invocations = 1 << 18;
     });
     [1, 8, 64]

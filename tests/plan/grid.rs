@@ -55,11 +55,9 @@ fn forced_walks() -> Vec<(String, Caps)> {
         ..caps.tuning.clone()
     });
     let mut all = vec![("each forced".into(), each)];
-    for (lanes, blocked) in [(1, true), (8, false), (8, true), (64, false)] {
-        let caps = eager(|t| {
-            (t.workgroup, t.row_lanes, t.blocked, t.each_row_bytes) = (64, lanes, blocked, 0)
-        });
-        all.push((format!("rows by {lanes}, blocked {blocked}"), caps));
+    for lanes in [1, 8, 64] {
+        let caps = eager(|t| (t.workgroup, t.row_lanes) = (64, lanes));
+        all.push((format!("rows by {lanes}"), caps));
     }
     let short = Caps {
         long_kernels: false,
@@ -163,15 +161,12 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         };
         let (shared, several) = (rows.loads > 0 && rows.each == 0, rows.each > 0);
         let words = kernel.out.per_word() > 1;
-        let (mut lanes, mut blocked, mut raw, mut whole) = (1, false, false, false);
+        let (mut lanes, mut raw, mut whole) = (1, false, false);
         let mut taken = None;
         match kernel.walk {
             Walk::SumRows {
-                lanes: l,
-                blocked: b,
-                whole: w,
-                ..
-            } => (lanes, blocked, whole) = (l, b, w),
+                lanes: l, whole: w, ..
+            } => (lanes, whole) = (l, w),
             Walk::Finish { lanes: l, .. } => lanes = l,
             Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
             Walk::Elementwise(t) => taken = Some(t),
@@ -202,7 +197,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("several rows by words", several && rows.words == 1),
             ("results of several rows in words", several && words),
             ("sums in slices", sums && p.slices > 1),
-            ("sums abreast", sums && lanes > 1 && !blocked),
+            ("sums abreast", sums && lanes > 1),
             ("sums of whole rows", whole),
             ("sums in turn", sums && p.coarsening > 1),
             (
@@ -226,7 +221,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 36;
+const FEATURES: usize = 35;
 
 /// Runs the two halves of the grid at the same time.
 #[test]
@@ -364,28 +359,20 @@ fn columns_are_cut_at_every_length() {
 /// A tuning that a caller may choose.
 pub fn any_tuning() -> impl Strategy<Value = Tuning> {
     let size = || prop::sample::select(vec![0, 1, 3, 16, 64, 1000, 1 << 20, u64::MAX]);
-    let small = || prop::sample::select(vec![0, 1, 2, 3, 4, 7, 16, 64, 100, 256, u32::MAX]);
+    let power = || prop::sample::select(vec![1, 2, 4, 16, 64, 256, 1 << 31]);
     let force = || prop::sample::select(vec![None, None, None, Some(Family::Each)]);
-    let sizes = prop::array::uniform8(size());
-    let flags = any::<(bool, bool)>();
-    (small(), small(), flags, force(), sizes).prop_map(
-        |(workgroup, row_lanes, (blocked, strips), force, s)| Tuning {
-            workgroup,
-            row_lanes,
-            lane_bytes: s[0],
-            blocked,
-            invocations: s[1],
-            slice_bytes: s[2],
-            slices: s[3],
-            each_row_bytes: s[4],
-            each_column_len: s[5],
-            short_rows: s[6],
-            submit_bytes: s[7],
-            strips,
-            force,
-            ..Tuning::of(AdapterClass::Software)
-        },
-    )
+    let sizes = prop::array::uniform6(size());
+    (power(), power(), force(), sizes).prop_map(|(workgroup, row_lanes, force, s)| Tuning {
+        workgroup,
+        row_lanes,
+        lane_bytes: s[0],
+        invocations: s[1],
+        slice_bytes: s[2],
+        slices: s[3],
+        short_rows: s[4],
+        submit_bytes: s[5],
+        force,
+    })
 }
 
 /// Limits from tiny to WebGPU's.
@@ -525,7 +512,7 @@ fn broken_plans_are_refused() {
         let caps = Caps {
             binding_bytes: 480,
             offset_alignment: 16,
-            ..eager(|t| t.each_column_len = 2)
+            ..eager(|_| ())
         };
         let problem = Problem::arg_min(DType::F32, &shape, axis).expect("a problem");
         let plan = check(&problem, &caps, &[0]).expect("a run that ends well");

@@ -41,7 +41,6 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
         lane_bytes: 16,
         invocations: 256,
         slice_bytes: 64,
-        each_column_len: 2,
         short_rows: 3,
         ..real.tuning.clone()
     };

@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 18] = [
+const FIELDS: [Change; 16] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
@@ -23,8 +23,6 @@ const FIELDS: [Change; 18] = [
     ("tuning.invocations", |c, n| c.tuning.invocations = n),
     ("slice_bytes", |c, n| c.tuning.slice_bytes = n),
     ("slices", |c, n| c.tuning.slices = n),
-    ("each_row_bytes", |c, n| c.tuning.each_row_bytes = n),
-    ("each_column_len", |c, n| c.tuning.each_column_len = n),
     ("short_rows", |c, n| c.tuning.short_rows = n),
     ("submit_bytes", |c, n| c.tuning.submit_bytes = n),
 ];

@@ -164,8 +164,8 @@ fn walk(pass: &Pass) -> String {
     };
     let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
     let lines = match pass.kernel.walk {
-        Walk::Rows(text) if text.each == 0 => shared(text.lanes, false).into(),
-        Walk::SumRows { lanes, blocked, .. } => shared(lanes, blocked).into(),
+        Walk::Rows(text) if text.each == 0 => shared(text.lanes).into(),
+        Walk::SumRows { lanes, .. } => shared(lanes).into(),
         _ => drawn(pass.kernel.family()),
     };
     let lines = lines.iter().map(|line| format!("          {line}\n"));
@@ -173,14 +173,10 @@ fn walk(pass: &Pass) -> String {
 }
 
 /// Two segments of twelve units and the invocations that share each; of many invocations, four.
-fn shared(lanes: u32, blocked: bool) -> [String; 2] {
+fn shared(lanes: u32) -> [String; 2] {
     let lanes = lanes.min(4);
-    let lane = |i: u32| match blocked {
-        true => i / (12 / lanes),
-        false => i % lanes,
-    };
     let digit = |i: u32| char::from_digit(i, 10).unwrap_or('?');
-    let segment = |first: u32| -> String { (0..12).map(|i| digit(first + lane(i))).collect() };
+    let segment = |first: u32| -> String { (0..12).map(|i| digit(first + i % lanes)).collect() };
     [
         format!("memory |{}|{}|", "a".repeat(12), "b".repeat(12)),
         format!("by      {} {}", segment(0), segment(lanes)),
@@ -205,14 +201,10 @@ fn told(pass: &Pass) -> String {
             "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind \
              them one by one."
         }
-        Walk::SumRows { lanes, blocked, .. } => {
-            let part = match blocked {
-                true => "a run of its own",
-                false => "every nth vec4 of it",
-            };
+        Walk::SumRows { lanes, .. } => {
             return format!(
-                "{} share a segment, or a slice of one; each takes {part}. Their sums meet in workgroup \
-                 memory.",
+                "{} share a segment, or a slice of one; each takes vec4 of it that lie {lanes} apart. Their \
+                 sums meet in workgroup memory.",
                 invocations(lanes)
             );
         }
@@ -229,6 +221,9 @@ fn told(pass: &Pass) -> String {
                 }
             };
             return format!("{done}; {} take them.", invocations(lanes));
+        }
+        Walk::Each { sliced: true, .. } => {
+            "an invocation takes a part of a segment, element by element, and leaves a partial result."
         }
         Walk::Each { .. } => {
             "an invocation takes the segments of one output word, element by element."

@@ -143,9 +143,7 @@ impl<'a> Loads<'a> {
         Some(match self.pass.kernel.walk {
             Walk::Rows(text) => self.rows(text, invocation),
             Walk::Columns(text) => self.columns(text, invocation),
-            Walk::SumRows { lanes, blocked, .. } => {
-                self.sum_rows(lanes.into(), blocked, invocation)
-            }
+            Walk::SumRows { lanes, .. } => self.sum_rows(lanes.into(), invocation),
             Walk::SumColumns {
                 runs: runs @ (0 | 1),
             } => self.sum_columns(runs, invocation),
@@ -153,6 +151,16 @@ impl<'a> Loads<'a> {
                 let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
                 let items = items.filter(move |_| invocation < p.total);
                 Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
+            }
+            Walk::Each { sliced: true, .. } => {
+                let item = (invocation < p.items).then_some(invocation);
+                Box::new(item.into_iter().flat_map(move |item| {
+                    let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
+                    let o = outer * p.width + rest % p.width;
+                    let begin = rest / p.width * p.slice;
+                    let part = begin..p.len.min(begin + p.slice);
+                    part.map(move |t| self.cell(o, t))
+                }))
             }
             Walk::Each { .. } => {
                 let outputs = self.outputs(invocation * p.coarsening, p.coarsening);
@@ -357,7 +365,7 @@ impl<'a> Loads<'a> {
         }))
     }
 
-    fn sum_rows(self, lanes: u64, blocked: bool, invocation: u64) -> All<'a, Load> {
+    fn sum_rows(self, lanes: u64, invocation: u64) -> All<'a, Load> {
         let (p, lane) = (self.p, invocation % lanes);
         let items = self.outputs(invocation / lanes * p.coarsening, p.coarsening);
         Box::new(items.flat_map(move |item| {
@@ -366,12 +374,7 @@ impl<'a> Loads<'a> {
             let end = begin + p.slice.min(p.len - skip);
             let first = begin.div_ceil(self.e);
             let last = first.max(end / self.e);
-            if !blocked {
-                return (first + lane..last).step_by(lanes as usize).map(vec4);
-            }
-            let run = (last - first).div_ceil(lanes);
-            let at = (first + lane * run).min(last);
-            (at..(at + run).min(last)).step_by(1).map(vec4)
+            (first + lane..last).step_by(lanes as usize).map(vec4)
         }))
     }
 

@@ -138,12 +138,11 @@ mod tests {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
-        let set = ["row_lanes=64", "force=rows", "blocked=true"].map(String::from);
+        let set = ["row_lanes=64", "force=rows"].map(String::from);
         let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
         let right = Tuning {
             row_lanes: 64,
             force: Some(wgreduce::unstable::Family::Rows),
-            blocked: true,
             ..caps.tuning.clone()
         };
         assert_eq!(other, right);
@@ -151,11 +150,11 @@ mod tests {
             ("row_lanes", "--set row_lanes: a field is set as NAME=VALUE"),
             (
                 "lanes=1",
-                "--set lanes=1: no field of the tuning is lanes; there are: blocked, ",
+                "--set lanes=1: no field of the tuning is lanes; there are: force, ",
             ),
             (
-                "strips=2",
-                "--set strips=2: strips of 2: invalid type: integer `2`, expected a boolean",
+                "slices=many",
+                "--set slices=many: slices of \"many\": invalid type: string \"many\", expected u64",
             ),
             (
                 "slices=-1",

@@ -48,7 +48,7 @@ impl Run<'_, '_> {
     pub(super) fn sum_rows(
         &mut self,
         lanes: u32,
-        [blocked, several, whole]: [bool; 3],
+        [several, whole]: [bool; 2],
         at_once: u32,
     ) -> Check {
         let p = self.p;
@@ -77,8 +77,7 @@ impl Run<'_, '_> {
                     self.now.set(team);
                     let mut results = Vec::new();
                     for (j, o) in self.outputs(item) {
-                        let found =
-                            self.sum_row(o, [1, team], [blocked, whole], at_once, &mut most)?;
+                        let found = self.sum_row(o, [1, team], whole, at_once, &mut most)?;
                         results.push((j, self.cell(&found)?));
                     }
                     self.write(item, results)?;
@@ -90,8 +89,7 @@ impl Run<'_, '_> {
                     false => u32::MAX,
                 };
                 let i = item.min(p.items - 1);
-                let found =
-                    self.sum_row(i, [lanes, first], [blocked, whole], at_once, &mut most)?;
+                let found = self.sum_row(i, [lanes, first], whole, at_once, &mut most)?;
                 if item < p.items {
                     let cell = self.cell(&found)?;
                     self.emit(item, cell)?;
@@ -108,7 +106,7 @@ impl Run<'_, '_> {
         &self,
         item: u32,
         [lanes, first]: [u32; 2],
-        [blocked, whole]: [bool; 2],
+        whole: bool,
         at_once: u32,
         most: &mut [u64],
     ) -> Check<Found> {
@@ -121,7 +119,7 @@ impl Run<'_, '_> {
         let mut found = Found::new();
         for (lane, most) in (0..lanes).zip(most) {
             self.now.set(first.saturating_add(lane));
-            let vecs = lane_vecs(&s, lane, lanes, blocked);
+            let vecs = lane_vecs(&s, lane, lanes);
             let few = at_once == 0 || vecs.len() <= at_once as usize;
             ensure!(few, "{} vec4, not {at_once}", vecs.len());
             let count = vecs.len() as u64;
@@ -252,11 +250,6 @@ impl Run<'_, '_> {
 }
 
 /// The whole vec4 that invocation `lane` takes.
-fn lane_vecs(s: &Span, lane: u32, lanes: u32, blocked: bool) -> Vec<u32> {
-    if !blocked {
-        return (s.first + lane..s.last).step_by(lanes as usize).collect();
-    }
-    let run = (s.last - s.first).div_ceil(lanes);
-    let at = (s.first + lane * run).min(s.last);
-    (at..(at + run).min(s.last)).collect()
+fn lane_vecs(s: &Span, lane: u32, lanes: u32) -> Vec<u32> {
+    (s.first + lane..s.last).step_by(lanes as usize).collect()
 }
