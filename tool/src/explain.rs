@@ -220,7 +220,7 @@ fn told(pass: &Pass) -> String {
                      rule wants"
                 }
             };
-            return format!("{done}; {} take them.", invocations(lanes));
+            return format!("{done}; invocations a segment: {lanes}.");
         }
         Walk::Each { sliced: true, .. } => {
             "an invocation takes a part of a segment, element by element, and leaves a partial result."

@@ -6,13 +6,12 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is; the others are numbers in it.
-const SHAPING: [&str; 9] = [
+const SHAPING: [&str; 8] = [
     "OUT",
     "INDEX",
     "LAST",
     "BLOCKED",
     "RAW",
-    "CHAINED",
     "INDEX_WORDS",
     "IS_FLOAT",
     "WG",
