@@ -146,10 +146,11 @@ pub enum Walk {
     /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
     /// the results from their windows.
     ShallowSums,
-    /// `raw`: elements are copied as they are.
+    /// `raw`: elements are copied as they are. `sliced`: an invocation takes a part of a segment, not a whole one.
     Each {
         raw: bool,
         coarsened: bool,
+        sliced: bool,
     },
     Strided {
         raw: bool,
@@ -545,7 +546,11 @@ impl Kernel {
                 ],
                 ..base
             },
-            Walk::Each { raw, coarsened } => Recipe {
+            Walk::Each {
+                raw,
+                coarsened,
+                sliced,
+            } => Recipe {
                 fragments: match (sums, self.both) {
                     (true, _) => fragments!("access/segments" "store/values" "walk/strided"),
                     (_, true) => fragments!(
@@ -558,7 +563,11 @@ impl Kernel {
                     ),
                 },
                 bindings: &[0, 2, 3],
-                names: vec![("SHARED", 0), ("COARSENED", coarsened.into())],
+                names: vec![
+                    ("SHARED", 0),
+                    ("SLICED", sliced.into()),
+                    ("COARSENED", coarsened.into()),
+                ],
                 constants: vec![("RAW", raw.into())],
                 ..base
             },

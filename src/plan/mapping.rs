@@ -31,6 +31,8 @@ const EACH_ROW_BYTES: u64 = 32;
 const EACH_COLUMN_LEN: u64 = 4;
 /// Most elements of a column whose sum is rounded from its window.
 const SHORT_COLUMN: u64 = 64;
+/// Least elements of a part of a segment that an invocation takes element by element.
+const LEAST_SLICE: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.
 const SUMS_SHARE: u64 = 16;
 
@@ -38,10 +40,22 @@ const SUMS_SHARE: u64 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mapping {
     Each,
+    /// Element by element, in parts of segments.
+    Slices {
+        slices: u64,
+        slice: u64,
+    },
     Rows(Rows),
     Columns(Columns),
-    SumRows { lanes: u64, slices: u64, slice: u64 },
-    SumColumns { slices: u64, slice: u64 },
+    SumRows {
+        lanes: u64,
+        slices: u64,
+        slice: u64,
+    },
+    SumColumns {
+        slices: u64,
+        slice: u64,
+    },
     ShallowSums,
 }
 
@@ -52,7 +66,9 @@ impl Mapping {
             Mapping::Each | Mapping::ShallowSums => 1,
             Mapping::Rows(rows) => rows.slices,
             Mapping::Columns(columns) => columns.parts(),
-            Mapping::SumRows { slices, .. } | Mapping::SumColumns { slices, .. } => slices,
+            Mapping::Slices { slices, .. }
+            | Mapping::SumRows { slices, .. }
+            | Mapping::SumColumns { slices, .. } => slices,
         }
     }
 
@@ -78,11 +94,31 @@ impl Planner<'_> {
             return self.sum_mapping(step, sum, b).unwrap_or(Mapping::Each);
         }
         let chosen = match (self.caps.tuning.force, b.pitch) {
-            (Some(Family::Each), _) => None,
+            (Some(Family::Each), _) => return Mapping::Each,
             (_, 1) => Rows::fit(self, step, b).map(Mapping::Rows),
             _ => Columns::fit(self, step, b).map(Mapping::Columns),
         };
-        chosen.unwrap_or(Mapping::Each)
+        chosen.unwrap_or_else(|| self.each_or_slices(step, b))
+    }
+
+    /// Element by element: whole segments, or parts of them where these are long and few.
+    fn each_or_slices(&self, step: &Step, b: &Region) -> Mapping {
+        let outputs = b.outer * b.inner;
+        let room = (self.partials(step) / outputs).min(self.caps.groups());
+        let filled = self.slices(outputs, b.len / LEAST_SLICE);
+        let longest = step.most_elements(self.caps.most_iterations() / 2);
+        let slices = filled.max(b.len.div_ceil(longest)).min(room);
+        match slices {
+            0 | 1 => Mapping::Each,
+            _ => self.in_slices(b, b.len.div_ceil(slices)),
+        }
+    }
+
+    fn in_slices(&self, b: &Region, slice: u64) -> Mapping {
+        Mapping::Slices {
+            slices: b.len.div_ceil(slice),
+            slice,
+        }
     }
 
     /// How many slices fill the device, at most `most`.
@@ -223,7 +259,7 @@ impl Planner<'_> {
             Mapping::Columns(columns) => columns.invocations(self, step, b),
             Mapping::ShallowSums => outputs + TEAM,
             Mapping::SumRows { lanes, slices, .. } => outputs * slices * lanes,
-            Mapping::SumColumns { slices, .. } => outputs * slices,
+            Mapping::Slices { slices, .. } | Mapping::SumColumns { slices, .. } => outputs * slices,
         }
     }
 
@@ -234,6 +270,7 @@ impl Planner<'_> {
             // Buffers may end anywhere: there may be less than a vec4.
             _ if b.len * b.inner * element < 16 => Mapping::Each,
             Mapping::Each => mapping,
+            Mapping::Slices { slice, .. } => self.in_slices(b, slice),
             Mapping::Rows(rows) => rows
                 .shortened(self, step, b)
                 .map_or(Mapping::Each, Mapping::Rows),

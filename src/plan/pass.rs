@@ -143,7 +143,7 @@ impl Pass {
         let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
         match self.kernel.walk {
             // Its view may span columns that others take.
-            Walk::Each { .. } => u64::from(p.items) * u64::from(p.len) * element,
+            Walk::Each { .. } => u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element,
             _ => self.read().map(View::read).sum(),
         }
     }
@@ -163,7 +163,7 @@ impl Pass {
             // Each element counts as often as it is read.
             _ if strided => {
                 let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
-                STRIDED_COST * u64::from(p.items / p.slices) * u64::from(p.len) * element
+                STRIDED_COST * u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element
             }
             // One element for each index, wherever it is.
             Some(indices) => STRIDED_COST * indices.bytes.max(self.dst.bytes),

@@ -110,7 +110,7 @@ impl Planner<'_> {
                 let at_once = |sum| lanes == 1 && vecs_at_once(step, sum, slice, 1) > 0;
                 self.are_whole(step, b, lanes * slices) && step.sum.is_some_and(at_once)
             }
-            Mapping::SumColumns { .. } => false,
+            Mapping::Slices { .. } | Mapping::SumColumns { .. } => false,
         };
         !step.both && mapping.parts() == 1 && (alone || step.out.per_word() == 1)
     }
@@ -194,6 +194,7 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         match mapping {
             Mapping::Each => self.each(step, b, merge, false),
+            Mapping::Slices { slices, slice } => self.slices_pass(step, b, [slices, slice], merge),
             Mapping::Rows(rows) => rows.pass(self, step, b, merge),
             Mapping::Columns(columns) => columns.pass(self, step, b, merge),
             Mapping::SumRows {
@@ -232,7 +233,12 @@ impl Planner<'_> {
         let each = u64::from(step.out.per_word()) * step.iterations(b.len) + 1;
         let taken = self.items_per_invocation(words, each);
         let coarsened = taken > 1;
-        let kernel = self.kernel_of(step, Walk::Each { raw, coarsened });
+        let walk = Walk::Each {
+            raw,
+            coarsened,
+            sliced: false,
+        };
+        let kernel = self.kernel_of(step, walk);
         let params = Params {
             items: items as u32,
             coarsening: taken as u32,
@@ -241,6 +247,34 @@ impl Planner<'_> {
         };
         let lanes = words.div_ceil(taken);
         self.push(kernel, Some(src), dst, params, lanes, taken * each)
+    }
+
+    /// Leaves partial results of parts of segments, element by element.
+    fn slices_pass(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        [slices, slice]: [u64; 2],
+        merge: bool,
+    ) -> Result<(), Error> {
+        let walk = Walk::Each {
+            raw: false,
+            coarsened: false,
+            sliced: true,
+        };
+        let kernel = self.kernel_of(step, walk);
+        let items = b.outer * b.inner * slices;
+        let params = Params {
+            items: items as u32,
+            slices: slices as u32,
+            slice: slice as u32,
+            width: b.inner as u32,
+            merge: merge.into(),
+            ..region_params(b)
+        };
+        let (src, dst) = (self.src_view(step, b), dst_view(step, b, slices));
+        let iterations = step.iterations(slice) + 1;
+        self.push(kernel, Some(src), dst, params, items, iterations)
     }
 
     /// How many of `items` an invocation takes one after the other, at so many iterations each. The device

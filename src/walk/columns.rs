@@ -16,7 +16,7 @@ const FEW_LOADS: u64 = 4;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
 /// with indices of 64 bits at .93 by vec4 and at .90 by words.
 const NARROW_SHARE: u64 = 8;
-/// Bytes of a wide row that a workgroup takes at least, if it merges slices: a line of memory.
+/// Bytes of a row that a workgroup takes of one that is too wide for it: a line of memory.
 const LINE: u64 = 128;
 /// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
 const MOST_ROWS: u64 = 512;
@@ -70,9 +70,10 @@ impl Columns {
         let slices = slices.min(rows / LEAST_ROWS).max(1);
         let wg = u64::from(caps.workgroup());
         let merged = wg * u64::from(bests_bytes(step.index, step.keys.bits()));
-        // A workgroup takes all units of a row side by side, or at least a line of vec4. By lines of words an H200 reads uint8
-        // at .58 of its memory's speed, by whole rows of them at .87.
-        let line = if unit == 16 { LINE / unit } else { width };
+        // A workgroup takes all units of a row side by side. Of a wider row it takes a line, if it then needs no partial results:
+        // not of joined rows, and not of words, which an H200 then reads at .58 of its memory's speed instead of .87.
+        let by_lines = width > wg && fold == 1 && unit == 16;
+        let line = if by_lines { LINE / unit } else { width };
         let team = match merged <= caps.workgroup_bytes.into() {
             true => (wg / width.min(line)).min(slices).max(1),
             false => 1,

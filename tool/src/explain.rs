@@ -222,6 +222,9 @@ fn told(pass: &Pass) -> String {
             };
             return format!("{done}; invocations a segment: {lanes}.");
         }
+        Walk::Each { sliced: true, .. } => {
+            "an invocation takes a part of a segment, element by element, and leaves a partial result."
+        }
         Walk::Each { .. } => {
             "an invocation takes the segments of one output word, element by element."
         }

@@ -152,6 +152,16 @@ impl<'a> Loads<'a> {
                 let items = items.filter(move |_| invocation < p.total);
                 Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
             }
+            Walk::Each { sliced: true, .. } => {
+                let item = (invocation < p.items).then_some(invocation);
+                Box::new(item.into_iter().flat_map(move |item| {
+                    let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
+                    let o = outer * p.width + rest % p.width;
+                    let begin = rest / p.width * p.slice;
+                    let part = begin..p.len.min(begin + p.slice);
+                    part.map(move |t| self.cell(o, t))
+                }))
+            }
             Walk::Each { .. } => {
                 let outputs = self.outputs(invocation * p.coarsening, p.coarsening);
                 Box::new(outputs.flat_map(move |o| (0..p.len).map(move |t| self.cell(o, t))))

@@ -17,7 +17,14 @@ use wgreduce::unstable::{Unit, Walk};
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.walk {
-            Walk::Each { raw, coarsened } => self.each(raw, coarsened),
+            Walk::Each {
+                raw,
+                coarsened,
+                sliced,
+            } => match sliced {
+                true => self.sliced(),
+                false => self.each(raw, coarsened),
+            },
             Walk::Rows(text) => self.rows(text),
             Walk::Columns(text) => self.columns(text),
             Walk::SumRows {

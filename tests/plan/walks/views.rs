@@ -29,16 +29,39 @@ impl Run<'_, '_> {
     }
 
     fn search(&self, o: u32, loops: &mut u64) -> Found {
+        self.search_range(o, 0..self.p.len, loops)
+    }
+
+    fn search_range(&self, o: u32, part: std::ops::Range<u32>, loops: &mut u64) -> Found {
         let p = &self.p;
         let outer = o / p.inner;
         let start = p.src_delta + outer * p.len * p.inner + o - outer * p.inner;
-        let mut found = Found::new();
-        for i in 0..p.len {
-            *loops += 1;
-            found.push((start + i * p.inner, i));
+        let count = u64::from(part.end - part.start);
+        *loops += count + self.take_loops(count) + self.end_loops();
+        part.map(|i| (start + i * p.inner, i)).collect()
+    }
+
+    /// Parts of segments, one after another, of `width` segments side by side.
+    pub(super) fn sliced(&mut self) -> Check {
+        let p = self.p;
+        ensure!(self.out().is_partial(), "a result of a part");
+        for item in self.items() {
+            let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
+            let (part, column) = (rest / p.width, rest % p.width);
+            let begin = part * p.slice;
+            // A shorter region has fewer parts.
+            if begin >= p.len {
+                continue;
+            }
+            let mut loops = 1;
+            let end = p.len.min(begin + p.slice);
+            let found = self.search_range(outer * p.width + column, begin..end, &mut loops);
+            self.loads_each(&found)?;
+            let cell = self.cell(&found)?;
+            self.emit(item, cell)?;
+            self.iterated(loops)?;
         }
-        *loops += self.take_loops(p.len.into()) + self.end_loops();
-        found
+        Ok(())
     }
 
     /// Notes that elements are loaded one by one.
