@@ -121,7 +121,7 @@ fn every_kernel_is_written_for_vulkan_metal_dx12_and_opengl() {
             .map(|value| seen.insert(value))
             .fold(false, |a, b| a | b)
     };
-    let mut chosen: Vec<&(Kernel, Source)> = parsed().filter(|k| new(&k.1)).collect();
+    let chosen: Vec<&(Kernel, Source)> = parsed().filter(|k| new(&k.1)).collect();
     assert!(chosen.len() >= 400, "only {} kernels", chosen.len());
     in_halves(&chosen, |half| {
         half.iter()
