@@ -253,8 +253,6 @@ impl Keys {
     pub(crate) fn names(&self) -> Vec<(&'static str, u32)> {
         let mut names = vec![
             ("TERMS", self.are_terms().into()),
-            ("NANS", self.nan.is_some().into()),
-            ("ENDS", self.take_ends().into()),
             // Drivers do not see that a bound has no effect.
             ("FLOORED", (self.floor != 0).into()),
             ("CEILED", (self.ceil != u64::MAX).into()),
@@ -280,12 +278,6 @@ impl Keys {
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(&self) -> u32 {
         self.bits
-    }
-
-    /// Whether the least key of a block is that of an end of its elements as integers: of floats whose NaNs win.
-    fn take_ends(&self) -> bool {
-        let wins = |(key, _, _): (u64, u64, u64)| key == self.floor;
-        self.bits < 64 && self.nan.is_some_and(wins)
     }
 
     /// The canonical key of an element, as the shaders compute it; below 64 bits it sits at the top.

@@ -1,7 +1,7 @@
 //! How work is mapped to invocations where several ways are right: policies, as plain data. `docs/tuning.md`
 //! has the measurements behind them.
 
-use crate::Error;
+use crate::{Error, UnknownName};
 
 /// What kind of machine an adapter is, as far as tuning goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,46 @@ impl Tuning {
         wrong.map_or(Ok(()), |(field, value)| Err(Error::Tuning { field, value }))
     }
 
+    /// The names and values of all fields, in the order in which they are declared.
+    pub fn fields(&self) -> [(&'static str, u64); 8] {
+        [
+            ("workgroup", self.workgroup.into()),
+            ("row_lanes", self.row_lanes.into()),
+            ("lane_bytes", self.lane_bytes),
+            ("invocations", self.invocations),
+            ("slice_bytes", self.slice_bytes),
+            ("slices", self.slices),
+            ("short_rows", self.short_rows),
+            ("submit_bytes", self.submit_bytes),
+        ]
+    }
+
+    /// Sets a field by its name. A field of 32 bits takes the greatest value that it can for a greater one.
+    ///
+    /// # Errors
+    /// [`UnknownName`] with the names that there are.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), UnknownName> {
+        let field = match name {
+            "workgroup" => return Ok(self.workgroup = value.try_into().unwrap_or(u32::MAX)),
+            "row_lanes" => return Ok(self.row_lanes = value.try_into().unwrap_or(u32::MAX)),
+            "lane_bytes" => &mut self.lane_bytes,
+            "invocations" => &mut self.invocations,
+            "slice_bytes" => &mut self.slice_bytes,
+            "slices" => &mut self.slices,
+            "short_rows" => &mut self.short_rows,
+            "submit_bytes" => &mut self.submit_bytes,
+            _ => {
+                return Err(UnknownName {
+                    what: "field of the tuning",
+                    name: name.into(),
+                    names: self.fields().map(|(name, _)| name).to_vec(),
+                });
+            }
+        };
+        *field = value;
+        Ok(())
+    }
+
     /// The defaults of a class.
     pub fn of(class: AdapterClass) -> Tuning {
         // From others' published figures; docs/tuning.md says what an H200 made of them.
@@ -102,5 +142,23 @@ impl Tuning {
                 ..gpu
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_field_is_set_by_its_name() {
+        let mut tuning = Tuning::of(AdapterClass::Discrete);
+        let names = tuning.fields().map(|(name, _)| name);
+        for (i, name) in (0..).zip(names) {
+            tuning.set(name, 1 << i).expect("a field");
+        }
+        let expected = (0..).zip(names).map(|(i, name)| (name, 1 << i));
+        assert!(tuning.fields().into_iter().eq(expected));
+        let unknown = tuning.set("strips", 1).expect_err("no field");
+        assert_eq!((&*unknown.name, unknown.names.len()), ("strips", 8));
     }
 }

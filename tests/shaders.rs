@@ -183,14 +183,13 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     for name in declared.filter_map(|(_, o)| o.name.as_deref()) {
         assert!(values.contains_key(name), "{name} is given no value");
     }
-    let few: [(&str, &[u64]); 8] = [
+    let few: [(&str, &[u64]); 7] = [
         ("OUT", &[0, 1, 2, 3, 4, 5, 6]),
         ("WG", &[32, 256]),
         ("LANES", &[1, 4, 8, 16, 32, 64, 256]),
         ("INDEX_WORDS", &[1, 2]),
         ("INDEX", &[0, 1]),
         ("LAST", &[0, 1]),
-        ("BLOCKED", &[0, 1]),
         ("RAW", &[0, 1]),
     ];
     for (name, expected) in few {

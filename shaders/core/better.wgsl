@@ -44,11 +44,3 @@ fn placed(i: u32) -> vec2<u32> {
     let lo = i + P.base_lo;
     return vec2<u32>(lo, P.base_hi + select(0u, 1u, lo < i));
 }
-
-// Four vec4 of elements.
-struct Rows {
-    a: vec4<u32>,
-    b: vec4<u32>,
-    c: vec4<u32>,
-    d: vec4<u32>,
-}

@@ -88,12 +88,6 @@ fn canonical(k: Key) -> Key {
 //# end
 }
 
-// The last key that canonicalizes to the canonical key k. If no key comes before k in the order, those up to this one
-// are its equals.
-fn last_equal(k: Key) -> Key {
-    return select(k | ~KEEP, PAD, k == CEIL);
-}
-
 // The element of a canonical key, at the top of the word; a NaN is the canonical one.
 fn element(k: Key) -> u32 {
     let b = (k + ROT) ^ FLIP;

@@ -54,10 +54,6 @@ fn canonical(k: Key) -> Key {
     return c;
 }
 
-fn last_equal(k: Key) -> Key {
-    return select(k, PAD, same(k, vec2<u32>(CEIL_LO, CEIL)));
-}
-
 fn element(k: Key) -> vec2<u32> {
     let lo = k.x + ROT_LO;
     let b = vec2<u32>(lo ^ FLIP_LO, (k.y + ROT + select(0u, 1u, lo < ROT_LO)) ^ FLIP);

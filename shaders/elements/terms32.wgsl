@@ -37,11 +37,6 @@ fn canonical(k: Key) -> Key {
     return k;
 }
 
-// Nothing is looked for in a sum.
-fn last_equal(k: Key) -> Key {
-    return k;
-}
-
 fn combined(a: Key, b: Key) -> Key {
     return a + b;
 }

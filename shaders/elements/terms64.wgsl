@@ -32,10 +32,6 @@ fn canonical(k: Key) -> Key {
     return k;
 }
 
-fn last_equal(k: Key) -> Key {
-    return k;
-}
-
 fn combined(a: Key, b: Key) -> Key {
     let low = a.x + b.x;
     return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));

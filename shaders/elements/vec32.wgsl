@@ -52,32 +52,12 @@ fn keys_of(v: vec4<u32>) -> Keys {
 //# end
 }
 
-//# for j in 0..PLANES
-fn plane_{j}(v: vec4<u32>) -> Plane {
-    return keys_of(v).p{j};
-}
-
-//# end
 fn keys_combined(a: Keys, b: Keys) -> Keys {
     return Keys(
 //# for j in 0..PLANES
         combined4(a.p{j}, b.p{j}),
 //# end
     );
-}
-
-// The combined key of each word.
-fn vec_keys(v: vec4<u32>) -> vec4<u32> {
-    let k = keys_of(v);
-    var m = k.p0;
-//# for j in 1..PLANES
-    m = combined4(m, k.p{j});
-//# end
-    return m;
-}
-
-fn vec_combined(k: vec4<u32>) -> Key {
-    return combined(combined(k.x, k.y), combined(k.z, k.w));
 }
 
 fn words_of(k: Keys) -> vec4<u32> {
@@ -119,4 +99,9 @@ fn pack(k: Key) -> vec2<u32> {
 
 fn unpack(w: vec2<u32>) -> Key {
     return w.x;
+}
+
+// Key n of a plane.
+fn plane_key(k: Plane, n: u32) -> Key {
+    return k[n];
 }

@@ -75,3 +75,8 @@ fn pack(k: Key) -> vec2<u32> {
 fn unpack(w: vec2<u32>) -> Key {
     return w;
 }
+
+// The key of a plane, which holds one.
+fn plane_key(k: Plane, n: u32) -> Key {
+    return k;
+}

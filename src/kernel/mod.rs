@@ -384,10 +384,6 @@ impl Kernel {
             )),
             None if self.has_source() => {
                 all.extend(fragments!("core/better"));
-                all.extend(match bits {
-                    64 => fragments!("elements/find64"),
-                    _ => fragments!("elements/find32"),
-                });
             }
             None => {}
         }
@@ -425,7 +421,6 @@ impl Kernel {
             ("SRC", recipe.source_vecs),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
-            ("PACKED", (bits < 32 && !self.keys.are_terms()).into()),
         ]);
         names.extend(self.keys.names());
         names.extend(self.sum.iter().flat_map(|sum| sum.names()));

@@ -107,7 +107,12 @@ impl Planner<'_> {
         let room = (self.partials(step) / outputs).min(self.caps.groups());
         let filled = self.slices(outputs, b.len / LEAST_SLICE);
         let longest = step.most_elements(self.caps.most_iterations() / 2);
-        let slices = filled.max(b.len.div_ceil(longest)).min(room);
+        // One alone takes the segments of all results in a word.
+        let least = match b.len > self.alone(step) {
+            true => b.len.div_ceil(longest).max(2),
+            false => 1,
+        };
+        let slices = filled.max(least).min(room);
         match slices {
             0 | 1 => Mapping::Each,
             _ => self.in_slices(b, b.len.div_ceil(slices)),

@@ -111,7 +111,7 @@ impl Planner<'_> {
     }
 
     /// Elements of a segment that one invocation may take, beside those of the results in the same word.
-    fn alone(&self, step: &Step) -> u64 {
+    pub(crate) fn alone(&self, step: &Step) -> u64 {
         step.most_elements(self.caps.most_iterations() / 2 / u64::from(step.out.per_word()))
     }
 
