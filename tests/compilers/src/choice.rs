@@ -2,15 +2,14 @@
 
 use std::collections::HashSet;
 use support::kernels::{Source, kernels_on};
-use wgreduce::unstable::Kernel;
+use wgreduce::unstable::{Kernel, Walk};
 use wgreduce::{Caps, DType};
 
 /// The overrides that decide which code there is; the others are numbers in it.
-const SHAPING: [&str; 8] = [
+const SHAPING: [&str; 7] = [
     "OUT",
     "INDEX",
     "LAST",
-    "BLOCKED",
     "RAW",
     "INDEX_WORDS",
     "IS_FLOAT",
@@ -51,13 +50,18 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         let ways = ["INDEX", "WG"].map(value);
         let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
+        // Teams of every size have the same text, but for the height of their tree.
+        let of_team = match kernel.walk {
+            Walk::Rows(text) => [1, 4, 256].contains(&text.lanes),
+            _ => true,
+        };
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         // The kernel has no order for sums.
         let floats = match kernel.sum {
             Some(sum) => sum.has_windows(),
             None => value("IS_FLOAT") == 1,
         };
-        written_out && floats == (kernel.keys.bits() > 8) && seen.insert(way)
+        written_out && of_team && floats == (kernel.keys.bits() > 8) && seen.insert(way)
     });
     all
 }

@@ -447,6 +447,7 @@ fn words(p: &Params) -> Vec<u32> {
         p.inner,
         p.slices,
         p.slice,
+        p.abreast,
         p.width,
         p.step,
         p.total,
@@ -455,6 +456,7 @@ fn words(p: &Params) -> Vec<u32> {
         p.src_delta,
         p.dst_delta,
         p.indices_delta,
+        p.apart,
         p.merge,
     ];
     [&first[..], &wide(p.base), &wide(p.fill)].concat()
