@@ -24,8 +24,8 @@ pub struct Caps {
     pub workgroup_bytes: u32,
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
-    /// Whether the driver compiles kernels of some thousand instructions. Only then are these planned:
-    /// `strips`, `panels`, unrolled small rows, and several shallow columns at once.
+    /// Whether the driver compiles kernels of some thousand instructions. Else rows and columns read four units at once, and
+    /// exact sums one vec4 of columns.
     pub long_kernels: bool,
     /// Most iterations of an invocation, over all its loops, before the driver ends them and reports nothing;
     /// `None`: no such limit. Mesa's software drivers have it: they end all loops once the invocations of a SIMD
@@ -61,8 +61,7 @@ impl Caps {
     /// The caps of an adapter's devices. The one place that knows drivers by their names.
     pub fn of(info: &wgpu::AdapterInfo, limits: &wgpu::Limits) -> Caps {
         // SwiftShader takes minutes and gigabytes to compile one. FXC, to which wgpu falls back on DirectX
-        // 12, takes half a minute. A browser's software adapter is one of these, without its name. GPUs get
-        // no such kernels.
+        // 12, takes half a minute. A browser's software adapter is one of these, without its name.
         let slow = [wgpu::Backend::Dx12, wgpu::Backend::BrowserWebGpu].contains(&info.backend);
         let slow = slow && info.device_type == wgpu::DeviceType::Cpu;
         // Mesa's software drivers, including lavapipe. A browser seldom says what it runs on.

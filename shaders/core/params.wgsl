@@ -5,15 +5,15 @@
 // positions are u32 and count from the start of the binding.
 struct Params {
     grid: u32, // workgroups in a row of the folded grid
-    items: u32, // what invocations take: outputs, words of them, slices; columns that workgroups merge: parts of matrices
-    team: u32, // invocations that take an item, or neighbouring ones, together; columns: slices in a part
+    items: u32, // what invocations take: outputs, words of them, slices; columns that workgroups merge: workgroups
+    team: u32, // columns: slices in a part; sums of columns: invocations side by side
     coarsening: u32, // items that an invocation takes, one after the other
     len: u32, // elementwise: size of the dimension in which an invocation takes several vec4
-    inner: u32, // elementwise strips: parts of a matrix
+    inner: u32, // elements from a row to the next; columns: columns of a row; finish: outputs side by side
     slices: u32, // parts that a segment is cut into
-    slice: u32, // elements in such a part; columns: wide rows of a slice; elementwise strips: its rows
+    slice: u32, // elements in such a part; columns: wide rows of a slice
     abreast: u32, // columns: units of a wide row that a workgroup takes
-    width: u32, // vec4 in a row; columns: units side by side
+    width: u32, // columns: units side by side; parts of segments: segments side by side
     step: u32, // views: from one element of a part to the next; columns: rows that are joined to a wide row
     total: u32, // columns: units from one wide row to the next; shallow sums: invocations
     kept_dims: u32, // views: dimensions that are kept

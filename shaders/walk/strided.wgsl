@@ -1,6 +1,5 @@
 // Strided: an invocation takes a part of a segment, element by element, wherever the elements are; or a word of
-// outputs, if their segments are whole. For views, for both extremes of columns, and for segments that are too short to
-// share.
+// outputs, if their segments are whole. For views, and for segments that no other walk takes.
 override WG: u32;
 override RAW: u32; // 1: the element's bits as they are
 

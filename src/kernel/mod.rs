@@ -1,7 +1,7 @@
 //! From a compile key to WGSL: the fragments of a kernel, and the numbers they are given.
 //!
-//! Shapes are parameters, numbers are `override`s. The directives of `template.rs` repeat or leave out lines
-//! of the text. This module knows no plans and no device.
+//! Shapes are parameters, numbers that a type or an order gives are `override`s. The directives of `template.rs` repeat or leave
+//! out lines of the text, by the numbers of a walk. This module knows no plans and no device.
 
 mod family;
 pub(crate) mod params;
@@ -130,9 +130,9 @@ pub struct Kernel {
 pub enum Walk {
     Rows(RowsText),
     Columns(ColumnsText),
-    /// Exact sums of rows: `lanes` invocations share a segment, striped. `coarsened`, here and below: an invocation takes several items, one after the other. `whole`:
-    /// one invocation takes a whole row, which is whole vec4. `vecs`: an invocation takes at most so many
-    /// vec4, all at once; 0: any number.
+    /// Exact sums of rows: `lanes` invocations share a segment, striped. `coarsened`, here and below: an invocation takes
+    /// several items, one after the other. `whole`: one invocation takes a whole row, which is whole vec4. `vecs`: an
+    /// invocation takes at most so many vec4, all at once; 0: any number.
     SumRows {
         lanes: u32,
         coarsened: bool,
@@ -207,10 +207,8 @@ pub enum Unit {
     Vec,
 }
 
-/// Invocations in a team of strips and panels: they take neighbouring vec4, and step on by as many.
+/// Invocations of exact sums of columns that take neighbouring vec4 of a row, and step on by as many.
 pub const TEAM: u32 = 8;
-/// Vec4 that an invocation of strips takes of a row that is too wide for a team, and the most that it takes by
-/// blocks of four rows. More are taken one row at a time, in the order of memory.
 
 /// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {

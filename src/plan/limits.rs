@@ -14,6 +14,9 @@ const MAX_REGIONS: u64 = 1 << 16;
 const LEAST_SUBMIT: u64 = 1024;
 /// How many times longer it takes to read bytes across rows.
 pub(crate) const STRIDED_COST: u64 = 4;
+/// Most bytes of workgroup memory of an invocation: two keys of 64 bits, each with a position and one more, of both
+/// extremes of rows.
+const INVOCATION_BYTES: u32 = 48;
 /// Least invocations of a workgroup: the outputs of 8 bits that share a word.
 const LEAST_WORKGROUP: u32 = 4;
 
@@ -37,7 +40,7 @@ impl Caps {
             ),
             (
                 "bytes of workgroup memory",
-                (16 * LEAST_WORKGROUP).into(),
+                (INVOCATION_BYTES * LEAST_WORKGROUP).into(),
                 self.workgroup_bytes.into(),
             ),
             (
@@ -65,8 +68,10 @@ impl Caps {
 
     /// The workgroup size to plan with: tuning's, within the limits, a power of two.
     pub(crate) fn workgroup(&self) -> u32 {
-        // Kernels take up to 16 bytes of workgroup memory an invocation; those that take more ask first.
-        let most = self.invocations.min(self.workgroup_bytes / 16);
+        // Columns and exact sums ask first whether there is more.
+        let most = self
+            .invocations
+            .min(self.workgroup_bytes / INVOCATION_BYTES);
         let wg = self.tuning.workgroup.min(most).max(LEAST_WORKGROUP);
         1 << wg.ilog2()
     }
