@@ -122,8 +122,8 @@ const FAULTS: [(&str, &str, &str); 8] = [
     ("fewer invocations", "numthreads(256", "numthreads(128"),
     (
         "workgroup memory not written",
-        "] = own_key;",
-        "] = wg_key[0u];",
+        "wg_acc[min(uint(lid_1), 255u)] = ",
+        "wg_acc[0u] = ",
     ),
     ("no barrier", "GroupMemoryBarrierWithGroupSync();", ""),
     ("an element less", "P.len;", "P.len - 1u;"),
