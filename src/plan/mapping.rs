@@ -104,7 +104,8 @@ impl Planner<'_> {
     /// Element by element: whole segments, or parts of them where these are long and few.
     fn each_or_slices(&self, step: &Step, b: &Region) -> Mapping {
         let outputs = b.outer * b.inner;
-        let room = (self.partials(step) / outputs).min(self.caps.groups());
+        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
+        let room = self.partials(step).min(lanes) / outputs;
         let filled = self.slices(outputs, b.len / LEAST_SLICE);
         let longest = step.most_elements(self.caps.most_iterations() / 2);
         // One alone takes the segments of all results in a word.
@@ -276,12 +277,15 @@ impl Planner<'_> {
             _ if b.len * b.inner * element < 16 => Mapping::Each,
             Mapping::Each => mapping,
             Mapping::Slices { slice, .. } => self.in_slices(b, slice),
-            Mapping::Rows(rows) => rows
-                .shortened(self, step, b)
-                .map_or(Mapping::Each, Mapping::Rows),
-            Mapping::Columns(columns) => columns
-                .shortened(self, step, b)
-                .map_or(Mapping::Each, Mapping::Columns),
+            // A region that begins within a unit goes element by element, in as many parts.
+            Mapping::Rows(rows) => rows.shortened(self, step, b).map_or_else(
+                || self.in_slices(b, b.len.div_ceil(rows.slices)),
+                Mapping::Rows,
+            ),
+            Mapping::Columns(columns) => columns.shortened(self, step, b).map_or_else(
+                || self.in_slices(b, b.len.div_ceil(columns.parts())),
+                Mapping::Columns,
+            ),
             Mapping::ShallowSums => step
                 .sum
                 .and_then(|sum| self.sum_columns(step, sum, b))

@@ -92,15 +92,18 @@ impl Columns {
         let longest = (caps.most_iterations() / 2 * FEW_LOADS).min(places);
         let slice = slice.min(longest).min(rows.div_ceil(team));
         let parts = rows.div_ceil(slice * team);
-        let fits = parts * fold == 1 || parts <= room.min(MAX_PARTS / fold);
-        fits.then_some(Columns {
+        let columns = Columns {
             unit,
             fold,
             team,
             abreast,
             slice,
             parts,
-        })
+        };
+        let one = Region { outer: 1, ..*b };
+        let groups = columns.invocations(planner, step, &one).div_ceil(wg);
+        let fits = parts * fold == 1 || parts <= room.min(MAX_PARTS / fold);
+        (fits && groups <= caps.groups()).then_some(columns)
     }
 
     /// Partials an output takes.

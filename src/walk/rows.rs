@@ -58,7 +58,7 @@ pub(crate) struct Rows {
 impl Rows {
     /// How a region is walked, if it can be.
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
-        Rows::several(planner, step, b).or_else(|| Rows::shared(planner, step, b))
+        Rows::several(planner, step, b).or_else(|| Rows::shared(planner, step, b, u64::MAX))
     }
 
     /// Several rows for each invocation, if these are whole units.
@@ -72,7 +72,9 @@ impl Rows {
         let fits = |words: u64, each: u64| {
             let unit = 4 * words;
             let read = (step.at + b.at) * element % unit == 0 && each * bytes % unit == 0;
-            let written = b.out * out % 4 == 0 && each * out % 4 == 0;
+            // Results that are whole vec4 are written as such.
+            let grain = if each * out % 16 == 0 { 16 } else { 4 };
+            let written = b.out * out % grain == 0 && each * out % 4 == 0;
             // Elements of 64 bits are no single words.
             read && written && each * bytes <= MOST_EACH && (words == 4 || element < 8)
         };
@@ -104,7 +106,8 @@ impl Rows {
     }
 
     /// Rows of any length, each of which a team of invocations shares.
-    fn shared(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
+    /// At most so many slices, unless the limit on iterations asks for more.
+    fn shared(planner: &Planner<'_>, step: &Step, b: &Region, most_slices: u64) -> Option<Rows> {
         let (caps, tuning) = (planner.caps, &planner.caps.tuning);
         let element = u64::from(step.keys.bits() / 8);
         let bytes = b.len * element;
@@ -155,7 +158,7 @@ impl Rows {
             4
         };
         let parts = (bytes / tuning.slice_bytes.max(1)).min(units / lanes);
-        let filled = planner.slices(b.outer * lanes, parts);
+        let filled = planner.slices(b.outer * lanes, parts.min(most_slices));
         // A block an iteration, and a few for edges and the tree.
         let longest = lanes * at_once * unit * (caps.most_iterations() - 64);
         let slices = filled.max(bytes.div_ceil(longest));
@@ -174,7 +177,10 @@ impl Rows {
         let slices = b.len.div_ceil(slice);
         let units = (slice * element / unit).div_ceil(lanes);
         let blocks = units.div_ceil(at_once);
-        let looped = blocks > 1 || slices > 1;
+        // Unless an invocation takes several blocks, the positions in a row lie below its keys.
+        let bits = step.keys.bits();
+        let long = bits < 32 && b.len > 1 << (32 - bits);
+        let looped = blocks > 1 || slices > 1 || long;
         let text = RowsText {
             lanes: lanes as u32,
             loads: units.div_ceil(blocks) as u32,
@@ -210,7 +216,7 @@ impl Rows {
 
     /// The same for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
-        Rows::shared(planner, step, b).filter(|rows| rows.slices <= self.slices)
+        Rows::shared(planner, step, b, self.slices).filter(|rows| rows.slices <= self.slices)
     }
 
     pub(crate) fn pass(

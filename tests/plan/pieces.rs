@@ -6,8 +6,8 @@ use super::truth::Truth;
 use super::views::{any_pair, any_view};
 use super::{eager, fake};
 use proptest::prelude::*;
-use support::grid::{SIZES, of_view, variants};
-use wgreduce::{BufferSplits, Caps, DType, Error, Plan, Problem};
+use support::grid::{CLASSES, SIZES, class, of_view, variants};
+use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem, Tuning};
 
 /// Random cuts of tensors with these numbers of elements, each cut at a multiple of `vecs`.
 fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> Vec<Vec<u64>> {
@@ -275,4 +275,65 @@ fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
     };
     assert_eq!(planned(13, true), planned(13, false));
     assert_ne!(planned(16, true), planned(16, false));
+}
+
+#[test]
+fn results_of_rows_from_a_later_buffer_begin_within_a_vec4() {
+    let problem = Problem::arg_max(DType::F32, &[4000, 4], 1).expect("a problem");
+    // After 2001 rows, whose indices are no whole vec4.
+    let cuts = BufferSplits {
+        inputs: vec![vec![8004]],
+        outputs: vec![],
+    };
+    for kind in CLASSES {
+        check(&problem, &class(kind), &cuts, true, 1).expect("a run that ends well");
+    }
+}
+
+#[test]
+fn later_buffers_are_not_left_to_few_invocations() {
+    let max = Problem::reduce_max(DType::F32, &[400_000, 33], &[0]);
+    let row = |n| Problem::arg_min(DType::F32, &[n], 0);
+    for (problem, cut) in [
+        (max, 8_000_000),
+        (row(8_388_609), 4_194_304),
+        (row(81_984), 41_024),
+        (row(4_079_680), 4_079_616),
+    ] {
+        let problem = problem.expect("a problem");
+        let cuts = BufferSplits {
+            inputs: vec![vec![cut]],
+            outputs: vec![],
+        };
+        for kind in CLASSES {
+            let plan = Plan::in_pieces(&problem, &class(kind), &cuts, true);
+            let plan = plan.unwrap_or_else(|e| panic!("{problem}, {kind:?}: {e}"));
+            let most = plan.passes().iter().map(|pass| pass.iterations).max();
+            assert!(most < Some(33_000), "{most:?} iterations: {plan}");
+        }
+    }
+}
+
+#[test]
+fn rows_of_more_positions_than_fit_below_a_key_are_taken_block_by_block() {
+    let caps = class(AdapterClass::Discrete);
+    let caps = caps.tuned(Tuning {
+        workgroup: 1024,
+        row_lanes: 1024,
+        ..caps.tuning.clone()
+    });
+    let problem = Problem::arg_max(DType::F16, &[3, 65_537], 1).expect("a problem");
+    check(&problem, &caps, &BufferSplits::default(), true, 1).expect("a run that ends well");
+}
+
+#[test]
+fn columns_are_planned_for_few_workgroups() {
+    for kind in [AdapterClass::Integrated, AdapterClass::Discrete] {
+        for (shape, workgroups) in [([4096, 64], 1), ([2048, 4092], 4)] {
+            let caps = class(kind).lowered(u64::MAX, workgroups);
+            let problem = Problem::reduce_max(DType::F32, &shape, &[0]).expect("a problem");
+            let plan = Plan::new(&problem, &caps);
+            assert!(plan.is_ok(), "{problem}, {kind:?}: {plan:?}");
+        }
+    }
 }
