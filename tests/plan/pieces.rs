@@ -316,7 +316,7 @@ fn later_buffers_are_not_left_to_few_invocations() {
 
 #[test]
 fn rows_of_more_positions_than_fit_below_a_key_are_taken_block_by_block() {
-    let caps = class(AdapterClass::Discrete);
+    let caps = Caps::typical(AdapterClass::Discrete);
     let caps = caps.tuned(Tuning {
         workgroup: 1024,
         row_lanes: 1024,
