@@ -89,15 +89,16 @@ impl Tuning {
     /// # Errors
     /// [`UnknownName`] with the names that there are.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), UnknownName> {
-        let field = match name {
-            "workgroup" => return Ok(self.workgroup = value.try_into().unwrap_or(u32::MAX)),
-            "row_lanes" => return Ok(self.row_lanes = value.try_into().unwrap_or(u32::MAX)),
-            "lane_bytes" => &mut self.lane_bytes,
-            "invocations" => &mut self.invocations,
-            "slice_bytes" => &mut self.slice_bytes,
-            "slices" => &mut self.slices,
-            "short_rows" => &mut self.short_rows,
-            "submit_bytes" => &mut self.submit_bytes,
+        let narrow = value.try_into().unwrap_or(u32::MAX);
+        match name {
+            "workgroup" => self.workgroup = narrow,
+            "row_lanes" => self.row_lanes = narrow,
+            "lane_bytes" => self.lane_bytes = value,
+            "invocations" => self.invocations = value,
+            "slice_bytes" => self.slice_bytes = value,
+            "slices" => self.slices = value,
+            "short_rows" => self.short_rows = value,
+            "submit_bytes" => self.submit_bytes = value,
             _ => {
                 return Err(UnknownName {
                     what: "field of the tuning",
@@ -105,8 +106,7 @@ impl Tuning {
                     names: self.fields().map(|(name, _)| name).to_vec(),
                 });
             }
-        };
-        *field = value;
+        }
         Ok(())
     }
 

@@ -71,10 +71,16 @@ impl Rows {
         }
         let fits = |words: u64, each: u64| {
             let unit = 4 * words;
-            let read = (step.at + b.at) * element % unit == 0 && each * bytes % unit == 0;
+            let read = [(step.at + b.at) * element, each * bytes]
+                .iter()
+                .all(|n| n.is_multiple_of(unit));
             // Results that are whole vec4 are written as such.
-            let grain = if each * out % 16 == 0 { 16 } else { 4 };
-            let written = b.out * out % grain == 0 && each * out % 4 == 0;
+            let grain = if (each * out).is_multiple_of(16) {
+                16
+            } else {
+                4
+            };
+            let written = (b.out * out).is_multiple_of(grain) && (each * out).is_multiple_of(4);
             // Elements of 64 bits are no single words.
             read && written && each * bytes <= MOST_EACH && (words == 4 || element < 8)
         };
@@ -112,8 +118,8 @@ impl Rows {
         let element = u64::from(step.keys.bits() / 8);
         let bytes = b.len * element;
         let whole = |unit: u64| {
-            let begins = (step.at + b.at) * element % unit == 0;
-            planner.aligned && begins && bytes % unit == 0
+            let begins = ((step.at + b.at) * element).is_multiple_of(unit);
+            planner.aligned && begins && bytes.is_multiple_of(unit)
         };
         let wg = u64::from(caps.workgroup());
         // A workgroup owns whole words of results.
@@ -157,18 +163,19 @@ impl Rows {
         } else {
             4
         };
-        let parts = (bytes / tuning.slice_bytes.max(1)).min(units / lanes);
+        let parts = bytes.div_ceil(tuning.slice_bytes.max(1)).min(units / lanes);
         let filled = planner.slices(b.outer * lanes, parts.min(most_slices));
         // A block an iteration, and a few for edges and the tree.
         let longest = lanes * at_once * unit * (caps.most_iterations() - 64);
         let slices = filled.max(bytes.div_ceil(longest));
-        let slice = match slices {
-            1 => b.len,
-            _ => b
-                .len
-                .div_ceil(slices)
-                .next_multiple_of(unit / element * lanes),
+        // Slices are whole blocks, or half a block, so that rows of many lengths have the same text.
+        let block = unit / element * lanes * at_once;
+        let slice = match b.len.div_ceil(slices) {
+            _ if slices == 1 => b.len,
+            slice if slice <= block / 2 => block / 2,
+            slice => slice.next_multiple_of(block),
         };
+        let slice = slice.min(b.len);
         // Every slice has a whole unit, wherever it begins.
         let least = if masked { 2 * (unit / element) - 1 } else { 1 };
         let holds = |slice: u64| slice >= least && (b.len - 1) % slice + 1 >= least;
@@ -177,13 +184,18 @@ impl Rows {
         let slices = b.len.div_ceil(slice);
         let units = (slice * element / unit).div_ceil(lanes);
         let blocks = units.div_ceil(at_once);
+        let loads = match units {
+            _ if slices == 1 => units.div_ceil(blocks),
+            units if units <= at_once / 2 => at_once / 2,
+            _ => at_once,
+        };
         // Unless an invocation takes several blocks, the positions in a row lie below its keys.
         let bits = step.keys.bits();
         let long = bits < 32 && b.len > 1 << (32 - bits);
         let looped = blocks > 1 || slices > 1 || long;
         let text = RowsText {
             lanes: lanes as u32,
-            loads: units.div_ceil(blocks) as u32,
+            loads: loads as u32,
             words: (unit / 4) as u32,
             looped,
             masked,

@@ -82,8 +82,8 @@ fn rows_of(reducer: &Reducer, dtype: DType, len: u64, everywhere: bool) -> Resul
     let count = match len {
         // Several for an invocation.
         _ if len * size <= 80 => 1024 + len % 7,
-        ..=300 => len.max(48),
-        ..=5000 => 20,
+        0..=300 => len.max(48),
+        301..=5000 => 20,
         _ => 5,
     };
     let shape = [count, len, 1];
