@@ -395,14 +395,6 @@ fn edges_are_those_of_the_device() {
         .filter_map(|row| row["shape"][1].as_u64())
         .collect();
     assert_eq!(lengths, [0, 1, 2, 0, 1, 2].map(|more| longest + more));
-    // Kernels are compared without their grids, which differ with the sizes.
-    let kernel = |row: &Value| Some(row["plan"][0].as_str()?.split(" on ").next()?.to_owned());
-    let kernels: Vec<_> = rows.iter().map(kernel).collect();
-    assert!(
-        kernels[0].is_some() && kernels[0] != kernels[1],
-        "{kernels:?}"
-    );
-    assert_eq!(kernels[1], kernels[2]);
 }
 
 #[test]
