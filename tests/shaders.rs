@@ -3,7 +3,7 @@
 
 use naga::back::{self, PipelineConstants};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 use support::kernels::{Source, kernels};
 use wgreduce::unstable::{Family, Kernel, StoreFormat, Walk};
@@ -58,6 +58,23 @@ fn module(text: &str, label: &str) -> Module {
     (module, info)
 }
 
+/// Types for whose zero naga writes a function into HLSL. It writes one for a type and one for each
+/// alias of it, all of one name, which no compiler of HLSL takes. A zero is `T()`, and a `var` in a
+/// loop that is given no value.
+fn zero_values(module: &naga::Module) -> BTreeSet<naga::Handle<naga::Type>> {
+    let functions = module.functions.iter().map(|(_, f)| f);
+    let functions = functions.chain(module.entry_points.iter().map(|e| &e.function));
+    let arenas = functions
+        .map(|f| &f.expressions)
+        .chain([&module.global_expressions]);
+    let expressions = arenas.flat_map(|arena| arena.iter());
+    let types = expressions.filter_map(|(_, e)| match e {
+        naga::Expression::ZeroValue(ty) => Some(*ty),
+        _ => None,
+    });
+    types.collect()
+}
+
 fn constants((_, constants): &Source) -> PipelineConstants {
     let constants = constants.iter();
     constants
@@ -109,6 +126,16 @@ fn write(kernel: &Kernel, source: &Source) {
 fn every_text_is_valid_wgsl_without_any_optional_capability() {
     // `MODULES` panics if a text is not valid.
     assert!(MODULES.len() >= 400, "only {} texts", MODULES.len());
+}
+
+#[test]
+fn zeros_of_one_type_have_one_name() {
+    for (kernel, source) in parsed() {
+        let module = &MODULES[&*source.0].0;
+        let types = zero_values(module);
+        let inner: HashSet<_> = types.iter().map(|ty| &module.types[*ty].inner).collect();
+        assert_eq!(types.len(), inner.len(), "{}: {inner:?}", kernel.label());
+    }
 }
 
 /// Writes as many kernels as it takes to cover every value of every override of the run's texts.

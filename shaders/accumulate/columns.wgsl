@@ -27,7 +27,7 @@ fn bests_key(b: Bests) -> Plane {
 }
 
 fn bests_at(b: Bests) -> Places {
-    return Places();
+    return Places(0u);
 }
 //# else
 struct Bests {
@@ -36,7 +36,7 @@ struct Bests {
 }
 
 fn bests_none() -> Bests {
-    return Bests(Plane(PAD), Places());
+    return Bests(Plane(PAD), Places(0u));
 }
 
 fn bests_key(b: Bests) -> Plane {
@@ -106,8 +106,8 @@ fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
 //# if SHARED
 
 fn cell_across(a: Cell, lid: u32) -> Cell {
-    let least = bests_across(Bests(a.least, Places()), lid).key;
-    let greatest = bests_across(Bests(a.greatest, Places()), lid).key;
+    let least = bests_across(Bests(a.least, Places(0u)), lid).key;
+    let greatest = bests_across(Bests(a.greatest, Places(0u)), lid).key;
     return Cell(least, greatest, bests_across(a.low, lid), bests_across(a.high, lid));
 }
 //# end
@@ -228,8 +228,8 @@ fn row_of_{i}(b: Bests) -> u32 {
 fn cell_leave_{i}(slot: u32, a: Cell, row: u32) {
     let low = Best(key_of_{i}(a.low), placed(row_of_{i}(a.low) * P.step + row));
     let high = Best(key_of_{i}(a.high), placed(row_of_{i}(a.high) * P.step + row));
-    leave(slot, key_of_{i}(Bests(a.least, Places())), low, false);
-    leave(slot, key_of_{i}(Bests(a.greatest, Places())), high, true);
+    leave(slot, key_of_{i}(Bests(a.least, Places(0u))), low, false);
+    leave(slot, key_of_{i}(Bests(a.greatest, Places(0u))), high, true);
 }
 
 //# end

@@ -210,7 +210,7 @@ fn flag_of(r: Raw) -> u32 {
 fn number_of(r: Raw) -> Number {
 //# if FLOATS
 //# if BITS == 64
-    return number(select(r, vec2<u32>(), size_of(r) >= INFINITE));
+    return number(select(r, vec2<u32>(0u), size_of(r) >= INFINITE));
 //# else
     return number(select(r, 0u, size_of(r) >= INFINITE));
 //# end

@@ -88,8 +88,8 @@ fn with_bit(x: vec2<u32>, bit: u32) -> vec2<u32> {
 // The root, bit by bit: pairs of bits are taken from the top. It has `wanted` bits, or, if that is 0 (integers), all
 // bits down to place 0, at most 64.
 fn root(top: i32, wanted: i32) -> Leading {
-    var q = vec2<u32>();
-    var rest = vec2<u32>();
+    var q = vec2<u32>(0u);
+    var rest = vec2<u32>(0u);
     // A third word of the rest, which is at most twice the root.
     var high = 0u;
     var pair = (24 * top + bits_in(limb(top)) - 1) / 2;
@@ -114,8 +114,8 @@ fn root(top: i32, wanted: i32) -> Leading {
 
 // The sum divided by the count, bit by bit, until the quotient has `wanted` bits.
 fn quotient(top: i32, count: vec2<u32>, wanted: i32) -> Leading {
-    var q = vec2<u32>();
-    var rest = vec2<u32>();
+    var q = vec2<u32>(0u);
+    var rest = vec2<u32>(0u);
     var place = 24 * top + bits_in(limb(top));
     while bits_in_two(q) < wanted {
         place--;
@@ -152,7 +152,7 @@ fn rounded(l: Leading) -> vec2<u32> {
     let unit = max(top - {MANTISSA - 1}, {ZERO_PLACE});
     let down = unit - l.place;
     if down > 64 {
-        return vec2<u32>();
+        return vec2<u32>(0u);
     }
     // At least one bit is dropped.
     let off = u32(down - 1);
@@ -216,9 +216,9 @@ fn acc_bits(a: Acc) -> vec2<u32> {
     let top = top_limb();
     if top < 0 {
 //# if MAGNITUDES
-        return vec2<u32>();
+        return vec2<u32>(0u);
 //# else
-        return signed_bits(vec2<u32>(), (a.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO);
+        return signed_bits(vec2<u32>(0u), (a.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO);
 //# end
     }
 //# if ROOT
@@ -256,7 +256,7 @@ fn acc_bits(a: Acc) -> vec2<u32> {
     carry();
     let top = top_limb();
     if top < 0 {
-        return vec2<u32>();
+        return vec2<u32>(0u);
     }
     if (24 * top + bits_in(limb(top)) - 1) / 2 >= {BITS - SIGNED} {
 //# if BITS == 64

@@ -542,7 +542,7 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
 //# for k in 3..WORDS + 3
     let l{k} = bitcast<u32>(m{k} & LIMB);
 //# end
-    var four = vec4<u32>();
+    var four = vec4<u32>(0u);
     var place = 0;
 //# for k in 0..WORDS
     let top{k} = l{k + 3} != 0u;
@@ -550,7 +550,7 @@ fn window_sum(w: Window, begin: u32) -> vec2<u32> {
     place = select(place, i32(begin) + {24 * k - 24 + GRAIN}, top{k});
 //# end
     let zero = four.x == 0u;
-    let bits = select(rounded(leading(four, place, false)), vec2<u32>(), zero);
+    let bits = select(rounded(leading(four, place, false)), vec2<u32>(0u), zero);
 //# if MAGNITUDES
     return bits;
 //# else

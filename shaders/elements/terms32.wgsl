@@ -47,7 +47,7 @@ fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
 
 // A vec4 counts only the first time.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec4<u32>(), v, vec4<bool>(first));
+    return select(vec4<u32>(0u), v, vec4<bool>(first));
 }
 
 // The result, at the top of a word.

@@ -1,5 +1,5 @@
 // What 64-bit integers add to a sum modulo 2^64. As terms32.wgsl otherwise.
-const PAD: Key = vec2<u32>();
+const PAD: Key = vec2<u32>(0u);
 //# if SQUARES
 
 fn product(x: u32, y: u32) -> vec2<u32> {
@@ -38,7 +38,7 @@ fn combined(a: Key, b: Key) -> Key {
 }
 
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec4<u32>(), v, vec4<bool>(first));
+    return select(vec4<u32>(0u), v, vec4<bool>(first));
 }
 
 fn element(k: Key) -> vec2<u32> {
@@ -59,8 +59,8 @@ fn element(k: Key) -> vec2<u32> {
 // Divided by the number of elements, bit by bit. It has no loop: plans count an invocation's iterations by elements.
 fn quotient(size: vec2<u32>) -> vec2<u32> {
     let count = vec2<u32>(P.fill_lo, P.fill_hi);
-    var rest = vec2<u32>();
-    var q = vec2<u32>();
+    var rest = vec2<u32>(0u);
+    var q = vec2<u32>(0u);
     var fits = false;
     // The rest stays below 2^63, because the number of elements does.
 //# for i in 0..64

@@ -9,7 +9,7 @@ fn record_of(b: Best) -> Record {
 }
 
 fn best_of(r: Record) -> Best {
-    return Best(unpack(vec2<u32>(r, 0u)), vec2<u32>());
+    return Best(unpack(vec2<u32>(r, 0u)), vec2<u32>(0u));
 }
 //# end
 //# if RECORD == 2
@@ -25,7 +25,7 @@ fn record_of(b: Best) -> Record {
 
 fn best_of(r: Record) -> Best {
 //# if BITS == 64
-    return Best(unpack(r), vec2<u32>());
+    return Best(unpack(r), vec2<u32>(0u));
 //# else
     return Best(unpack(r), vec2<u32>(r.y, 0u));
 //# end
