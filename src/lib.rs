@@ -137,12 +137,18 @@ pub use wgpu;
 /// may change it.
 pub mod unstable {
     pub use crate::kernel::params::{Params, StrideTable};
-    pub use crate::kernel::{Elementwise, Family, Kernel, StoreFormat, TEAM, Unit, Walk};
+    pub use crate::kernel::{Accumulator, Kernel, Resource, Source, StoreFormat};
     pub use crate::keys::Keys;
     pub use crate::plan::{Pass, RowParts, Slot, View};
     pub use crate::sums::Sum;
+    pub use crate::walk::Walk;
     pub use crate::walk::columns::ColumnsText;
+    pub use crate::walk::elementwise::ElementwiseText;
+    pub use crate::walk::finish::FinishText;
+    pub use crate::walk::gather::GatherText;
+    pub use crate::walk::old::{SumColumnsText, SumRowsText};
     pub use crate::walk::rows::RowsText;
+    pub use crate::walk::strided::EachText;
 }
 
 /// Runs the examples of the README and of `docs/tuning.md` as tests.

@@ -54,9 +54,9 @@ pub struct Tuning {
     /// Bytes that a dispatch, and a submit of several, may read or write, so that no watchdog fires. At least
     /// 1 KiB. Bytes that are read across rows count four times.
     pub submit_bytes: u64,
-    /// Takes this family wherever it is possible. For tests and measurements: any release may change it.
+    /// Goes element by element wherever that is possible. For tests and measurements: any release may change it.
     #[doc(hidden)]
-    pub force: Option<crate::kernel::Family>,
+    pub each: bool,
 }
 
 impl Tuning {
@@ -123,7 +123,7 @@ impl Tuning {
             short_rows: 1,
             // About a quarter of a second, for each class.
             submit_bytes: 16 << 30,
-            force: None,
+            each: false,
         };
         match class {
             AdapterClass::Discrete => gpu,

@@ -6,7 +6,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::LazyLock;
 use support::kernels::{Source, kernels};
-use wgreduce::unstable::{Family, Kernel, StoreFormat, Walk};
+use wgreduce::unstable::{Accumulator, Kernel, StoreFormat, SumRowsText, Walk};
 use wgreduce::{DType, NanPolicy, Order};
 
 /// Every kernel for all element types.
@@ -86,7 +86,7 @@ fn constants((_, constants): &Source) -> PipelineConstants {
 fn write(kernel: &Kernel, source: &Source) {
     let (module, info) = &MODULES[&*source.0];
     let label = kernel.label();
-    let entry = (naga::ShaderStage::Compute, kernel.entry_point());
+    let entry = (naga::ShaderStage::Compute, kernel.walk.entry_point());
     let (module, info) =
         back::pipeline_constants::process_overrides(module, info, Some(entry), &constants(source))
             .unwrap_or_else(|e| panic!("{label}: {e:?}"));
@@ -113,7 +113,7 @@ fn write(kernel: &Kernel, source: &Source) {
     };
     let pipeline = back::glsl::PipelineOptions {
         shader_stage: naga::ShaderStage::Compute,
-        entry_point: kernel.entry_point().to_string(),
+        entry_point: kernel.walk.entry_point().to_string(),
         multiview: None,
     };
     let policies = naga::proc::BoundsCheckPolicies::default();
@@ -171,9 +171,9 @@ const ORDERS: [Order; 3] = [Order::Least, Order::Greatest, Order::GreatestMagnit
 
 /// Guards the checks above: it fails if kernels are missing from the list.
 #[test]
-fn the_kernels_are_of_every_family_and_hold_every_choice() {
-    let families: BTreeSet<Family> = KERNELS.iter().map(|(k, _)| k.family()).collect();
-    assert_eq!(families, Family::ALL.into());
+fn the_kernels_are_of_every_walk_and_hold_every_choice() {
+    let walks: BTreeSet<&str> = KERNELS.iter().map(|(k, _)| k.walk.name()).collect();
+    assert_eq!(walks, Walk::NAMES.into());
     let outs = KERNELS.iter().map(|(k, _)| k.out);
     // Partial sums have many sizes, so they are left out.
     let outs: BTreeSet<StoreFormat> = outs
@@ -225,15 +225,17 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
     let has = |flags: &dyn Fn(&Kernel) -> bool| KERNELS.iter().any(|(k, _)| flags(k));
     // An index with and without `last`, and sums of rows in every way.
     for on in [false, true] {
-        assert!(has(&|k| k.index && k.last == on));
+        assert!(has(
+            &|k| matches!(k.acc, Accumulator::Index { last, .. } if last == on)
+        ));
         assert!(has(
             &|k| matches!(k.walk, Walk::Elementwise(taken) if taken.chained == on)
         ));
         let rows = |wanted: [bool; 2]| {
             has(&|k| match k.walk {
-                Walk::SumRows {
+                Walk::SumRows(SumRowsText {
                     lanes, coarsened, ..
-                } => [lanes == 1, coarsened] == wanted,
+                }) => [lanes == 1, coarsened] == wanted,
                 _ => false,
             })
         };
@@ -244,7 +246,10 @@ fn the_kernels_are_of_every_family_and_hold_every_choice() {
         for dtype in DType::ALL {
             for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
                 let keys = wgreduce::unstable::Keys::new(dtype, order, nan, false);
-                assert!(has(&|k| k.keys == keys), "{dtype} {order:?} {nan:?}");
+                assert!(
+                    has(&|k| k.acc == Accumulator::Value(keys)),
+                    "{dtype} {order:?} {nan:?}"
+                );
             }
         }
     }

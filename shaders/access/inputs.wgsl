@@ -2,13 +2,13 @@
 // any place: then one element serves a whole vec4.
 //# for i in 0..INPUTS
 //# if (VECS > 0) & ((SCALARS >> i & 1) == 0)
-@group(0) @binding({3 + i}) var<storage, read> in_{i}: array<vec4<u32>>;
+@group(0) @binding({3 + i}) var<storage, {READ}> in_{i}: array<vec4<u32>>;
 
 fn vec_{i}(at: Offsets) -> vec4<u32> {
     return in_{i}[offset_{i}(at)];
 }
 //# else
-@group(0) @binding({3 + i}) var<storage, read> in_{i}: array<u32>;
+@group(0) @binding({3 + i}) var<storage, {READ}> in_{i}: array<u32>;
 
 fn raw_{i}(at: Offsets) -> Raw {
     let e = offset_{i}(at);

@@ -1,5 +1,5 @@
 // The best of partial results.
-@group(0) @binding(1) var<storage, read> src: array<Record>;
+@group(0) @binding(1) var<storage, {READ}> src: array<Record>;
 
 struct Acc {
     best: Best,

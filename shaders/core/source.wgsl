@@ -1,5 +1,5 @@
 // The source, as words: any word of it can be read, whatever the size of the binding.
-@group(0) @binding(3) var<storage, read> words: array<u32>;
+@group(0) @binding(3) var<storage, {READ}> words: array<u32>;
 
 // Element e.
 fn raw(e: u32) -> Raw {
@@ -13,5 +13,5 @@ fn raw(e: u32) -> Raw {
 //# if SRC
 
 // The same range as whole vec4. If its size is no multiple of 16 bytes, the vec4 do not reach the last words.
-@group(0) @binding({SRC}) var<storage, read> src: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, {READ}> src: array<vec4<u32>>;
 //# end

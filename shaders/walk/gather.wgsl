@@ -3,7 +3,7 @@
 override WG: u32;
 override INDEX_WORDS: u32;
 
-@group(0) @binding({INDICES}) var<storage, read> indices: array<u32>;
+@group(0) @binding({INDICES}) var<storage, {READ}> indices: array<u32>;
 
 // Where an output's element lies: its place, and whether it is in the window.
 struct There {

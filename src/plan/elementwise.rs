@@ -5,23 +5,21 @@
 //! word. More inputs than a dispatch can bind are chained: the next dispatch combines its inputs with
 //! the output so far, in place.
 
-use crate::kernel::params::{Params, STRIDE_DIMS, StrideTable};
-use crate::kernel::{self, Elementwise, StoreFormat, Walk};
+use crate::kernel::StoreFormat;
+use crate::kernel::params::{STRIDE_DIMS, StrideTable};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
-use crate::plan::reduce::words;
 use crate::plan::splits;
 use crate::plan::step::Planner;
 use crate::problem::elements;
 use crate::{Error, Problem};
-use std::ops::Range;
 
 /// A dimension of the output, and the stride of each input along it. Both count units: vec4 for an input (or
 /// the output) that is accessed by vec4, else elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Dim {
-    size: u64,
-    strides: Vec<i64>,
+pub(crate) struct Dim {
+    pub size: u64,
+    pub strides: Vec<i64>,
 }
 
 impl Dim {
@@ -32,20 +30,20 @@ impl Dim {
 }
 
 /// A contiguous part of the output that one dispatch writes.
-struct Part<'a> {
-    dims: Vec<Dim>,
+pub(crate) struct Part<'a> {
+    pub dims: Vec<Dim>,
     /// First output, and each input's element with coordinates 0, in their units.
-    out: u64,
-    starts: Vec<i64>,
-    unit: &'a Unit,
+    pub out: u64,
+    pub starts: Vec<i64>,
+    pub unit: &'a Unit,
 }
 
 /// What an invocation writes and what it reads of each input. `elements`: elements in an output unit.
 /// `splat`: inputs that are read by element although the output is written by vec4.
-struct Unit {
-    vecs: bool,
-    elements: u64,
-    splat: Vec<bool>,
+pub(crate) struct Unit {
+    pub vecs: bool,
+    pub elements: u64,
+    pub splat: Vec<bool>,
 }
 
 impl Unit {
@@ -56,7 +54,7 @@ impl Unit {
 
 impl Part<'_> {
     /// The range of an input that is read; elements have `size` bytes.
-    fn input(&self, i: usize, size: u64) -> View {
+    pub fn input(&self, i: usize, size: u64) -> View {
         let element = size * self.unit.input(i);
         View {
             slot: Slot::Input(i),
@@ -239,105 +237,6 @@ impl Planner<'_> {
         );
         !self.splits.is_empty() && (written || (0..part.starts.len()).any(input))
     }
-
-    /// One dispatch over inputs `first..first + count`.
-    fn chained(&mut self, part: &Part<'_>, first: usize, count: usize) -> Result<(), Error> {
-        let inputs = first..first + count;
-        let taken = Elementwise {
-            unit: match part.unit.vecs {
-                true => kernel::Unit::Vec,
-                false => kernel::Unit::Word,
-            },
-            inputs: count as u32,
-            scalars: (0..count).fold(0, |bits, i| {
-                bits | u32::from(part.unit.splat[first + i]) << i
-            }),
-            chained: first > 0,
-        };
-        let out = StoreFormat::value(self.problem.dtype());
-        let kernel = self.kernel(Walk::Elementwise(taken), out);
-        let outputs: u64 = part.dims.iter().map(|d| d.size).product();
-        let (dims, along) = laid(part, &inputs, taken.vecs().into(), kernel.workgroup.into());
-        let items: u64 = dims.iter().map(|d| d.size).product();
-        let params = Params {
-            items: items as u32,
-            len: along.as_ref().map_or(0, |d| d.size as u32),
-            dims: dims.len() as u32,
-            ..Params::default()
-        };
-        let (lanes, each) = match part.unit.vecs {
-            true => (items, 1),
-            false => (words(out, outputs), u64::from(out.per_word())),
-        };
-        let iterations = each * (dims.len() as u64 + 1);
-        let strides = |d: &Dim| d.strides.iter().map(|&s| s as u32).collect();
-        let starts = inputs.clone().map(|i| back(&part.dims, i) as u32);
-        let table = StrideTable {
-            shape: dims.iter().map(|d| d.size as u32).collect(),
-            strides: dims.iter().chain(&along).map(strides).collect(),
-            starts: starts.collect(),
-        };
-        let size = self.problem.dtype().size();
-        let element = size * part.unit.elements;
-        let dst = View {
-            slot: Slot::Output(0),
-            offset: part.out * element,
-            bytes: outputs * element,
-            element,
-            rows: None,
-        };
-        let views = inputs.map(|i| part.input(i, size)).collect();
-        self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, views));
-        }
-        Ok(())
-    }
-}
-
-/// Coordinates from which on it hardly matters that the last ones leave invocations idle.
-const LONG: u64 = 32;
-
-/// The dimensions of a part as invocations number them, none of size 1, with the strides of some inputs, of the
-/// output, and of the coordinate along the dimension in which an invocation takes `vecs` vec4, if it does. The second
-/// result is that dimension: its size, and the strides from one vec4 to the next. They are so far apart that the first
-/// ones of a workgroup are neighbours. Best is a dimension along which an input repeats, so that all but the first find
-/// it in the cache, else the greatest.
-fn laid(
-    part: &Part<'_>,
-    inputs: &Range<usize>,
-    vecs: u64,
-    workgroup: u64,
-) -> (Vec<Dim>, Option<Dim>) {
-    let dims = part.dims.iter().enumerate();
-    let best = dims.clone().max_by_key(|(_, dim)| {
-        let repeats = dim.strides[inputs.clone()].contains(&0);
-        (dim.size.min(LONG), repeats, dim.size)
-    });
-    let best = best.map(|(d, _)| d).filter(|_| vecs > 0);
-    let (mut laid, mut along, mut inner) = (Vec::new(), None, 1);
-    for (d, dim) in dims.rev() {
-        let mut strides = dim.strides[inputs.clone()].to_vec();
-        strides.resize(StrideTable::OUTPUT, 0);
-        strides.extend([inner as i64, (best == Some(d)).into()]);
-        let every = |n: u64, size| Dim {
-            size,
-            strides: strides.iter().map(|s| s * n as i64).collect(),
-        };
-        if best == Some(d) {
-            let apart = workgroup.div_ceil(inner).min(dim.size.div_ceil(vecs));
-            laid.push(every(1, apart));
-            laid.push(every(vecs * apart, dim.size.div_ceil(vecs * apart)));
-            along = Some(every(apart, dim.size));
-        } else {
-            laid.push(every(1, dim.size));
-        }
-        inner *= dim.size;
-    }
-    // There is no reciprocal that divides by 1.
-    laid.retain(|d| d.size > 1);
-    laid.reverse();
-    (laid, along)
 }
 
 /// The dimensions with `count` coordinates of the first.
@@ -387,7 +286,7 @@ fn extent(dims: &[Dim], input: usize) -> u64 {
 }
 
 /// Units that lie before an input's element with coordinates 0.
-fn back(dims: &[Dim], input: usize) -> i64 {
+pub(crate) fn back(dims: &[Dim], input: usize) -> i64 {
     dims.iter().map(|d| -d.way(input).min(0)).sum()
 }
 

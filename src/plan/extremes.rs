@@ -5,13 +5,13 @@
 //! are cut and walked as in `strided.rs`, contiguous segments as in `reduce.rs`.
 //! Where that is as fast, four steps read the input instead.
 
-use crate::kernel::Walk;
+use crate::kernel::Accumulator;
 use crate::keys::Keys;
 use crate::plan::layout::{Groups, StridedLayout, Window};
-use crate::plan::pass::Slot;
-use crate::plan::reduce::out_view;
+use crate::plan::pass::{Slot, View};
 use crate::plan::splits::Partition;
 use crate::plan::step::{Planner, Step};
+use crate::walk::Walk;
 use crate::{Error, Order};
 
 /// Least bytes of a segment that are worth two partial results: these, and reading them again for each of the four
@@ -28,7 +28,7 @@ impl Planner<'_> {
             for i in 0..2 {
                 let dst = Slot::Output(i);
                 let step = Step { dst, ..value };
-                self.search(&step, &layout.without_reduced(), false, None)?;
+                self.search(&step, &layout.without_reduced(), None)?;
                 self.fill(2 + i, steps[2].out, self.only_index(), outputs)?;
             }
             return Ok(());
@@ -79,7 +79,7 @@ impl Planner<'_> {
             return self.together(&both, steps, &columns);
         }
         let first = &partition.regions[0];
-        let mapping = self.mapping(both, first);
+        let mapping = partition.mapping;
         for (i, b) in partition.regions.iter().enumerate() {
             self.partials_pass(both, first, mapping, b, i > 0)?;
         }
@@ -99,8 +99,10 @@ impl Planner<'_> {
         let dtype = self.problem.dtype();
         for (i, step) in (0..).zip(self.sides(outputs)) {
             let order = [Order::Least, Order::Greatest][i % 2];
+            let index = step.acc.has_index();
+            let keys = Keys::new(dtype, order, self.problem.nan_policy(), index);
             self.reduce(&Step {
-                keys: Keys::new(dtype, order, self.problem.nan_policy(), step.index),
+                acc: self.side(keys, index),
                 outer,
                 len,
                 inner,
@@ -120,17 +122,25 @@ impl Planner<'_> {
             (2, Order::Least, true),
             (3, Order::Greatest, true),
         ]
-        .map(|(i, order, index)| Step {
-            dst: Slot::Output(i),
-            out: if index {
-                self.index_format()
-            } else {
-                value.out
-            },
-            keys: Keys::of_sides(problem.dtype(), order, problem.nan_policy(), index),
-            index,
-            ..value
+        .map(|(i, order, index)| {
+            let keys = Keys::of_sides(problem.dtype(), order, problem.nan_policy(), index);
+            Step {
+                dst: Slot::Output(i),
+                out: match index {
+                    true => self.index_format(),
+                    false => value.out,
+                },
+                acc: self.side(keys, index),
+                ..value
+            }
         })
+    }
+
+    fn side(&self, keys: Keys, index: bool) -> Accumulator {
+        match index {
+            true => self.index_of(keys),
+            false => Accumulator::Value(keys),
+        }
     }
 
     /// Plans the windows of the same outputs: first the partials of both extremes, then the results.
@@ -140,8 +150,8 @@ impl Planner<'_> {
         let both = self.partial_step(steps);
         let share = self.share(first.layout, &both, outputs, len, true);
         let partials = outputs * share.parts;
-        let kernel = self.kernel_of(&both, Walk::Strided { raw: false });
-        let dst = out_view(Slot::Partials, both.out, 0, 2 * partials);
+        let kernel = self.kernel_of(&both, Walk::Strided);
+        let dst = View::of(Slot::Partials, both.out, 0, 2 * partials);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
         }
@@ -155,9 +165,13 @@ impl Planner<'_> {
 
     /// The step that leaves partial results of both.
     fn partial_step(&self, steps: &[Step; 4]) -> Step {
+        let problem = self.problem;
         Step {
             out: self.partial_format(&steps[2]),
-            both: true,
+            acc: Accumulator::Both {
+                keys: Keys::of_sides(problem.dtype(), Order::Least, problem.nan_policy(), true),
+                last: problem.selects_last_index(),
+            },
             ..steps[2]
         }
     }

@@ -1,31 +1,30 @@
 //! The planner: from a problem and a device's limits to dispatches.
 //!
 //! Pure: the same problem and caps give the same plan, on any machine, without a device.
-//! None of it knows of WGSL or of wgpu's objects. A file uses only those above it:
+//! None of it knows of WGSL or of wgpu's objects. How a region is walked, and the passes of a walk, are in `src/walk`. A file
+//! uses only those above it:
 //!
 //! | file | decides |
 //! |---|---|
 //! | `limits` `pass` `splits` | nothing: what devices allow, what a dispatch is, where buffers end |
 //! | `step` `layout` | nothing: what the planner shares, how views lie |
-//! | `mapping` | which walk takes a region, and how many invocations |
 //! | `partition` | which regions a step is cut into |
 //! | `reduce` | the passes of a step of contiguous elements |
-//! | `elementwise` `strided` | the passes of Min and Max, and of views |
+//! | `elementwise` `views` | the parts of Min and Max, and the windows of views |
 //! | `extremes` | the passes that give the four results of extremes |
 //! | `schedule` | which steps a problem takes |
 
-mod elementwise;
+pub(crate) mod elementwise;
 mod extremes;
 pub(crate) mod layout;
 pub(crate) mod limits;
-pub(crate) mod mapping;
 mod partition;
 pub(crate) mod pass;
 pub(crate) mod reduce;
 pub(crate) mod schedule;
 pub(crate) mod splits;
 pub(crate) mod step;
-mod strided;
+pub(crate) mod views;
 
 pub(crate) use pass::Scratch;
 pub use pass::{Pass, RowParts, Slot, View};

@@ -1,19 +1,25 @@
 //! Cutting a step into regions, each as much as one binding, one dispatch and one submit can take.
 //!
-//! Turns limits and the ends of buffers into regions. The schedule decides which steps there are; the mapping
-//! is asked only what a region would need.
+//! Turns limits and the ends of buffers into regions. The schedule decides which steps there are, `walk::choose`
+//! how a region is walked.
 
 use crate::Error;
+use crate::kernel::Accumulator;
 use crate::plan::limits::{MAX_REGION, dispatches};
-use crate::plan::mapping::{COLUMNS_GRAIN, MOST_SPANNED_ROWS, Mapping};
 use crate::plan::pass::Slot;
 use crate::plan::splits::{self, Partition, Region};
 use crate::plan::step::{Planner, Step};
+use crate::walk::strided::Each;
+use crate::walk::{self, Mapping};
 use std::ops::Range;
 
 /// Least bytes of a row that a stream reads at once: a page of a file, or less where partial results are more than
 /// four times what is read.
 const LEAST_PIECES: [u64; 2] = [4096, 512];
+/// Rows from which columns that a binding spans are cut instead: their results are copied.
+const MOST_SPANNED_ROWS: u64 = 256;
+/// Columns of a region that takes only some are a multiple of this: whole lines for every walk.
+const COLUMNS_GRAIN: u64 = 64;
 /// Most dispatches of a plan that copy rows of columns.
 const MOST_COPIES: u64 = 1 << 15;
 
@@ -41,7 +47,9 @@ impl Planner<'_> {
         }
         let from = |cut: u64| cut.checked_sub(step.at);
         let input: Vec<u64> = input.into_iter().filter_map(from).collect();
-        let partitions = splits::cut(partitions, &input, &outputs, self.partials(step));
+        let choose = |b: &Region| walk::choose(self, step, b);
+        let most = self.partials(step);
+        let partitions = splits::cut(partitions, &input, &outputs, most, &choose);
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
     }
@@ -65,7 +73,7 @@ impl Planner<'_> {
     /// one is too much, through its segments.
     fn regions(&self, step: &Step, written: u64) -> Result<Vec<Partition>, Error> {
         let &Step { len, inner, .. } = step;
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
         let (alone, reach) = (self.alone(step), self.reach(step));
@@ -85,7 +93,7 @@ impl Planner<'_> {
             len: len.min(reach).min(seen / inner).max(1),
             ..one
         };
-        let too_long = len > alone && self.mapping(step, &longest) == Mapping::Each;
+        let too_long = len > alone && walk::choose(self, step, &longest).is_each();
         let whole = whole && len <= reach;
         if whole && !too_long {
             let most = (seen / (len * inner)).min(written / inner);
@@ -106,7 +114,7 @@ impl Planner<'_> {
         };
         match self.columns_apart(step, &part, written)? {
             Some(apart) => Ok(apart),
-            None => parts(step, rows, columns),
+            None => self.segments(step, rows, columns),
         }
     }
 
@@ -132,9 +140,9 @@ impl Planner<'_> {
         let &Step {
             outer, len, inner, ..
         } = step;
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let parts = len.div_ceil(part.len);
-        let partials = parts.saturating_mul(self.mapping(step, part).parts());
+        let partials = parts.saturating_mul(walk::choose(self, step, part).parts());
         // Each is written, and read by the next region or by the last pass; with values also by a pass of its own.
         let times = if self.value_beside_index().is_some() {
             4
@@ -196,7 +204,7 @@ impl Planner<'_> {
             });
             let alone = columns.map(|region| Partition {
                 copied: way == Way::Copied,
-                ..Partition::of(vec![region], &[])
+                ..Partition::of(vec![region], &[], walk::choose(self, step, &region))
             });
             return Ok(Some(alone.collect()));
         }
@@ -206,11 +214,11 @@ impl Planner<'_> {
     /// How many columns, at most `most`, one dispatch can take whole; 0 if none. `region` makes one of so many.
     fn direct(&self, step: &Step, most: u64, region: impl Fn(u64) -> Region) -> u64 {
         let one = region(most.max(1));
-        let mapping = self.mapping(step, &one);
-        if mapping == Mapping::Each && one.len > self.alone(step) || one.len > self.reach(step) {
+        let mapping = walk::choose(self, step, &one);
+        if mapping.is_each() && one.len > self.alone(step) || one.len > self.reach(step) {
             return 0;
         }
-        match self.is_direct(step, &one, mapping) {
+        match mapping.is_direct(self, step, &one) {
             true => most,
             false => {
                 let partials = self.partials(step);
@@ -232,7 +240,7 @@ impl Planner<'_> {
         // Where a chain of steps leaves something, it is in the other one.
         let dst = Slot::Temp(1);
         let copy = Step {
-            sum: None,
+            acc: Accumulator::Raw(step.acc.bits()),
             at: step.at,
             ..self.step(step.src, dst, [first.inner, 1, 1])
         };
@@ -253,7 +261,7 @@ impl Planner<'_> {
                     base: 0,
                     pitch: 1,
                 };
-                self.each(&copy, &part, false, true)?;
+                Each::WHOLE.pass(self, &copy, &part, false)?;
             }
         }
         let step = Step {
@@ -268,7 +276,8 @@ impl Planner<'_> {
             pitch,
             ..first
         };
-        Ok((step, Partition::of(vec![region], &[])))
+        let mapping = walk::choose(self, &step, &region);
+        Ok((step, Partition::of(vec![region], &[], mapping)))
     }
 
     /// Regions of at most `most` whole matrices; `one` is the first matrix.
@@ -276,7 +285,7 @@ impl Planner<'_> {
         let &Step {
             outer, len, inner, ..
         } = step;
-        let most = self.fitting(step, one, most);
+        let (most, mapping) = self.fitting(step, one, most);
         dispatches(outer.div_ceil(most))?;
         let matrices = |o: u64| Region {
             at: o * len * inner,
@@ -284,40 +293,74 @@ impl Planner<'_> {
             outer: most.min(outer - o),
             ..*one
         };
+        let partition = |b: Region| {
+            // Others may begin within a unit.
+            let mapping = match b.at == one.at {
+                true => mapping,
+                false => walk::choose(self, step, &b),
+            };
+            Partition::of(vec![b], &[], mapping)
+        };
         let begins = (0..outer.div_ceil(most)).map(|i| i * most);
-        Ok(begins
-            .map(|o| Partition::of(vec![matrices(o)], &[]))
-            .collect())
+        Ok(begins.map(matrices).map(partition).collect())
     }
 
-    /// How many matrices a dispatch may take; bindings allow `most`.
-    fn fitting(&self, step: &Step, one: &Region, most: u64) -> u64 {
-        let parts_of = |outer| self.mapping(step, &Region { outer, ..*one }).parts();
+    /// How many matrices a dispatch may take, and how it walks them; bindings allow `most`.
+    fn fitting(&self, step: &Step, one: &Region, most: u64) -> (u64, Mapping) {
         let partials = self.partials(step);
-        let groups = self.caps.groups();
-        let mut most = most;
-        // More matrices need fewer parts each: halving ends at what fits.
-        while most > 1 {
-            let outputs = most * one.inner;
-            let parts = parts_of(most);
+        let invocations = self.caps.groups() * u64::from(self.caps.workgroup());
+        let of = |outer| {
+            let b = Region { outer, ..*one };
+            (walk::choose(self, step, &b), b)
+        };
+        let fits = |(mapping, b): &(Mapping, Region)| {
+            let parts = mapping.parts();
             let direct = parts == 1 && step.out.per_word() == 1;
-            let fits_partials = direct || outputs * parts <= partials;
-            let matrices = Region {
-                outer: most,
-                ..*one
-            };
-            let lanes = self.lanes(step, &matrices);
-            if fits_partials && lanes.div_ceil(u64::from(self.caps.workgroup())) <= groups {
-                break;
-            }
-            most /= 2;
+            let fits_partials = direct || b.outer * b.inner * parts <= partials;
+            fits_partials && mapping.invocations(self, step, b) <= invocations
+        };
+        let mut chosen = of(most);
+        // More matrices need fewer parts each: halving ends at what fits.
+        while chosen.1.outer > 1 && !fits(&chosen) {
+            chosen = of(chosen.1.outer / 2);
         }
+        let most = chosen.1.outer;
         // Regions begin with a line, and share no word of small outputs.
-        match most {
-            16.. if most < step.outer => most / 16 * 16,
-            4.. if most < step.outer => most / 4 * 4,
-            _ => most,
+        let grain = match most {
+            16.. => 16,
+            4.. => 4,
+            _ => 1,
+        };
+        match most / grain * grain {
+            fewer if fewer < most && most < step.outer => (fewer, of(fewer).0),
+            _ => (most, chosen.0),
         }
+    }
+
+    /// Regions of parts of segments, merged through partials: of at most so many rows and columns.
+    fn segments(&self, step: &Step, rows: u64, columns: u64) -> Result<Vec<Partition>, Error> {
+        let &Step {
+            outer, len, inner, ..
+        } = step;
+        let parts = inner.div_ceil(columns).saturating_mul(len.div_ceil(rows));
+        dispatches(outer.saturating_mul(parts))?;
+        let begins = |end: u64, by: u64| (0..end.div_ceil(by)).map(move |i| i * by);
+        let part = |o: u64, c: u64, l: u64| Region {
+            at: (o * len + l) * inner + c,
+            out: o * inner + c,
+            outer: 1,
+            len: rows.min(len - l),
+            inner: columns.min(inner - c),
+            base: l,
+            pitch: columns.min(inner - c),
+        };
+        let segments = (0..outer).flat_map(|o| begins(inner, columns).map(move |c| (o, c)));
+        let partition = |(o, c)| {
+            let regions: Vec<_> = begins(len, rows).map(|l| part(o, c, l)).collect();
+            let mapping = walk::choose(self, step, &regions[0]);
+            Partition::of(regions, &[], mapping)
+        };
+        Ok(segments.map(partition).collect())
     }
 }
 
@@ -334,26 +377,4 @@ fn grained_parts(run: Range<u64>, width: u64) -> impl Iterator<Item = Range<u64>
     parts
         .chain(std::iter::once(whole..run.end))
         .filter(|part| !part.is_empty())
-}
-
-/// Regions of parts of segments, merged through partials: of at most so many rows and columns.
-fn parts(step: &Step, rows: u64, columns: u64) -> Result<Vec<Partition>, Error> {
-    let &Step {
-        outer, len, inner, ..
-    } = step;
-    let parts = inner.div_ceil(columns).saturating_mul(len.div_ceil(rows));
-    dispatches(outer.saturating_mul(parts))?;
-    let begins = |end: u64, by: u64| (0..end.div_ceil(by)).map(move |i| i * by);
-    let part = |o: u64, c: u64, l: u64| Region {
-        at: (o * len + l) * inner + c,
-        out: o * inner + c,
-        outer: 1,
-        len: rows.min(len - l),
-        inner: columns.min(inner - c),
-        base: l,
-        pitch: columns.min(inner - c),
-    };
-    let segments = (0..outer).flat_map(|o| begins(inner, columns).map(move |c| (o, c)));
-    let group = |(o, c)| begins(len, rows).map(|l| part(o, c, l)).collect();
-    Ok(segments.map(|s| Partition::of(group(s), &[])).collect())
 }

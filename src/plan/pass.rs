@@ -4,8 +4,9 @@
 
 use crate::Caps;
 use crate::kernel::params::{Params, StrideTable};
-use crate::kernel::{Kernel, Walk};
+use crate::kernel::{Kernel, StoreFormat};
 use crate::plan::limits::STRIDED_COST;
+use crate::walk::Walk;
 
 /// A buffer a pass reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,6 +79,17 @@ pub struct RowParts {
 }
 
 impl View {
+    /// `count` results of a slot, from number `at` on.
+    pub(crate) fn of(slot: Slot, out: StoreFormat, at: u64, count: u64) -> View {
+        View {
+            slot,
+            offset: at * out.bytes(),
+            bytes: count * out.bytes(),
+            element: out.bytes(),
+            rows: None,
+        }
+    }
+
     /// Bytes that are read.
     pub(crate) fn read(&self) -> u64 {
         self.rows.map_or(self.bytes, |rows| rows.count * rows.bytes)
@@ -140,10 +152,10 @@ impl Pass {
 
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
-        let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+        let (p, element) = (&self.params, self.kernel.acc.bytes());
         match self.kernel.walk {
             // Its view may span columns that others take.
-            Walk::Each { .. } => u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element,
+            Walk::Each(_) => u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element,
             _ => self.read().map(View::read).sum(),
         }
     }
@@ -156,13 +168,13 @@ impl Pass {
     /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
     /// Bytes that are read across rows count four times.
     pub fn cost(&self) -> u64 {
-        let in_order = matches!(self.kernel.walk, Walk::Finish { .. });
-        let strided = matches!(self.kernel.walk, Walk::Strided { .. });
+        let in_order = matches!(self.kernel.walk, Walk::Finish(_));
+        let strided = self.kernel.walk == Walk::Strided;
         let rows = self.params.inner <= 1 || in_order;
         let read = match &self.indices {
             // Each element counts as often as it is read.
             _ if strided => {
-                let (p, element) = (&self.params, u64::from(self.kernel.keys.bits() / 8));
+                let (p, element) = (&self.params, self.kernel.acc.bytes());
                 STRIDED_COST * u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element
             }
             // One element for each index, wherever it is.

@@ -2,14 +2,14 @@
 //!
 //! A problem becomes steps (one per group of neighbouring reduced axes), a step becomes regions (what one
 //! binding can see), a region becomes one or two passes: one that leaves partial results, and one that makes
-//! results of them. Chooses the steps and their order; `partition.rs` decides how a step is cut, and
-//! `mapping.rs` how a region is mapped.
+//! results of them. Chooses the steps and their order; `partition.rs` decides how a step is cut.
 
-use crate::kernel::StoreFormat;
+use crate::kernel::{Accumulator, StoreFormat};
 use crate::plan::layout::StridedLayout;
 use crate::plan::pass::{Pass, Slot, View};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
+use crate::walk::strided::Each;
 use crate::{DType, Dim, Error, Op, Order};
 
 impl Planner<'_> {
@@ -59,11 +59,11 @@ impl Planner<'_> {
 
     fn copy(&mut self, n: u64) -> Result<(), Error> {
         let step = Step {
-            sum: None,
+            acc: Accumulator::Raw(8 * self.problem.dtype().size() as u32),
             ..self.step(Slot::Input(0), Slot::Output(0), [n, 1, 1])
         };
         for partition in self.partitions(&step, self.outputs_per_dispatch(step.out))? {
-            self.each(&step, &partition.regions[0], false, true)?;
+            Each::WHOLE.pass(self, &step, &partition.regions[0], false)?;
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Planner<'_> {
             // A sum would be rounded between two steps.
             let step = self.step(src, Slot::Output(0), [outputs, 1, 1]);
             let layout = StridedLayout::whole(self.problem);
-            return self.search(&self.last(step), &layout, false, None);
+            return self.search(&self.last(step), &layout, None);
         }
         for done in 0..steps {
             // The longest first: then the next step has the least to read.

@@ -2,6 +2,7 @@
 //!
 //! Knows regions and where buffers end, but not which regions there are or how each is mapped.
 
+use crate::walk::Mapping;
 use crate::{DType, Problem};
 use std::ops::Range;
 
@@ -92,17 +93,19 @@ pub(crate) fn runs(cuts: &[u64], range: Range<u64>) -> Vec<Range<u64>> {
 
 /// Cuts partitions so that no region reaches across a cut of its input, counted from the step's first
 /// element, and no run of outputs across a cut of the outputs. A partition that is cut has at most `most`
-/// outputs, because they go through partials.
+/// outputs, because they go through partials. `choose` says how a region is walked.
 pub(crate) fn cut(
     partitions: Vec<Partition>,
     input: &[u64],
     outputs: &[u64],
     most: u64,
+    choose: &dyn Fn(&Region) -> Mapping,
 ) -> Vec<Partition> {
     let cuts = Ends {
         input,
         outputs,
         most,
+        choose,
     };
     let mut all = Vec::new();
     for partition in partitions {
@@ -121,9 +124,15 @@ struct Ends<'a> {
     input: &'a [u64],
     outputs: &'a [u64],
     most: u64,
+    choose: &'a dyn Fn(&Region) -> Mapping,
 }
 
 impl Ends<'_> {
+    fn partition(&self, regions: Vec<Region>) -> Partition {
+        let mapping = (self.choose)(&regions[0]);
+        Partition::of(regions, self.outputs, mapping)
+    }
+
     /// Cuts a region of several matrices between them; those that a cut goes through are cut alone.
     fn matrices(&self, b: &Region, all: &mut Vec<Partition>) {
         let matrix = b.len * b.inner;
@@ -152,7 +161,7 @@ impl Ends<'_> {
     fn segments(&self, regions: &[Region], all: &mut Vec<Partition>) {
         let first = regions[0];
         if first.outer > 1 {
-            all.push(Partition::of(regions.to_vec(), self.outputs));
+            all.push(self.partition(regions.to_vec()));
             return;
         }
         let (mut whole, mut parts) = (Vec::new(), Vec::new());
@@ -165,7 +174,7 @@ impl Ends<'_> {
             // The longest first: it writes every partial, and the others are merged into these.
             whole.sort_by_key(|b| std::cmp::Reverse(b.len));
             whole.extend(parts);
-            all.push(Partition::of(whole, self.outputs));
+            all.push(self.partition(whole));
             return;
         }
         let columns = parts.iter().map(|b| b.out - first.out);
@@ -182,7 +191,7 @@ impl Ends<'_> {
             };
             let lines = regions.iter().flat_map(|b| (0..b.len).map(move |l| (b, l)));
             let regions = lines.map(narrow).collect();
-            all.push(Partition::of(regions, self.outputs));
+            all.push(self.partition(regions));
         }
     }
 }
@@ -241,6 +250,7 @@ fn rows(b: &Region, input: &[u64], whole: &mut Vec<Region>, parts: &mut Vec<Regi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::walk::strided::Each;
 
     fn one(outer: u64, len: u64, inner: u64) -> Partition {
         let b = Region {
@@ -252,7 +262,11 @@ mod tests {
             base: 0,
             pitch: inner,
         };
-        Partition::of(vec![b], &[])
+        Partition::of(vec![b], &[], each(&b))
+    }
+
+    fn each(_: &Region) -> Mapping {
+        Mapping::Each(Each::WHOLE)
     }
 
     /// A group's regions (at, out, outer, len, inner, base) and the ends of its runs.
@@ -272,7 +286,7 @@ mod tests {
 
     #[test]
     fn rows_are_cut_between_elements_and_matrices_between_each_other() {
-        let cut = shape(&cut(vec![one(4, 10, 1)], &[10, 27], &[], 100));
+        let cut = shape(&cut(vec![one(4, 10, 1)], &[10, 27], &[], 100, &each));
         let regions: Vec<_> = cut.into_iter().map(|(regions, _)| regions).collect();
         assert_eq!(
             regions,
@@ -287,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_row_of_columns_is_cut_and_joins_the_others() {
-        let cut = shape(&cut(vec![one(1, 6, 4)], &[10], &[3], 100));
+        let cut = shape(&cut(vec![one(1, 6, 4)], &[10], &[3], 100, &each));
         let regions = vec![
             [12, 0, 1, 3, 4, 3],
             [0, 0, 1, 2, 4, 0],
@@ -299,15 +313,15 @@ mod tests {
 
     #[test]
     fn where_every_row_is_cut_the_outputs_are_cut_as_well() {
-        let cut = shape(&cut(vec![one(1, 2, 5)], &[2, 6], &[], 100));
+        let cut = shape(&cut(vec![one(1, 2, 5)], &[2, 6], &[], 100, &each));
         assert_eq!(cut, [column(0, 1), column(1, 1), column(2, 3)]);
     }
 
     #[test]
     fn more_outputs_than_partials_are_cut_only_if_they_need_partials() {
-        let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3));
+        let narrow = shape(&cut(vec![one(1, 2, 5)], &[5], &[], 3, &each));
         assert_eq!(narrow, [column(0, 3), column(3, 2)]);
-        let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3));
+        let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3, &each));
         assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
     }
 }
@@ -334,13 +348,15 @@ pub(crate) struct Partition {
     pub regions: Vec<Region>,
     /// The outputs, counted from the partition's first, in runs that lie in one buffer each.
     pub runs: Vec<Range<u64>>,
+    /// How the first region is walked.
+    pub mapping: Mapping,
     /// Its one region is copied to a tensor of its own first.
     pub copied: bool,
 }
 
 impl Partition {
     /// A partition of these regions; the outputs of the step are cut at `cuts`.
-    pub(crate) fn of(regions: Vec<Region>, cuts: &[u64]) -> Partition {
+    pub(crate) fn of(regions: Vec<Region>, cuts: &[u64], mapping: Mapping) -> Partition {
         let first = regions[0];
         let outputs = first.out..first.out + first.outer * first.inner;
         let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
@@ -348,6 +364,7 @@ impl Partition {
         Partition {
             regions,
             runs,
+            mapping,
             copied: false,
         }
     }

@@ -3,13 +3,15 @@
 //! Decides nothing about them.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, StoreFormat, Walk};
+use crate::kernel::{Accumulator, Kernel, StoreFormat};
 use crate::keys::Keys;
-use crate::plan::limits::MAX_REGION;
-use crate::plan::pass::{Pass, Slot, View};
-use crate::plan::splits::BufferSplits;
+use crate::plan::limits::{BUSY_COLUMNS, MAX_PARTS, MAX_REGION};
+use crate::plan::pass::{Pass, RowParts, Slot, View};
+use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
-use crate::{Caps, Dim, Error, IndexType, Op, Problem};
+use crate::walk::Walk;
+use crate::{Caps, Dim, Error, IndexType, Op, Order, Problem};
+use std::ops::Range;
 
 /// The reduction of one group of neighbouring dimensions.
 #[derive(Clone, Copy, Debug)]
@@ -17,23 +19,18 @@ pub(crate) struct Step {
     pub src: Slot,
     pub dst: Slot,
     pub out: StoreFormat,
-    pub keys: Keys,
-    /// The exact sum, if it is one.
-    pub sum: Option<Sum>,
+    pub acc: Accumulator,
     /// First element, from the source's start.
     pub at: u64,
     pub outer: u64,
     pub len: u64,
     pub inner: u64,
-    pub index: bool,
-    /// Whether it leaves partial results of both extremes.
-    pub both: bool,
 }
 
 impl Step {
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
-        match self.sum {
+        match self.acc.sum() {
             Some(sum) => sum.take_iterations(elements) + sum.end_iterations(),
             None => elements + 1,
         }
@@ -41,7 +38,7 @@ impl Step {
 
     /// Elements that an invocation may take one by one in so many iterations.
     pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
-        match self.sum {
+        match self.acc.sum() {
             Some(sum) => sum.most_elements(iterations),
             None => iterations,
         }
@@ -49,7 +46,7 @@ impl Step {
 
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
-        match self.sum {
+        match self.acc.sum() {
             Some(sum) => parts * sum.join_iterations() + sum.end_iterations(),
             None => parts + 2,
         }
@@ -82,14 +79,11 @@ impl Planner<'_> {
             src,
             dst,
             out: StoreFormat::value(dtype),
-            keys: self.keys(false),
-            sum: self.sum().filter(|sum| sum.is_exact()),
+            acc: self.value(),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
             len,
             inner,
-            index: false,
-            both: false,
         }
     }
 
@@ -98,19 +92,26 @@ impl Planner<'_> {
         self.streamed && step.src == Slot::Input(0)
     }
 
-    /// The sum of the problem, if it is one.
-    fn sum(&self) -> Option<Sum> {
-        let problem = self.problem;
-        Sum::new(problem.op(), problem.dtype(), problem.nan_policy())
+    /// What a value of the problem is made of.
+    pub(crate) fn value(&self) -> Accumulator {
+        let (problem, dtype) = (self.problem, self.problem.dtype());
+        let nan = problem.nan_policy();
+        let sum = Sum::new(problem.op(), dtype, nan);
+        match (sum, problem.op().order()) {
+            (Some(sum), _) if sum.is_exact() => Accumulator::Sum(sum),
+            (Some(sum), _) => Accumulator::Value(Keys::terms(sum)),
+            (None, order) => {
+                let order = order.unwrap_or(Order::Least);
+                Accumulator::Value(Keys::new(dtype, order, nan, false))
+            }
+        }
     }
 
-    /// The keys of the problem's elements, or their terms in a sum; for an exact sum, only their size.
-    pub(crate) fn keys(&self, zeros_tie: bool) -> Keys {
-        let (problem, dtype) = (self.problem, self.problem.dtype());
-        match (problem.op().order(), self.sum()) {
-            (Some(order), _) => Keys::new(dtype, order, problem.nan_policy(), zeros_tie),
-            (None, Some(sum)) if !sum.is_exact() => Keys::terms(sum),
-            _ => Keys::of_bits(8 * dtype.size() as u32),
+    /// What an index of the problem is made of, in an order.
+    pub(crate) fn index_of(&self, keys: Keys) -> Accumulator {
+        Accumulator::Index {
+            keys,
+            last: self.problem.selects_last_index(),
         }
     }
 
@@ -131,14 +132,14 @@ impl Planner<'_> {
     /// Most parts of a segment, so that one invocation may take them all.
     pub(crate) fn most_parts(&self, step: &Step) -> u64 {
         let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
-        step.sum
-            .map_or(u64::MAX, |sum| iterations / sum.join_iterations())
+        let sum = step.acc.sum();
+        sum.map_or(u64::MAX, |sum| iterations / sum.join_iterations())
     }
 
     /// Most partial results of a step that a binding holds.
     pub(crate) fn partials(&self, step: &Step) -> u64 {
         let partial = self.partial_format(step);
-        match step.both {
+        match step.acc.is_both() {
             // Those of one extreme are also bound alone, at any offset.
             true => (self.caps.elements(partial.bytes())).min(self.caps.partials(partial) / 2),
             false => self.caps.partials(partial),
@@ -147,7 +148,7 @@ impl Planner<'_> {
 
     /// The format of a step's partial results.
     pub(crate) fn partial_format(&self, step: &Step) -> StoreFormat {
-        if let Some(sum) = step.sum {
+        if let Some(sum) = step.acc.sum() {
             return StoreFormat::PartialSum(sum.partial_words());
         }
         // The host reads one format of all types.
@@ -155,7 +156,7 @@ impl Planner<'_> {
             return StoreFormat::Partial(4);
         }
         // What is left of both extremes is a value and an index.
-        let index = step.index || self.problem.op() == Op::Extremes;
+        let index = step.acc.has_index() || self.problem.op() == Op::Extremes;
         // A word of ones is no index, but a place that loses every tie.
         let near = self.problem.reduced_len() <= u64::from(u32::MAX);
         let index_words = match (index, near) {
@@ -163,7 +164,7 @@ impl Planner<'_> {
             (true, true) => 1,
             (true, false) => 2,
         };
-        let words = step.keys.bits().div_ceil(32) + index_words;
+        let words = step.acc.bits().div_ceil(32) + index_words;
         StoreFormat::Partial(words.next_power_of_two())
     }
 
@@ -186,31 +187,38 @@ impl Planner<'_> {
         lanes <= 256 && 4 * words <= self.caps.workgroup_bytes.into()
     }
 
-    /// A kernel of the problem.
-    pub(crate) fn kernel(&self, walk: Walk, out: StoreFormat) -> Kernel {
-        let problem = self.problem;
-        let index = problem.op().is_index();
-        Kernel {
-            walk,
-            keys: self.keys(index),
-            sum: None,
-            out,
-            workgroup: self.caps.workgroup(),
-            index,
-            last: problem.selects_last_index(),
-            both: false,
-        }
-    }
-
     /// A kernel of a step.
     pub(crate) fn kernel_of(&self, step: &Step, walk: Walk) -> Kernel {
         Kernel {
-            keys: step.keys,
-            sum: step.sum,
-            index: step.index,
-            both: step.both,
-            ..self.kernel(walk, step.out)
+            walk,
+            acc: match step.out.is_partial() {
+                true => step.acc.partial(),
+                false => step.acc,
+            },
+            out: step.out,
+            workgroup: self.caps.workgroup(),
         }
+    }
+
+    /// How many slices fill the device, at most `most`.
+    pub(crate) fn slices(&self, invocations: u64, most: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let wanted = tuning.invocations.div_ceil(invocations.max(1));
+        wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
+    }
+
+    /// Invocations of columns that keep the device busy.
+    pub(crate) fn busy_columns(&self) -> u64 {
+        self.caps.tuning.invocations.min(BUSY_COLUMNS)
+    }
+
+    /// How many of `items` an invocation takes one after the other, at so many iterations each. The device
+    /// stays filled, and no invocation loops too long.
+    pub(crate) fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
+        let tuning = &self.caps.tuning;
+        let spare = items / tuning.invocations.max(1);
+        let most = (self.caps.most_iterations() / iterations).min(tuning.short_rows);
+        spare.min(most).max(1)
     }
 
     /// Outputs that a dispatch can write, with a word for each invocation.
@@ -259,10 +267,12 @@ impl Planner<'_> {
 
     /// The step that finds the indices of an index operator.
     pub(crate) fn index_step(&self, shape: [u64; 3]) -> Step {
+        let problem = self.problem;
+        let order = problem.op().order().unwrap_or(Order::Least);
+        let keys = Keys::new(problem.dtype(), order, problem.nan_policy(), true);
         self.last(Step {
             out: self.index_format(),
-            keys: self.keys(true),
-            index: true,
+            acc: self.index_of(keys),
             ..self.step(Slot::Input(0), Slot::Output(0), shape)
         })
     }
@@ -286,9 +296,8 @@ impl Planner<'_> {
         Error::within("workgroups of a dispatch", groups, most * most)?;
         let [needed, limit] = [kernel.workgroup_bytes(), self.caps.workgroup_bytes];
         Error::within("bytes of workgroup memory", needed.into(), limit.into())?;
-        // What a mean is divided by.
-        let averaged = kernel.sum.is_some_and(Sum::is_mean) || kernel.keys.are_averaged();
-        let fill = match averaged {
+        let fill = match kernel.acc.is_mean() {
+            // What the sum is divided by.
             true => self.problem.reduced_len(),
             false => params.fill,
         };
@@ -298,7 +307,7 @@ impl Planner<'_> {
             ..params
         };
         self.passes.push(Pass {
-            kernel: kernel.canonical(),
+            kernel,
             src,
             indices: None,
             dst,
@@ -309,5 +318,60 @@ impl Planner<'_> {
             output_window: None,
         });
         Ok(())
+    }
+
+    /// What a region reads.
+    pub(crate) fn src_view(&self, step: &Step, b: &Region) -> View {
+        let element = step.acc.bytes();
+        let read = b.outer * b.len * b.inner;
+        let dense = b.pitch == b.inner;
+        let narrow = b.inner < step.inner && b.len > 1;
+        View {
+            slot: step.src,
+            offset: (step.at + b.at) * element,
+            bytes: match dense {
+                true => read,
+                false => (b.len - 1) * b.pitch + b.inner,
+            } * element,
+            element,
+            // In a stream, a narrow region that is not dense lies in a window that a wider one has filled.
+            rows: (narrow && dense == self.gathers(step)).then_some(RowParts {
+                count: b.len,
+                bytes: b.inner * element,
+                pitch: step.inner * element,
+            }),
+        }
+    }
+}
+
+/// The parameters of a region.
+pub(crate) fn region_params(b: &Region) -> Params {
+    Params {
+        len: b.len as u32,
+        inner: b.pitch as u32,
+        base: b.base,
+        ..Params::default()
+    }
+}
+
+/// Where a region's results go: its place in a result, or the start of the partials.
+pub(crate) fn dst_view(step: &Step, b: &Region, parts: u64) -> View {
+    part_view(step, b, 0..b.outer * b.inner * parts)
+}
+
+/// Where some of a region's results go.
+pub(crate) fn part_view(step: &Step, b: &Region, part: Range<u64>) -> View {
+    let count = part.end - part.start;
+    match step.dst {
+        Slot::Partials => View::of(step.dst, step.out, part.start, count),
+        _ => View::of(step.dst, step.out, b.out + part.start, count),
+    }
+}
+
+/// Words that results touch, one more where they may begin inside a word.
+pub(crate) fn words(out: StoreFormat, count: u64) -> u64 {
+    match out.per_word() {
+        1 => count,
+        n => count.div_ceil(n.into()) + 1,
     }
 }

@@ -3,7 +3,7 @@
 //! Buffers are checked when they are bound, so recording cannot fail.
 
 use crate::device::context::{Context, OwnBuffer};
-use crate::kernel::params;
+use crate::kernel::{Resource, params};
 use crate::plan::{Pass, View};
 use crate::run::buffers::{BoundRange, BufferTable};
 use crate::{Error, Plan};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub(crate) struct Compiled {
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
+    pub bindings: Vec<Resource>,
 }
 
 struct Dispatch {
@@ -177,16 +178,16 @@ pub(crate) fn bind_passes(
     for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&starts) {
         let seen = PassBindings::new(pass, places);
         seen.write(pass, at, stride, &mut words);
-        let group = seen.group(context, pass, &compiled.layout, |binding| {
-            wgpu::BufferBinding {
-                buffer: &uniforms,
-                offset: at + u64::from(binding) * stride,
-                size: NonZeroU64::new(match binding {
-                    0 => params::BYTES,
-                    _ => params::STRIDE_TABLE_BYTES,
-                }),
-            }
-        });
+        let uniform = |offset, bytes| wgpu::BufferBinding {
+            buffer: &uniforms,
+            offset,
+            size: NonZeroU64::new(bytes),
+        };
+        let blocks = [
+            uniform(at, params::BYTES),
+            uniform(at + stride, params::STRIDE_TABLE_BYTES),
+        ];
+        let group = seen.group(context, compiled, blocks);
         dispatches.push(Dispatch {
             group: group?,
             compiled: compiled.clone(),
@@ -226,44 +227,38 @@ impl<'a> PassBindings<'a> {
         }
     }
 
-    /// The bind group of these ranges and the pass's uniform blocks.
-    fn group<'b>(
-        &'b self,
+    /// The bind group of these ranges and the pass's uniform blocks: the parameters and the stride table.
+    fn group(
+        &self,
         context: &Context,
-        pass: &Pass,
-        layout: &wgpu::BindGroupLayout,
-        uniform: impl Fn(u32) -> wgpu::BufferBinding<'b>,
+        compiled: &Compiled,
+        [params, table]: [wgpu::BufferBinding<'_>; 2],
     ) -> Result<wgpu::BindGroup, Error> {
-        let entry = |&binding: &u32| wgpu::BindGroupEntry {
-            binding,
-            resource: wgpu::BindingResource::Buffer(match self.range(pass, binding) {
-                Some(range) => range.binding(),
-                None => uniform(binding),
-            }),
+        let bound = |resource| match resource {
+            Resource::Params => Some(params.clone()),
+            Resource::StrideTable => Some(table.clone()),
+            Resource::Destination => Some(self.dst.binding()),
+            Resource::Vecs | Resource::Words | Resource::Partials => {
+                self.src.as_ref().map(BoundRange::binding)
+            }
+            Resource::Indices => self.indices.as_ref().map(BoundRange::binding),
+            Resource::View(i) => self.strided.get(i as usize).map(BoundRange::binding),
         };
-        let entries: Vec<_> = pass.kernel.bindings().iter().map(entry).collect();
+        let entry = |&resource: &Resource| {
+            let resource = bound(resource).map(|range| (resource.number(), range));
+            resource.map(|(binding, range)| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(range),
+            })
+        };
+        let entries: Vec<_> = compiled.bindings.iter().filter_map(entry).collect();
         let descriptor = wgpu::BindGroupDescriptor {
             label: None,
-            layout,
+            layout: &compiled.layout,
             entries: &entries,
         };
         let create = || context.device.create_bind_group(&descriptor);
         context.scoped("a bind group", 0, create)
-    }
-
-    /// The storage of a binding; `None` for a uniform block.
-    fn range(&self, pass: &Pass, binding: u32) -> Option<&BoundRange<'a>> {
-        match binding {
-            0 => None,
-            2 => Some(&self.dst),
-            _ if pass.stride_table.is_some() => {
-                // The one view may be bound twice: as words and as vec4.
-                let input = (binding as usize).checked_sub(3)?;
-                self.strided.get(input).or(self.strided.first())
-            }
-            1 => self.indices.as_ref().or(self.src.as_ref()),
-            _ => self.src.as_ref(),
-        }
     }
 
     /// Writes the parameters and the distance from each binding's aligned start to its view.

@@ -3,7 +3,7 @@
 use crate::device::context::{Context, lock};
 use crate::device::platform::{ERRORS_COME_LATER, Instant, PollMode, Polling};
 use crate::device::staging::Ring;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Resource};
 use crate::run::bind::Compiled;
 use crate::run::workspace::Workspace;
 use crate::{Caps, Error, Plan};
@@ -174,17 +174,13 @@ fn compile(
     shared: bool,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Compiled {
-    let label = kernel.label();
-    let mut text = kernel.wgsl();
-    if shared {
-        text = text.replace("var<storage, read>", "var<storage, read_write>");
-    }
+    let (label, source) = (kernel.label(), kernel.source(shared));
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(&label),
-        source: wgpu::ShaderSource::Wgsl(text.into()),
+        source: wgpu::ShaderSource::Wgsl(source.wgsl.into()),
     });
-    let entry = |&binding: &u32| layout_entry(binding, kernel.has_stride_table(), shared);
-    let entries: Vec<_> = kernel.bindings().iter().map(entry).collect();
+    let bindings = source.bindings;
+    let entries: Vec<_> = bindings.iter().map(|&r| layout_entry(r, shared)).collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(&label),
         entries: &entries,
@@ -198,9 +194,9 @@ fn compile(
         label: Some(&label),
         layout: Some(&pipeline_layout),
         module: &module,
-        entry_point: Some(kernel.entry_point()),
+        entry_point: Some(kernel.walk.entry_point()),
         compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &kernel.constants(),
+            constants: &source.constants,
             // Every kernel writes workgroup memory before it reads it.
             zero_initialize_workgroup_memory: false,
         },
@@ -210,19 +206,22 @@ fn compile(
         // If the driver refused the pipeline, this call reports an error.
         pipeline.get_bind_group_layout(0);
     }
-    Compiled { pipeline, layout }
+    Compiled {
+        pipeline,
+        layout,
+        bindings,
+    }
 }
 
-fn layout_entry(binding: u32, stride_table: bool, shared: bool) -> wgpu::BindGroupLayoutEntry {
-    let ty = match binding {
-        0 => wgpu::BufferBindingType::Uniform,
-        1 if stride_table => wgpu::BufferBindingType::Uniform,
-        _ => wgpu::BufferBindingType::Storage {
-            read_only: binding != 2 && !shared,
+fn layout_entry(resource: Resource, shared: bool) -> wgpu::BindGroupLayoutEntry {
+    let ty = match resource.is_uniform() {
+        true => wgpu::BufferBindingType::Uniform,
+        false => wgpu::BufferBindingType::Storage {
+            read_only: resource != Resource::Destination && !shared,
         },
     };
     wgpu::BindGroupLayoutEntry {
-        binding,
+        binding: resource.number(),
         visibility: wgpu::ShaderStages::COMPUTE,
         ty: wgpu::BindingType::Buffer {
             ty,

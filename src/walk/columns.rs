@@ -3,11 +3,12 @@
 //! few columns are merged in a workgroup; what is left is merged by `finish`.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, Recipe, Walk, fragments};
-use crate::plan::mapping::MAX_PARTS;
-use crate::plan::reduce::{dst_view, region_params};
+use crate::kernel::{Kernel, Recipe, Resource, fragments};
+use crate::plan::limits::MAX_PARTS;
 use crate::plan::splits::Region;
-use crate::plan::step::{Planner, Step};
+use crate::plan::step::{Planner, Step, dst_view, region_params};
+use crate::walk::Walk;
+use crate::walk::strided::Each;
 use crate::{AdapterClass, Error};
 
 /// Rows that are read at once.
@@ -60,7 +61,7 @@ impl Columns {
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Columns> {
         let (unit, fold) = Columns::unit(planner, step, b)?;
         let caps = planner.caps;
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let record = planner.partial_format(step).bytes();
         let rows = b.len / fold;
         let width = fold * b.inner * element / unit;
@@ -69,7 +70,7 @@ impl Columns {
         let slices = busy.max(rows.div_ceil(MOST_ROWS));
         let slices = slices.min(rows / LEAST_ROWS).max(1);
         let wg = u64::from(caps.workgroup());
-        let merged = wg * u64::from(bests_bytes(step.index, step.keys.bits()));
+        let merged = wg * u64::from(bests_bytes(step.acc.has_index(), step.acc.bits()));
         // A workgroup takes all units of a row side by side. Of a wider row it takes a line, if it then needs no partial results:
         // not of joined rows, and not of words, which an H200 then reads at .58 of its memory's speed instead of .87.
         let by_lines = width > wg && fold == 1 && unit == 16;
@@ -85,7 +86,7 @@ impl Columns {
         let filled = slices.div_ceil(team).min(most);
         let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
         // A slice's rows fit below a packed key, and its steps are no more iterations than are allowed.
-        let places = match step.keys.bits() {
+        let places = match step.acc.bits() {
             bits @ (8 | 16) => (1 << (32 - bits)) - 1,
             _ => u64::MAX,
         };
@@ -122,11 +123,6 @@ impl Columns {
             }
     }
 
-    /// Whether results below a word are written as whole words.
-    pub(crate) fn writes_words(self, step: &Step, b: &Region) -> bool {
-        (b.out * step.out.bytes()).is_multiple_of(4)
-    }
-
     /// The same for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(
         self,
@@ -149,7 +145,7 @@ impl Columns {
 
     /// The bytes of a unit, and how many rows are joined.
     fn unit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<(u64, u64)> {
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let record = planner.partial_format(step).bytes();
         let fold = |unit| fold(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
@@ -168,7 +164,7 @@ impl Columns {
 
     /// Units side by side.
     fn width(self, step: &Step, b: &Region) -> u64 {
-        self.fold * b.inner * u64::from(step.keys.bits() / 8) / self.unit
+        self.fold * b.inner * step.acc.bytes() / self.unit
     }
 
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
@@ -191,7 +187,7 @@ impl Columns {
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let rows = b.len / self.fold;
         let width = self.width(step, b);
         let loads = self.loads(planner, rows);
@@ -244,15 +240,16 @@ impl Columns {
         };
         match rest.len {
             0 => Ok(()),
-            _ => planner.each(step, &rest, true, false),
+            _ => Each::WHOLE.pass(planner, step, &rest, true),
         }
     }
 }
 
 impl ColumnsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        use Resource::{Destination, Params, Vecs, Words};
         Recipe {
-            fragments: match kernel.both {
+            fragments: match kernel.acc.is_both() {
                 true => fragments!(
                     "elements/both" "accumulate/columns" "store/emit" "store/leave"
                     "walk/columns"
@@ -260,10 +257,9 @@ impl ColumnsText {
                 false => fragments!("accumulate/columns" "store/emit" "walk/columns"),
             },
             bindings: match self.words {
-                4 => &[0, 1, 2],
-                _ => &[0, 2, 3],
+                4 => vec![Params, Destination, Vecs],
+                _ => vec![Params, Destination, Words],
             },
-            source_vecs: (self.words == 4).into(),
             writes_vecs: self.writes_vecs,
             names: vec![
                 ("LOADS", self.loads),
@@ -271,7 +267,7 @@ impl ColumnsText {
                 ("SHARED", self.shared.into()),
             ],
             workgroup_bytes: match self.shared {
-                true => kernel.workgroup * bests_bytes(kernel.index, kernel.keys.bits()),
+                true => kernel.workgroup * bests_bytes(kernel.acc.has_index(), kernel.acc.bits()),
                 false => 0,
             },
             ..Recipe::default()
@@ -281,7 +277,7 @@ impl ColumnsText {
 
 /// How many rows to join so that rows are whole units, if units begin where the region does.
 fn fold(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u64> {
-    let element = u64::from(step.keys.bits() / 8);
+    let element = step.acc.bytes();
     let [begin, row, pitch] = [step.at + b.at, b.inner, b.pitch].map(|n| n * element);
     let fold = unit >> row.trailing_zeros().min(unit.ilog2());
     let apart = fold == 1 && pitch.is_multiple_of(unit);

@@ -2,7 +2,264 @@
 //!
 //! A walk is all that is to be known of one way to read a region: when it fits, what it decides, its passes and its
 //! shader's text. The files here have the names of the shaders in `shaders/walk`, and of their twins in
-//! `tests/plan/walks`, which compute on the host which element each invocation meets.
+//! `tests/plan/walks`, which compute on the host which element each invocation meets. This file chooses between the
+//! walks, and asks the one that is meant.
 
 pub(crate) mod columns;
+pub(crate) mod elementwise;
+pub(crate) mod fill;
+pub(crate) mod finish;
+pub(crate) mod gather;
+pub(crate) mod old;
 pub(crate) mod rows;
+pub(crate) mod strided;
+
+use crate::Error;
+use crate::kernel::{Kernel, Recipe};
+use crate::plan::splits::Region;
+use crate::plan::step::{Planner, Step};
+use columns::{Columns, ColumnsText};
+use elementwise::ElementwiseText;
+use finish::FinishText;
+use gather::GatherText;
+use old::{ShallowSums, SumColumns, SumColumnsText, SumRows, SumRowsText};
+use rows::{Rows, RowsText};
+use strided::{Each, EachText};
+
+/// A walk, with all that its text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Walk {
+    /// Contiguous segments: a team of invocations reads a segment, each with all its loads at once.
+    Rows(RowsText),
+    /// Neighbouring elements belong to neighbouring segments: an invocation reads some rows of a unit of columns at once.
+    Columns(ColumnsText),
+    /// Exact sums of contiguous segments.
+    SumRows(SumRowsText),
+    /// Exact sums of columns.
+    SumColumns(SumColumnsText),
+    /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
+    /// the results from their windows.
+    ShallowSums,
+    /// Contiguous tensors, element by element.
+    Each(EachText),
+    /// A strided view, element by element.
+    Strided,
+    /// Partial results become results.
+    Finish(FinishText),
+    /// The elements that indices point to.
+    Gather(GatherText),
+    /// The same element everywhere.
+    Fill,
+    /// An invocation combines some elements of all inputs.
+    Elementwise(ElementwiseText),
+}
+
+impl Walk {
+    /// The names of all walks.
+    pub const NAMES: [&str; 13] = [
+        "rows",
+        "columns",
+        "sum_rows",
+        "sum_columns",
+        "shallow_sums",
+        "each",
+        "strided",
+        "finish",
+        "gather",
+        "strided_gather",
+        "fill",
+        "elementwise_words",
+        "elementwise_vecs",
+    ];
+
+    /// Its name, as plans show it: of some texts a name of their own.
+    pub const fn name(self) -> &'static str {
+        Walk::NAMES[match self {
+            Walk::Rows(_) => 0,
+            Walk::Columns(_) => 1,
+            Walk::SumRows(_) => 2,
+            Walk::SumColumns(_) => 3,
+            Walk::ShallowSums => 4,
+            Walk::Each(_) => 5,
+            Walk::Strided => 6,
+            Walk::Finish(_) => 7,
+            Walk::Gather(GatherText { strided: false, .. }) => 8,
+            Walk::Gather(_) => 9,
+            Walk::Fill => 10,
+            Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 11,
+            Walk::Elementwise(_) => 12,
+        }]
+    }
+
+    /// The name of the shader's entry point.
+    pub const fn entry_point(self) -> &'static str {
+        match self {
+            Walk::ShallowSums => "sum_columns",
+            Walk::Each(_) => "strided",
+            Walk::Gather(_) => "gather",
+            Walk::Elementwise(_) => "elementwise",
+            _ => self.name(),
+        }
+    }
+
+    /// Invocations that share a segment.
+    pub const fn lanes(self) -> u32 {
+        match self {
+            Walk::Rows(text) => text.lanes,
+            Walk::SumRows(text) => text.lanes,
+            Walk::Finish(text) => text.lanes,
+            _ => 1,
+        }
+    }
+
+    /// Units, or vec4, that an invocation reads at once; 0 where nothing is written out.
+    pub const fn unrolled(self) -> u32 {
+        match self {
+            Walk::Rows(text) => text.loads,
+            Walk::Columns(text) => text.loads,
+            Walk::SumRows(text) => text.vecs,
+            Walk::SumColumns(text) => text.runs,
+            Walk::Elementwise(text) => text.at_once(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it reads one source.
+    pub(crate) const fn has_source(self) -> bool {
+        !matches!(self, Walk::Fill | Walk::Elementwise(_))
+    }
+
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        match self {
+            Walk::Rows(text) => text.recipe(kernel),
+            Walk::Columns(text) => text.recipe(kernel),
+            Walk::SumRows(text) => text.recipe(kernel),
+            Walk::SumColumns(text) => text.recipe(kernel),
+            Walk::ShallowSums => old::shallow_recipe(kernel),
+            Walk::Each(text) => text.recipe(kernel),
+            Walk::Strided => strided::view_recipe(kernel),
+            Walk::Finish(text) => text.recipe(kernel),
+            Walk::Gather(text) => text.recipe(),
+            Walk::Fill => fill::recipe(),
+            Walk::Elementwise(text) => text.recipe(),
+        }
+    }
+}
+
+/// How a region of contiguous elements is walked, decided to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mapping {
+    Each(Each),
+    Rows(Rows),
+    Columns(Columns),
+    SumRows(SumRows),
+    SumColumns(SumColumns),
+    ShallowSums(ShallowSums),
+}
+
+/// Chooses how a region is walked.
+pub(crate) fn choose(planner: &Planner<'_>, step: &Step, b: &Region) -> Mapping {
+    // Less than one vec4 can't be bound as vec4.
+    let small = b.outer * b.len * b.inner * step.acc.bytes() < 16;
+    if small || b.len == 1 || planner.caps.tuning.each {
+        return Mapping::Each(Each::WHOLE);
+    }
+    if let Some(sum) = step.acc.sum() {
+        return old::choose(planner, step, sum, b).unwrap_or(Mapping::Each(Each::WHOLE));
+    }
+    let chosen = match b.pitch {
+        1 => Rows::fit(planner, step, b).map(Mapping::Rows),
+        _ => Columns::fit(planner, step, b).map(Mapping::Columns),
+    };
+    chosen.unwrap_or_else(|| Mapping::Each(Each::fit(planner, step, b)))
+}
+
+impl Mapping {
+    /// Partial results an output takes; 1 where results may be written at once.
+    pub(crate) fn parts(self) -> u64 {
+        match self {
+            Mapping::ShallowSums(_) => 1,
+            Mapping::Each(each) => each.slices,
+            Mapping::Rows(rows) => rows.slices,
+            Mapping::Columns(columns) => columns.parts(),
+            Mapping::SumRows(rows) => rows.slices,
+            Mapping::SumColumns(columns) => columns.slices,
+        }
+    }
+
+    /// Whether an invocation takes whole segments, element by element.
+    pub(crate) fn is_each(self) -> bool {
+        matches!(self, Mapping::Each(each) if each == Each::WHOLE)
+    }
+
+    /// Whether it may leave partial results instead of results.
+    pub(crate) fn leaves_partials(self) -> bool {
+        match self {
+            Mapping::Rows(rows) => rows.text.each == 0,
+            Mapping::ShallowSums(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether a region of whole segments needs no partial results.
+    pub(crate) fn is_direct(self, planner: &Planner<'_>, step: &Step, b: &Region) -> bool {
+        // Whether results below a word are written as whole words.
+        let owns_words = || match self {
+            Mapping::Each(_) | Mapping::Rows(_) | Mapping::ShallowSums(_) => true,
+            Mapping::Columns(_) => (b.out * step.out.bytes()).is_multiple_of(4),
+            Mapping::SumRows(rows) => rows.owns_words(planner, step, b),
+            Mapping::SumColumns(_) => false,
+        };
+        let wide = step.out.per_word() == 1;
+        !step.acc.is_both() && self.parts() == 1 && (wide || owns_words())
+    }
+
+    /// Invocations a region takes.
+    pub(crate) fn invocations(self, planner: &Planner<'_>, step: &Step, b: &Region) -> u64 {
+        let outputs = b.outer * b.inner;
+        match self {
+            Mapping::Rows(rows) => rows.invocations(step, b),
+            Mapping::Columns(columns) => columns.invocations(planner, step, b),
+            Mapping::ShallowSums(_) => outputs + old::TEAM,
+            Mapping::SumRows(rows) => outputs * rows.slices * rows.lanes,
+            Mapping::Each(_) | Mapping::SumColumns(_) => outputs * self.parts(),
+        }
+    }
+
+    /// The same for another part of the same segments, which may be shorter.
+    pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Mapping {
+        // Buffers may end anywhere: there may be less than a vec4.
+        if b.len * b.inner * step.acc.bytes() < 16 {
+            return Mapping::Each(Each::WHOLE);
+        }
+        let shorter = match self {
+            Mapping::Each(each) => return Mapping::Each(each.shortened(b)),
+            Mapping::Rows(rows) => rows.shortened(planner, step, b).map(Mapping::Rows),
+            Mapping::Columns(columns) => columns.shortened(planner, step, b).map(Mapping::Columns),
+            Mapping::ShallowSums(_) => SumColumns::fit(planner, step, b).map(Mapping::SumColumns),
+            Mapping::SumRows(rows) => Some(Mapping::SumRows(rows.shortened(b))),
+            Mapping::SumColumns(columns) => Some(Mapping::SumColumns(columns.shortened(b))),
+        };
+        // What begins within a unit goes element by element, in as many parts.
+        shorter.unwrap_or_else(|| Mapping::Each(Each::sliced(b, b.len.div_ceil(self.parts()))))
+    }
+
+    /// Plans the first pass over a region. `merge`: it joins the partial results that are there.
+    pub(crate) fn pass(
+        self,
+        planner: &mut Planner<'_>,
+        step: &Step,
+        b: &Region,
+        merge: bool,
+    ) -> Result<(), Error> {
+        match self {
+            Mapping::Each(each) => each.pass(planner, step, b, merge),
+            Mapping::Rows(rows) => rows.pass(planner, step, b, merge),
+            Mapping::Columns(columns) => columns.pass(planner, step, b, merge),
+            Mapping::SumRows(rows) => rows.pass(planner, step, b, merge),
+            Mapping::SumColumns(columns) => columns.pass(planner, step, b, merge),
+            Mapping::ShallowSums(sums) => sums.pass(planner, step, b),
+        }
+    }
+}

@@ -3,10 +3,11 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, Recipe, Walk, fragments};
-use crate::plan::reduce::{dst_view, part_view, region_params, words};
+use crate::kernel::{Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
-use crate::plan::step::{Planner, Step};
+use crate::plan::step::{Planner, Step, dst_view, part_view, region_params, words};
+use crate::walk::Walk;
+use crate::walk::strided::Each;
 
 /// Most bytes of the rows that an invocation takes whole. Beyond, an H200 reads at .76 of its memory's speed.
 const MOST_EACH: u64 = 80;
@@ -63,7 +64,7 @@ impl Rows {
 
     /// Several rows for each invocation, if these are whole units.
     fn several(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
-        let (element, out) = (step.keys.bits() as u64 / 8, step.out.bytes());
+        let (element, out) = (step.acc.bytes(), step.out.bytes());
         let bytes = b.len * element;
         let whole = b.len == step.len && !step.out.is_partial() && planner.aligned;
         if !whole || b.outer < MANY_ROWS || bytes > MOST_EACH {
@@ -115,7 +116,7 @@ impl Rows {
     /// At most so many slices, unless the limit on iterations asks for more.
     fn shared(planner: &Planner<'_>, step: &Step, b: &Region, most_slices: u64) -> Option<Rows> {
         let (caps, tuning) = (planner.caps, &planner.caps.tuning);
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let bytes = b.len * element;
         let whole = |unit: u64| {
             let begins = ((step.at + b.at) * element).is_multiple_of(unit);
@@ -190,7 +191,7 @@ impl Rows {
             _ => at_once,
         };
         // Unless an invocation takes several blocks, the positions in a row lie below its keys.
-        let bits = step.keys.bits();
+        let bits = step.acc.bits();
         let long = bits < 32 && b.len > 1 << (32 - bits);
         let looped = blocks > 1 || slices > 1 || long;
         let text = RowsText {
@@ -251,7 +252,7 @@ impl Rows {
             merge: merge.into(),
             ..region_params(b)
         };
-        let element = u64::from(step.keys.bits() / 8);
+        let element = step.acc.bytes();
         let units = self.slice * element / u64::from(4 * text.words);
         let blocks = units.div_ceil(lanes * u64::from(text.loads));
         let iterations = blocks + u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
@@ -280,36 +281,37 @@ impl Rows {
         };
         match rest.outer {
             0 => Ok(()),
-            _ => planner.each(step, &rest, false, false),
+            _ => Each::WHOLE.pass(planner, step, &rest, false),
         }
     }
 }
 
 impl RowsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
-        let key_bytes = if kernel.keys.bits() == 64 { 8 } else { 4 };
+        use Resource::{Destination, Params, Vecs, Words};
+        let key_bytes = if kernel.acc.bits() == 64 { 8 } else { 4 };
         let out = kernel.out;
         let result_words = self.each * out.bytes() as u32 / 4;
         let vecs = result_words.is_multiple_of(4) && self.each > 0;
         let subwords = out.per_word() > 1 && self.each == 0;
         // What an invocation leaves to its team: a key, and a position beside it unless both fit a word.
-        let packed = kernel.keys.bits() < 32 && !self.looped;
-        let acc = match (kernel.index, packed) {
+        let packed = kernel.acc.bits() < 32 && !self.looped;
+        let acc = match (kernel.acc.has_index(), packed) {
             (true, true) => 4,
             (true, false) if key_bytes == 8 => 16,
             (true, false) => 8,
             (false, _) => key_bytes,
         };
-        let acc = if kernel.both {
+        let acc = if kernel.acc.is_both() {
             2 * (acc + key_bytes)
         } else {
             acc
         };
-        let pieces = self.words.min(128 / kernel.keys.bits().max(32));
+        let pieces = self.words.min(128 / kernel.acc.bits().max(32));
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {
-            fragments: match kernel.both {
+            fragments: match kernel.acc.is_both() {
                 true => fragments!(
                     "access/units" "elements/both" "accumulate/row" "store/emit" "store/leave"
                     "walk/rows"
@@ -317,11 +319,10 @@ impl RowsText {
                 false => fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
             },
             bindings: match (self.words, self.masked) {
-                (1, _) => &[0, 2, 3],
-                (_, false) => &[0, 1, 2],
-                (_, true) => &[0, 1, 2, 3],
+                (1, _) => vec![Params, Destination, Words],
+                (_, false) => vec![Params, Destination, Vecs],
+                (_, true) => vec![Params, Destination, Vecs, Words],
             },
-            source_vecs: if self.words == 4 { 1 } else { 0 },
             writes_vecs: vecs,
             writes_pairs: !vecs && !out.is_partial() && out.bytes() == 8,
             names: vec![
@@ -329,7 +330,7 @@ impl RowsText {
                 ("LOG_LANES", self.lanes.ilog2()),
                 ("LOADS", self.loads),
                 ("WORDS", self.words),
-                ("PER", 32 * self.words / kernel.keys.bits()),
+                ("PER", 32 * self.words / kernel.acc.bits()),
                 ("LOOPED", self.looped.into()),
                 ("MASKED", self.masked.into()),
                 ("PIECES", pieces),

@@ -130,14 +130,14 @@ fn a_tuning_is_read_from_a_file_field_by_field() {
     let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1 --tuning my.json";
     folder.write(
         "my.json",
-        br#"{"device": "any", "tuning": {"workgroup": 64, "force": "rows"}}"#,
+        br#"{"device": "any", "tuning": {"workgroup": 64, "each": true}}"#,
     );
     let plan = folder.cpu(line);
     assert!(
         plan.contains("tuned as integrated: workgroup 64, row_lanes 256,"),
         "{plan}"
     );
-    assert!(plan.contains("force rows"), "{plan}");
+    assert!(plan.contains("each true"), "{plan}");
     let json = folder.cpu(&format!("{line} --json"));
     assert!(json.contains("/wg64x"), "{json}");
     for (text, why) in [

@@ -9,7 +9,6 @@ use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, drawn, float_bits, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
-use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]`; the middle is summed. Segments of one invocation and of many, which begin and end
@@ -146,7 +145,6 @@ pub fn random(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Integer sums are mapped like minima: every walk under every tuning, and every walk that can be forced.
 pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
-    use Family::{Columns, Each, Finish, Rows};
     let types: Vec<_> = summed().filter(|t| t.class() != Class::Float).collect();
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
@@ -155,7 +153,7 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
         invocations: 1 << 16,
         ..Tuning::of(AdapterClass::Discrete)
     })));
-    let mut families = BTreeSet::new();
+    let mut walks = BTreeSet::new();
     for (r, reducer) in all.iter().enumerate() {
         // The tunings take every shape, the forced walks one of six.
         let few = if r < 3 { 1 } else { 6 };
@@ -166,8 +164,8 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
                 let problem = sum_problem(dtype, &[outer, len, inner], &[1], way / 8)?;
                 let plan = Plan::new(&problem, reducer.caps())?;
                 let passes = plan.passes().iter().map(|pass| &pass.kernel);
-                let passes = passes.filter(|kernel| kernel.keys.are_terms());
-                families.extend(passes.map(|kernel| kernel.family()));
+                let passes = passes.filter(|kernel| kernel.acc.are_terms());
+                walks.extend(passes.map(|kernel| kernel.walk.name()));
                 if takes_one_of(reducer, few, ("integers", tuning), &problem, ()) {
                     let offset = if way % 3 == 1 { dtype.size() } else { 0 };
                     let data = summands(dtype, outer * len * inner, way);
@@ -176,8 +174,8 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
             }
         }
     }
-    let mut wanted = vec![Columns, Each, Finish, Rows];
-    wanted.retain(|family| !families.contains(family));
+    let mut wanted = vec!["columns", "each", "finish", "rows"];
+    wanted.retain(|walk| !walks.contains(walk));
     match wanted.as_slice() {
         [] => Ok(()),
         missing => Err(format!("never planned: {missing:?}").into()),

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Seed, diagonal, drawn, extremes, mixed, tensor, types, ways, worst};
-use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements; the middle is reduced. For who tries all operators.
@@ -161,15 +160,15 @@ pub fn columns(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The families that every tuning must dispatch.
-const FAMILIES: [Family; 7] = [
-    Family::Rows,
-    Family::Columns,
-    Family::Each,
-    Family::Finish,
-    Family::Gather,
-    Family::Strided,
-    Family::StridedGather,
+/// The walks that every tuning must dispatch.
+const WALKS: [&str; 7] = [
+    "rows",
+    "columns",
+    "each",
+    "finish",
+    "gather",
+    "strided",
+    "strided_gather",
 ];
 
 /// Some rows and columns with values, both extremes and views under every tuning.
@@ -178,7 +177,7 @@ pub fn tunings(reducer: &Reducer) -> Result<(), Failed> {
         let turn = turn_of(class);
         let mut walked = Walked {
             reducer: of_class(reducer, class),
-            families: BTreeSet::new(),
+            names: BTreeSet::new(),
         };
         for &shape in SHAPES {
             for dtype in types(turn) {
@@ -188,8 +187,8 @@ pub fn tunings(reducer: &Reducer) -> Result<(), Failed> {
         }
         walked.extremes(turn)?;
         walked.views(turn)?;
-        let missing = |family: &Family| !walked.families.contains(family);
-        let missing: Vec<_> = FAMILIES.into_iter().filter(missing).collect();
+        let missing = |walk: &&str| !walked.names.contains(walk);
+        let missing: Vec<_> = WALKS.into_iter().filter(missing).collect();
         if !missing.is_empty() {
             return Err(format!("{class:?}: never planned: {missing:?}").into());
         }
@@ -197,18 +196,18 @@ pub fn tunings(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A reducer and the families of all its cases, also of those that it does not take.
+/// A reducer and the walks of all its cases, also of those that it does not take.
 struct Walked {
     reducer: Reducer,
-    families: BTreeSet<Family>,
+    names: BTreeSet<&'static str>,
 }
 
 impl Walked {
     /// Whether the adapter takes a case, see [`takes_one_of`].
     fn takes(&mut self, few: u64, problem: &Problem) -> Result<bool, Failed> {
         let plan = Plan::new(problem, self.reducer.caps())?;
-        let families = plan.passes().iter().map(|pass| pass.kernel.family());
-        self.families.extend(families);
+        let names = plan.passes().iter().map(|pass| pass.kernel.walk.name());
+        self.names.extend(names);
         let tuning = &self.reducer.caps().tuning;
         Ok(takes_one_of(
             &self.reducer,
@@ -354,7 +353,7 @@ pub fn long_segments(reducer: &Reducer) -> Result<(), Failed> {
 /// Elements one by one wherever that is possible, rows by few and by many invocations, and in blocks.
 pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     let each = tuned(reducer, |t| {
-        (t.force, t.invocations, t.short_rows) = (Some(Family::Each), 4, 3);
+        (t.each, t.invocations, t.short_rows) = (true, 4, 3);
     });
     let rows = |lanes| {
         tuned(reducer, move |t| {

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{drawn, one_of, taken, taken_of};
-use wgreduce::unstable::{Elementwise, Family, Pass, RowsText, Slot, Sum, Walk};
+use wgreduce::unstable::{
+    Accumulator, ElementwiseText, Pass, RowsText, Slot, Sum, SumColumnsText, Walk,
+};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
@@ -51,7 +53,7 @@ fn tight_limits() -> Vec<(String, Caps)> {
 fn forced_walks() -> Vec<(String, Caps)> {
     let caps = class(AdapterClass::Integrated);
     let each = caps.tuned(Tuning {
-        force: Some(Family::Each),
+        each: true,
         ..caps.tuning.clone()
     });
     let mut all = vec![("each forced".into(), each)];
@@ -154,7 +156,7 @@ fn in_parts(plan: &Plan, caps: &Caps) -> Check {
 fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     for pass in plan.passes() {
         let (kernel, p) = (&pass.kernel, &pass.params);
-        let family = kernel.family();
+        let name = kernel.walk.name();
         let rows = match kernel.walk {
             Walk::Rows(text) => text,
             _ => RowsText::default(),
@@ -164,24 +166,22 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let (mut lanes, mut raw, mut whole) = (1, false, false);
         let mut taken = None;
         match kernel.walk {
-            Walk::SumRows {
-                lanes: l, whole: w, ..
-            } => (lanes, whole) = (l, w),
-            Walk::Finish { lanes: l, .. } => lanes = l,
-            Walk::Each { raw: r, .. } | Walk::Strided { raw: r } => raw = r,
+            Walk::SumRows(text) => (lanes, whole) = (text.lanes, text.whole),
+            Walk::Finish(text) => lanes = text.lanes,
+            Walk::Each(_) | Walk::Strided => raw = matches!(kernel.acc, Accumulator::Raw(_)),
             Walk::Elementwise(t) => taken = Some(t),
             _ => {}
         }
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element)
             / (u64::from(p.len) * u64::from(p.inner)).max(1);
-        let columns = [Family::Columns, Family::SumColumns].contains(&family);
-        let sums = family == Family::SumRows;
+        let columns = ["columns", "sum_columns"].contains(&name);
+        let sums = name == "sum_rows";
         // Whether an invocation's vec4 lie along the last of several dimensions.
-        let zipped = zip.filter(|z| z.shape.len() > 1 && taken.is_some_and(|t| t.vecs() > 0));
+        let zipped = zip.filter(|z| z.shape.len() > 1 && taken.is_some_and(|t| t.vecs));
         let along = zipped.map(|z| z.strides[z.shape.len() - 1][7]);
         let cases = [
-            (family.name(), true),
+            (name, true),
             ("merged partials", p.merge == 1),
             ("a base", p.base > 0),
             ("a folded grid", pass.workgroups[1] > 1),
@@ -200,12 +200,9 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("sums abreast", sums && lanes > 1),
             ("sums of whole rows", whole),
             ("sums in turn", sums && p.coarsening > 1),
-            (
-                "finished in turn",
-                family == Family::Finish && p.coarsening > 1,
-            ),
-            ("four vec4", taken.is_some_and(|t| t.vecs() == 4)),
-            ("two vec4", taken.is_some_and(|t| t.vecs() == 2)),
+            ("finished in turn", name == "finish" && p.coarsening > 1),
+            ("four vec4", taken.is_some_and(|t| t.at_once() == 4)),
+            ("two vec4", taken.is_some_and(|t| t.at_once() == 2)),
             ("vec4 along a row", along == Some(1)),
             ("vec4 across rows", along == Some(0)),
             ("chained inputs", taken.is_some_and(|t| t.chained)),
@@ -214,7 +211,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("columns direct", columns && !kernel.out.is_partial()),
             ("columns in slices", columns && p.slices > 1),
             ("columns in matrices", columns && outer > 1),
-            ("finished by lanes", family == Family::Finish && lanes > 1),
+            ("finished by lanes", name == "finish" && lanes > 1),
             ("raw copies", raw),
         ];
         seen.extend(cases.iter().filter(|c| c.1).map(|c| c.0));
@@ -241,8 +238,8 @@ fn grid(types: &[DType]) -> BTreeSet<&'static str> {
     for (name, caps) in devices() {
         for &dtype in types {
             let mut problems = reductions(dtype);
-            // A forced family changes nothing for them.
-            if caps.tuning.force.is_none() {
+            // Going element by element changes nothing for them.
+            if !caps.tuning.each {
                 problems.extend(elementwise(dtype));
             }
             for problem in problems {
@@ -326,7 +323,11 @@ fn long_columns_are_summed_in_as_many_iterations_as_were_planned() {
         let problem = Problem::reduce_sum(dtype, &[30_000, 3], &[0]).expect("a problem");
         let plan = check(&problem, &caps, &[0]).unwrap_or_else(|e| panic!("{problem}: {e}"));
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.walk, Walk::SumColumns { runs: 0 }, "{plan}");
+        assert_eq!(
+            first.kernel.walk,
+            Walk::SumColumns(SumColumnsText { runs: 0 }),
+            "{plan}"
+        );
         assert!(first.params.slice > 5000, "{plan}");
     }
 }
@@ -347,8 +348,7 @@ fn columns_are_cut_at_every_length() {
                 let problem = Problem::arg_min(dtype, &shape, 1).expect("a problem");
                 let plan = check(&problem, &caps, &[0, 1]);
                 let plan = plan.unwrap_or_else(|e| panic!("{problem}: {e}"));
-                let sliced =
-                    |p: &&Pass| p.params.merge == 1 && p.kernel.family() == Family::Columns;
+                let sliced = |p: &&Pass| p.params.merge == 1 && p.kernel.walk.name() == "columns";
                 merged += plan.passes().iter().filter(sliced).count();
             }
         }
@@ -360,9 +360,9 @@ fn columns_are_cut_at_every_length() {
 pub fn any_tuning() -> impl Strategy<Value = Tuning> {
     let size = || prop::sample::select(vec![0, 1, 3, 16, 64, 1000, 1 << 20, u64::MAX]);
     let power = || prop::sample::select(vec![1, 2, 4, 16, 64, 256, 1 << 31]);
-    let force = || prop::sample::select(vec![None, None, None, Some(Family::Each)]);
+    let each = || prop::sample::select(vec![false, false, false, true]);
     let sizes = prop::array::uniform6(size());
-    (power(), power(), force(), sizes).prop_map(|(workgroup, row_lanes, force, s)| Tuning {
+    (power(), power(), each(), sizes).prop_map(|(workgroup, row_lanes, each, s)| Tuning {
         workgroup,
         row_lanes,
         lane_bytes: s[0],
@@ -371,7 +371,7 @@ pub fn any_tuning() -> impl Strategy<Value = Tuning> {
         slices: s[3],
         short_rows: s[4],
         submit_bytes: s[5],
-        force,
+        each,
     })
 }
 
@@ -505,7 +505,10 @@ fn broken_plans_are_refused() {
             view.offset -= view.element;
         }),
         ("an iteration less", |passes| passes[0].iterations = 1),
-        ("another order", |passes| passes[0].kernel.last = true),
+        ("another order", |passes| match &mut passes[0].kernel.acc {
+            Accumulator::Index { last, .. } => *last = true,
+            other => panic!("{other:?}"),
+        }),
     ];
     // Rows in slices over two bindings; columns likewise.
     for (shape, axis) in [([200, 1], 0), ([60, 3], 0)] {
@@ -543,7 +546,7 @@ pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Bre
     }
 }
 
-fn elementwise_of(pass: &mut Pass) -> &mut Elementwise {
+fn elementwise_of(pass: &mut Pass) -> &mut ElementwiseText {
     match &mut pass.kernel.walk {
         Walk::Elementwise(taken) => taken,
         other => panic!("{other:?}"),

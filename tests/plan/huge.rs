@@ -6,7 +6,7 @@ use super::interpret::limits;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
-use wgreduce::unstable::{Family, Pass, Slot, Walk};
+use wgreduce::unstable::{Pass, Slot, Walk};
 use wgreduce::{Caps, DType, Error, Plan, Problem, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
@@ -88,11 +88,9 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         let p = &pass.params;
         // Numbers that a kernel computes past the last slice must not wrap either.
         let sliced = u64::from(p.slice) * u64::from(p.slices);
-        let beyond = match pass.kernel.family() {
-            Family::Rows => sliced,
-            Family::Finish
-                if pass.kernel.workgroup_bytes() == 0 && pass.kernel.workgroup <= 1 << 16 =>
-            {
+        let beyond = match pass.kernel.walk.name() {
+            "rows" => sliced,
+            "finish" if pass.kernel.workgroup_bytes() == 0 && pass.kernel.workgroup <= 1 << 16 => {
                 let [x, y, _] = pass.workgroups.map(u64::from);
                 let lanes = x * y * u64::from(pass.kernel.workgroup);
                 lanes * u64::from(p.coarsening) * u64::from(pass.kernel.out.per_word())
@@ -126,9 +124,9 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         }
         // The region matches the pass's parameters, and begins where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
-        let matrix = match pass.kernel.family() {
+        let matrix = match pass.kernel.walk.name() {
             // Of rows that are joined.
-            Family::Columns => u64::from(p.len) * u64::from(p.step) * u64::from(p.inner),
+            "columns" => u64::from(p.len) * u64::from(p.step) * u64::from(p.inner),
             _ => u64::from(p.len) * u64::from(p.inner),
         };
         assert_eq!((end - begin) % matrix, 0, "{plan}");
@@ -170,7 +168,7 @@ proptest! {
         let elements: u128 = shape.iter().map(|&d| u128::from(d)).product();
         prop_assume!(elements < 1 << 35);
         // If one invocation took each segment, however long, a plan would need too many dispatches.
-        prop_assume!(tuning.force != Some(Family::Each));
+        prop_assume!(!tuning.each);
         let devices = devices();
         // Submits of a few bytes would be too many.
         let submit_bytes = tuning.submit_bytes.max(1 << 28);

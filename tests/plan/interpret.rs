@@ -10,8 +10,10 @@ use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
-use wgreduce::unstable::{Family, Keys, Params, Pass, Slot, StoreFormat, Sum, View, Walk};
-use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Order, Plan, Problem};
+use wgreduce::unstable::{
+    Accumulator, Keys, Params, Pass, Resource, Slot, StoreFormat, Sum, View, Walk,
+};
+use wgreduce::{BufferSplits, Caps, Op, Order, Plan, Problem};
 
 pub type Check<T = ()> = Result<T, String>;
 
@@ -156,7 +158,7 @@ pub fn run_in_pieces(
         truth,
         caps,
         plan,
-        reads_once: passes.iter().any(|p| p.kernel.both),
+        reads_once: passes.iter().any(|p| p.kernel.acc.is_both()),
         shift,
         cuts,
     };
@@ -347,17 +349,15 @@ impl Machine<'_> {
 
 /// Whether a pass reads a view by its strides.
 fn strided(pass: &Pass) -> bool {
-    use Family::{Strided, StridedGather};
-    matches!(pass.kernel.family(), Strided | StridedGather)
+    match pass.kernel.walk {
+        Walk::Gather(text) => text.strided,
+        walk => walk == Walk::Strided,
+    }
 }
 
 /// Whether a pass compares nothing, so that one kernel serves all types of a size.
 fn copies(pass: &Pass) -> bool {
-    use Walk::{Each, Fill, Gather, Strided, StridedGather};
-    match pass.kernel.walk {
-        Each { raw, .. } | Strided { raw } => raw,
-        walk => matches!(walk, Fill | Gather { .. } | StridedGather { .. }),
-    }
+    matches!(pass.kernel.acc, Accumulator::Raw(_))
 }
 
 /// Whether the problem asks for both extremes at once.
@@ -365,25 +365,45 @@ pub fn fused(problem: &Problem) -> bool {
     problem.op() == Op::Extremes
 }
 
+/// Checks that a pass compares or adds as the problem wants it.
+fn accumulator(machine: &Machine<'_>, pass: &Pass) -> Check {
+    let (problem, kernel) = (machine.problem, &pass.kernel);
+    let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
+    let right = match kernel.acc {
+        Accumulator::Raw(bits) => {
+            let bytes = match kernel.walk {
+                Walk::Fill => kernel.out.bytes(),
+                _ => problem.dtype().size(),
+            };
+            u64::from(bits) == 8 * bytes
+        }
+        Accumulator::Sum(own) => {
+            sum.is_some_and(|sum| sum.is_exact() && sum.partial_words() == own.partial_words())
+        }
+        Accumulator::Value(keys) => keys == order(machine, pass),
+        Accumulator::Index { keys, last } | Accumulator::Both { keys, last } => {
+            keys == order(machine, pass) && last == problem.selects_last_index()
+        }
+        other => return Err(format!("no check of {other:?}")),
+    };
+    ensure!(right, "{:?} is not the problem's", kernel.acc);
+    let index = problem.op().is_index();
+    ensure!(
+        copies(pass) || fused(problem) || kernel.acc.has_index() == index,
+        "{:?} where an index is wanted: {index}",
+        kernel.acc
+    );
+    Ok(())
+}
+
 /// The order that a pass must use.
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
-    let sum = Sum::new(problem.op(), dtype, nan);
-    if let Some(sum) = sum.filter(|sum| !copies(pass) && !sum.is_exact()) {
+    if let Some(sum) = Sum::new(problem.op(), dtype, nan) {
         let keys = Keys::terms(sum);
         let part = pass.kernel.out.is_partial();
         return if part { keys.partial() } else { keys };
-    }
-    if copies(pass) || problem.op().is_sum() {
-        let bytes = match pass.kernel.walk {
-            Walk::Fill => pass.kernel.out.bytes(),
-            _ => dtype.size(),
-        };
-        let types = [DType::U8, DType::U16, DType::U32, DType::U64];
-        let unsigned = types.into_iter().find(|t| t.size() == bytes);
-        let unsigned = unsigned.expect("a type of that size");
-        return Keys::new(unsigned, Order::Least, NanPolicy::Propagate, false);
     }
     if !fused(problem) {
         let order = problem.op().order().expect("an order");
@@ -395,17 +415,21 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
         let side = [Order::Least, Order::Greatest][i % 2];
         keys(dtype, side, nan, i >= 2)
     };
-    match (pass.kernel.family(), pass.dst.slot) {
+    match (pass.kernel.walk, pass.dst.slot) {
         // The results are found one by one: the partials in between belong to one of them.
-        (family, Slot::Output(i)) if apart && family != Family::Strided => result(dtype, i),
+        (walk, Slot::Output(i)) if apart && walk != Walk::Strided => result(dtype, i),
         (_, Slot::Partials) if apart => {
             let mut all = (0..4).map(|i| result(dtype, i));
-            let own = all.find(|keys| *keys == pass.kernel.keys);
+            let own = all.find(|keys| match pass.kernel.acc {
+                Accumulator::Value(own) => own == *keys,
+                Accumulator::Index { keys: own, .. } => own == *keys,
+                _ => false,
+            });
             own.unwrap_or(result(dtype, 0))
         }
-        (Family::Finish, Slot::Output(i)) => result(dtype, i),
-        _ if pass.kernel.both => Keys::of_sides(dtype, Order::Least, nan, true),
-        (Family::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
+        (Walk::Finish(_), Slot::Output(i)) => result(dtype, i),
+        _ if pass.kernel.acc.is_both() => Keys::of_sides(dtype, Order::Least, nan, true),
+        (Walk::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
         _ => Keys::of_sides(dtype, Order::Least, nan, true),
     }
 }
@@ -466,19 +490,8 @@ impl<'m, 'a> Run<'m, 'a> {
             ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
         }
         limits(pass, machine.caps)?;
-        let (problem, kernel) = (machine.problem, &pass.kernel);
-        let keys = order(machine, pass);
-        let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
-        let sum = sum.filter(|sum| !copies(pass) && sum.is_exact());
-        ensure!(
-            kernel.sum.is_some() == sum.is_some()
-                && kernel.sum.map(Sum::partial_words) == sum.map(Sum::partial_words),
-            "another sum than the problem's"
-        );
-        ensure!(
-            kernel.keys == keys && kernel.last == (problem.selects_last_index() && !copies(pass)),
-            "another order than the problem's"
-        );
+        let kernel = &pass.kernel;
+        accumulator(machine, pass)?;
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }
@@ -493,7 +506,7 @@ impl<'m, 'a> Run<'m, 'a> {
             p.indices_delta = b.delta;
         }
         Ok(Run {
-            e: 128 / kernel.keys.bits(),
+            e: 128 / kernel.acc.bits(),
             wg: kernel.workgroup,
             machine,
             pass,
@@ -516,7 +529,7 @@ impl<'m, 'a> Run<'m, 'a> {
         self.out().per_word()
     }
 
-    /// The source, if the family has one.
+    /// The source, if the walk has one.
     pub fn source(&self) -> Check<&Bind> {
         self.src.as_ref().ok_or_else(|| "no source".into())
     }
@@ -573,11 +586,11 @@ impl<'m, 'a> Run<'m, 'a> {
         let mut from = Vec::with_capacity(found.len());
         for &(position, index) in found {
             let element = src.at(position)?;
-            if truth.view.is_some() && self.pass.kernel.index {
+            if truth.view.is_some() && self.pass.kernel.acc.has_index() {
                 from.push(truth.id(element, self.p.base as u32 + index));
                 continue;
             }
-            if self.pass.kernel.index {
+            if self.pass.kernel.acc.has_index() {
                 let claimed = self.p.base + u64::from(index);
                 let of = self.machine.contents(src.slot, element)?;
                 ensure!(of.len() == 1, "element {element} stands for {of:?}");
@@ -594,7 +607,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Writes a result that has words of its own, or two partial results: of the least and of the greatest.
     pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
-        if self.pass.kernel.both {
+        if self.pass.kernel.acc.is_both() {
             ensure!(self.out().is_partial(), "results of both extremes");
             self.emit_at(self.p.dst_delta + self.p.apart + slot, cell.clone())?;
         }
@@ -794,8 +807,8 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         .iter()
         .flat_map(|(_, views)| views.iter().copied());
     let own = [pass.src, pass.indices, Some(pass.dst)];
-    let uniforms = 1 + usize::from(pass.stride_table.is_some());
-    let storage = kernel.bindings().len() - uniforms;
+    let bindings = kernel.bindings();
+    let storage = bindings.iter().filter(|r| !r.is_uniform()).count();
     ensure!(
         storage <= caps.storage_buffers as usize,
         "{storage} storage buffers"
@@ -803,11 +816,11 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
     if let Some((table, views)) = &pass.stride_table {
         let inputs = match kernel.walk {
             Walk::Elementwise(taken) => taken.inputs as usize,
-            Walk::StridedGather { .. } => 2,
+            Walk::Gather(_) => 2,
             _ => 1,
         };
         ensure!(
-            kernel.has_stride_table() && views.len() == inputs && inputs <= 8,
+            bindings.contains(&Resource::StrideTable) && views.len() == inputs && inputs <= 8,
             "{} inputs",
             views.len()
         );

@@ -137,7 +137,7 @@ fn of_case(case: &Case, kind: AdapterClass) -> (String, Vec<String>) {
     let plan = Plan::new(&problem, &class(kind)).expect("a plan");
     let costs = Costs::of(&problem, &plan).expect("a dispatch");
     let reads = plan.passes().iter().max_by_key(|pass| pass.src_bytes());
-    let kernel = reads.expect("a dispatch").kernel.family().name();
+    let kernel = reads.expect("a dispatch").kernel.walk.name();
     let lines = costs.lines.expect("a walk of GPUs");
     let [at_once, cached] = [lines.map(|l| l.at_once), lines.map(|l| l.cached)];
     let resident = |card: &Card| card.in_flight() / costs.in_flight as f64;

@@ -14,7 +14,6 @@ mod views;
 mod walks;
 
 use support::grid::class;
-use wgreduce::unstable::Family;
 use wgreduce::{AdapterClass, Caps, Plan, Tuning};
 
 /// Limits of a fake device: bytes and alignment of bindings, workgroups a dimension, invocations a workgroup.
@@ -48,6 +47,6 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
     real.tuned(tuning)
 }
 
-fn families(plan: &Plan) -> Vec<Family> {
-    plan.passes().iter().map(|p| p.kernel.family()).collect()
+fn walks(plan: &Plan) -> Vec<&'static str> {
+    plan.passes().iter().map(|p| p.kernel.walk.name()).collect()
 }

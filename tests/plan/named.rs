@@ -1,14 +1,16 @@
 //! Plans of chosen shapes, and of impossible ones.
 
-use super::{fake, families};
+use super::{fake, walks};
 use support::grid::{CLASSES, class};
-use wgreduce::unstable::Family::{Columns, Each, Fill, Finish, Gather, Rows};
-use wgreduce::unstable::{Family, RowsText, StoreFormat, Walk};
+use wgreduce::unstable::{FinishText, RowsText, StoreFormat, Walk};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
 
 /// The parts of a segment that the first pass leaves for the finishing pass.
 fn parts(plan: &Plan) -> u64 {
-    let finish = plan.passes().iter().find(|p| p.kernel.family() == Finish);
+    let finish = plan
+        .passes()
+        .iter()
+        .find(|p| p.kernel.walk.name() == "finish");
     finish.map_or(1, |p| p.params.len.into())
 }
 
@@ -29,7 +31,7 @@ fn one_long_row_is_cut_into_slices_that_fill_the_device() {
     for kind in CLASSES {
         let caps = class(kind);
         let plan = planned(Problem::arg_max(DType::F32, &[1, 1 << 24], 1), &caps);
-        assert_eq!(families(&plan), [Rows, Finish], "{plan}");
+        assert_eq!(walks(&plan), ["rows", "finish"], "{plan}");
         let first = &plan.passes()[0];
         let slices = u64::from(first.params.slices);
         assert_eq!(parts(&plan), slices);
@@ -73,22 +75,22 @@ fn work_above_the_budget_is_cut_into_submits() {
 fn long_rows_enough_for_the_device_take_one_pass() {
     for kind in CLASSES {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 1), &class(kind));
-        assert_eq!(families(&plan), [Rows], "{plan}");
+        assert_eq!(walks(&plan), ["rows"], "{plan}");
         assert_eq!(plan.scratch_bytes(), 0);
     }
     // Also where results share words.
     let caps = class(AdapterClass::Integrated);
     let plan = planned(Problem::reduce_min(DType::U8, &[4096, 4096], &[1]), &caps);
-    assert_eq!(families(&plan), [Rows], "{plan}");
+    assert_eq!(walks(&plan), ["rows"], "{plan}");
 }
 
 #[test]
 fn columns_are_cut_along_their_length() {
     for kind in CLASSES {
         let plan = planned(Problem::arg_min(DType::F32, &[4096, 4096], 0), &class(kind));
-        assert_eq!(families(&plan)[0], Columns, "{plan}");
+        assert_eq!(walks(&plan)[0], "columns", "{plan}");
         let parts = parts(&plan);
-        assert_eq!(families(&plan).len(), if parts > 1 { 2 } else { 1 });
+        assert_eq!(walks(&plan).len(), if parts > 1 { 2 } else { 1 });
         let scratch = if parts > 1 { 8 * 4096 * parts } else { 0 };
         assert_eq!(plan.scratch_bytes(), scratch);
     }
@@ -118,9 +120,9 @@ fn a_partial_result_has_as_many_words_as_its_key_and_its_index() {
         let expected = vec![StoreFormat::Partial(words); outs.len()];
         assert_eq!(outs, expected, "{plan}");
         let walks = plan.passes().iter().map(|p| p.kernel.walk);
-        let read = walks.filter(|walk| matches!(walk, Walk::Finish { .. }));
+        let read = walks.filter(|walk| matches!(walk, Walk::Finish(_)));
         for walk in read {
-            let of = matches!(walk, Walk::Finish { words: w, .. } if w == words);
+            let of = matches!(walk, Walk::Finish(text) if text.words == words);
             assert!(of, "{plan}");
         }
     }
@@ -205,7 +207,7 @@ fn a_middle_axis_is_columns_of_many_matrices() {
             &class(kind),
         );
         let first = &plan.passes()[0];
-        assert_eq!(first.kernel.family(), Columns, "{plan}");
+        assert_eq!(first.kernel.walk.name(), "columns", "{plan}");
         assert_eq!(first.params.len, 512);
     }
 }
@@ -217,7 +219,7 @@ fn three_columns_leave_partials_of_their_parts() {
             Problem::arg_min(DType::F32, &[1_000_000, 3], 0),
             &class(kind),
         );
-        assert_eq!(families(&plan), [Columns, Finish], "{plan}");
+        assert_eq!(walks(&plan), ["columns", "finish"], "{plan}");
         assert_eq!(plan.scratch_bytes(), 8 * 3 * parts(&plan));
     }
 }
@@ -230,7 +232,7 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
     let steps: Vec<_> = plan
         .passes()
         .iter()
-        .filter(|p| p.kernel.family() != Finish)
+        .filter(|p| p.kernel.walk.name() != "finish")
         .collect();
     assert_eq!(steps.len(), 2, "{plan}");
     // The tensor between the steps lacks the axis that the first step reduced.
@@ -243,9 +245,9 @@ fn scattered_axes_take_a_step_each_the_longest_first() {
 fn what_exceeds_a_binding_is_cut_into_boxes_whose_records_are_merged() {
     let caps = fake(1 << 20, 256, 65_535, 64);
     let plan = planned(Problem::arg_max(DType::U8, &[3 << 20], 0), &caps);
-    let mut expected = vec![Rows; 4];
-    expected.push(Finish);
-    assert_eq!(families(&plan), expected, "{plan}");
+    let mut expected = vec!["rows"; 4];
+    expected.push("finish");
+    assert_eq!(walks(&plan), expected, "{plan}");
     let merges: Vec<u32> = plan.passes().iter().map(|p| p.params.merge).collect();
     assert_eq!(merges, [0, 1, 1, 1, 0]);
     let read: u64 = plan.passes()[..4].iter().map(|p| p.src_bytes()).sum();
@@ -255,26 +257,26 @@ fn what_exceeds_a_binding_is_cut_into_boxes_whose_records_are_merged() {
 #[test]
 fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
     let caps = Caps::webgpu_default();
-    let of = |problem| families(&planned(problem, &caps));
-    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[0])), [Fill]);
-    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[1])), []);
-    assert_eq!(of(Problem::arg_min(DType::F32, &[5, 1], 1)), [Fill]);
-    assert_eq!(of(Problem::reduce_min(DType::F32, &[5, 1], &[1])), [Each]);
+    let of = |problem| walks(&planned(problem, &caps));
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[0])), ["fill"]);
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[0, 3], &[1])), [""; 0]);
+    assert_eq!(of(Problem::arg_min(DType::F32, &[5, 1], 1)), ["fill"]);
+    assert_eq!(of(Problem::reduce_min(DType::F32, &[5, 1], &[1])), ["each"]);
     let copy = Problem::reduce_min(DType::F32, &[5], &[]).map(|p| p.noop_with_empty_axes(true));
-    assert_eq!(of(copy), [Each]);
+    assert_eq!(of(copy), ["each"]);
     let values = Problem::arg_min(DType::F32, &[1 << 12], 0).map(|p| p.with_values(true));
-    assert_eq!(of(values).last(), Some(&Gather));
+    assert_eq!(of(values).last(), Some(&"gather"));
 }
 
 #[test]
-fn a_forced_walk_is_taken() {
+fn the_tuning_can_ask_to_go_element_by_element() {
     let caps = Caps::webgpu_default();
     let caps = caps.tuned(Tuning {
-        force: Some(Each),
+        each: true,
         ..caps.tuning.clone()
     });
     let plan = planned(Problem::arg_min(DType::F32, &[300, 200], 1), &caps);
-    assert_eq!(families(&plan), [Each], "{plan}");
+    assert_eq!(walks(&plan), ["each"], "{plan}");
 }
 
 #[test]
@@ -366,7 +368,7 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
         }
     }
     let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);
-    assert_eq!(families(&plan), [Family::ElementwiseVecs], "{plan}");
+    assert_eq!(walks(&plan), ["elementwise_vecs"], "{plan}");
 }
 
 #[test]
@@ -413,7 +415,7 @@ fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_t
     };
     assert_eq!(
         finish.kernel.walk,
-        Walk::Finish { lanes: 1, words: 1 },
+        Walk::Finish(FinishText { lanes: 1, words: 1 }),
         "{plan}"
     );
     assert!(rows.params.slices > 4000, "{plan}");

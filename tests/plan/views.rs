@@ -1,16 +1,12 @@
 //! Plans of strided views: which of them are contiguous, and runs on the host interpreter.
 
-use super::families;
 use super::grid::{Break, any_limits, check, devices, refused};
 use super::interpret::limits;
+use super::walks;
 use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};
 use support::taken;
-use wgreduce::unstable::Family::{
-    Columns, Each, ElementwiseVecs, ElementwiseWords, Fill, Finish, Gather, Rows, Strided,
-    StridedGather,
-};
-use wgreduce::unstable::{Family, Slot};
+use wgreduce::unstable::{Accumulator, Slot};
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
 
 #[test]
@@ -117,13 +113,13 @@ proptest! {
     }
 }
 
-fn viewed(problem: Problem, strides: &[i64], offset: u64) -> Vec<Family> {
+fn viewed(problem: Problem, strides: &[i64], offset: u64) -> Vec<&'static str> {
     let problem = problem.strided(0, strides, offset);
-    families(&Plan::new(&problem, &class(AdapterClass::Integrated)).expect("a plan"))
+    walks(&Plan::new(&problem, &class(AdapterClass::Integrated)).expect("a plan"))
 }
 
-fn plain(problem: &Problem) -> Vec<Family> {
-    families(&Plan::new(problem, &class(AdapterClass::Integrated)).expect("a plan"))
+fn plain(problem: &Problem) -> Vec<&'static str> {
+    walks(&Plan::new(problem, &class(AdapterClass::Integrated)).expect("a plan"))
 }
 
 #[test]
@@ -146,23 +142,23 @@ fn a_contiguous_view_takes_the_kernels_of_the_tensor_that_it_is() {
     let middle = plain(&max(&[64, 50, 30], &[1]));
     assert_eq!(viewed(max(&[50, 64, 30], &[0]), &[30, 1500, 1], 0), middle);
     // A transposed result is not contiguous.
-    assert_eq!(viewed(max(&[4, 50, 6], &[1]), &[1, 24, 4], 0)[0], Strided);
+    assert_eq!(viewed(max(&[4, 50, 6], &[1]), &[1, 24, 4], 0)[0], "strided");
 }
 
 #[test]
 fn a_repeated_axis_is_not_searched() {
     let arg = Problem::arg_max(DType::F16, &[30, 4], 0).expect("a problem");
     let values = arg.clone().with_values(true);
-    assert_eq!(viewed(arg.clone(), &[0, 1], 2), [Fill]);
-    assert_eq!(viewed(values.clone(), &[0, 1], 2), [Fill, Strided]);
+    assert_eq!(viewed(arg.clone(), &[0, 1], 2), ["fill"]);
+    assert_eq!(viewed(values.clone(), &[0, 1], 2), ["fill", "strided"]);
     let last = arg.select_last_index(true);
     let last = last.strided(0, &[0, 1], 2);
     let plan = Plan::new(&last, &class(AdapterClass::Integrated)).expect("a plan");
     assert_eq!(plan.passes()[0].params.fill, 29);
-    assert_eq!(viewed(values, &[5, 3], 0), [Strided, StridedGather]);
+    assert_eq!(viewed(values, &[5, 3], 0), ["strided", "strided_gather"]);
     let rows = Problem::arg_max(DType::F16, &[4, 30], 0).expect("a problem");
     let rows = rows.with_values(true);
-    assert_eq!(viewed(rows, &[30, 1], 1).last(), Some(&Gather));
+    assert_eq!(viewed(rows, &[30, 1], 1).last(), Some(&"gather"));
 }
 
 #[test]
@@ -175,22 +171,22 @@ fn strides_in_whole_vec4_are_taken_by_vec4() {
             offset,
         )
     };
-    assert_eq!(pair(&[48, 1], 16), [ElementwiseVecs]);
-    assert_eq!(pair(&[-48, 1], 240), [ElementwiseVecs]);
-    assert_eq!(pair(&[4, 0], 3), [ElementwiseVecs]);
-    assert_eq!(pair(&[48, 1], 1), [ElementwiseWords]);
-    assert_eq!(pair(&[47, 1], 0), [ElementwiseWords]);
-    assert_eq!(pair(&[48, 2], 0), [ElementwiseWords]);
+    assert_eq!(pair(&[48, 1], 16), ["elementwise_vecs"]);
+    assert_eq!(pair(&[-48, 1], 240), ["elementwise_vecs"]);
+    assert_eq!(pair(&[4, 0], 3), ["elementwise_vecs"]);
+    assert_eq!(pair(&[48, 1], 1), ["elementwise_words"]);
+    assert_eq!(pair(&[47, 1], 0), ["elementwise_words"]);
+    assert_eq!(pair(&[48, 2], 0), ["elementwise_words"]);
     // A copy of a contiguous view takes the kernel of a tensor; another copy reads by strides.
     let copy = Problem::min(DType::F32, &[[300]]).expect("a copy");
-    assert_eq!(viewed(copy.clone(), &[1], 5), [Each]);
-    assert_eq!(viewed(copy, &[2], 5), [Strided]);
+    assert_eq!(viewed(copy.clone(), &[1], 5), ["each"]);
+    assert_eq!(viewed(copy, &[2], 5), ["strided"]);
 }
 
 #[test]
 fn long_segments_of_a_view_are_shared_and_finished() {
     let problem = Problem::arg_min(DType::F32, &[3, 1 << 20], 1).expect("a problem");
-    assert_eq!(viewed(problem, &[1 << 22, 2], 0), [Strided, Finish]);
+    assert_eq!(viewed(problem, &[1 << 22, 2], 0), ["strided", "finish"]);
 }
 
 #[test]
@@ -203,7 +199,7 @@ fn long_segments_whose_results_share_a_word_are_shared_where_outputs_fill_the_de
         let strides = [151 << 12, 151, 1];
         let view = problem.strided(0, &strides, 0);
         let plan = Plan::new(&view, &caps).unwrap_or_else(|e| panic!("{view}: {e}"));
-        assert_eq!(families(&plan).last(), Some(&Finish), "{plan}");
+        assert_eq!(walks(&plan).last(), Some(&"finish"), "{plan}");
     }
 }
 
@@ -262,10 +258,10 @@ fn extremes_are_read_once_and_finished_four_times() {
         for kind in support::grid::CLASSES {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
             let plan = Plan::new(&problem, &class(kind)).expect("a plan");
-            let reads = families(&plan);
-            let read = if axis == 1 { Rows } else { Columns };
+            let reads = walks(&plan);
+            let read = if axis == 1 { "rows" } else { "columns" };
             assert_eq!(reads[0], read, "{plan}");
-            assert_eq!(reads[1..], [Finish; 4], "{plan}");
+            assert_eq!(reads[1..], ["finish"; 4], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
             // Each extreme has partials, from which both its value and its index are made.
             let of: Vec<_> = plan.passes()[1..].iter().map(|p| p.src).collect();
@@ -280,12 +276,12 @@ fn extremes_are_read_once_and_finished_four_times() {
     }
     // Partials of short segments would cost more than reading the segments four times.
     let short = Problem::extremes(DType::U8, &[4096, 30], 1).expect("a problem");
-    assert!(!plain(&short).contains(&Finish));
+    assert!(!plain(&short).contains(&"finish"));
     let one = Problem::extremes(DType::U8, &[5, 1], 1).expect("a problem");
     // Every second element of a row.
     let second = Problem::extremes(DType::U8, &[3, 300], 1).expect("a problem");
-    assert_eq!(viewed(second, &[600, 2], 0)[0], Strided);
-    assert_eq!(plain(&one), [Strided, Fill, Strided, Fill]);
+    assert_eq!(viewed(second, &[600, 2], 0)[0], "strided");
+    assert_eq!(plain(&one), ["strided", "fill", "strided", "fill"]);
 }
 
 #[test]
@@ -296,9 +292,13 @@ fn broken_plans_of_extremes_are_refused() {
         ("no merge", |passes| passes[1].params.merge = 0),
         ("the smallest for the largest", |passes| {
             let last = passes.len() - 1;
-            passes[last].kernel.keys = passes[last - 1].kernel.keys;
+            passes[last].kernel.acc = passes[last - 1].kernel.acc;
         }),
-        ("one of both", |passes| passes[0].kernel.both = false),
+        ("one of both", |passes| {
+            if let Accumulator::Both { keys, last } = passes[0].kernel.acc {
+                passes[0].kernel.acc = Accumulator::Index { keys, last };
+            }
+        }),
         ("partials of both in one place", |passes| {
             passes[0].params.apart -= 1
         }),

@@ -11,9 +11,10 @@ use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Plan, Problem};
 pub type Source = (String, Vec<(&'static str, u64)>);
 
 pub fn source(kernel: &Kernel) -> Source {
-    let constants = kernel.constants().into_iter();
+    let source = kernel.source(false);
+    let constants = source.constants.into_iter();
     (
-        kernel.wgsl(),
+        source.wgsl,
         constants.map(|(name, x)| (name, x as u64)).collect(),
     )
 }

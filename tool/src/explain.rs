@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{ColumnsText, Family, Pass, RowsText, Slot, Unit, Walk};
+use wgreduce::unstable::{ColumnsText, EachText, Pass, RowsText, Slot, SumRowsText, Walk};
 use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
@@ -79,7 +79,9 @@ fn segments(problem: &Problem) -> String {
 
 fn stages(plan: &Plan) -> Vec<Stage<'_>> {
     let alike = |a: &Pass, b: &Pass| {
-        a.kernel.family() == b.kernel.family() && a.dst.slot == b.dst.slot && read(a) == read(b)
+        a.kernel.walk.name() == b.kernel.walk.name()
+            && a.dst.slot == b.dst.slot
+            && read(a) == read(b)
     };
     let mut first = 0;
     let chunks = plan.passes().chunk_by(alike);
@@ -127,7 +129,7 @@ impl Stage<'_> {
             text,
             "    |  {passes}: {}, workgroups: {groups} of {}\n    |  \
              reads {} bytes, writes {}, at most {} iterations an invocation\n    v\n",
-            kernel.family().name(),
+            kernel.walk.name(),
             kernel.workgroup,
             sum(&Pass::src_bytes),
             sum(&Pass::dst_bytes),
@@ -157,16 +159,16 @@ fn folded(text: &str, indent: &str) -> String {
 
 /// How a pass walks memory, in words and drawn: memory from left to right, and which invocation takes what.
 fn walk(pass: &Pass) -> String {
-    let name = pass.kernel.family().name();
-    let both = match pass.kernel.both {
+    let name = pass.kernel.walk.name();
+    let both = match pass.kernel.acc.is_both() {
         true => " Each part leaves two partials: of the least and of the greatest.",
         false => "",
     };
     let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
     let lines = match pass.kernel.walk {
         Walk::Rows(text) if text.each == 0 => shared(text.lanes).into(),
-        Walk::SumRows { lanes, .. } => shared(lanes).into(),
-        _ => drawn(pass.kernel.family()),
+        Walk::SumRows(text) => shared(text.lanes).into(),
+        walk => drawn(walk),
     };
     let lines = lines.iter().map(|line| format!("          {line}\n"));
     format!("{told}\n{}", lines.collect::<String>())
@@ -186,22 +188,22 @@ fn shared(lanes: u32) -> [String; 2] {
 /// What was chosen, with its numbers.
 fn told(pass: &Pass) -> String {
     let kernel = &pass.kernel;
-    let sums = kernel.sum.is_some();
+    let sums = kernel.acc.sum().is_some();
     let words = match kernel.walk {
         Walk::Rows(text) => return rows(pass, text),
         Walk::Columns(text) => return columns(pass, text),
-        Walk::SumRows {
+        Walk::SumRows(SumRowsText {
             vecs: 1..,
             whole: true,
             ..
-        } => {
+        }) => {
             "one invocation takes a segment, which is a few whole vec4, at once, then the next one."
         }
-        Walk::SumRows { lanes: 1, .. } => {
+        Walk::SumRows(SumRowsText { lanes: 1, .. }) => {
             "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind \
              them one by one."
         }
-        Walk::SumRows { lanes, .. } => {
+        Walk::SumRows(SumRowsText { lanes, .. }) => {
             return format!(
                 "{} share a segment, or a slice of one; each takes vec4 of it that lie {lanes} apart. Their \
                  sums meet in workgroup memory.",
@@ -209,10 +211,10 @@ fn told(pass: &Pass) -> String {
             );
         }
         Walk::ShallowSums => "an invocation sums all rows of a vec4 of columns, then of others.",
-        Walk::SumColumns { .. } => {
+        Walk::SumColumns(_) => {
             "an invocation sums a column of a slice, or those of some vec4, row by row."
         }
-        Walk::Finish { lanes, .. } => {
+        Walk::Finish(text) => {
             let done = match sums {
                 true => "partial sums of a segment become a result",
                 false => {
@@ -220,32 +222,30 @@ fn told(pass: &Pass) -> String {
                      rule wants"
                 }
             };
-            return format!("{done}; invocations a segment: {lanes}.");
+            return format!("{done}; invocations a segment: {}.", text.lanes);
         }
-        Walk::Each { sliced: true, .. } => {
+        Walk::Each(EachText { sliced: true, .. }) => {
             "an invocation takes a part of a segment, element by element, and leaves a partial result."
         }
-        Walk::Each { .. } => {
-            "an invocation takes the segments of one output word, element by element."
-        }
-        Walk::Strided { .. } => {
+        Walk::Each(_) => "an invocation takes the segments of one output word, element by element.",
+        Walk::Strided => {
             "an invocation takes the segments of one output word, each element where the view has it: by \
              its coordinates times the strides."
         }
-        Walk::StridedGather { .. } => "the elements of the view that the indices point to.",
-        Walk::Gather { .. } => "the elements that the indices point to.",
+        Walk::Gather(text) if text.strided => "the elements of the view that the indices point to.",
+        Walk::Gather(_) => "the elements that the indices point to.",
         Walk::Fill => "the same element everywhere; nothing is read.",
-        Walk::Elementwise(taken) => match taken.unit {
-            Unit::Word => "an invocation takes the elements of one output word.",
-            _ => {
-                return format!(
-                    "an invocation takes {} vec4 of each input, all at once, and writes as many.\n        \
-                     Between them others take theirs.",
-                    taken.vecs()
-                );
-            }
-        },
-        _ => return format!("see shaders/walk/{}.wgsl", kernel.entry_point()),
+        Walk::Elementwise(text) if !text.vecs => {
+            "an invocation takes the elements of one output word."
+        }
+        Walk::Elementwise(text) => {
+            return format!(
+                "an invocation takes {} vec4 of each input, all at once, and writes as many.\n        \
+                 Between them others take theirs.",
+                text.at_once()
+            );
+        }
+        _ => return format!("see shaders/walk/{}.wgsl", kernel.walk.entry_point()),
     };
     words.into()
 }
@@ -345,27 +345,27 @@ fn rows(pass: &Pass, text: RowsText) -> String {
     told
 }
 
-fn drawn(family: Family) -> Vec<String> {
-    let lines: &[&str] = match family {
-        Family::Rows => &[
+fn drawn(walk: Walk) -> Vec<String> {
+    let lines: &[&str] = match walk {
+        Walk::Rows(_) => &[
             "memory |aaa|bbb|ccc|ddd|   rows of three",
             "by      000 000 111 111",
         ],
-        Family::Columns | Family::SumColumns | Family::ShallowSums => &[
+        Walk::Columns(_) | Walk::SumColumns(_) | Walk::ShallowSums => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "by      0 0 0 0 1 1 1 1",
         ],
-        Family::Each => &["memory |aa|bb|cc|dd|", "by      00 11 22 33"],
-        Family::Finish => &[
+        Walk::Each(_) => &["memory |aa|bb|cc|dd|", "by      00 11 22 33"],
+        Walk::Finish(_) => &[
             "partials |a0 a1 a2 a3|b0 b1 b2 b3|",
             "output  |     a     |     b     |",
         ],
-        Family::Strided => &[
+        Walk::Strided => &[
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
             "by       0  1  0  1  0  1",
         ],
-        Family::ElementwiseVecs => &[
+        Walk::Elementwise(text) if text.vecs => &[
             "a      |abcdefghijklmnop|   a letter is a vec4",
             "b      |abcdefghijklmnop|",
             "by      0123012301230123",

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 use std::iter::once;
 use std::ops::Range;
 use wgreduce::unstable::{
-    ColumnsText, Elementwise, Pass, RowsText, Slot, StrideTable, Unit, View, Walk,
+    Accumulator, ColumnsText, EachText, ElementwiseText, Pass, RowsText, Slot, StrideTable,
+    SumColumnsText, SumRowsText, View, Walk,
 };
 use wgreduce::{Plan, Problem};
 
@@ -117,7 +118,7 @@ impl<'a> Loads<'a> {
         Loads {
             pass,
             source: pass.src.or(listed.copied()).unwrap_or(pass.dst),
-            e: 128 / u64::from(pass.kernel.keys.bits()),
+            e: 128 / u64::from(pass.kernel.acc.bits()),
             p: Params {
                 items: p.items.into(),
                 team: p.team.into(),
@@ -143,16 +144,16 @@ impl<'a> Loads<'a> {
         Some(match self.pass.kernel.walk {
             Walk::Rows(text) => self.rows(text, invocation),
             Walk::Columns(text) => self.columns(text, invocation),
-            Walk::SumRows { lanes, .. } => self.sum_rows(lanes.into(), invocation),
-            Walk::SumColumns {
+            Walk::SumRows(text) => self.sum_rows(text.lanes.into(), invocation),
+            Walk::SumColumns(SumColumnsText {
                 runs: runs @ (0 | 1),
-            } => self.sum_columns(runs, invocation),
+            }) => self.sum_columns(runs, invocation),
             Walk::ShallowSums => {
                 let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
                 let items = items.filter(move |_| invocation < p.total);
                 Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
             }
-            Walk::Each { sliced: true, .. } => {
+            Walk::Each(EachText { sliced: true, .. }) => {
                 let item = (invocation < p.items).then_some(invocation);
                 Box::new(item.into_iter().flat_map(move |item| {
                     let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
@@ -162,15 +163,16 @@ impl<'a> Loads<'a> {
                     part.map(move |t| self.cell(o, t))
                 }))
             }
-            Walk::Each { .. } => {
+            Walk::Each(_) => {
                 let outputs = self.outputs(invocation * p.coarsening, p.coarsening);
                 Box::new(outputs.flat_map(move |o| (0..p.len).map(move |t| self.cell(o, t))))
             }
-            Walk::Strided { raw } => {
+            Walk::Strided => {
+                let raw = matches!(self.pass.kernel.acc, Accumulator::Raw(_));
                 let outputs = self.outputs(invocation, 1);
                 Box::new(outputs.flat_map(move |o| self.strided(o, raw)))
             }
-            Walk::Elementwise(taken) => self.elementwise(taken, invocation)?,
+            Walk::Elementwise(text) => self.elementwise(text, invocation)?,
             _ => return None,
         })
     }
@@ -180,19 +182,23 @@ impl<'a> Loads<'a> {
         match self.pass.kernel.walk {
             Walk::Rows(text) => text.loads.into(),
             Walk::Columns(text) => text.loads.into(),
-            Walk::SumRows { vecs: 0, .. } => self.sum_block(),
-            Walk::SumRows { vecs, .. } => vecs.into(),
+            Walk::SumRows(SumRowsText { vecs: 0, .. }) => self.sum_block(),
+            Walk::SumRows(text) => text.vecs.into(),
             // Rows of one column are gathered into vec4.
-            Walk::SumColumns { runs: 0 } => self.sum_block() * self.e.min(4),
-            Walk::SumColumns { .. } | Walk::ShallowSums => self.sum_block() / 2,
-            Walk::Elementwise(taken) => u64::from(taken.inputs * taken.vecs().max(1)),
+            Walk::SumColumns(SumColumnsText { runs: 0 }) => self.sum_block() * self.e.min(4),
+            Walk::SumColumns(_) | Walk::ShallowSums => self.sum_block() / 2,
+            Walk::Elementwise(text) => u64::from(text.inputs * text.at_once().max(1)),
             _ => 1,
         }
     }
 
     /// Vec4 that a sum takes at once.
     fn sum_block(self) -> u64 {
-        self.pass.kernel.sum.map_or(0, |sum| sum.block().into())
+        self.pass
+            .kernel
+            .acc
+            .sum()
+            .map_or(0, |sum| sum.block().into())
     }
 
     /// Bytes of the first load that there is.
@@ -209,15 +215,15 @@ impl<'a> Loads<'a> {
                 u64::from(text.lanes.ilog2()) + u64::from(gathered)
             }
             Walk::Columns(text) if text.shared => {
-                let planes = (32 / u64::from(kernel.keys.bits())).max(1);
-                let planes = if kernel.keys.bits() == 64 { 2 } else { planes };
+                let planes = (32 / u64::from(kernel.acc.bits())).max(1);
+                let planes = if kernel.acc.bits() == 64 { 2 } else { planes };
                 planes * u64::from(self.p.team.next_power_of_two().ilog2() + 1)
             }
-            Walk::SumRows { lanes, .. } if lanes > 1 => 3 * self.p.coarsening,
-            Walk::Finish { lanes, .. } if lanes > 1 => {
-                let shared = match kernel.sum {
+            Walk::SumRows(text) if text.lanes > 1 => 3 * self.p.coarsening,
+            Walk::Finish(text) if text.lanes > 1 => {
+                let shared = match kernel.acc.sum() {
                     Some(_) => 3,
-                    None => u64::from(lanes.ilog2()),
+                    None => u64::from(text.lanes.ilog2()),
                 };
                 shared + u64::from(kernel.out.per_word() > 1)
             }
@@ -447,11 +453,11 @@ impl<'a> Loads<'a> {
         at
     }
 
-    fn elementwise(self, taken: Elementwise, invocation: u64) -> Option<All<'a, Load>> {
+    fn elementwise(self, text: ElementwiseText, invocation: u64) -> Option<All<'a, Load>> {
         let (table, views) = self.pass.stride_table.as_ref()?;
-        let outputs: All<u64> = match taken.unit {
-            Unit::Word => Box::new(self.outputs(invocation, 1)),
-            _ => Box::new(self.item(invocation)),
+        let outputs: All<u64> = match text.vecs {
+            false => Box::new(self.outputs(invocation, 1)),
+            true => Box::new(self.item(invocation)),
         };
         let at = move |place, view| self.along(0..self.p.dims, place, view);
         // How far the next vec4 of an invocation is.
@@ -461,10 +467,10 @@ impl<'a> Loads<'a> {
             let further = if n > 0 { n * next(view) } else { 0 };
             word(view, &views[view], wrapped(along + further))
         };
-        let (inputs, column) = (taken.inputs as usize, StrideTable::COORDINATE);
+        let (inputs, column) = (text.inputs as usize, StrideTable::COORDINATE);
         Some(Box::new(outputs.flat_map(move |o| {
-            let vecs = (0..u64::from(taken.vecs().max(1))).filter(move |&n| {
-                n == 0 && taken.vecs() == 0 || at(o, column) + n * next(column) < self.p.len
+            let vecs = (0..u64::from(text.at_once().max(1))).filter(move |&n| {
+                n == 0 && !text.vecs || at(o, column) + n * next(column) < self.p.len
             });
             vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))

@@ -61,14 +61,15 @@ fn wgsl(plan: &Plan) -> String {
     let mut kernels: Vec<String> = Vec::new();
     for pass in plan.passes() {
         let kernel = &pass.kernel;
-        let constants = kernel.constants().into_iter();
+        let source = kernel.source(false);
+        let constants = source.constants.into_iter();
         let constants: Vec<String> = constants.map(|(n, x)| format!("{n} = {x}")).collect();
         let text = format!(
             "// {}\n// entry point {}, overrides {}\n{}\n",
             pass.label(),
-            kernel.entry_point(),
+            kernel.walk.entry_point(),
             constants.join(", "),
-            kernel.wgsl().trim_end(),
+            source.wgsl.trim_end(),
         );
         if !kernels.contains(&text) {
             kernels.push(text);

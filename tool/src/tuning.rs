@@ -58,7 +58,7 @@ pub fn with_set(caps: &Caps, set: &[String]) -> Result<Caps, Failure> {
         let Some((name, value)) = text.split_once('=') else {
             return Err(refused("a field is set as NAME=VALUE".to_string()));
         };
-        // The name of a family is a string, which JSON would write in quotes.
+        // What is no JSON is refused as a string.
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         changes.insert(name.into(), value);
         changed(&caps.tuning, changes.clone()).map_err(refused)?;
@@ -138,11 +138,11 @@ mod tests {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
-        let set = ["row_lanes=64", "force=rows"].map(String::from);
+        let set = ["row_lanes=64", "each=true"].map(String::from);
         let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
         let right = Tuning {
             row_lanes: 64,
-            force: Some(wgreduce::unstable::Family::Rows),
+            each: true,
             ..caps.tuning.clone()
         };
         assert_eq!(other, right);
@@ -150,7 +150,7 @@ mod tests {
             ("row_lanes", "--set row_lanes: a field is set as NAME=VALUE"),
             (
                 "lanes=1",
-                "--set lanes=1: no field of the tuning is lanes; there are: force, ",
+                "--set lanes=1: no field of the tuning is lanes; there are: each, ",
             ),
             (
                 "slices=many",
@@ -169,8 +169,8 @@ mod tests {
                 "--set row_lanes=0: the tuning's row_lanes is 0, which is no power of two",
             ),
             (
-                "force=row",
-                "--set force=row: force of \"row\": unknown variant `row`, expected one of",
+                "each=rows",
+                "--set each=rows: each of \"rows\": invalid type: string \"rows\", expected a boolean",
             ),
         ] {
             let error = with_set(&caps, &[wrong.into()])

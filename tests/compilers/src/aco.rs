@@ -18,7 +18,7 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{AdapterClass, DType, Plan, Problem};
 
 /// RADV's names: Polaris and Vega of GCN, RDNA 1, 2 and 3.
-const FAMILIES: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];
+const WALKS: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];
 
 /// The numbers of a kernel that a family compiled.
 #[derive(Clone, Default, Debug)]
@@ -43,7 +43,7 @@ fn spirv(kernel: &Kernel, source: &Source) -> Result<Vec<u32>> {
     options.bounds_check_policies.index = naga::proc::BoundsCheckPolicy::Restrict;
     let entry = spv::PipelineOptions {
         shader_stage: naga::ShaderStage::Compute,
-        entry_point: kernel.entry_point().to_owned(),
+        entry_point: kernel.walk.entry_point().to_owned(),
     };
     spv::write_vec(&module, &info, &options, Some(&entry)).map_err(|e| format!("SPIR-V: {e}"))
 }
@@ -93,19 +93,19 @@ impl Device {
     fn compile(&self, kernel: &Kernel, source: &Source) -> Result<Compiled> {
         let words = spirv(kernel, source)?;
         let failed = |e: vk::Result| format!("RADV: {e}");
-        let bindings = kernel.bindings().iter().map(|&binding| {
-            let uniform = binding == 0 || binding == 1 && kernel.has_stride_table();
+        let bindings = kernel.bindings();
+        let bindings = bindings.iter().map(|resource| {
             vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
+                .binding(resource.number())
                 .descriptor_count(1)
                 .stage_flags(vk::ShaderStageFlags::COMPUTE)
-                .descriptor_type(match uniform {
+                .descriptor_type(match resource.is_uniform() {
                     true => vk::DescriptorType::UNIFORM_BUFFER,
                     false => vk::DescriptorType::STORAGE_BUFFER,
                 })
         });
         let bindings: Vec<_> = bindings.collect();
-        let name = CString::new(kernel.entry_point()).map_err(|e| e.to_string())?;
+        let name = CString::new(kernel.walk.entry_point()).map_err(|e| e.to_string())?;
         let device = &self.device;
         // SAFETY: the handles are of this device and destroyed once, after their last use; naga made the SPIR-V
         // from a validated module.
@@ -248,7 +248,7 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
                 let first = plan.passes().first().ok_or("a plan without a pass")?.kernel;
                 let source = support::kernels::source(&first);
                 all.push((
-                    format!("{name} {op} {dtype} ({})", first.family().name()),
+                    format!("{name} {op} {dtype} ({})", first.walk.name()),
                     first,
                     source,
                 ));
@@ -277,7 +277,7 @@ pub fn compile() -> Result<()> {
             bytes: 0,
         });
         let case = if i < count { "case" } else { "kernel" };
-        let limbs = kernel.sum.is_some_and(|sum| sum.limbs() > 0);
+        let limbs = kernel.acc.sum().is_some_and(|sum| sum.limbs() > 0);
         let label = if limbs { label + LIMBS } else { label };
         println!(
             "{case}\t{label}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
@@ -345,10 +345,10 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
             .map(|l| parse(l).ok_or(format!("{family}: {l:?}")))
             .collect()
     };
-    let families = crate::in_parallel(&FAMILIES, || Ok(()), compile)?;
-    let families = families.into_iter().collect::<Result<Vec<_>>>()?;
+    let walks = crate::in_parallel(&WALKS, || Ok(()), compile)?;
+    let walks = walks.into_iter().collect::<Result<Vec<_>>>()?;
     let mut failed = Vec::new();
-    for (family, kernels) in FAMILIES.iter().zip(&families) {
+    for (family, kernels) in WALKS.iter().zip(&walks) {
         let spills = kernels
             .iter()
             .filter(|(_, label, c)| match label.ends_with(LIMBS) {
@@ -368,7 +368,7 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
         );
     }
     none_of("ACO spills", &failed)?;
-    let table = table(&families)?;
+    let table = table(&walks)?;
     if write {
         return std::fs::write(record, table).map_err(|e| format!("{}: {e}", record.display()));
     }
@@ -377,11 +377,11 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
 
 /// Each case with the instructions a byte that a card's family takes.
 fn counted<'a>(
-    families: &'a [Vec<(bool, String, Compiled)>],
+    walks: &'a [Vec<(bool, String, Compiled)>],
     card: &Card,
 ) -> Result<Vec<(&'a str, f64)>> {
-    let family = FAMILIES.iter().position(|f| *f == card.family);
-    let kernels = families.get(family.ok_or("a card of no family")?);
+    let family = WALKS.iter().position(|f| *f == card.family);
+    let kernels = walks.get(family.ok_or("a card of no family")?);
     let cases = kernels.into_iter().flatten().filter(|(case, _, _)| *case);
     let count =
         |(_, label, c): &'a (bool, String, Compiled)| Some((label.as_str(), c.hot?.per_byte()));
@@ -389,7 +389,7 @@ fn counted<'a>(
 }
 
 /// The record, in Markdown.
-fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
+fn table(walks: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
     let mut text = String::from(include_str!("aco.md"));
     let told = |e: std::fmt::Error| e.to_string();
     writeln!(text, "| card | counted by | GB/s | integers a clock | GHz | instructions a byte that it affords | cases over half of it | cases over it |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
@@ -402,7 +402,7 @@ fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
             clock,
             ..
         } = card;
-        let (cases, affords) = (counted(families, card)?, card.affords());
+        let (cases, affords) = (counted(walks, card)?, card.affords());
         let over = |share: f64| cases.iter().filter(|(_, n)| *n > share * affords).count();
         writeln!(
             text,
@@ -418,7 +418,7 @@ fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
     )
     .map_err(told)?;
     for card in &CARDS {
-        let mut cases = counted(families, card)?;
+        let mut cases = counted(walks, card)?;
         cases.retain(|(_, n)| *n > 0.5 * card.affords());
         cases.sort_by(|a, b| b.1.total_cmp(&a.1));
         let share = |(label, n): &(&str, f64)| format!("{label} {:.2}", n / card.affords());
@@ -430,15 +430,15 @@ fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
         };
         writeln!(text, "- {}: {cases}.", card.name).map_err(told)?;
     }
-    let own = FAMILIES.map(|family| CARDS.iter().find(|card| card.family == family));
+    let own = WALKS.map(|family| CARDS.iter().find(|card| card.family == family));
     for card in own.into_iter().flatten() {
-        let place = FAMILIES
+        let place = WALKS
             .iter()
             .position(|f| *f == card.family)
             .ok_or("a card of no family")?;
         writeln!(text, "\n## {} ({})\n", card.family, card.name).map_err(told)?;
         writeln!(text, "| case | registers | spills | scratch | waves a SIMD | inverse throughput | instructions a byte | bound by |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
-        for (_, label, c) in families[place].iter().filter(|(case, _, _)| *case) {
+        for (_, label, c) in walks[place].iter().filter(|(case, _, _)| *case) {
             let (instructions, bound) = match &c.hot {
                 None => ("nothing read".to_owned(), "-"),
                 Some(hot) if hot.per_byte() > card.affords() => {

@@ -49,7 +49,7 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         let ways = ["INDEX", "WG"].map(value);
-        let written_out = kernel.unrolled() == 0 || kernel.unrolled().is_power_of_two();
+        let written_out = kernel.walk.unrolled() == 0 || kernel.walk.unrolled().is_power_of_two();
         // Teams of every size have the same text, but for the height of their tree.
         let of_team = match kernel.walk {
             Walk::Rows(text) => [1, 4, 256].contains(&text.lanes),
@@ -57,11 +57,11 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
         };
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         // The kernel has no order for sums.
-        let floats = match kernel.sum {
+        let floats = match kernel.acc.sum() {
             Some(sum) => sum.has_windows(),
             None => value("IS_FLOAT") == 1,
         };
-        written_out && of_team && floats == (kernel.keys.bits() > 8) && seen.insert(way)
+        written_out && of_team && floats == (kernel.acc.bits() > 8) && seen.insert(way)
     });
     all
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 use support::kernels::{Source, source};
-use wgreduce::unstable::{Kernel, Params, Pass, Slot, StrideTable, View};
+use wgreduce::unstable::{Kernel, Params, Pass, Resource, Slot, StrideTable, View};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{Plan, Problem};
 
@@ -253,18 +253,13 @@ impl Device {
             let bytes = words.iter().flat_map(|w| w.to_le_bytes());
             self.filled(bytes.collect())
         });
-        let bindings = pass.kernel.bindings().iter().map(|&binding| match binding {
-            0 => (&blocks[0], 0, blocks[0].size()),
-            1 if pass.stride_table.is_some() => (&blocks[1], 0, blocks[1].size()),
-            2 => dst.binding(),
-            _ if pass.stride_table.is_some() => {
-                // If there is only one view, it is bound twice.
-                strided
-                    .get(binding as usize - 3)
-                    .unwrap_or(&strided[0])
-                    .binding()
-            }
-            1 => indices.or(src).expect("something is read").binding(),
+        let bindings = pass.kernel.bindings().into_iter();
+        let bindings = bindings.map(|resource| match resource {
+            Resource::Params => (&blocks[0], 0, blocks[0].size()),
+            Resource::StrideTable => (&blocks[1], 0, blocks[1].size()),
+            Resource::Destination => dst.binding(),
+            Resource::View(i) => strided[i as usize].binding(),
+            Resource::Indices => indices.expect("indices are read").binding(),
             _ => src.expect("something is read").binding(),
         });
         bind(

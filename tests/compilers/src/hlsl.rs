@@ -8,7 +8,7 @@ use naga::back::hlsl::{BindTarget, Options, PipelineOptions, ShaderModel, Writer
 use naga::back::pipeline_constants::process_overrides;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use support::kernels::Source;
-use wgreduce::unstable::Kernel;
+use wgreduce::unstable::{Kernel, Resource};
 
 /// A binding of a kernel and the register that the root signature has for it.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub fn module(
         .validate(&module)
         .map_err(|e| e.emit_to_string(text))?;
     let constants = constants.iter().map(|&(n, x)| (n.to_owned(), x as f64));
-    let entry = Some((Compute, kernel.entry_point()));
+    let entry = Some((Compute, kernel.walk.entry_point()));
     let (module, info) = process_overrides(&module, &info, entry, &constants.collect())
         .map_err(|e| format!("overrides: {e:?}"))?;
     Ok((module.into_owned(), info.into_owned()))
@@ -47,13 +47,13 @@ pub fn module(
 /// Registers are counted from 0 in each class, in the order of the bindings.
 fn registers(kernel: &Kernel, module: &naga::Module) -> Vec<Register> {
     let mut next = [('b', 0), ('t', 0), ('u', 0)];
-    let register = |&binding: &u32| {
-        let class = match binding {
-            0 => 0,
-            1 if kernel.has_stride_table() => 0,
-            2 => 2,
+    let register = |resource: &Resource| {
+        let class = match resource {
+            Resource::Destination => 2,
+            resource if resource.is_uniform() => 0,
             _ => 1,
         };
+        let binding = resource.number();
         let (class, number) = &mut next[class];
         *number += 1;
         let mut globals = module.global_variables.iter();
@@ -98,7 +98,7 @@ pub fn write(kernel: &Kernel, source: &Source, model: ShaderModel) -> Result<Hls
         ..Default::default()
     };
     let entry = PipelineOptions {
-        entry_point: Some((Compute, kernel.entry_point().to_owned())),
+        entry_point: Some((Compute, kernel.walk.entry_point().to_owned())),
     };
     let mut text = String::new();
     let reflection = Writer::new(&mut text, &options, &entry)

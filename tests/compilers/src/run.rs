@@ -12,7 +12,7 @@ use std::time::Instant;
 use support::grid::{CLASSES, class};
 use support::kernels::devices;
 use support::{drawn, one_of, taken, taken_problem};
-use wgreduce::unstable::Family;
+use wgreduce::unstable::Walk;
 use wgreduce::{BufferSplits, DType, Plan, reference};
 
 /// Compiles the run's share of a choice of every device's kernels to DXIL.
@@ -70,7 +70,7 @@ struct Outcome {
     runs: usize,
     passes: usize,
     kernels: usize,
-    families: BTreeSet<Family>,
+    walks: BTreeSet<&'static str>,
     failed: Vec<String>,
 }
 
@@ -85,15 +85,15 @@ pub fn run(library: &Path, names: &[&str]) -> Result<()> {
         all.runs += outcome.runs;
         all.passes += outcome.passes;
         all.kernels += outcome.kernels;
-        all.families.extend(outcome.families);
+        all.walks.extend(outcome.walks);
         all.failed.extend(outcome.failed);
     }
     none_of("HLSL by DXC on lavapipe", &all.failed)?;
     // Exact sums have no spots.
-    let sums = [Family::SumRows, Family::SumColumns, Family::ShallowSums];
-    let missing: Vec<_> = Family::ALL
+    let sums = ["sum_rows", "sum_columns", "shallow_sums"];
+    let missing: Vec<_> = Walk::NAMES
         .into_iter()
-        .filter(|f| !all.families.contains(f) && !sums.contains(f))
+        .filter(|f| !all.walks.contains(f) && !sums.contains(f))
         .collect();
     if names.is_empty() && !missing.is_empty() {
         return Err(format!("no plan of {missing:?}"));
@@ -165,11 +165,11 @@ fn of_type(device: &mut Device, &dtype: &DType) -> Result<Outcome> {
         ..Outcome::default()
     };
     spots::each(dtype, |problem, seed, inputs| {
-        // All are planned: that shows which families there are.
+        // All are planned: that shows which walks there are.
         for kind in CLASSES {
             let plan = Plan::new(problem, &class(kind)).map_err(|e| format!("{problem}: {e}"))?;
-            let families = plan.passes().iter().map(|p| p.kernel.family());
-            outcome.families.extend(families);
+            let walks = plan.passes().iter().map(|p| p.kernel.walk.name());
+            outcome.walks.extend(walks);
         }
         // With all its data, as most of the time is DXC's.
         if !taken_problem(one_of(), "run", problem, ()) {

@@ -1,4 +1,4 @@
-//! Problems to run, with their data and the expected results: the golden cases, and for every family rows and
+//! Problems to run, with their data and the expected results: the golden cases, and for every walk rows and
 //! columns in which one element wins, anywhere.
 
 use support::golden;
@@ -6,7 +6,7 @@ use support::grid::{elementwise, variants, views};
 use support::{Seed, drawn, mixed, tensor};
 use wgreduce::{DType, NanPolicy, Problem, reference};
 
-/// `[outer, len, inner]`; the middle is reduced. Every family of contiguous tensors takes some of these under
+/// `[outer, len, inner]`; the middle is reduced. Every walk of contiguous tensors takes some of these under
 /// one of the classes.
 const SHAPES: [[u64; 3]; 19] = [
     [3, 70_001, 1],

@@ -12,7 +12,7 @@ impl Run<'_, '_> {
             shared,
             writes_vecs,
         } = text;
-        let columns = words * 32 / self.pass.kernel.keys.bits();
+        let columns = words * 32 / self.pass.kernel.acc.bits();
         ensure!(columns > 0, "{words} words hold no element");
         ensure!(
             p.width * columns == p.step * p.inner && p.width <= p.total,
@@ -64,7 +64,7 @@ impl Run<'_, '_> {
                 let (found, loops) = self.columns_unit(part, lane, unit, [loads, words])?;
                 // Each plane is merged by a tree.
                 let tree = u64::from(p.team.next_power_of_two().ilog2());
-                let planes = u64::from((32 / self.pass.kernel.keys.bits()).max(2));
+                let planes = u64::from((32 / self.pass.kernel.acc.bits()).max(2));
                 self.iterated(loops + tree * planes)?;
                 // Those without a slice only repeat one.
                 if lid < p.team * p.abreast && own < units {
@@ -88,7 +88,7 @@ impl Run<'_, '_> {
         [loads, words]: [u32; 2],
     ) -> Check<(Vec<Found>, u64)> {
         let p = self.p;
-        let columns = words * 32 / self.pass.kernel.keys.bits();
+        let columns = words * 32 / self.pass.kernel.acc.bits();
         let (matrix, slice) = (part / p.slices, part % p.slices);
         let first = slice * p.slice * p.team;
         let begin = first.min(p.len - loads * p.team);
@@ -109,7 +109,7 @@ impl Run<'_, '_> {
                 let at = (start + t * p.team * p.total) * columns;
                 self.loads_unit(at, words)?;
                 // Terms count once.
-                if self.pass.kernel.keys.are_terms() && t < row.max(again) {
+                if self.pass.kernel.acc.are_terms() && t < row.max(again) {
                     continue;
                 }
                 let wide = begin + lane + t * p.team;

@@ -1,7 +1,7 @@
 //! `elementwise.wgsl` over `stride_table.wgsl`: the inputs of each output.
 
 use super::super::interpret::{Check, Run, ensure};
-use wgreduce::unstable::{Elementwise, StrideTable};
+use wgreduce::unstable::{ElementwiseText, StrideTable};
 
 /// Where an item's element lies in each input and in the output, and its coordinate.
 type Offsets = [u32; StrideTable::COORDINATE + 1];
@@ -44,7 +44,7 @@ impl Run<'_, '_> {
         all.ok_or_else(|| format!("no strides of dimension {d}"))
     }
 
-    pub(super) fn elementwise_words(&mut self, taken: &Elementwise) -> Check {
+    pub(super) fn elementwise_words(&mut self, taken: &ElementwiseText) -> Check {
         ensure!(taken.scalars == 0, "elements are repeated");
         for w in self.invocations() {
             let mut results = Vec::new();
@@ -65,11 +65,11 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn elementwise_vecs(&mut self, taken: &Elementwise) -> Check {
+    pub(super) fn elementwise_vecs(&mut self, taken: &ElementwiseText) -> Check {
         for item in self.items() {
             let first = self.offsets(item)?;
             let apart = self.strides(self.p.dims as usize)?.to_vec();
-            for n in 0..taken.vecs() {
+            for n in 0..taken.at_once() {
                 let mut at = first;
                 further(&mut at, n, &apart);
                 // The shader takes the first one again, and writes the same.
@@ -82,7 +82,7 @@ impl Run<'_, '_> {
     }
 
     /// Writes one vec4 of outputs.
-    fn vec_of(&mut self, taken: &Elementwise, at: &[u32]) -> Check {
+    fn vec_of(&mut self, taken: &ElementwiseText, at: &[u32]) -> Check {
         let e = self.e;
         ensure!(self.dst.element == 16, "outputs of {}", self.dst.element);
         let to = self.dst.at(self.p.dst_delta + at[StrideTable::OUTPUT])?;

@@ -12,41 +12,40 @@ mod sums;
 mod views;
 
 use super::interpret::{Cell, Check, Run, ensure};
-use wgreduce::unstable::{Unit, Walk};
+use wgreduce::unstable::{Accumulator, Walk};
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
         match self.pass.kernel.walk {
-            Walk::Each {
-                raw,
-                coarsened,
-                sliced,
-            } => match sliced {
+            Walk::Each(text) => match text.sliced {
                 true => self.sliced(),
-                false => self.each(raw, coarsened),
+                false => self.each(self.is_raw(), text.coarsened),
             },
             Walk::Rows(text) => self.rows(text),
             Walk::Columns(text) => self.columns(text),
-            Walk::SumRows {
-                lanes,
-                coarsened,
-                whole,
-                vecs,
-            } => self.sum_rows(lanes, [coarsened, whole], vecs),
-            Walk::SumColumns { runs } => self.sum_columns(runs),
+            Walk::SumRows(text) => {
+                self.sum_rows(text.lanes, [text.coarsened, text.whole], text.vecs)
+            }
+            Walk::SumColumns(text) => self.sum_columns(text.runs),
             Walk::ShallowSums => self.shallow_sums(),
-            Walk::Elementwise(taken) => match taken.unit {
-                Unit::Word => self.elementwise_words(&taken),
-                Unit::Vec => self.elementwise_vecs(&taken),
-                other => Err(format!("no interpreter for {other:?}")),
+            Walk::Elementwise(text) => match text.vecs {
+                false => self.elementwise_words(&text),
+                true => self.elementwise_vecs(&text),
             },
-            Walk::Finish { lanes, words } => self.finish(lanes, words),
+            Walk::Finish(text) => self.finish(text.lanes, text.words),
             Walk::Fill => self.fill(),
-            Walk::Gather { index_words } => self.gather_pass(index_words),
-            Walk::Strided { raw } => self.strided(raw),
-            Walk::StridedGather { index_words } => self.strided_gather(index_words),
+            Walk::Gather(text) => match text.strided {
+                false => self.gather_pass(text.index_words),
+                true => self.strided_gather(text.index_words),
+            },
+            Walk::Strided => self.strided(self.is_raw()),
             other => Err(format!("no interpreter for {other:?}")),
         }
+    }
+
+    /// Whether elements are copied as they are.
+    fn is_raw(&self) -> bool {
+        matches!(self.pass.kernel.acc, Accumulator::Raw(_))
     }
 
     /// The invocations that have an item.

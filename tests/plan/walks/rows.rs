@@ -33,7 +33,7 @@ impl Run<'_, '_> {
 
     /// Elements of a unit.
     fn per(&self, text: RowsText) -> u32 {
-        32 * text.words / self.pass.kernel.keys.bits()
+        32 * text.words / self.pass.kernel.acc.bits()
     }
 
     /// The positions of a unit, all of which are in the binding.
@@ -82,7 +82,7 @@ impl Run<'_, '_> {
         let mut found = Found::new();
         if text.masked {
             // Each of the pieces of the units around the whole ones is taken by one invocation.
-            let piece = (32 / self.pass.kernel.keys.bits()).max(1);
+            let piece = (32 / self.pass.kernel.acc.bits()).max(1);
             let pieces = per / piece;
             for number in (lane..2 * pieces).step_by(text.lanes as usize) {
                 let ahead = part.first.wrapping_sub(1);
@@ -107,7 +107,7 @@ impl Run<'_, '_> {
                 ensure!(clamped || number <= last, "unit {number} of {last}");
                 let unit = self.row_unit(text, part.first + number.min(last))?;
                 // Past the end a sum takes nothing, an order the last unit again.
-                if number <= last || !self.pass.kernel.keys.are_terms() {
+                if number <= last || !self.pass.kernel.acc.are_terms() {
                     found.extend(part.elements(unit.start, per));
                 }
             }
@@ -119,8 +119,8 @@ impl Run<'_, '_> {
     /// it takes several blocks, those in a row.
     fn positions_fit(&self, text: RowsText, len: u32) -> Check {
         let kernel = &self.pass.kernel;
-        if kernel.index && kernel.keys.bits() < 32 {
-            let most = 1 << (32 - kernel.keys.bits());
+        if kernel.acc.has_index() && kernel.acc.bits() < 32 {
+            let most = 1 << (32 - kernel.acc.bits());
             let loaded = match text.each {
                 0 => text.lanes * text.loads * self.per(text),
                 _ => text.len,

@@ -2,7 +2,7 @@
 
 use super::super::interpret::{Check, Found, Run, ensure};
 use super::Span;
-use wgreduce::unstable::{RowParts, Sum, TEAM};
+use wgreduce::unstable::{RowParts, Sum, SumColumnsText};
 use wgreduce::{Class, NanPolicy, Op};
 
 /// Elements that are added to the limbs between two carries.
@@ -18,7 +18,7 @@ impl Run<'_, '_> {
         let problem = self.machine.problem;
         let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
         let counts = counts && problem.dtype().class() == Class::Float;
-        let limbs = self.pass.kernel.sum.map_or(0, Sum::limbs);
+        let limbs = self.pass.kernel.acc.sum().map_or(0, Sum::limbs);
         u64::from(limbs) + if counts { 3 } else { 0 }
     }
 
@@ -30,7 +30,7 @@ impl Run<'_, '_> {
     /// Iterations of an invocation that begins with nothing and ends with a result: it clears, carries, negates, finds
     /// the top limb and makes the result, or carries twice and writes a partial.
     pub(super) fn end_loops(&self) -> u64 {
-        match self.pass.kernel.sum {
+        match self.pass.kernel.acc.sum() {
             None => 0,
             Some(_) => 6 * self.limbs() + RESULT,
         }
@@ -38,7 +38,7 @@ impl Run<'_, '_> {
 
     /// Iterations of an invocation that makes a result of `parts` partials.
     pub(super) fn join_loops(&self, parts: u32) -> u64 {
-        match self.pass.kernel.sum {
+        match self.pass.kernel.acc.sum() {
             None => u64::from(parts) + 1,
             Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
         }
@@ -161,7 +161,7 @@ impl Run<'_, '_> {
     /// An invocation takes `runs` vec4 of a row, or one column if `runs` is 0.
     pub(super) fn sum_columns(&mut self, runs: u32) -> Check {
         let (p, e) = (self.p, self.e);
-        let (by_vec, step) = (runs > 0, if runs > 1 { TEAM } else { 1 });
+        let (by_vec, step) = (runs > 0, if runs > 1 { SumColumnsText::TEAM } else { 1 });
         let columns = (runs * e).max(1);
         let limbs = self.limbs();
         let width = self.row_width()?;

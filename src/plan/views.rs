@@ -1,18 +1,18 @@
-//! Planning reductions of strided views: from shape and strides to dispatches.
+//! Planning reductions of strided views: from shape and strides to windows, and how each is shared.
 //!
 //! The schedule plans a view that is a contiguous block, possibly transposed, as a tensor: the order of its
 //! reduced dimensions does not matter, and its kept ones need only keep theirs. Kernels take other views
 //! element by element and find each by its strides, window by window. A window is what one binding of one
 //! buffer can see.
 
-use crate::kernel::params::{Params, STRIDE_DIMS};
-use crate::kernel::{Kernel, StoreFormat, Walk};
+use crate::kernel::params::STRIDE_DIMS;
+use crate::kernel::{Accumulator, StoreFormat};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
-use crate::plan::reduce::{out_view, words};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
+use crate::walk::Walk;
 use crate::{AdapterClass, Error};
 
 /// Least elements of a part, where a segment is shared.
@@ -52,27 +52,28 @@ impl Planner<'_> {
     pub(crate) fn view(&mut self, layout: &StridedLayout, outputs: u64) -> Result<(), Error> {
         let problem = self.problem;
         let mut values = self.step(Slot::Input(0), Slot::Output(0), [outputs, 1, 1]);
+        let raw = Accumulator::Raw(values.acc.bits());
         if problem.is_copy() {
-            values.sum = None;
+            values.acc = raw;
         }
         if !problem.op().is_index() {
-            return self.search(&self.last(values), layout, problem.is_copy(), None);
+            return self.search(&self.last(values), layout, None);
         }
         let index = self.index_step([outputs, 1, 1]);
         let picked = self.value_beside_index().map(|out| Step {
             dst: Slot::Output(1),
             out,
-            index: false,
+            acc: raw,
             ..index
         });
         // An axis that repeats one element, or has only one, leaves nothing to compare.
         if !self.partial && layout.repeats() {
             self.fill(0, index.out, self.only_index(), outputs)?;
             return picked.map_or(Ok(()), |step| {
-                self.search(&step, &layout.without_reduced(), true, None)
+                self.search(&step, &layout.without_reduced(), None)
             });
         }
-        self.search(&index, layout, false, picked)
+        self.search(&index, layout, picked)
     }
 
     /// Most parts of all outputs in a window: each takes an invocation and a partial in a binding, or two
@@ -187,13 +188,11 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the reduction of a view, or (`raw`) a copy of its elements as they are. `picked`: then the
-    /// elements that the indices point to.
+    /// Plans the reduction of a view, or a copy of its elements. `picked`: then the elements that the indices point to.
     pub(crate) fn search(
         &mut self,
         step: &Step,
         layout: &StridedLayout,
-        raw: bool,
         picked: Option<Step>,
     ) -> Result<(), Error> {
         let written = self.results_per_dispatch(step.out, picked.map(|value| value.out));
@@ -203,7 +202,7 @@ impl Planner<'_> {
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
-            self.search_group(step, &windows, raw, picked)?;
+            self.search_group(step, &windows, picked)?;
         }
         Ok(())
     }
@@ -214,7 +213,6 @@ impl Planner<'_> {
         &mut self,
         step: &Step,
         windows: &[Window<'_>],
-        raw: bool,
         picked: Option<Step>,
     ) -> Result<(), Error> {
         let first = &windows[0];
@@ -231,103 +229,17 @@ impl Planner<'_> {
             },
         };
         let place = if direct { first.kept.place } else { 0 };
-        let dst = out_view(written.dst, written.out, place, outputs * share.parts);
-        let kernel = self.kernel_of(&written, Walk::Strided { raw });
+        let dst = View::of(written.dst, written.out, place, outputs * share.parts);
+        let kernel = self.kernel_of(&written, Walk::Strided);
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
             if !direct && (picked.is_some() || i + 1 == windows.len()) {
                 self.finish(step, &first.results(share), share.parts, 0, &(0..outputs))?;
             }
             if let Some(value) = picked {
-                self.pick(&value, step.out, window)?;
+                self.gather_window(value.dst, value.out, step.out, window)?;
             }
         }
         Ok(())
     }
-
-    /// Plans a dispatch over a window.
-    pub(crate) fn window(
-        &mut self,
-        kernel: Kernel,
-        window: &Window<'_>,
-        share: Share,
-        dst: View,
-        merge: bool,
-    ) -> Result<(), Error> {
-        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
-        let (table, kept) = window.stride_table(1);
-        let items = outputs * share.parts;
-        let results = dst.bytes / kernel.out.bytes();
-        let dims = table.shape.len() as u64;
-        let params = Params {
-            items: items as u32,
-            kept_dims: kept as u32,
-            dims: dims as u32,
-            len: len as u32,
-            inner: share.inner as u32,
-            slices: share.parts as u32,
-            slice: share.slice as u32,
-            step: share.step as u32,
-            merge: merge.into(),
-            apart: if kernel.both { (results / 2) as u32 } else { 0 },
-            base: window.reduced.place,
-            ..Params::default()
-        };
-        let iterations = iterations(&kernel, share, dims, kept as u64);
-        let lanes = words(kernel.out, items);
-        let src = self.window_view(window);
-        self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, vec![src]));
-        }
-        Ok(())
-    }
-
-    /// Plans the gather of a window's elements that indices point to.
-    fn pick(&mut self, step: &Step, index: StoreFormat, window: &Window<'_>) -> Result<(), Error> {
-        let (table, kept) = window.stride_table(2);
-        let outputs = window.kept.elements();
-        let index_words = index.bytes() as u32 / 4;
-        let kernel = self.kernel(Walk::StridedGather { index_words }, step.out);
-        let params = Params {
-            items: outputs as u32,
-            kept_dims: kept as u32,
-            len: window.reduced.elements() as u32,
-            step: window.layout.reduced[0].stride as u32,
-            base: window.reduced.place,
-            ..Params::default()
-        };
-        let place = window.kept.place;
-        let dst = out_view(step.dst, step.out, place, outputs);
-        let indices = out_view(Slot::Output(0), index, place, outputs);
-        let views = vec![self.window_view(window), indices];
-        let iterations = u64::from(step.out.per_word()) * (kept as u64 + 2);
-        let lanes = words(step.out, outputs);
-        self.push(kernel, None, dst, params, lanes, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, views));
-        }
-        Ok(())
-    }
-
-    fn window_view(&self, window: &Window<'_>) -> View {
-        let element = self.problem.dtype().size();
-        let [lowest, _, count] = window.place();
-        View {
-            slot: Slot::Input(0),
-            offset: lowest * element,
-            bytes: count * element,
-            element,
-            rows: None,
-        }
-    }
-}
-
-/// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
-fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
-    let reduced = (dims - kept).max(1);
-    let sums = kernel.sum.map_or(0, |sum| {
-        sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
-    });
-    u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
 }

@@ -1,0 +1,67 @@
+//! Fill: the same element everywhere. Nothing is read.
+
+use crate::Error;
+use crate::kernel::params::Params;
+use crate::kernel::{Accumulator, Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::plan::limits::dispatches;
+use crate::plan::pass::{Slot, View};
+use crate::plan::splits;
+use crate::plan::step::{Planner, words};
+use crate::walk::Walk;
+
+impl Planner<'_> {
+    /// Fills `n` results with an element.
+    pub(crate) fn fill(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        n: u64,
+    ) -> Result<(), Error> {
+        let most = self.outputs_per_dispatch(out);
+        dispatches(n.div_ceil(most))?;
+        for run in splits::runs(&self.splits.outputs(), 0..n) {
+            let mut at = run.start;
+            while at < run.end {
+                let count = most.min(run.end - at);
+                self.fill_range(output, out, element, at, count)?;
+                at += count;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills `count` outputs from `at` on, as many as a dispatch takes.
+    pub(crate) fn fill_range(
+        &mut self,
+        output: usize,
+        out: StoreFormat,
+        element: u64,
+        at: u64,
+        count: u64,
+    ) -> Result<(), Error> {
+        let kernel = Kernel {
+            walk: Walk::Fill,
+            acc: Accumulator::Raw(8 * out.bytes() as u32),
+            out,
+            workgroup: self.caps.workgroup(),
+        };
+        // An element below 32 bits sits at the top of a word, as in the shaders.
+        let shift = 32u64.saturating_sub(8 * out.bytes());
+        let params = Params {
+            items: count as u32,
+            fill: element << shift,
+            ..Params::default()
+        };
+        let dst = View::of(Slot::Output(output), out, at, count);
+        self.push(kernel, None, dst, params, words(out, count), 4)
+    }
+}
+
+pub(crate) fn recipe() -> Recipe {
+    Recipe {
+        fragments: fragments!("store/values" "walk/fill"),
+        bindings: vec![Resource::Params, Resource::Destination],
+        ..Recipe::default()
+    }
+}

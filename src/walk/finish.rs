@@ -1,0 +1,129 @@
+//! Finish: results of partial results.
+
+use crate::Error;
+use crate::kernel::params::Params;
+use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::plan::pass::{Slot, View};
+use crate::plan::splits::Region;
+use crate::plan::step::{Planner, Step, words};
+use crate::walk::Walk;
+use std::ops::Range;
+
+/// What the text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FinishText {
+    /// Invocations that share the partial results of an output: 1, 8, 64 or 256.
+    pub lanes: u32,
+    /// Words of a partial result; 0: of an exact sum.
+    pub words: u32,
+}
+
+impl Planner<'_> {
+    /// Makes results of `parts` partials an output, from partial `from` on. `run`: the
+    /// outputs of the region that it makes.
+    pub(crate) fn finish(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        parts: u64,
+        from: u64,
+        run: &Range<u64>,
+    ) -> Result<(), Error> {
+        let wg = u64::from(self.caps.workgroup());
+        let count = run.end - run.start;
+        let groups = self.caps.groups();
+        // Invocations share the partials of an output while there are workgroups for it. Only 1, 8, 64 or 256 do,
+        // so that another number of partials seldom compiles anything.
+        let mut lanes = 1;
+        // An invocation alone takes all outputs of a word.
+        let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
+        let most = if step.out.per_word() > 1 { wg / 4 } else { wg };
+        for more in [8, 64, 256] {
+            let fits = more <= most.min(parts / 2) && (count + 4) * more <= groups * wg;
+            let idle = count * lanes < self.caps.tuning.invocations;
+            if fits && (idle || each > self.caps.most_iterations()) {
+                lanes = more;
+            }
+        }
+        if step
+            .acc
+            .sum()
+            .is_some_and(|sum| !self.may_share(sum, lanes))
+        {
+            lanes = 1;
+        }
+        let words = words(step.out, count);
+        // Coarsening only where invocations do not share an output.
+        let taken = match lanes {
+            1 => self.items_per_invocation(words, each),
+            _ => 1,
+        };
+        let format = self.partial_format(step);
+        let text = FinishText {
+            lanes: lanes as u32,
+            words: match format {
+                StoreFormat::Partial(words) => words,
+                _ => 0,
+            },
+        };
+        let kernel = self.kernel_of(step, Walk::Finish(text));
+        let params = Params {
+            items: count as u32,
+            len: parts as u32,
+            inner: b.inner as u32,
+            coarsening: taken as u32,
+            ..Params::default()
+        };
+        let partials = b.outer * b.inner * parts - run.start;
+        let src = View::of(Slot::Partials, format, from + run.start, partials);
+        let dst = View::of(step.dst, step.out, b.out + run.start, count);
+        if lanes == 1 {
+            let (invocations, iterations) = (words.div_ceil(taken), taken * each);
+            return self.push(kernel, Some(src), dst, params, invocations, iterations);
+        }
+        let ends = lanes.ilog2() + step.out.per_word() + 1;
+        let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(ends);
+        // A result below a word may begin inside one.
+        let outputs = count + u64::from(step.out.per_word()) - 1;
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+    }
+}
+
+impl FinishText {
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        let shared = self.lanes > 1;
+        let sum = kernel.acc.sum();
+        let key_bytes = if kernel.acc.bits() == 64 { 8 } else { 4 };
+        let sum_words = match sum {
+            Some(sum) if shared => kernel.workgroup / self.lanes * sum.shared_words(),
+            _ => 0,
+        };
+        let mut constants = vec![("LANES", self.lanes)];
+        constants.extend((sum_words > 0).then_some(("SHARED_WORDS", sum_words)));
+        let source = match sum {
+            Some(_) => Resource::Words,
+            None => Resource::Partials,
+        };
+        let at_once = shared && sum.is_none() && !kernel.acc.are_terms();
+        Recipe {
+            fragments: match (sum.is_some(), shared) {
+                (true, false) => fragments!("store/values" "walk/finish"),
+                (true, true) => fragments!("walk/finish"),
+                (false, false) => {
+                    fragments!("accumulate/joined" "store/emit" "store/values" "walk/finish")
+                }
+                (false, true) => fragments!("accumulate/joined" "store/emit" "walk/finish"),
+            },
+            bindings: vec![Resource::Params, source, Resource::Destination],
+            names: vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())],
+            constants,
+            // A value each, beside what is shared.
+            workgroup_bytes: match (shared, sum) {
+                (false, _) => 0,
+                (true, Some(_)) => 4 * (sum_words + kernel.workgroup),
+                (true, None) => kernel.workgroup * (key_bytes + 8 + 4),
+            },
+            ..Recipe::default()
+        }
+    }
+}

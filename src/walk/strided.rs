@@ -1,0 +1,228 @@
+//! Strided: element by element. In a contiguous tensor an invocation takes the segments of an output word, or a part of a
+//! segment, which serves what no other walk takes. In a view it finds each element by its strides.
+
+use crate::Error;
+use crate::kernel::params::Params;
+use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
+use crate::plan::layout::Window;
+use crate::plan::pass::{Slot, View};
+use crate::plan::splits::Region;
+use crate::plan::step::{Planner, Step, dst_view, region_params, words};
+use crate::plan::views::Share;
+use crate::walk::Walk;
+
+/// Least elements of a part of a segment.
+const LEAST_SLICE: u64 = 64;
+
+/// What the text of contiguous tensors depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EachText {
+    /// Whether an invocation takes several words of outputs, one after another.
+    pub coarsened: bool,
+    /// Whether it takes a part of a segment.
+    pub sliced: bool,
+}
+
+/// How a region is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Each {
+    /// Parts of a segment.
+    pub slices: u64,
+    /// Elements of a part.
+    slice: u64,
+}
+
+impl Each {
+    /// Whole segments.
+    pub(crate) const WHOLE: Each = Each {
+        slices: 1,
+        slice: u64::MAX,
+    };
+
+    /// Whole segments, or parts of them where these are long and few.
+    pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Each {
+        let caps = planner.caps;
+        let outputs = b.outer * b.inner;
+        let lanes = caps.groups() * u64::from(caps.workgroup());
+        let room = planner.partials(step).min(lanes) / outputs;
+        let filled = planner.slices(outputs, b.len / LEAST_SLICE);
+        let longest = step.most_elements(caps.most_iterations() / 2);
+        // One alone takes the segments of all results in a word.
+        let least = match b.len > planner.alone(step) {
+            true => b.len.div_ceil(longest).max(2),
+            false => 1,
+        };
+        let slices = filled.max(least).min(room).max(1);
+        Each::sliced(b, b.len.div_ceil(slices))
+    }
+
+    /// Parts of so many elements.
+    pub(crate) fn sliced(b: &Region, slice: u64) -> Each {
+        match b.len.div_ceil(slice) {
+            0 | 1 => Each::WHOLE,
+            slices => Each { slices, slice },
+        }
+    }
+
+    /// The same for another part of the same segments, which may be shorter.
+    pub(crate) fn shortened(self, b: &Region) -> Each {
+        Each::sliced(b, self.slice)
+    }
+
+    pub(crate) fn pass(
+        self,
+        planner: &mut Planner<'_>,
+        step: &Step,
+        b: &Region,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let sliced = self != Each::WHOLE;
+        let items = b.outer * b.inner * self.slices;
+        let words = words(step.out, items);
+        let each = match sliced {
+            true => step.iterations(self.slice) + 1,
+            false => u64::from(step.out.per_word()) * step.iterations(b.len) + 1,
+        };
+        let taken = match sliced {
+            true => 1,
+            false => planner.items_per_invocation(words, each),
+        };
+        let text = EachText {
+            coarsened: taken > 1,
+            sliced,
+        };
+        let kernel = planner.kernel_of(step, Walk::Each(text));
+        let params = Params {
+            items: items as u32,
+            slices: self.slices as u32,
+            slice: self.slice as u32,
+            width: b.inner as u32,
+            coarsening: taken as u32,
+            merge: merge.into(),
+            ..region_params(b)
+        };
+        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
+        let invocations = words.div_ceil(taken);
+        planner.push(kernel, Some(src), dst, params, invocations, taken * each)
+    }
+}
+
+impl Planner<'_> {
+    /// Plans a dispatch over a window of a view.
+    pub(crate) fn window(
+        &mut self,
+        kernel: Kernel,
+        window: &Window<'_>,
+        share: Share,
+        dst: View,
+        merge: bool,
+    ) -> Result<(), Error> {
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let (table, kept) = window.stride_table(1);
+        let items = outputs * share.parts;
+        let results = dst.bytes / kernel.out.bytes();
+        let dims = table.shape.len() as u64;
+        let apart = if kernel.acc.is_both() { results / 2 } else { 0 };
+        let params = Params {
+            items: items as u32,
+            kept_dims: kept as u32,
+            dims: dims as u32,
+            len: len as u32,
+            inner: share.inner as u32,
+            slices: share.parts as u32,
+            slice: share.slice as u32,
+            step: share.step as u32,
+            merge: merge.into(),
+            apart: apart as u32,
+            base: window.reduced.place,
+            ..Params::default()
+        };
+        let iterations = iterations(&kernel, share, dims, kept as u64);
+        let lanes = words(kernel.out, items);
+        let src = self.window_view(window);
+        self.push(kernel, None, dst, params, lanes, iterations)?;
+        if let Some(pass) = self.passes.last_mut() {
+            pass.stride_table = Some((table, vec![src]));
+        }
+        Ok(())
+    }
+
+    /// What a window sees of the input.
+    pub(crate) fn window_view(&self, window: &Window<'_>) -> View {
+        let element = self.problem.dtype().size();
+        let [lowest, _, count] = window.place();
+        View {
+            slot: Slot::Input(0),
+            offset: lowest * element,
+            bytes: count * element,
+            element,
+            rows: None,
+        }
+    }
+}
+
+/// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
+fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
+    let reduced = (dims - kept).max(1);
+    let sums = kernel.acc.sum().map_or(0, |sum| {
+        sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
+    });
+    u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
+}
+
+impl EachText {
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        Recipe {
+            fragments: match kernel.acc {
+                Accumulator::Sum(_) => {
+                    fragments!("access/segments" "store/values" "walk/strided")
+                }
+                Accumulator::Both { .. } => fragments!(
+                    "access/segments" "elements/both" "accumulate/extremes" "store/emit"
+                    "store/leave" "walk/strided"
+                ),
+                _ => fragments!(
+                    "access/segments" "accumulate/best" "store/emit" "store/values"
+                    "walk/strided"
+                ),
+            },
+            bindings: vec![Resource::Params, Resource::Destination, Resource::Words],
+            names: vec![
+                ("SHARED", 0),
+                ("SLICED", self.sliced.into()),
+                ("COARSENED", self.coarsened.into()),
+            ],
+            constants: raw(kernel),
+            ..Recipe::default()
+        }
+    }
+}
+
+pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
+    use Resource::{Destination, Params, StrideTable, View};
+    Recipe {
+        fragments: match kernel.acc {
+            Accumulator::Sum(_) => fragments!(
+                "access/stride_table" "access/view" "access/parts" "store/values" "walk/strided"
+            ),
+            Accumulator::Both { .. } => fragments!(
+                "access/stride_table" "access/view" "access/parts" "elements/both"
+                "accumulate/extremes" "store/emit" "store/leave" "walk/strided"
+            ),
+            _ => fragments!(
+                "access/stride_table" "access/view" "access/parts" "accumulate/best"
+                "store/emit" "store/values" "walk/strided"
+            ),
+        },
+        bindings: vec![Params, StrideTable, Destination, View(0)],
+        names: vec![("SHARED", 0), ("COARSENED", 0)],
+        constants: raw(kernel),
+        ..Recipe::default()
+    }
+}
+
+/// Whether the element is written as it is.
+fn raw(kernel: &Kernel) -> Vec<(&'static str, u32)> {
+    let raw = matches!(kernel.acc, Accumulator::Raw(_));
+    vec![("RAW", raw.into())]
+}
