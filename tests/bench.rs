@@ -377,7 +377,7 @@ fn edges_are_those_of_the_device() {
     let taken = |n: &u64| {
         let problem = Problem::arg_min(DType::F32, &[1 << 16, *n], 1).unwrap();
         let plan = Plan::new(&problem, &caps).unwrap();
-        matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.each > 0)
+        matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.rows > 0)
     };
     let longest = (2..).take_while(taken).last().unwrap();
     let edge = format!("rows{}", longest + 1);

@@ -1,5 +1,5 @@
-// The segments of a region: their elements are P.inner apart. SLICED: each is cut into P.slices parts of P.slice elements,
-// numbered as `finish` takes partial results: the parts of P.width neighbouring segments lie side by side.
+// The segments of a region: their elements are P.pitch apart. SLICED: each is cut into P.slices parts of P.slice elements,
+// numbered as `finish` takes partial results: the parts of P.inner neighbouring segments lie side by side.
 struct Part {
     output: u32,
     part: u32,
@@ -7,10 +7,10 @@ struct Part {
 
 fn part_of(item: u32) -> Part {
 //# if SLICED
-    let outer = item / (P.slices * P.width);
-    let rest = item - outer * P.slices * P.width;
-    let part = rest / P.width;
-    return Part(outer * P.width + rest - part * P.width, part);
+    let outer = item / (P.slices * P.inner);
+    let rest = item - outer * P.slices * P.inner;
+    let part = rest / P.inner;
+    return Part(outer * P.inner + rest - part * P.inner, part);
 //# else
     return Part(item, 0u);
 //# end
@@ -41,13 +41,13 @@ fn part_end(part: u32) -> u32 {
 fn segment(o: u32) -> u32 {
     var outer = o;
     // Runs at most once: software rasterisers skip a loop, but not a branch, and divide slowly.
-    for (var known = P.inner == 1u; !known; known = true) {
-        outer = o / P.inner;
+    for (var known = P.pitch == 1u; !known; known = true) {
+        outer = o / P.pitch;
     }
-    return P.src_delta + outer * P.len * P.inner + o - outer * P.inner;
+    return P.src_delta + outer * P.len * P.pitch + o - outer * P.pitch;
 }
 
 // The distance of element i of a segment from its first one.
 fn offset_of(i: u32) -> u32 {
-    return i * P.inner;
+    return i * P.pitch;
 }

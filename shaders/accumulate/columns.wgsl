@@ -226,8 +226,8 @@ fn row_of_{i}(b: Bests) -> u32 {
 //# if BOTH
 //# for i in 0..UNIT * 32 / BITS
 fn cell_leave_{i}(slot: u32, a: Cell, row: u32) {
-    let low = Best(key_of_{i}(a.low), placed(row_of_{i}(a.low) * P.step + row));
-    let high = Best(key_of_{i}(a.high), placed(row_of_{i}(a.high) * P.step + row));
+    let low = Best(key_of_{i}(a.low), placed(row_of_{i}(a.low) * P.joined + row));
+    let high = Best(key_of_{i}(a.high), placed(row_of_{i}(a.high) * P.joined + row));
     leave(slot, key_of_{i}(Bests(a.least, Places(0u))), low, false);
     leave(slot, key_of_{i}(Bests(a.greatest, Places(0u))), high, true);
 }
@@ -243,7 +243,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# if BOTH
     cell_leave_{i}(slot + {i}u, a.p{i % PLANES}, row);
 //# else
-    emit(slot + {i}u, Best(key_of_{i}(a.p{i % PLANES}), placed(row_of_{i}(a.p{i % PLANES}) * P.step + row)));
+    emit(slot + {i}u, Best(key_of_{i}(a.p{i % PLANES}), placed(row_of_{i}(a.p{i % PLANES}) * P.joined + row)));
 //# end
     left -= 1u;
     row += select(0u, 1u, left == 0u);

@@ -1,43 +1,43 @@
-// Accumulators of one segment. An Own takes the elements of an invocation's loads, in the order of memory; their positions
-// are constants that count within these loads. An Acc has the position in the segment, which the walk's `position` gives.
+// Accumulators of one segment. An Acc takes the elements of an invocation's loads, in the order of memory; their positions
+// are constants that count within these loads. A Placed has the position in the segment, which the walk's `position` gives.
 //
-//   own_none()             nothing
-//   own_take(own, k, at)   and an element's key at a position; own_take_if: only if it is there
-//   acc_of(own, frame)     the same at positions of the segment
-//   acc_join(a, b)         two of a segment, in any order
-//   acc_across(lid, a)     the join of {LANES} neighbouring invocations, for the first of them
-//   acc_emit(slot, a)      writes a partial result, or a result that has words of its own
-//   acc_best(a)            the key and the position of a result
+//   acc_none()               nothing
+//   acc_take(acc, key, at)   and an element's key at a position; acc_take_if: only if it is there
+//   acc_placed(acc, frame)   the same at positions of the segment
+//   acc_join(a, b)           two of a segment, in any order
+//   acc_across(lid, a)       the join of {LANES} neighbouring invocations, for the first of them
+//   acc_emit(slot, a)        writes a partial result, or a result that has words of its own
+//   acc_best(a)              the key and the position of a result
 //
 // Nothing is no key: the worst element of a type has the same one. So there is a position even where nothing was better
 // than nothing, and the walk keeps it within the segment.
 
 //# if INDEX == 0
 // Value: the least key, or the sum of terms.
-alias Own = Key;
 alias Acc = Key;
+alias Placed = Key;
 
-fn own_none() -> Own {
+fn acc_none() -> Acc {
     return PAD;
 }
 
-fn own_take(own: Own, k: Key, at: u32) -> Own {
+fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
     return combined(own, k);
 }
 
-fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
     return combined(own, select(PAD, k, there));
 }
 
-fn acc_of(own: Own, frame: Frame) -> Acc {
+fn acc_placed(own: Acc, frame: Frame) -> Placed {
     return canonical(own);
 }
 
-fn acc_join(a: Acc, b: Acc) -> Acc {
+fn acc_join(a: Placed, b: Placed) -> Placed {
     return combined(a, b);
 }
 
-fn acc_best(a: Acc) -> Best {
+fn acc_best(a: Placed) -> Best {
     return Best(a, nowhere());
 }
 //# else
@@ -89,59 +89,59 @@ fn one_key(own: One) -> Key {
 //# end
 //# if (BITS < 32) & (LOOPED == 0)
 // A row that is read at once is so short that its positions fit below a key.
-alias OneAcc = u32;
+alias OnePlaced = u32;
 
-fn one_of(own: One, at: u32) -> OneAcc {
+fn one_placed(own: One, at: u32) -> OnePlaced {
     return one_key(own) | below(at);
 }
 
-fn one_join(a: OneAcc, b: OneAcc) -> OneAcc {
+fn one_join(a: OnePlaced, b: OnePlaced) -> OnePlaced {
     return min(a, b);
 }
 
-fn one_best(a: OneAcc) -> Best {
+fn one_best(a: OnePlaced) -> Best {
     return Best(one_key(a), placed(one_at(a)));
 }
 //# else
-alias OneAcc = Pair;
+alias OnePlaced = Pair;
 
-fn one_of(own: One, at: u32) -> OneAcc {
+fn one_placed(own: One, at: u32) -> OnePlaced {
     return Pair(one_key(own), at);
 }
 
-fn one_join(a: OneAcc, b: OneAcc) -> OneAcc {
+fn one_join(a: OnePlaced, b: OnePlaced) -> OnePlaced {
     let nearer = select((b.at < a.at), (b.at > a.at), LAST != 0u);
     let wins = less(b.key, a.key) | (same(b.key, a.key) & nearer);
     return Pair(select(a.key, b.key, wins), select(a.at, b.at, wins));
 }
 
-fn one_best(a: OneAcc) -> Best {
+fn one_best(a: OnePlaced) -> Best {
     return Best(a.key, placed(a.at));
 }
 //# end
 //# if BOTH
 // Both: the least and the greatest. Their values compare keys as they come, in which zeros differ.
-struct Own {
+struct Acc {
     least: Key,
     greatest: Key,
     low: One,
     high: One,
 }
 
-struct Acc {
+struct Placed {
     least: Key,
     greatest: Key,
-    low: OneAcc,
-    high: OneAcc,
+    low: OnePlaced,
+    high: OnePlaced,
 }
 
-fn own_none() -> Own {
-    return Own(PAD, PAD, one_none(), one_none());
+fn acc_none() -> Acc {
+    return Acc(PAD, PAD, one_none(), one_none());
 }
 
-fn own_take(own: Own, k: Key, at: u32) -> Own {
+fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
     let c = canonical(k);
-    return Own(
+    return Acc(
         combined(own.least, k),
         combined(own.greatest, turned_key(k)),
         one_take(own.low, c, at),
@@ -149,9 +149,9 @@ fn own_take(own: Own, k: Key, at: u32) -> Own {
     );
 }
 
-fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
     let c = canonical(k);
-    return Own(
+    return Acc(
         combined(own.least, select(PAD, k, there)),
         combined(own.greatest, select(PAD, turned_key(k), there)),
         one_take(own.low, select(PAD, c, there), at),
@@ -159,14 +159,14 @@ fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
     );
 }
 
-fn acc_of(own: Own, frame: Frame) -> Acc {
-    let low = one_of(own.low, position(frame, one_at(own.low)));
-    let high = one_of(own.high, position(frame, one_at(own.high)));
-    return Acc(own.least, own.greatest, low, high);
+fn acc_placed(own: Acc, frame: Frame) -> Placed {
+    let low = one_placed(own.low, position(frame, one_at(own.low)));
+    let high = one_placed(own.high, position(frame, one_at(own.high)));
+    return Placed(own.least, own.greatest, low, high);
 }
 
-fn acc_join(a: Acc, b: Acc) -> Acc {
-    return Acc(
+fn acc_join(a: Placed, b: Placed) -> Placed {
+    return Placed(
         combined(a.least, b.least),
         combined(a.greatest, b.greatest),
         one_join(a.low, b.low),
@@ -174,42 +174,42 @@ fn acc_join(a: Acc, b: Acc) -> Acc {
     );
 }
 
-fn acc_emit(slot: u32, a: Acc) {
+fn acc_emit(slot: u32, a: Placed) {
     leave(slot, a.least, one_best(a.low), false);
     leave(slot, a.greatest, one_best(a.high), true);
 }
 //# else
-alias Own = One;
-alias Acc = OneAcc;
+alias Acc = One;
+alias Placed = OnePlaced;
 
-fn own_none() -> Own {
+fn acc_none() -> Acc {
     return one_none();
 }
 
-fn own_take(own: Own, k: Key, at: u32) -> Own {
+fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
     return one_take(own, canonical(k), at);
 }
 
-fn own_take_if(own: Own, k: Key, at: u32, there: bool) -> Own {
+fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
     return one_take(own, select(PAD, canonical(k), there), at);
 }
 
-fn acc_of(own: Own, frame: Frame) -> Acc {
-    return one_of(own, position(frame, one_at(own)));
+fn acc_placed(own: Acc, frame: Frame) -> Placed {
+    return one_placed(own, position(frame, one_at(own)));
 }
 
-fn acc_join(a: Acc, b: Acc) -> Acc {
+fn acc_join(a: Placed, b: Placed) -> Placed {
     return one_join(a, b);
 }
 
-fn acc_best(a: Acc) -> Best {
+fn acc_best(a: Placed) -> Best {
     return one_best(a);
 }
 //# end
 //# end
-//# if (BOTH == 0) & (EACH == 0) & (SUBWORDS == 0)
+//# if (BOTH == 0) & (ROWS == 0) & (SUBWORDS == 0)
 
-fn acc_emit(slot: u32, a: Acc) {
+fn acc_emit(slot: u32, a: Placed) {
     emit(slot, acc_best(a));
 }
 //# end
@@ -220,10 +220,10 @@ struct Pair {
 }
 //# if LANES > 1
 
-var<workgroup> wg_acc: array<Acc, WG>;
+var<workgroup> wg_acc: array<Placed, WG>;
 
 // Written out: a loop costs a driver's bound of its iterations, and short rows more than their elements.
-fn acc_across(lid: u32, own: Acc) -> Acc {
+fn acc_across(lid: u32, own: Placed) -> Placed {
     let lane = lid % {LANES}u;
     var a = own;
     wg_acc[lid] = a;

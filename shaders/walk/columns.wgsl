@@ -42,14 +42,14 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     let matrix = part / P.slices;
     // The rows of a part, at least {LOADS} of each of its slices: the last part may begin with rows of the one before.
-    let first = (part - matrix * P.slices) * P.slice * team;
-    let begin = min(first, P.len - {LOADS}u * team);
-    let end = min(first + P.slice * team, P.len);
+    let first = (part - matrix * P.slices) * P.slice_rows * team;
+    let begin = min(first, P.rows - {LOADS}u * team);
+    let end = min(first + P.slice_rows * team, P.rows);
     let count = (end - begin - lane + team - 1u) / team;
     let again = (max(first - begin, lane) - lane + team - 1u) / team;
 
-    let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.len + begin + lane) * P.total + unit;
-    let stride = team * P.total;
+    let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.rows + begin + lane) * P.row_units + unit;
+    let stride = team * P.row_units;
     var a = acc_none();
     for (var row = 0u; row < count; row += {LOADS}u) {
         // The last step reads some rows again.

@@ -40,13 +40,13 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
 //# else
 
 // An invocation writes {VECS} vec4: everything is aligned to 16 bytes, and the last dimension is whole vec4. They lie
-// along one dimension of P.len coordinates, apart by the strides behind those of the dimensions in Z.
+// along one dimension of P.along coordinates, apart by the strides behind those of the dimensions in Z.
 
 // Number n of them; where the dimension has ended, the first one again.
 fn further(at: Offsets, n: u32) -> Offsets {
     let a = Z.strides[2u * P.dims];
     let b = Z.strides[2u * P.dims + 1u];
-    let m = select(0u, n, at.b.w + n * b.w < P.len);
+    let m = select(0u, n, at.b.w + n * b.w < P.along);
     return Offsets(at.a + m * a, at.b + m * b);
 }
 
@@ -57,7 +57,7 @@ fn elementwise(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocatio
         return;
     }
     let at0 = offsets(item);
-    if at0.b.w >= P.len {
+    if at0.b.w >= P.along {
         return;
     }
 //# for r in 1..VECS

@@ -10,12 +10,12 @@ fn reduced(o: u32, lane: u32) -> Acc {
     for (var column = o; column >= P.inner; column = o - outer * P.inner) {
         outer = o / P.inner;
     }
-    let start = P.src_delta + o + outer * (P.len - 1u) * P.inner;
+    let start = P.src_delta + o + outer * (P.parts - 1u) * P.inner;
     var a = acc_none(0u);
 //# if AT_ONCE
     // Four partial results at once, so that one does not wait for the other. Reading one again changes nothing.
-    let last = P.len - 1u;
-    for (var i = lane; i < P.len; i += 4u * LANES) {
+    let last = P.parts - 1u;
+    for (var i = lane; i < P.parts; i += 4u * LANES) {
         let r0 = acc_read(start + i * P.inner);
         let r1 = acc_read(start + min(i + LANES, last) * P.inner);
         let r2 = acc_read(start + min(i + 2u * LANES, last) * P.inner);
@@ -23,15 +23,13 @@ fn reduced(o: u32, lane: u32) -> Acc {
         a = acc_joined(acc_joined(acc_joined(acc_joined(a, r0), r1), r2), r3);
     }
 //# else
-    for (var i = lane; i < P.len; i += LANES) {
+    for (var i = lane; i < P.parts; i += LANES) {
         a = acc_join(a, start + i * P.inner);
     }
 //# end
     return a;
 }
 //# if SHARED
-
-var<workgroup> wg_value: array<u32, WG>; // of results that share words
 
 @compute @workgroup_size(WG)
 fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
@@ -50,21 +48,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         return;
     }
 //# if PARTIAL == 0
-    if lane == 0u {
-        wg_value[lid / LANES] = pack(acc_element(a)).x;
-    }
-    workgroupBarrier();
-    if lid * per_word() < WG / LANES {
-        var bits = 0u;
-        var mask = 0u;
-        for (var j = 0u; j < per_word(); j++) {
-            if output_at(first / per_word() + lid, j) < P.items {
-                bits |= lane_bits(wg_value[lid * per_word() + j], j);
-                mask |= lane_mask(j);
-            }
-        }
-        write_word(first / per_word() + lid, bits, mask);
-    }
+    write_gathered(lid, LANES, first, pack(acc_element(a)).x);
 //# end
 }
 //# else

@@ -27,11 +27,11 @@ fn index_at(n: u32) -> There {
 fn there(o: u32) -> There {
 //# if STRIDED
     let t = index_at(Z.starts[0].y + o);
-    return There(segment(o) + t.e * P.step, t.yes);
+    return There(segment(o) + t.e * P.stride, t.yes);
 //# else
     let t = index_at(P.indices_delta + o);
-    let outer = o / P.inner;
-    return There(P.src_delta + (outer * P.len + t.e) * P.inner + o - outer * P.inner, t.yes);
+    let outer = o / P.pitch;
+    return There(P.src_delta + (outer * P.len + t.e) * P.pitch + o - outer * P.pitch, t.yes);
 //# end
 }
 

@@ -1,7 +1,7 @@
 // Rows: contiguous segments. {LANES} neighbouring invocations share a row. Each reads {LOADS} units of it, {LANES} apart,
 // before it uses one, so that no load waits for another.
 override WG: u32;
-//# if EACH == 0
+//# if ROWS == 0
 
 // A row, or a slice of one.
 struct Part {
@@ -46,7 +46,7 @@ fn position(f: Frame, at: u32) -> u32 {
 }
 
 // The best of the units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
-fn block(p: Part, lane: u32, base: u32) -> Acc {
+fn block(p: Part, lane: u32, base: u32) -> Placed {
     let last = p.units - 1u;
 //# for i in 0..LOADS
     let n{i} = base + lane + {i * LANES}u;
@@ -56,14 +56,14 @@ fn block(p: Part, lane: u32, base: u32) -> Acc {
     let v{i} = unit(p.first + n{i});
 //# end
 //# end
-    var own = own_none();
+    var own = acc_none();
 //# for i in 0..LOADS
     let k{i} = unit_keys(v{i});
 //# for e in 0..PER
-    own = own_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
+    own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
 //# end
 //# end
-    return acc_of(own, Frame(base + lane, last, p.skip + p.lead, 0u, 0xffffffffu));
+    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0u, 0xffffffffu));
 }
 //# if MASKED
 
@@ -79,30 +79,30 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
 }
 
 // The elements of a piece that belong to the row.
-fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Acc {
+fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     let behind = number >= {PIECES}u;
     // The places of the unit that belong to the row, and the first one of the piece.
     let low = select(PER - p.lead, 0u, behind);
     let high = select(PER, p.len - p.lead - p.units * PER, behind);
     let place = number % {PIECES}u * PIECE;
     let there = number < {2 * PIECES}u;
-    var own = own_none();
+    var own = acc_none();
 //# if BITS == 64
-    own = own_take_if(own, key(piece), 0u, there & (place >= low) & (place < high));
+    own = acc_take_if(own, key(piece), 0u, there & (place >= low) & (place < high));
 //# else
     let k = keys_of(vec4<u32>(piece.x));
 //# for e in 0..PER / PIECES
-    own = own_take_if(own, k.p{e}.x, {e}u, there & (place + {e}u >= low) & (place + {e}u < high));
+    own = acc_take_if(own, k.p{e}.x, {e}u, there & (place + {e}u >= low) & (place + {e}u < high));
 //# end
 //# end
     let before = select(0u, p.lead + p.units * PER, behind);
     // Where all keys are that of nothing it may be any place.
     let origin = p.skip + before + place - low;
-    return acc_of(own, Frame(0u, 0u, origin, max(low, place) - place, p.skip + p.len - 1u));
+    return acc_placed(own, Frame(0u, 0u, origin, max(low, place) - place, p.skip + p.len - 1u));
 }
 //# end
 
-fn reduced(item: u32, lane: u32) -> Acc {
+fn reduced(item: u32, lane: u32) -> Placed {
     let p = part_of(item);
 //# if MASKED
 //# for i in 0..TURNS
@@ -110,7 +110,7 @@ fn reduced(item: u32, lane: u32) -> Acc {
 //# end
 //# end
 //# if LOOPED
-    var a: Acc;
+    var a: Placed;
     for (var base = 0u; base < p.units; base += {LANES * LOADS}u) {
         let b = block(p, lane, base);
         if base == 0u {
@@ -129,10 +129,6 @@ fn reduced(item: u32, lane: u32) -> Acc {
 //# end
     return a;
 }
-//# if SUBWORDS
-
-var<workgroup> wg_value: array<u32, WG>;
-//# end
 
 @compute @workgroup_size(WG)
 fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
@@ -148,22 +144,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     a = acc_across(lid, a);
 //# end
 //# if SUBWORDS
-    // A workgroup owns whole words of the results.
-    if lane == 0u {
-        wg_value[lid / {LANES}u] = pack(element(acc_best(a).key)).x;
-    }
-    workgroupBarrier();
-    if lid * per_word() < WG / {LANES}u {
-        var bits = 0u;
-        var mask = 0u;
-        for (var j = 0u; j < per_word(); j++) {
-            if output_at(first / per_word() + lid, j) < P.items {
-                bits |= lane_bits(wg_value[lid * per_word() + j], j);
-                mask |= lane_mask(j);
-            }
-        }
-        write_word(first / per_word() + lid, bits, mask);
-    }
+    write_gathered(lid, {LANES}u, first, pack(element(acc_best(a).key)).x);
 //# else
     if lane == 0u && item < P.items {
         acc_emit(item, a);
@@ -181,7 +162,7 @@ fn position(f: Frame, at: u32) -> u32 {
     return at;
 }
 
-// An invocation takes {EACH} rows of {LEN} elements, which are whole units and whose results are whole words.
+// An invocation takes {ROWS} rows of {LEN} elements, which are whole units and whose results are whole words.
 @compute @workgroup_size(WG)
 fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let item = linear(group) * WG + lid;
@@ -195,12 +176,12 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for i in 0..LOADS
     let k{i} = unit_keys(v{i});
 //# end
-//# for r in 0..EACH
-    var a{r} = own_none();
+//# for r in 0..ROWS
+    var a{r} = acc_none();
 //# for e in 0..LEN
-    a{r} = own_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
+    a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
 //# end
-    let b{r} = acc_best(acc_of(a{r}, Frame()));
+    let b{r} = acc_best(acc_placed(a{r}, Frame()));
 //# if OUT == 1
     let w{2 * r} = b{r}.index.x;
     let w{2 * r + 1} = b{r}.index.y;
@@ -228,17 +209,17 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# if DST_VECS
-    let to = P.dst_delta / {4 * EACH / RESULT_WORDS}u + item * {RESULT_WORDS / 4}u;
+    let to = P.dst_delta / {4 * ROWS / RESULT_WORDS}u + item * {RESULT_WORDS / 4}u;
 //# for n in 0..RESULT_WORDS / 4
     dst[to + {n}u] = vec4<u32>(w{4 * n}, w{4 * n + 1}, w{4 * n + 2}, w{4 * n + 3});
 //# end
 //# else
 //# if DST_PAIRS
-//# for r in 0..EACH
-    write_bits(item * {EACH}u + {r}u, vec2<u32>(w{2 * r}, w{2 * r + 1}));
+//# for r in 0..ROWS
+    write_bits(item * {ROWS}u + {r}u, vec2<u32>(w{2 * r}, w{2 * r + 1}));
 //# end
 //# else
-    let to = P.dst_delta * {RESULT_WORDS}u / {EACH}u + item * {RESULT_WORDS}u;
+    let to = P.dst_delta * {RESULT_WORDS}u / {ROWS}u + item * {RESULT_WORDS}u;
 //# for n in 0..RESULT_WORDS
     dst[to + {n}u] = w{n};
 //# end

@@ -158,6 +158,8 @@ pub struct Source {
     pub constants: Vec<(&'static str, f64)>,
     /// What is bound.
     pub bindings: Vec<Resource>,
+    /// The fields of [`Params`](crate::unstable::Params) in the uniform block.
+    pub params: Vec<&'static str>,
 }
 
 /// The texts of fragments, by their names in `shaders/`.
@@ -212,15 +214,18 @@ impl Kernel {
     pub fn source(&self, shared: bool) -> Source {
         let recipe = self.walk.recipe(self);
         let access = if shared { "read_write" } else { "read" };
+        let text = self.text(&recipe, access);
+        let params = params::used(&text);
         Source {
-            wgsl: self.wgsl(&recipe, access),
+            wgsl: params::declared(&params) + &text,
+            params,
             constants: self.constants(&recipe),
             bindings: recipe.bindings,
         }
     }
 
-    /// The whole shader. The order of its fragments does not matter.
-    fn wgsl(&self, recipe: &Recipe, access: &str) -> String {
+    /// The shader without the declaration of its parameters. The order of its fragments does not matter.
+    fn text(&self, recipe: &Recipe, access: &str) -> String {
         let bits = self.acc.bits();
         let mut all = fragments!("core/params" "store/out").to_vec();
         if self.walk != Walk::Fill {

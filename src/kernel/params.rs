@@ -1,73 +1,138 @@
-//! The uniform block of a dispatch, as `shaders/core/params.wgsl` declares it.
+//! The uniform blocks of a dispatch: its parameters, and the stride table.
 //!
-//! Keeps its layout, word by word, but not what a kernel does with it.
+//! Keeps their layout, word by word, but not what a kernel does with them.
 
-/// Words of the block.
-pub(crate) const WORDS: usize = 23;
-/// Bytes of the block.
-pub(crate) const BYTES: u64 = (4 * WORDS as u64).next_multiple_of(16);
+/// Declares the parameters, with their names as the shaders use them.
+macro_rules! params {
+    ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
+        /// What a dispatch works on. Each kernel has the fields in its uniform block that its text uses (`P.name`), in
+        /// this order; 0 where a walk does not say.
+        ///
+        /// A dispatch sees one region: `outer` x `len` x `inner` elements, contiguous in memory, of which `len` is
+        /// reduced; or the first columns of one matrix. Positions count from the start of the binding.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Params {
+            $($(#[doc = $doc])+ pub $name: u32,)+
+            /// Added to every index: the region's place in the segment. `base_lo` and `base_hi` in shaders.
+            pub base: u64,
+            /// The element that fills, or what a mean is divided by. `fill_lo` and `fill_hi` in shaders.
+            pub fill: u64,
+        }
 
-/// What a dispatch works on; `shaders/core/params.wgsl` explains the fields.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "the shader's declaration is their documentation"
-)]
-pub struct Params {
-    pub grid: u32,
-    pub items: u32,
-    pub team: u32,
-    pub coarsening: u32,
-    pub len: u32,
-    pub inner: u32,
-    pub slices: u32,
-    pub slice: u32,
-    pub abreast: u32,
-    pub width: u32,
-    pub step: u32,
-    pub total: u32,
-    pub kept_dims: u32,
-    pub dims: u32,
-    pub src_delta: u32,
-    pub dst_delta: u32,
-    pub indices_delta: u32,
-    pub apart: u32,
-    pub merge: u32,
-    pub base: u64,
-    pub fill: u64,
+        impl Params {
+            /// All fields in the order of the uniform blocks.
+            pub const FIELDS: &[&str] =
+                &[$(stringify!($name),)+ "base_lo", "base_hi", "fill_lo", "fill_hi"];
+
+            /// The words of a uniform block of these fields.
+            pub fn words(&self, fields: &[&str]) -> Vec<u32> {
+                let value = |name: &&str| match *name {
+                    $(stringify!($name) => self.$name,)+
+                    "base_lo" => self.base as u32,
+                    "base_hi" => (self.base >> 32) as u32,
+                    "fill_lo" => self.fill as u32,
+                    _ => (self.fill >> 32) as u32,
+                };
+                fields.iter().map(value).collect()
+            }
+        }
+    };
 }
 
-impl Params {
-    /// The block's words, in the shader's order.
-    pub(crate) fn words(&self) -> [u32; WORDS] {
-        let low = |x: u64| x as u32;
-        let high = |x: u64| (x >> 32) as u32;
-        [
-            self.grid,
-            self.items,
-            self.team,
-            self.coarsening,
-            self.len,
-            self.inner,
-            self.slices,
-            self.slice,
-            self.abreast,
-            self.width,
-            self.step,
-            self.total,
-            self.kept_dims,
-            self.dims,
-            self.src_delta,
-            self.dst_delta,
-            self.indices_delta,
-            self.apart,
-            self.merge,
-            low(self.base),
-            high(self.base),
-            low(self.fill),
-            high(self.fill),
-        ]
+params! {
+    /// Workgroups in a row of the folded grid.
+    grid,
+    /// What invocations take, or workgroups that merge: outputs, words of them, parts of segments.
+    items,
+    /// Items that an invocation takes, one after the other.
+    coarsening,
+    /// Elements of a segment.
+    len,
+    /// Elements from one of a segment to the next.
+    pitch,
+    /// Outputs side by side: segments of a row, of which parts are numbered together.
+    inner,
+    /// Parts that a segment is cut into.
+    slices,
+    /// Elements of such a part.
+    slice,
+    /// Views: from an element of a part to the next.
+    step,
+    /// Views: from an element of a segment to the next in memory.
+    stride,
+    /// Views: dimensions that are kept.
+    kept_dims,
+    /// All dimensions of the stride table.
+    dims,
+    /// Elementwise: size of the dimension along which an invocation takes several vec4.
+    along,
+    /// Finish: partial results of an output.
+    parts,
+    /// Columns: wide rows of a matrix.
+    rows,
+    /// Columns: wide rows of a slice.
+    slice_rows,
+    /// Columns: rows that are joined to a wide row.
+    joined,
+    /// Columns: units from one wide row to the next.
+    row_units,
+    /// Columns: units side by side.
+    width,
+    /// Columns: slices that a workgroup merges.
+    team,
+    /// Columns: units of a wide row that such a workgroup takes.
+    abreast,
+    /// Sums of columns: invocations side by side.
+    lanes,
+    /// Sums of short columns: invocations in all.
+    invocations,
+    /// Both extremes: partial results of the least, before those of the greatest.
+    apart,
+    /// 1: combine with the partial results that are there.
+    merge,
+    /// Elements before the region in the source binding.
+    src_delta,
+    /// Outputs before the region in the destination binding.
+    dst_delta,
+    /// Gather: indices before the region in their binding.
+    indices_delta,
+}
+
+/// The fields that a text uses, in their order.
+///
+/// # Panics
+/// If it uses one that there is not.
+pub(super) fn used(text: &str) -> Vec<&'static str> {
+    let mut used = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        for (at, _) in code.match_indices("P.") {
+            let before = code[..at].chars().next_back();
+            if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+                continue;
+            }
+            let name = &code[at + 2..];
+            let end = name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let name = &name[..end.unwrap_or(name.len())];
+            let field = Params::FIELDS.iter().position(|field| *field == name);
+            used.insert(field.unwrap_or_else(|| panic!("no parameter {name}")));
+        }
     }
+    used.into_iter().map(|i| Params::FIELDS[i]).collect()
+}
+
+/// Their declaration in WGSL.
+pub(super) fn declared(fields: &[&str]) -> String {
+    let fields: String = fields
+        .iter()
+        .map(|name| format!("    {name}: u32,\n"))
+        .collect();
+    format!("struct Params {{\n{fields}}}\n")
+}
+
+/// Bytes of a uniform block of so many words.
+pub(crate) const fn block_bytes(words: usize) -> u64 {
+    (4 * words as u64).next_multiple_of(16)
 }
 
 /// Most dimensions of a stride table: none has size 1, and a dispatch sees at most 2^31 elements.
@@ -133,7 +198,31 @@ fn reciprocal(size: u32) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::reciprocal;
+    use super::{Params, declared, reciprocal, used};
+
+    #[test]
+    fn a_block_has_the_fields_that_a_text_uses_in_their_order() {
+        let text = "a(P.fill_hi); // P.team\nQP.len P.base_lo+P.items;\nP.items";
+        let fields = used(text);
+        assert_eq!(fields, ["items", "base_lo", "fill_hi"]);
+        let params = Params {
+            items: 3,
+            base: 5 << 32 | 7,
+            fill: 1 << 33,
+            ..Params::default()
+        };
+        assert_eq!(params.words(&fields), [3, 7, 2]);
+        assert_eq!(
+            declared(&["items", "len"]),
+            "struct Params {\n    items: u32,\n    len: u32,\n}\n"
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "no parameter size")]
+    fn a_text_that_uses_another_parameter_is_refused() {
+        used("x = P.size;");
+    }
 
     #[test]
     fn reciprocals_divide_exactly_below_2_to_the_31() {

@@ -168,9 +168,8 @@ impl Pass {
     /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
     /// Bytes that are read across rows count four times.
     pub fn cost(&self) -> u64 {
-        let in_order = matches!(self.kernel.walk, Walk::Finish(_));
         let strided = self.kernel.walk == Walk::Strided;
-        let rows = self.params.inner <= 1 || in_order;
+        let rows = self.params.pitch <= 1;
         let read = match &self.indices {
             // Each element counts as often as it is read.
             _ if strided => {

@@ -348,7 +348,7 @@ impl Planner<'_> {
 pub(crate) fn region_params(b: &Region) -> Params {
     Params {
         len: b.len as u32,
-        inner: b.pitch as u32,
+        pitch: b.pitch as u32,
         base: b.base,
         ..Params::default()
     }

@@ -15,6 +15,8 @@ pub(crate) struct Compiled {
     pub pipeline: wgpu::ComputePipeline,
     pub layout: wgpu::BindGroupLayout,
     pub bindings: Vec<Resource>,
+    /// The fields of its parameters.
+    pub params: Vec<&'static str>,
 }
 
 struct Dispatch {
@@ -150,7 +152,8 @@ pub(crate) fn bind_passes(
     places: &BufferTable,
 ) -> Result<BoundReduction, Error> {
     let limits = context.device.limits();
-    let stride = params::BYTES.next_multiple_of(limits.min_uniform_buffer_offset_alignment.into());
+    let alignment = limits.min_uniform_buffer_offset_alignment.into();
+    let stride = params::block_bytes(params::Params::FIELDS.len()).next_multiple_of(alignment);
     if passes.is_empty() {
         return Ok(BoundReduction {
             dispatches: Vec::new(),
@@ -177,14 +180,14 @@ pub(crate) fn bind_passes(
     let mut dispatches = Vec::with_capacity(passes.len());
     for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&starts) {
         let seen = PassBindings::new(pass, places);
-        seen.write(pass, at, stride, &mut words);
+        seen.write(pass, &compiled.params, at, stride, &mut words);
         let uniform = |offset, bytes| wgpu::BufferBinding {
             buffer: &uniforms,
             offset,
             size: NonZeroU64::new(bytes),
         };
         let blocks = [
-            uniform(at, params::BYTES),
+            uniform(at, params::block_bytes(compiled.params.len())),
             uniform(at + stride, params::STRIDE_TABLE_BYTES),
         ];
         let group = seen.group(context, compiled, blocks);
@@ -262,7 +265,7 @@ impl<'a> PassBindings<'a> {
     }
 
     /// Writes the parameters and the distance from each binding's aligned start to its view.
-    fn write(&self, pass: &Pass, at: u64, stride: u64, words: &mut [u32]) {
+    fn write(&self, pass: &Pass, fields: &[&str], at: u64, stride: u64, words: &mut [u32]) {
         let mut block = pass.params;
         block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
         block.dst_delta = self.dst.delta;
@@ -270,7 +273,7 @@ impl<'a> PassBindings<'a> {
             block.indices_delta = indices.delta;
         }
         let at = at as usize / 4;
-        words[at..at + params::WORDS].copy_from_slice(&block.words());
+        words[at..at + fields.len()].copy_from_slice(&block.words(fields));
         if let Some((table, _)) = &pass.stride_table {
             let mut table = table.clone();
             let starts = table.starts.iter_mut().zip(&self.strided);

@@ -212,13 +212,13 @@ impl Columns {
             } as u32,
             abreast: self.abreast as u32,
             team: self.team as u32,
-            len: rows as u32,
+            rows: rows as u32,
             inner: b.inner as u32,
             slices: self.parts as u32,
-            slice: self.slice as u32,
+            slice_rows: self.slice as u32,
             width: width as u32,
-            step: self.fold as u32,
-            total: (self.fold * b.pitch * element / self.unit) as u32,
+            joined: self.fold as u32,
+            row_units: (self.fold * b.pitch * element / self.unit) as u32,
             merge: merge.into(),
             ..region_params(b)
         };

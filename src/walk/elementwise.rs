@@ -95,7 +95,7 @@ impl Planner<'_> {
         let items: u64 = dims.iter().map(|d| d.size).product();
         let params = Params {
             items: items as u32,
-            len: along.as_ref().map_or(0, |d| d.size as u32),
+            along: along.as_ref().map_or(0, |d| d.size as u32),
             dims: dims.len() as u32,
             ..Params::default()
         };

@@ -69,7 +69,7 @@ impl Planner<'_> {
         let kernel = self.kernel_of(step, Walk::Finish(text));
         let params = Params {
             items: count as u32,
-            len: parts as u32,
+            parts: parts as u32,
             inner: b.inner as u32,
             coarsening: taken as u32,
             ..Params::default()
@@ -108,11 +108,13 @@ impl FinishText {
         Recipe {
             fragments: match (sum.is_some(), shared) {
                 (true, false) => fragments!("store/values" "walk/finish"),
-                (true, true) => fragments!("walk/finish"),
+                (true, true) => fragments!("store/gathered" "walk/finish"),
                 (false, false) => {
                     fragments!("accumulate/joined" "store/emit" "store/values" "walk/finish")
                 }
-                (false, true) => fragments!("accumulate/joined" "store/emit" "walk/finish"),
+                (false, true) => fragments!(
+                    "accumulate/joined" "store/emit" "store/gathered" "walk/finish"
+                ),
             },
             bindings: vec![Resource::Params, source, Resource::Destination],
             names: vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())],

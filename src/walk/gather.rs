@@ -74,7 +74,7 @@ impl Planner<'_> {
             items: outputs as u32,
             kept_dims: kept as u32,
             len: window.reduced.elements() as u32,
-            step: window.layout.reduced[0].stride as u32,
+            stride: window.layout.reduced[0].stride as u32,
             base: window.reduced.place,
             ..Params::default()
         };

@@ -26,6 +26,9 @@ use old::{ShallowSums, SumColumns, SumColumnsText, SumRows, SumRowsText};
 use rows::{Rows, RowsText};
 use strided::{Each, EachText};
 
+/// Loads of an invocation at once where texts with many compile slowly.
+const FEW_LOADS: u64 = 4;
+
 /// A walk, with all that its text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -196,7 +199,7 @@ impl Mapping {
     /// Whether it may leave partial results instead of results.
     pub(crate) fn leaves_partials(self) -> bool {
         match self {
-            Mapping::Rows(rows) => rows.text.each == 0,
+            Mapping::Rows(rows) => rows.text.rows == 0,
             Mapping::ShallowSums(_) => false,
             _ => true,
         }

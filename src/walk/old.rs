@@ -105,11 +105,11 @@ impl ShallowSums {
         let invocations = items.div_ceil(taken);
         let params = Params {
             items: items as u32,
-            team: (b.inner / columns) as u32,
+            lanes: (b.inner / columns) as u32,
             slices: 1,
             slice: b.len as u32,
             coarsening: taken as u32,
-            total: invocations as u32,
+            invocations: invocations as u32,
             ..region_params(b)
         };
         let kernel = planner.kernel_of(step, Walk::ShallowSums);
@@ -170,7 +170,7 @@ impl SumColumns {
         let invocations = b.outer * self.slices * lanes;
         let params = Params {
             items: invocations as u32,
-            team: lanes as u32,
+            lanes: lanes as u32,
             slices: self.slices as u32,
             slice: self.slice as u32,
             merge: merge.into(),

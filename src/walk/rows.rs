@@ -6,13 +6,13 @@ use crate::kernel::params::Params;
 use crate::kernel::{Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, part_view, region_params, words};
-use crate::walk::Walk;
 use crate::walk::strided::Each;
+use crate::walk::{FEW_LOADS, Walk};
 
 /// Most bytes of the rows that an invocation takes whole. Beyond, an H200 reads at .76 of its memory's speed.
-const MOST_EACH: u64 = 80;
+const MOST_WHOLE: u64 = 80;
 /// Bytes from which such rows are not doubled, if they are read by vec4.
-const ENOUGH_EACH: u64 = 32;
+const ENOUGH_WHOLE: u64 = 32;
 /// Most bytes of a row that an invocation takes alone, by vec4 and by words.
 const MOST_ALONE: [u64; 2] = [64, 32];
 /// Loads of an invocation at once, by vec4 and by words. Sixteen vec4 are no faster on an H200, and hold twice the registers.
@@ -41,8 +41,8 @@ pub struct RowsText {
     /// Whether rows may begin and end within a unit.
     pub masked: bool,
     /// Rows that an invocation takes whole, and their elements; 0: a part of one of any length.
-    pub each: u32,
-    /// See `each`.
+    pub rows: u32,
+    /// See `rows`.
     pub len: u32,
 }
 
@@ -67,7 +67,7 @@ impl Rows {
         let (element, out) = (step.acc.bytes(), step.out.bytes());
         let bytes = b.len * element;
         let whole = b.len == step.len && !step.out.is_partial() && planner.aligned;
-        if !whole || b.outer < MANY_ROWS || bytes > MOST_EACH {
+        if !whole || b.outer < MANY_ROWS || bytes > MOST_WHOLE {
             return None;
         }
         let fits = |words: u64, each: u64| {
@@ -83,7 +83,7 @@ impl Rows {
             };
             let written = (b.out * out).is_multiple_of(grain) && (each * out).is_multiple_of(4);
             // Elements of 64 bits are no single words.
-            read && written && each * bytes <= MOST_EACH && (words == 4 || element < 8)
+            read && written && each * bytes <= MOST_WHOLE && (words == 4 || element < 8)
         };
         // Few rows by words rather than many by vec4.
         let (words, least) = [4, 1]
@@ -91,7 +91,7 @@ impl Rows {
             .flat_map(|words| [1, 2, 4].map(|each| (words, each)))
             .find(|&(words, each)| fits(words, each))?;
         let doubled = 2 * least;
-        let short = words == 4 && least * bytes < ENOUGH_EACH;
+        let short = words == 4 && least * bytes < ENOUGH_WHOLE;
         let each = match short && fits(words, doubled) {
             true => doubled,
             false => least,
@@ -102,7 +102,7 @@ impl Rows {
             words: words as u32,
             looped: false,
             masked: false,
-            each: each as u32,
+            rows: each as u32,
             len: b.len as u32,
         };
         Some(Rows {
@@ -158,11 +158,9 @@ impl Rows {
             _ => units.div_ceil(MOST_LOADS[kind]),
         };
         let lanes = wanted.next_power_of_two().min(most);
-        // Texts with many loads compile slowly on some drivers.
-        let at_once = if caps.long_kernels {
-            MOST_LOADS[kind]
-        } else {
-            4
+        let at_once = match caps.long_kernels {
+            true => MOST_LOADS[kind],
+            false => FEW_LOADS,
         };
         let parts = bytes.div_ceil(tuning.slice_bytes.max(1)).min(units / lanes);
         let filled = planner.slices(b.outer * lanes, parts.min(most_slices));
@@ -200,7 +198,7 @@ impl Rows {
             words: (unit / 4) as u32,
             looped,
             masked,
-            each: 0,
+            rows: 0,
             len: 0,
         };
         let partials = planner.partials(step);
@@ -216,7 +214,7 @@ impl Rows {
 
     /// Invocations of a region.
     pub(crate) fn invocations(self, step: &Step, b: &Region) -> u64 {
-        match self.text.each {
+        match self.text.rows {
             // A workgroup may own a word that begins before the first result.
             0 => {
                 let results =
@@ -239,7 +237,7 @@ impl Rows {
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
-        if self.text.each > 0 {
+        if self.text.rows > 0 {
             return self.several_pass(planner, step, b);
         }
         let text = self.text;
@@ -263,7 +261,7 @@ impl Rows {
 
     /// Whole groups of rows, then what is left of them.
     fn several_pass(self, planner: &mut Planner<'_>, step: &Step, b: &Region) -> Result<(), Error> {
-        let each = u64::from(self.text.each);
+        let each = u64::from(self.text.rows);
         let items = b.outer / each;
         let taken = items * each;
         let kernel = planner.kernel_of(step, Walk::Rows(self.text));
@@ -291,9 +289,9 @@ impl RowsText {
         use Resource::{Destination, Params, Vecs, Words};
         let key_bytes = if kernel.acc.bits() == 64 { 8 } else { 4 };
         let out = kernel.out;
-        let result_words = self.each * out.bytes() as u32 / 4;
-        let vecs = result_words.is_multiple_of(4) && self.each > 0;
-        let subwords = out.per_word() > 1 && self.each == 0;
+        let result_words = self.rows * out.bytes() as u32 / 4;
+        let vecs = result_words.is_multiple_of(4) && self.rows > 0;
+        let subwords = out.per_word() > 1 && self.rows == 0;
         // What an invocation leaves to its team: a key, and a position beside it unless both fit a word.
         let packed = kernel.acc.bits() < 32 && !self.looped;
         let acc = match (kernel.acc.has_index(), packed) {
@@ -311,12 +309,17 @@ impl RowsText {
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
         Recipe {
-            fragments: match kernel.acc.is_both() {
-                true => fragments!(
+            fragments: match (kernel.acc.is_both(), subwords) {
+                (true, _) => fragments!(
                     "access/units" "elements/both" "accumulate/row" "store/emit" "store/leave"
                     "walk/rows"
                 ),
-                false => fragments!("access/units" "accumulate/row" "store/emit" "walk/rows"),
+                (false, true) => fragments!(
+                    "access/units" "accumulate/row" "store/gathered" "walk/rows"
+                ),
+                (false, false) => {
+                    fragments!("access/units" "accumulate/row" "store/emit" "walk/rows")
+                }
             },
             bindings: match (self.words, self.masked) {
                 (1, _) => vec![Params, Destination, Words],
@@ -335,7 +338,7 @@ impl RowsText {
                 ("MASKED", self.masked.into()),
                 ("PIECES", pieces),
                 ("TURNS", (2 * pieces).div_ceil(self.lanes)),
-                ("EACH", self.each),
+                ("ROWS", self.rows),
                 ("LEN", self.len),
                 ("RESULT_WORDS", result_words),
                 ("SHARE", out.per_word()),

@@ -96,7 +96,7 @@ impl Each {
             items: items as u32,
             slices: self.slices as u32,
             slice: self.slice as u32,
-            width: b.inner as u32,
+            inner: b.inner as u32,
             coarsening: taken as u32,
             merge: merge.into(),
             ..region_params(b)

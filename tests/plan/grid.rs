@@ -161,7 +161,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             Walk::Rows(text) => text,
             _ => RowsText::default(),
         };
-        let (shared, several) = (rows.loads > 0 && rows.each == 0, rows.each > 0);
+        let (shared, several) = (rows.loads > 0 && rows.rows == 0, rows.rows > 0);
         let words = kernel.out.per_word() > 1;
         let (mut lanes, mut raw, mut whole) = (1, false, false);
         let mut taken = None;
@@ -174,7 +174,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         }
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element)
-            / (u64::from(p.len) * u64::from(p.inner)).max(1);
+            / (u64::from(p.len) * u64::from(p.pitch)).max(1);
         let columns = ["columns", "sum_columns"].contains(&name);
         let sums = name == "sum_rows";
         // Whether an invocation's vec4 lie along the last of several dimensions.
@@ -484,9 +484,14 @@ fn more_than_a_row_of_workgroups_folds() {
 fn broken_plans_are_refused() {
     let breaks: &[(&str, Break)] = &[
         ("a shorter segment", |passes| {
-            passes[0].params.len -= 1;
+            let p = &mut passes[0].params;
+            // Columns count wide rows.
+            *if p.rows > 0 { &mut p.rows } else { &mut p.len } -= 1;
         }),
-        ("shorter slices", |passes| passes[0].params.slice /= 2),
+        ("shorter slices", |passes| {
+            let p = &mut passes[0].params;
+            (p.slice, p.slice_rows) = (p.slice / 2, p.slice_rows / 2);
+        }),
         ("a base", |passes| passes[0].params.base += 1),
         ("a base less", |passes| passes[1].params.base = 0),
         ("no merge", |passes| passes[1].params.merge = 0),
@@ -605,8 +610,8 @@ fn broken_elementwise_plans_are_refused() {
     ];
     // Of rows of 17 vec4 the invocations of a workgroup take five at once.
     let by_vec: &[(&str, Break)] = &[
-        ("a longer dimension", |passes| passes[0].params.len += 1),
-        ("a shorter dimension", |passes| passes[0].params.len -= 1),
+        ("a longer dimension", |passes| passes[0].params.along += 1),
+        ("a shorter dimension", |passes| passes[0].params.along -= 1),
         ("a shorter step", |passes| {
             let (table, _) = passes[0].stride_table.as_mut().expect("inputs");
             table.strides.last_mut().expect("a step")[0] -= 1;

@@ -11,7 +11,7 @@ fn parts(plan: &Plan) -> u64 {
         .passes()
         .iter()
         .find(|p| p.kernel.walk.name() == "finish");
-    finish.map_or(1, |p| p.params.len.into())
+    finish.map_or(1, |p| p.params.parts.into())
 }
 
 /// The text of the walk of rows that comes first.
@@ -160,7 +160,7 @@ fn rows_of_a_few_bytes_are_taken_several_at_once() {
             &class(AdapterClass::Discrete),
         );
         let text = rows(&plan);
-        (text.each, text.loads, text.words)
+        (text.rows, text.loads, text.words)
     };
     assert_eq!(taken(DType::F32, 10), (2, 5, 4));
     assert_eq!(taken(DType::F32, 3), (4, 3, 4));
@@ -208,7 +208,7 @@ fn a_middle_axis_is_columns_of_many_matrices() {
         );
         let first = &plan.passes()[0];
         assert_eq!(first.kernel.walk.name(), "columns", "{plan}");
-        assert_eq!(first.params.len, 512);
+        assert_eq!(first.params.rows, 512);
     }
 }
 
@@ -364,7 +364,7 @@ fn a_driver_that_takes_no_long_kernels_gets_none() {
         for dtype in [DType::U8, DType::F32, DType::F64] {
             let plan = planned(Problem::arg_min(dtype, &[3000, len], 1), &caps);
             let text = rows(&plan);
-            assert!(text.each > 0 || text.loads <= 4, "{plan}: {text:?}");
+            assert!(text.rows > 0 || text.loads <= 4, "{plan}: {text:?}");
         }
     }
     let plan = planned(Problem::min(DType::F32, &[&[1u64 << 20][..]; 2]), &caps);

@@ -166,7 +166,7 @@ fn walk(pass: &Pass) -> String {
     };
     let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
     let lines = match pass.kernel.walk {
-        Walk::Rows(text) if text.each == 0 => shared(text.lanes).into(),
+        Walk::Rows(text) if text.rows == 0 => shared(text.lanes).into(),
         Walk::SumRows(text) => shared(text.lanes).into(),
         walk => drawn(walk),
     };
@@ -261,19 +261,22 @@ fn columns(pass: &Pass, text: ColumnsText) -> String {
         "an invocation takes {unit} of columns and reads {} rows of it before it uses one",
         text.loads
     );
-    if p.slice > text.loads {
+    if p.slice_rows > text.loads {
         told += ", then the next";
     }
     told += ".";
-    if p.step > 1 {
+    if p.joined > 1 {
         told += &format!(
             " {} rows are joined to one of {} such units.",
-            p.step, p.width
+            p.joined, p.width
         );
     }
     let parts = u64::from(p.slices) * u64::from(p.team);
     if parts > 1 {
-        told += &format!(" Columns are cut into {parts} slices of {} rows", p.slice);
+        told += &format!(
+            " Columns are cut into {parts} slices of {} rows",
+            p.slice_rows
+        );
         told += match p.team {
             1 => ".".to_owned(),
             team => format!(", {team} of which a workgroup merges."),
@@ -300,8 +303,8 @@ fn rows(pass: &Pass, text: RowsText) -> String {
         _ => format!("{n} words"),
     };
     let loads = units(text.loads);
-    if text.each > 0 {
-        let (rows, s) = if text.each == 1 {
+    if text.rows > 0 {
+        let (rows, s) = if text.rows == 1 {
             ("row", "s")
         } else {
             ("rows", "")
@@ -309,7 +312,7 @@ fn rows(pass: &Pass, text: RowsText) -> String {
         return format!(
             "an invocation takes {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \
              then it writes what the {rows} give{s}.",
-            text.each, text.len
+            text.rows, text.len
         );
     }
     let row = match p.slices {

@@ -94,18 +94,24 @@ pub struct Loads<'a> {
 #[derive(Clone, Copy)]
 struct Params {
     items: u64,
-    team: u64,
     coarsening: u64,
     len: u64,
+    pitch: u64,
     inner: u64,
     slices: u64,
     slice: u64,
-    abreast: u64,
-    width: u64,
     step: u64,
-    total: u64,
     kept_dims: u64,
     dims: u64,
+    along: u64,
+    rows: u64,
+    slice_rows: u64,
+    row_units: u64,
+    width: u64,
+    team: u64,
+    abreast: u64,
+    lanes: u64,
+    invocations: u64,
 }
 
 impl<'a> Loads<'a> {
@@ -121,18 +127,24 @@ impl<'a> Loads<'a> {
             e: 128 / u64::from(pass.kernel.acc.bits()),
             p: Params {
                 items: p.items.into(),
-                team: p.team.into(),
                 coarsening: p.coarsening.into(),
                 len: p.len.into(),
+                pitch: p.pitch.into(),
                 inner: p.inner.into(),
                 slices: p.slices.into(),
                 slice: p.slice.into(),
-                abreast: p.abreast.into(),
-                width: p.width.into(),
                 step: p.step.into(),
-                total: p.total.into(),
                 kept_dims: p.kept_dims.into(),
                 dims: p.dims.into(),
+                along: p.along.into(),
+                rows: p.rows.into(),
+                slice_rows: p.slice_rows.into(),
+                row_units: p.row_units.into(),
+                width: p.width.into(),
+                team: p.team.into(),
+                abreast: p.abreast.into(),
+                lanes: p.lanes.into(),
+                invocations: p.invocations.into(),
             },
         }
     }
@@ -149,16 +161,16 @@ impl<'a> Loads<'a> {
                 runs: runs @ (0 | 1),
             }) => self.sum_columns(runs, invocation),
             Walk::ShallowSums => {
-                let items = (0..p.coarsening).map(move |i| invocation + i * p.total);
-                let items = items.filter(move |_| invocation < p.total);
+                let items = (0..p.coarsening).map(move |i| invocation + i * p.invocations);
+                let items = items.filter(move |_| invocation < p.invocations);
                 Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
             }
             Walk::Each(EachText { sliced: true, .. }) => {
                 let item = (invocation < p.items).then_some(invocation);
                 Box::new(item.into_iter().flat_map(move |item| {
-                    let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
-                    let o = outer * p.width + rest % p.width;
-                    let begin = rest / p.width * p.slice;
+                    let (outer, rest) = (item / (p.slices * p.inner), item % (p.slices * p.inner));
+                    let o = outer * p.inner + rest % p.inner;
+                    let begin = rest / p.inner * p.slice;
                     let part = begin..p.len.min(begin + p.slice);
                     part.map(move |t| self.cell(o, t))
                 }))
@@ -211,7 +223,7 @@ impl<'a> Loads<'a> {
         let kernel = &self.pass.kernel;
         match kernel.walk {
             Walk::Rows(text) => {
-                let gathered = text.each == 0 && kernel.out.per_word() > 1;
+                let gathered = text.rows == 0 && kernel.out.per_word() > 1;
                 u64::from(text.lanes.ilog2()) + u64::from(gathered)
             }
             Walk::Columns(text) if text.shared => {
@@ -280,11 +292,11 @@ impl<'a> Loads<'a> {
 
     /// Element `t` of segment `o`, which is read by words.
     fn cell(self, o: u64, t: u64) -> Load {
-        let (len, inner) = (self.p.len, self.p.inner);
+        let (len, pitch) = (self.p.len, self.p.pitch);
         word(
             0,
             &self.source,
-            o / inner * len * inner + o % inner + t * inner,
+            o / pitch * len * pitch + o % pitch + t * pitch,
         )
     }
 
@@ -307,7 +319,7 @@ impl<'a> Loads<'a> {
             at: 4 * words * number,
             bytes: 4 * words,
         };
-        if text.each > 0 {
+        if text.rows > 0 {
             let first = self.source.offset / (4 * words);
             let units = move |item| (0..loads).map(move |i| unit(first + item * loads + i));
             return Box::new(self.item(invocation).flat_map(units));
@@ -354,18 +366,18 @@ impl<'a> Loads<'a> {
         };
         let taken = (part < items).then_some(part).into_iter();
         Box::new(taken.flat_map(move |part| {
-            let first = part % p.slices * p.slice * p.team;
-            let begin = first.min(p.len - loads * p.team);
-            let end = (first + p.slice * p.team).min(p.len);
+            let first = part % p.slices * p.slice_rows * p.team;
+            let begin = first.min(p.rows - loads * p.team);
+            let end = (first + p.slice_rows * p.team).min(p.rows);
             let count = (end - begin - lane).div_ceil(p.team);
-            let start = (part / p.slices * p.len + begin + lane) * p.total + unit;
+            let start = (part / p.slices * p.rows + begin + lane) * p.row_units + unit;
             let start = self.source.offset / (4 * words) + start;
             let steps = (0..count).step_by(loads as usize);
             let rows = steps.map(move |row| row.min(count - loads));
             let rows = rows.flat_map(move |t| t..t + loads);
             rows.map(move |t| Load {
                 view: 0,
-                at: (start + t * p.team * p.total) * 4 * words,
+                at: (start + t * p.team * p.row_units) * 4 * words,
                 bytes: 4 * words,
             })
         }))
@@ -386,11 +398,11 @@ impl<'a> Loads<'a> {
 
     fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
         let p = self.p;
-        let (part, lane) = (item / p.team, item % p.team);
+        let (part, lane) = (item / p.lanes, item % p.lanes);
         let first = part % p.slices * p.slice;
         let rows = first..(first + p.slice).min(p.len);
         let rows = if item < p.items { rows } else { 0..0 };
-        let at = move |t: u64| (part / p.slices * p.len + t) * p.inner;
+        let at = move |t: u64| (part / p.slices * p.len + t) * p.pitch;
         if runs == 0 {
             return Box::new(rows.map(move |t| word(0, &self.source, at(t) + lane)));
         }
@@ -470,7 +482,7 @@ impl<'a> Loads<'a> {
         let (inputs, column) = (text.inputs as usize, StrideTable::COORDINATE);
         Some(Box::new(outputs.flat_map(move |o| {
             let vecs = (0..u64::from(text.at_once().max(1))).filter(move |&n| {
-                n == 0 && !text.vecs || at(o, column) + n * next(column) < self.p.len
+                n == 0 && !text.vecs || at(o, column) + n * next(column) < self.p.along
             });
             vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))

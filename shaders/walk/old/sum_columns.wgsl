@@ -1,5 +1,5 @@
 // Sums of columns, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
-// P.team invocations take a row.
+// P.lanes invocations take a row.
 override WG: u32;
 
 //# if COLUMNS > 1
@@ -14,7 +14,7 @@ struct Run {
 
 //# if COLUMNS > 1
 fn run_place(run: Run, i: u32) -> u32 {
-    return run.at + i / {RUNS}u * (P.inner / E) + i % {RUNS}u * {STRIDE}u;
+    return run.at + i / {RUNS}u * (P.pitch / E) + i % {RUNS}u * {STRIDE}u;
 }
 
 // Element e of vec4 i, by itself.
@@ -27,11 +27,11 @@ fn run_vec(run: Run, i: u32) -> vec4<u32> {
 //# if COLUMNS > 1
     return src[run_place(run, i)];
 //# else
-    let at = run.at + {IN_VEC}u * i * P.inner;
+    let at = run.at + {IN_VEC}u * i * P.pitch;
 //# if BITS == 64
-    return vec4<u32>(raw(at), raw(at + P.inner));
+    return vec4<u32>(raw(at), raw(at + P.pitch));
 //# else
-    return vec4<u32>(raw(at), raw(at + P.inner), raw(at + 2u * P.inner), raw(at + 3u * P.inner));
+    return vec4<u32>(raw(at), raw(at + P.pitch), raw(at + 2u * P.pitch), raw(at + 3u * P.pitch));
 //# end
 //# end
 }
@@ -61,8 +61,8 @@ fn write_results(slot: u32) {
 
 // Takes an item. `near`: from windows alone, which may not hold its columns.
 fn take(item: u32, near: bool) {
-    let part = item / P.team;
-    let lane = item - part * P.team;
+    let part = item / P.lanes;
+    let lane = item - part * P.lanes;
 //# if COLUMNS > 1
     let column = (lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u) * E;
 //# else
@@ -71,8 +71,8 @@ fn take(item: u32, near: bool) {
     let outer = part / P.slices;
     let first = (part - outer * P.slices) * P.slice;
     let end = min(first + P.slice, P.len);
-    let at = P.src_delta + (outer * P.len + first) * P.inner + column;
-    let slot = part * P.inner + column;
+    let at = P.src_delta + (outer * P.len + first) * P.pitch + column;
+    let slot = part * P.pitch + column;
 //# if COLUMNS > 1
     let run = Run(at / E, (end - first) * {RUNS}u);
 //# if NEAR
@@ -95,7 +95,7 @@ fn take(item: u32, near: bool) {
     let count = (end - first) / {IN_VEC}u;
     var a = acc_run(acc_none(0u), Run(at, count));
     for (var t = first + {IN_VEC}u * count; t < end; t++) {
-        a = acc_take(a, raw(at + (t - first) * P.inner), t);
+        a = acc_take(a, raw(at + (t - first) * P.pitch), t);
     }
     acc_emit(slot, a);
 //# end
@@ -103,10 +103,10 @@ fn take(item: u32, near: bool) {
 
 //# if NEAR
 
-// Takes every P.total-th item.
+// Takes every P.invocations-th item.
 fn take_all(first: u32, near: bool) {
     for (var i = 0u; i < P.coarsening; i++) {
-        let item = first + i * P.total;
+        let item = first + i * P.invocations;
         if item < P.items {
             take(item, near);
         }
@@ -118,7 +118,7 @@ fn take_all(first: u32, near: bool) {
 fn sum_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
     let first = linear(group) * WG + lid;
 //# if NEAR
-    if first < P.total {
+    if first < P.invocations {
         take_all(first, true);
         // What windows did not hold is taken again, apart from the first loop: software rasterisers run both sides of a
         // branch.

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 use support::kernels::{Source, source};
-use wgreduce::unstable::{Kernel, Params, Pass, Resource, Slot, StrideTable, View};
+use wgreduce::unstable::{Kernel, Pass, Resource, Slot, StrideTable, View};
 use wgreduce::wgpu::{self, BufferUsages};
 use wgreduce::{Plan, Problem};
 
@@ -240,6 +240,7 @@ impl Device {
             .flat_map(|(_, views)| views)
             .map(range)
             .collect();
+        let source = pass.kernel.source(false);
         let mut block = pass.params;
         block.src_delta = src.map_or(0, |r| r.delta);
         block.dst_delta = dst.delta;
@@ -249,11 +250,11 @@ impl Device {
             .stride_table
             .as_ref()
             .map(|(table, _)| table_words(table, deltas.collect()));
-        let blocks = [words(&block), table.unwrap_or_default()].map(|words| {
+        let blocks = [block.words(&source.params), table.unwrap_or_default()].map(|words| {
             let bytes = words.iter().flat_map(|w| w.to_le_bytes());
             self.filled(bytes.collect())
         });
-        let bindings = pass.kernel.bindings().into_iter();
+        let bindings = source.bindings.into_iter();
         let bindings = bindings.map(|resource| match resource {
             Resource::Params => (&blocks[0], 0, blocks[0].size()),
             Resource::StrideTable => (&blocks[1], 0, blocks[1].size()),
@@ -428,33 +429,6 @@ fn range<'a>(view: &View, slots: &'a HashMap<Slot, (wgpu::Buffer, u64)>) -> Rang
         bytes: end.min(buffer.size()) - offset,
         delta: ((begin - offset) / view.element) as u32,
     }
-}
-
-/// The uniform block as shaders/core/params.wgsl declares it.
-fn words(p: &Params) -> Vec<u32> {
-    let wide = |x: u64| [x as u32, (x >> 32) as u32];
-    let first = [
-        p.grid,
-        p.items,
-        p.team,
-        p.coarsening,
-        p.len,
-        p.inner,
-        p.slices,
-        p.slice,
-        p.abreast,
-        p.width,
-        p.step,
-        p.total,
-        p.kept_dims,
-        p.dims,
-        p.src_delta,
-        p.dst_delta,
-        p.indices_delta,
-        p.apart,
-        p.merge,
-    ];
-    [&first[..], &wide(p.base), &wide(p.fill)].concat()
 }
 
 /// Dimensions of the second uniform block.

@@ -15,19 +15,19 @@ impl Run<'_, '_> {
         let columns = words * 32 / self.pass.kernel.acc.bits();
         ensure!(columns > 0, "{words} words hold no element");
         ensure!(
-            p.width * columns == p.step * p.inner && p.width <= p.total,
+            p.width * columns == p.joined * p.inner && p.width <= p.row_units,
             "{} units of {columns} for {} rows of {}",
             p.width,
-            p.step,
+            p.joined,
             p.inner
         );
         ensure!(shared == (p.team > 1), "{} slices in a part", p.team);
         ensure!(
-            (1..=p.slice).contains(&loads) && p.len >= loads * p.team,
+            (1..=p.slice_rows).contains(&loads) && p.rows >= loads * p.team,
             "{loads} loads of {} rows, {} slices of {}",
-            p.len,
+            p.rows,
             p.team,
-            p.slice
+            p.slice_rows
         );
         let bytes = self.src.as_ref().map_or(0, |src| src.bytes);
         ensure!(bytes >= 4 * u64::from(words), "no unit in the binding");
@@ -35,7 +35,7 @@ impl Run<'_, '_> {
             let (size, align) = (self.out().bytes(), if writes_vecs { 16 } else { 4 });
             let whole = |n: u32| (u64::from(n) * size).is_multiple_of(align);
             ensure!(whole(p.dst_delta) && whole(columns), "parts of a word");
-            ensure!(p.slices == 1 && p.step == 1, "results of several parts");
+            ensure!(p.slices == 1 && p.joined == 1, "results of several parts");
         }
         if !shared {
             for id in self.invocations().filter(|&id| id < p.items) {
@@ -90,13 +90,13 @@ impl Run<'_, '_> {
         let p = self.p;
         let columns = words * 32 / self.pass.kernel.acc.bits();
         let (matrix, slice) = (part / p.slices, part % p.slices);
-        let first = slice * p.slice * p.team;
-        let begin = first.min(p.len - loads * p.team);
-        let end = (first + p.slice * p.team).min(p.len);
+        let first = slice * p.slice_rows * p.team;
+        let begin = first.min(p.rows - loads * p.team);
+        let end = (first + p.slice_rows * p.team).min(p.rows);
         let count = (end - begin - lane).div_ceil(p.team);
         let again = ((first - begin).max(lane) - lane).div_ceil(p.team);
         ensure!(first < end && count >= loads, "a slice of {count} rows");
-        let start = p.src_delta / columns + (matrix * p.len + begin + lane) * p.total + unit;
+        let start = p.src_delta / columns + (matrix * p.rows + begin + lane) * p.row_units + unit;
         let mut found = vec![Found::new(); columns as usize];
         // Rows are taken again only if those after them are.
         let (mut loops, mut taken) = (0, 0);
@@ -106,7 +106,7 @@ impl Run<'_, '_> {
             ensure!(t <= taken && t + loads > taken, "row {t} after {taken}");
             taken = t + loads;
             for t in t..t + loads {
-                let at = (start + t * p.team * p.total) * columns;
+                let at = (start + t * p.team * p.row_units) * columns;
                 self.loads_unit(at, words)?;
                 // Terms count once.
                 if self.pass.kernel.acc.are_terms() && t < row.max(again) {
@@ -115,7 +115,7 @@ impl Run<'_, '_> {
                 let wide = begin + lane + t * p.team;
                 for (i, found) in (0..columns).zip(&mut found) {
                     let joined = (unit * columns + i) / p.inner;
-                    found.push((at + i, wide * p.step + joined));
+                    found.push((at + i, wide * p.joined + joined));
                 }
             }
         }

@@ -73,7 +73,7 @@ impl Run<'_, '_> {
                 let mut at = first;
                 further(&mut at, n, &apart);
                 // The shader takes the first one again, and writes the same.
-                if at[StrideTable::COORDINATE] < self.p.len {
+                if at[StrideTable::COORDINATE] < self.p.along {
                     self.vec_of(taken, &at)?;
                 }
             }

@@ -17,7 +17,7 @@ impl Run<'_, '_> {
             _ => self.finish_by_teams(lanes)?,
         };
         // If the pass finishes only some outputs, other partials lie between theirs.
-        let all = self.source()?.count == u64::from(p.items * p.len);
+        let all = self.source()?.count == u64::from(p.items * p.parts);
         ensure!(
             !all || read.len() as u64 == self.source()?.count,
             "partials are left out"
@@ -41,7 +41,7 @@ impl Run<'_, '_> {
             let first = invocation / wg * wg * p.coarsening + invocation % wg;
             let mut loops = 0;
             for w in (0..p.coarsening).map(|i| first + i * wg) {
-                loops += 1 + u64::from(self.per_word()) * self.join_loops(p.len);
+                loops += 1 + u64::from(self.per_word()) * self.join_loops(p.parts);
                 let mut results = Vec::new();
                 for (j, o) in self.outputs(w) {
                     results.push((j, self.team_best(1, o, &mut read)?));
@@ -96,10 +96,10 @@ impl Run<'_, '_> {
     fn team_best(&self, lanes: u32, o: u32, read: &mut BTreeSet<u32>) -> Check<Cell> {
         let p = self.p;
         let outer = o / p.inner;
-        let start = outer * p.len * p.inner + o - outer * p.inner;
+        let start = outer * p.parts * p.inner + o - outer * p.inner;
         let mut from = Vec::new();
         for lane in 0..lanes {
-            let own = (lane..p.len).step_by(lanes as usize);
+            let own = (lane..p.parts).step_by(lanes as usize);
             let loops = u64::from(lanes.ilog2() + self.per_word() - 1);
             self.iterated(loops + self.join_loops(own.len() as u32))?;
             for i in own {
@@ -182,8 +182,8 @@ impl Run<'_, '_> {
             let inside = index >= p.base && index - p.base < p.len.into();
             ensure!(yes == inside, "index {index} is in the region: {yes}");
             if yes {
-                let outer = o / p.inner;
-                let e = p.src_delta + (outer * p.len + i) * p.inner + o - outer * p.inner;
+                let outer = o / p.pitch;
+                let e = p.src_delta + (outer * p.len + i) * p.pitch + o - outer * p.pitch;
                 self.gather(o, e, index)?;
             }
         }

@@ -25,7 +25,7 @@ impl Part {
 impl Run<'_, '_> {
     pub(super) fn rows(&mut self, text: RowsText) -> Check {
         ensure!(self.per(text) > 0, "elements of several units");
-        match text.each {
+        match text.rows {
             0 => self.shared_rows(text),
             _ => self.several_rows(text),
         }
@@ -121,7 +121,7 @@ impl Run<'_, '_> {
         let kernel = &self.pass.kernel;
         if kernel.acc.has_index() && kernel.acc.bits() < 32 {
             let most = 1 << (32 - kernel.acc.bits());
-            let loaded = match text.each {
+            let loaded = match text.rows {
                 0 => text.lanes * text.loads * self.per(text),
                 _ => text.len,
             };
@@ -177,7 +177,7 @@ impl Run<'_, '_> {
 
     /// An invocation takes whole rows, whose results are whole words.
     fn several_rows(&mut self, text: RowsText) -> Check {
-        let (p, per, each) = (self.p, self.per(text), text.each);
+        let (p, per, each) = (self.p, self.per(text), text.rows);
         let bytes = self.out().bytes() as u32;
         ensure!(
             text.len == p.len && each * p.len == text.loads * per,

@@ -155,7 +155,7 @@ impl Run<'_, '_> {
     fn row_width(&self) -> Check<u32> {
         let view = self.pass.src.ok_or("no source")?;
         let taken = |rows: RowParts| (rows.bytes / view.element) as u32;
-        Ok(view.rows.map_or(self.p.inner, taken))
+        Ok(view.rows.map_or(self.p.pitch, taken))
     }
 
     /// An invocation takes `runs` vec4 of a row, or one column if `runs` is 0.
@@ -165,16 +165,16 @@ impl Run<'_, '_> {
         let columns = (runs * e).max(1);
         let limbs = self.limbs();
         let width = self.row_width()?;
-        ensure!(p.team * columns == width, "{} of {width}", p.team);
-        ensure!(p.slices == 1 || width == p.inner, "slices of some columns");
-        ensure!(p.team.is_multiple_of(step), "{} lanes", p.team);
+        ensure!(p.lanes * columns == width, "{} of {width}", p.lanes);
+        ensure!(p.slices == 1 || width == p.pitch, "slices of some columns");
+        ensure!(p.lanes.is_multiple_of(step), "{} lanes", p.lanes);
         for item in self.items() {
-            let part = item / p.team;
-            let lane = item - part * p.team;
+            let part = item / p.lanes;
+            let lane = item - part * p.lanes;
             let outer = part / p.slices;
             let first = (part - outer * p.slices) * p.slice;
             let end = (first + p.slice).min(p.len);
-            let row = p.src_delta + outer * p.len * p.inner;
+            let row = p.src_delta + outer * p.len * p.pitch;
             let vec = lane / step * step * runs + lane % step;
             let own: Vec<u32> = match by_vec {
                 true => (0..runs)
@@ -185,7 +185,7 @@ impl Run<'_, '_> {
             let mut found = vec![Found::new(); own.len()];
             for t in first..end {
                 for (column, found) in own.iter().zip(&mut found) {
-                    let at = row + t * p.inner + column;
+                    let at = row + t * p.pitch + column;
                     if by_vec && column.is_multiple_of(e) {
                         ensure!(at.is_multiple_of(e), "a vec4 at {at}");
                         self.vec4(at / e)?;
@@ -195,7 +195,7 @@ impl Run<'_, '_> {
             }
             for (column, found) in own.iter().zip(found) {
                 let cell = self.cell(&found)?;
-                self.emit(part * p.inner + column, cell)?;
+                self.emit(part * p.pitch + column, cell)?;
             }
             let rows = u64::from(end.saturating_sub(first));
             // Limbs of several columns are fetched, carried and kept.
@@ -212,27 +212,29 @@ impl Run<'_, '_> {
     pub(super) fn shallow_sums(&mut self) -> Check {
         let (p, e) = (self.p, self.e);
         let width = self.row_width()?;
-        ensure!(p.team * e == width, "{} of {width}", p.team);
+        ensure!(p.lanes * e == width, "{} of {width}", p.lanes);
         ensure!(p.slices == 1 && p.slice == p.len, "a part of a column");
-        let taken = u64::from(p.coarsening * p.total);
+        let taken = u64::from(p.coarsening * p.invocations);
         ensure!(taken >= p.items.into(), "{taken} of {} items", p.items);
         let per_word = self.per_word();
         ensure!(p.dst_delta.is_multiple_of(per_word), "a part of a word");
-        let first = self.invocations().filter(move |&first| first < p.total);
+        let first = self
+            .invocations()
+            .filter(move |&first| first < p.invocations);
         for first in first {
-            let items = (0..p.coarsening).map(|i| first + i * p.total);
+            let items = (0..p.coarsening).map(|i| first + i * p.invocations);
             for item in items.filter(|&item| item < p.items) {
-                let (outer, lane) = (item / p.team, item % p.team);
+                let (outer, lane) = (item / p.lanes, item % p.lanes);
                 let mut found = vec![Found::new(); e as usize];
                 for t in 0..p.len {
-                    let at = p.src_delta + (outer * p.len + t) * p.inner + lane * e;
+                    let at = p.src_delta + (outer * p.len + t) * p.pitch + lane * e;
                     ensure!(at.is_multiple_of(e), "a vec4 at {at}");
                     self.vec4(at / e)?;
                     for (at, found) in (at..).zip(&mut found) {
                         found.push((at, t));
                     }
                 }
-                let slot = outer * p.inner + lane * e;
+                let slot = outer * p.pitch + lane * e;
                 for (word, found) in (slot / per_word..).zip(found.chunks(per_word as usize)) {
                     let cells = found.iter().map(|found| self.cell(found));
                     let cells = cells.collect::<Check<Vec<_>>>()?;

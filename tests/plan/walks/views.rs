@@ -34,11 +34,11 @@ impl Run<'_, '_> {
 
     fn search_range(&self, o: u32, part: std::ops::Range<u32>, loops: &mut u64) -> Found {
         let p = &self.p;
-        let outer = o / p.inner;
-        let start = p.src_delta + outer * p.len * p.inner + o - outer * p.inner;
+        let outer = o / p.pitch;
+        let start = p.src_delta + outer * p.len * p.pitch + o - outer * p.pitch;
         let count = u64::from(part.end - part.start);
         *loops += count + self.take_loops(count) + self.end_loops();
-        part.map(|i| (start + i * p.inner, i)).collect()
+        part.map(|i| (start + i * p.pitch, i)).collect()
     }
 
     /// Parts of segments, one after another, of `width` segments side by side.
@@ -46,8 +46,8 @@ impl Run<'_, '_> {
         let p = self.p;
         ensure!(self.out().is_partial(), "a result of a part");
         for item in self.items() {
-            let (outer, rest) = (item / (p.slices * p.width), item % (p.slices * p.width));
-            let (part, column) = (rest / p.width, rest % p.width);
+            let (outer, rest) = (item / (p.slices * p.inner), item % (p.slices * p.inner));
+            let (part, column) = (rest / p.inner, rest % p.inner);
             let begin = part * p.slice;
             // A shorter region has fewer parts.
             if begin >= p.len {
@@ -55,7 +55,7 @@ impl Run<'_, '_> {
             }
             let mut loops = 1;
             let end = p.len.min(begin + p.slice);
-            let found = self.search_range(outer * p.width + column, begin..end, &mut loops);
+            let found = self.search_range(outer * p.inner + column, begin..end, &mut loops);
             self.loads_each(&found)?;
             let cell = self.cell(&found)?;
             self.emit(item, cell)?;
@@ -203,7 +203,7 @@ impl Run<'_, '_> {
                 );
                 let start = self.segment(o, &mut loops)?;
                 for i in 0..p.len {
-                    let e = start.wrapping_add(i.wrapping_mul(p.step));
+                    let e = start.wrapping_add(i.wrapping_mul(p.stride));
                     self.gather(o, e, p.base + u64::from(i))?;
                 }
             }

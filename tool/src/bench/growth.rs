@@ -134,7 +134,7 @@ fn outline(case: &Case, caps: &Caps) -> (Vec<(Kernel, bool)>, bool) {
             *text = RowsText {
                 lanes: text.lanes,
                 looped: text.looped,
-                each: text.each.min(1),
+                rows: text.rows.min(1),
                 ..RowsText::default()
             };
         }
@@ -269,7 +269,7 @@ mod tests {
             let alone = |n: &u64| {
                 let row = case(String::new(), OPS[0], (SWEEPS[0].shape)(*n), 1);
                 let plan = Plan::new(&row.problem().unwrap(), &caps).unwrap();
-                matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.each == 0)
+                matches!(plan.passes()[0].kernel.walk, Walk::Rows(text) if text.rows == 0)
             };
             let longer = format!("rows{}", (2..).find(alone).unwrap());
             assert!(names.contains(&longer), "{longer}: {names:?}");
