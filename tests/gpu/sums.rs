@@ -225,7 +225,8 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
         for (vecs, len) in [(2, 5), (4, 64), (1, 2), (8, 17)] {
             for op in ops {
                 let row = vecs * 16 / dtype.size();
-                for shape in [[151, row, 1], [11, len, row]] {
+                // Below 32 bits the last word of 155 results is the third of an invocation of `several`, and not full.
+                for shape in [[155, row, 1], [11, len, row]] {
                     let problem = op(dtype, &shape, &[1])?;
                     for (name, reducer) in
                         [("own", reducer), ("small", &small), ("several", &several)]
