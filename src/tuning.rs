@@ -41,7 +41,7 @@ pub struct Tuning {
     pub workgroup: u32,
     /// Most invocations that share a row; a power of two. 1: each takes a row or a slice of its own, which suits a CPU.
     pub row_lanes: u32,
-    /// Bytes of a row of an exact sum that an invocation takes before another one is added.
+    /// Bytes of a row of an exact sum for each of the invocations that share it.
     pub lane_bytes: u64,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,

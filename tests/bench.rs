@@ -390,11 +390,21 @@ fn edges_are_those_of_the_device() {
     assert!(stdout.contains("edges: time per byte"), "{stdout}");
     let json = fs::read(folder.path().join("out.json")).unwrap();
     let rows: Vec<Value> = serde_json::from_slice(&json).unwrap();
-    let lengths: Vec<u64> = rows
-        .iter()
-        .filter_map(|row| row["shape"][1].as_u64())
-        .collect();
-    assert_eq!(lengths, [0, 1, 2, 0, 1, 2].map(|more| longest + more));
+    for (three, op) in rows.chunks(3).zip(["argmin", "reduce-min"]) {
+        let length = |row: &Value| row["shape"][1].as_u64();
+        let lengths: Vec<_> = three.iter().map(length).collect();
+        assert_eq!(lengths, [0, 1, 2].map(|more| Some(longest + more)));
+        let right = |row: &Value| row["op"] == op && row["verified"] == true;
+        assert!(three.iter().all(right), "{three:?}");
+        // What a byte costs at the edge and above it, beside what it costs below.
+        let speed = |row: &Value| row["gbps"].as_f64().unwrap();
+        let costs = [1, 2].map(|i| format!("{:.2}x", speed(&three[0]) / speed(&three[i])));
+        let mut told = stdout.lines().map(str::split_whitespace);
+        let told = told.find(|words| words.clone().take(2).eq([&*edge, op]));
+        let told: Vec<_> = told.expect("a line of the edge").collect();
+        assert_eq!(told[told.len() - 2..], costs);
+    }
+    assert_eq!(rows.len(), 6);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Checks docs/reliability.md: the tests it names exist, and unsafe code is only in a few files.
+//! Checks what the repository says of itself: tests that docs/reliability.md names exist, faults can be planted, and unsafe
+//! code is only in a few files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,6 +130,27 @@ fn every_fragment_is_a_part_of_a_kernel() {
         }
     }
     assert!(found > 30, "{found} fragments");
+}
+
+#[test]
+fn every_planted_fault_has_its_place_and_a_test() {
+    let (faults, trials) = (read("tests/faults.toml"), read("tests/gpu/main.rs"));
+    let trials: Vec<&str> = trials.split('"').skip(1).step_by(2).collect();
+    let faults: Vec<&str> = faults.split("[[fault]]\n").skip(1).collect();
+    assert!(faults.len() > 150, "{} faults", faults.len());
+    for fault in faults {
+        let field = |name: &str| {
+            let (_, value) = fault.split_once(&format!("{name} = ")).expect(name);
+            let mut quotes = ["'''", "'", "\""].into_iter();
+            let quote = quotes.find(|quote| value.starts_with(quote));
+            let value = value.split(quote.expect(name)).nth(1).expect(name);
+            value.strip_prefix('\n').unwrap_or(value).to_owned()
+        };
+        let [file, test, old, new] = ["file", "test", "old", "new"].map(field);
+        assert!(read(&file).contains(&old), "{file} has no {old:?}");
+        assert!(old != new, "{file}: {old:?}");
+        assert!(trials.iter().any(|trial| trial.contains(&test)), "{test}");
+    }
 }
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

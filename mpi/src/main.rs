@@ -15,8 +15,8 @@ use std::thread;
 
 use clap::{CommandFactory, FromArgMatches};
 use mpi::collective::SystemOperation;
-use mpi::point_to_point::send_receive_into;
-use mpi::topology::{Color, Process, SimpleCommunicator};
+use mpi::request::{self, WaitGuard};
+use mpi::topology::{Process, SimpleCommunicator};
 use mpi::traits::*;
 use wgreduce::Partial;
 use wgreduce_tool::args::{Cli, Common, Share};
@@ -26,7 +26,7 @@ use wgreduce_tool::interrupt;
 use wgreduce_tool::output::{self, Piece, Shared};
 use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
-use wgreduce_tool::part::{Cut, Left};
+use wgreduce_tool::part::{Cut, Left, merged};
 use wgreduce_tool::request::Request;
 
 /// Outputs that a rank merges at once, at least and at most. Messages stay below 2 GiB.
@@ -224,49 +224,58 @@ fn merge_partials(
         Left::Partial(partial) => Some(partial),
         _ => None,
     };
-    // The ranks that have elements: rank 0 is one of them, if there are any.
-    let color = match &partial {
-        Some(_) => Color::with_value(0),
-        None => Color::undefined(),
-    };
-    let holders = world.split_by_color(color);
-    let (Some(partial), Some(holders)) = (partial, holders) else {
-        if world.rank() > 0 {
-            return Ok(());
-        }
-        return merge::write(cut, merge::finished(cut, None)?, paths);
-    };
-    let files = Files::open(&holders, paths)?;
+    if cut.range(&(0..cut.of)).is_empty() {
+        return match world.rank() {
+            0 => merge::write(cut, merge::finished(cut, None)?, paths),
+            _ => Ok(()),
+        };
+    }
+    let files = Files::open(world, paths)?;
     let outputs = cut.problem.outputs();
     let count = outputs[0].bytes() / outputs[0].dtype.size();
-    let (ranks, rank) = (holders.size() as u64, holders.rank() as u64);
+    let (ranks, rank) = (world.size() as u64, world.rank() as u64);
     let each = count.div_ceil(ranks).clamp(FEWEST, MOST);
     for first in (0..count).step_by((each * ranks) as usize) {
         let own = |rank: u64| {
             let begin = (first + rank * each).min(count);
             begin..(begin + each).min(count)
         };
-        let mut merged = partial.slice(own(rank));
-        let mut theirs = merged.to_bytes();
-        // In every round each rank sends to one other, and receives from one.
-        for away in 1..ranks {
+        // In every round each rank sends to one, and receives from one; in the first, to and from itself.
+        let parts = (0..ranks).map(|away| {
             let (to, from) = ((rank + away) % ranks, (rank + ranks - away) % ranks);
-            let ours = partial.slice(own(to)).to_bytes();
-            send_receive_into(
-                &ours[..],
-                &holders.process_at_rank(to as i32),
-                &mut theirs[..],
-                &holders.process_at_rank(from as i32),
-            );
-            let joined = Partial::from_bytes(&theirs).and_then(|other| merged.merge(&other));
-            joined.map_err(wgreduce::Error::from)?;
-        }
-        let finished = merged.finish().map_err(wgreduce::Error::from)?;
-        for (i, data) in finished.iter().enumerate() {
-            files.write(i, own(rank).start * outputs[i].dtype.size(), data)?;
+            let ours = partial.as_ref().map(|partial| partial.slice(own(to)));
+            exchanged(world, ours, to, from)
+        });
+        if let Some(merged) = merged(parts)? {
+            let finished = merged.finish().map_err(wgreduce::Error::from)?;
+            for (i, data) in finished.iter().enumerate() {
+                files.write(i, own(rank).start * outputs[i].dtype.size(), data)?;
+            }
         }
     }
-    files.finish(&holders, cut, paths, common)
+    files.finish(world, cut, paths, common)
+}
+
+/// Sends a partial result to a rank, and receives one from another. Who has no elements sends no bytes.
+fn exchanged(
+    world: &SimpleCommunicator,
+    ours: Option<Partial>,
+    to: u64,
+    from: u64,
+) -> Result<Option<Partial>, Failure> {
+    let ours = ours.map_or(Vec::new(), |partial| partial.to_bytes());
+    let (to, from) = [to, from]
+        .map(|rank| world.process_at_rank(rank as i32))
+        .into();
+    let (theirs, _) = request::scope(|scope| {
+        let _sent = WaitGuard::from(to.immediate_send(scope, &ours[..]));
+        from.receive_vec::<u8>()
+    });
+    if theirs.is_empty() {
+        return Ok(None);
+    }
+    let theirs = Partial::from_bytes(&theirs).map_err(wgreduce::Error::from)?;
+    Ok(Some(theirs))
 }
 
 /// Puts the outputs of all ranks into their places.

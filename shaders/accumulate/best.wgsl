@@ -4,9 +4,9 @@ struct Acc {
     at: u32,
 }
 
-// If nothing ever wins, the first element counts.
-fn acc_none(first: u32) -> Acc {
-    return Acc(PAD, first);
+// Nothing ever wins where all elements are the worst: then the first of the segment counts.
+fn acc_none() -> Acc {
+    return Acc(PAD, 0u);
 }
 
 // Takes an element that was met at t, after all others.

@@ -11,9 +11,9 @@ struct Acc {
     high: Side,
 }
 
-// If nothing ever wins, the first element counts.
-fn acc_none(first: u32) -> Acc {
-    return Acc(Side(PAD, PAD, first), Side(PAD, PAD, first));
+// Nothing ever wins where all elements are the worst: then the first of the segment counts.
+fn acc_none() -> Acc {
+    return Acc(Side(PAD, PAD, 0u), Side(PAD, PAD, 0u));
 }
 
 fn side_take(s: Side, raw: Key, key: Key, at: u32) -> Side {

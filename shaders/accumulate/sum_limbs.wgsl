@@ -25,7 +25,7 @@ const OTHER: u32 = 16u; // a number that is not -0
 const INFINITE: u32 = {INFINITE}u;
 //# end
 
-fn acc_none(first: u32) -> Acc {
+fn acc_none() -> Acc {
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] = 0;
     }

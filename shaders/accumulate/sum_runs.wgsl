@@ -171,7 +171,7 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc 
 
 fn acc_columns(run: Run) {
     for (var c = 0u; c < {COLUMNS}u; c++) {
-        acc_keep(c, acc_one_by_one(acc_none(0u), run, 0u, run.count, c));
+        acc_keep(c, acc_one_by_one(acc_none(), run, 0u, run.count, c));
     }
 }
 //# end

@@ -11,7 +11,7 @@ fn reduced(o: u32, lane: u32) -> Acc {
         outer = o / P.inner;
     }
     let start = P.src_delta + o + outer * (P.parts - 1u) * P.inner;
-    var a = acc_none(0u);
+    var a = acc_none();
 //# if AT_ONCE
     // Four partial results at once, so that one does not wait for the other. Reading one again changes nothing.
     let last = P.parts - 1u;

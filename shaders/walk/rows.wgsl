@@ -36,13 +36,12 @@ struct Frame {
     first: u32, // the number of the first unit
     last: u32, // no unit is beyond
     origin: u32, // the position of the first element of unit 0; wraps
-    low: u32, // no place in a unit lies before
     most: u32, // no position is beyond
 }
 
 fn position(f: Frame, at: u32) -> u32 {
     let number = min(f.first + at / {LANES * PER}u * {LANES}u, f.last);
-    return min(f.origin + number * PER + max(at % PER, f.low), f.most);
+    return min(f.origin + number * PER + at % PER, f.most);
 }
 
 // The best of the units lane + base, {LANES} further, and so on. Past the end the last unit is read again.
@@ -63,7 +62,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
 //# end
 //# end
-    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0u, 0xffffffffu));
+    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
 }
 //# if MASKED
 
@@ -96,9 +95,9 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
 //# end
 //# end
     let before = select(0u, p.lead + p.units * PER, behind);
-    // Where all keys are that of nothing it may be any place.
+    // Before the row's first element it wraps. What is found there is nothing, and must not lie beyond the row.
     let origin = p.skip + before + place - low;
-    return acc_placed(own, Frame(0u, 0u, origin, max(low, place) - place, p.skip + p.len - 1u));
+    return acc_placed(own, Frame(0u, 0u, origin, p.skip + p.len - 1u));
 }
 //# end
 

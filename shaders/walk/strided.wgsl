@@ -7,7 +7,7 @@ fn reduced(o: u32, part: u32) -> Acc {
     let start = segment(o);
     let end = part_end(part);
     let begin = part_begin(part);
-    var a = acc_none(begin);
+    var a = acc_none();
     for (var i = begin; i < end; i += part_step()) {
         a = acc_take(a, raw(start + offset_of(i)), i);
     }

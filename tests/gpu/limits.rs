@@ -9,7 +9,7 @@ use support::{
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
 use wgreduce::{DType, Plan, Problem, Reducer, Tuning};
 
-/// Bindings that hold only a few rows: partials of shallow columns, in whole vec4s and elsewhere. An invocation
+/// Bindings that hold only a few rows: partials of short columns, in whole vec4s and elsewhere. An invocation
 /// finishes many outputs, or several partials of each, one after another.
 pub fn wide_rows(reducer: &Reducer) -> Result<(), Failed> {
     let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (16, 8));

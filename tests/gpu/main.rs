@@ -54,7 +54,7 @@ const SUBJECTS: &[Subject] = &[
     ("sums_are_exact", sums::sums),
     ("sums_of_random_problems", sums::random),
     ("sums_of_integers_take_every_walk", sums::integers),
-    ("sums_of_strips", sums::strips),
+    ("sums_of_columns_side_by_side", sums::side_by_side),
     ("sums_of_short_rows", sums::short),
     ("sums_of_elements_far_apart", sums::far),
     ("sums_of_views_and_scattered_axes", sums::views),

@@ -182,9 +182,9 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     }
 }
 
-/// Columns of which an invocation of the software tuning takes several vec4s, with every way to sum them.
-pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
-    let strips = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
+/// Columns of which an invocation of the software tuning takes several vec4s side by side, with every way to sum them.
+pub fn side_by_side(reducer: &Reducer) -> Result<(), Failed> {
+    let software = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
     for dtype in summed() {
         // Shorter columns of floats are rounded from their windows.
         let (rows, widest) = match dtype.class() {
@@ -193,16 +193,16 @@ pub fn strips(reducer: &Reducer) -> Result<(), Failed> {
         };
         for way in 0..10 {
             let problem = sum_problem(dtype, &[1, rows, 512], &[1], way)?;
-            if takes(reducer, "strips", &problem) {
+            if takes(reducer, "side by side", &problem) {
                 let data = data(&problem).skip(way as usize % 3).step_by(3);
-                check_data(&strips, &problem, 0, data)?;
+                check_data(&software, &problem, 0, data)?;
             }
         }
         // As many vec4s as an invocation may take, and fewer, if rows have no more.
         for columns in [widest, 64] {
             let problem = Problem::reduce_sum(dtype, &[rows, columns], &[0])?;
-            if takes(reducer, "strips", &problem) {
-                check_data(&strips, &problem, 0, data(&problem).take(3))?;
+            if takes(reducer, "side by side", &problem) {
+                check_data(&software, &problem, 0, data(&problem).take(3))?;
             }
         }
     }
@@ -223,7 +223,8 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
         for (vecs, len) in [(2, 5), (4, 64), (1, 2), (8, 17)] {
             for op in ops {
                 let row = vecs * 16 / dtype.size();
-                for shape in [[151, row, 1], [11, len, row]] {
+                // Below 32 bits the last word of 155 results is the third of an invocation of `several`, and not full.
+                for shape in [[155, row, 1], [11, len, row]] {
                     let problem = op(dtype, &shape, &[1])?;
                     for (name, reducer) in
                         [("own", reducer), ("small", &small), ("several", &several)]

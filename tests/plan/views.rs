@@ -290,7 +290,11 @@ fn broken_plans_of_extremes_are_refused() {
         ("shorter parts", |passes| {
             let p = &mut passes[0].params;
             // Columns count wide rows.
-            *if p.rows > 0 { &mut p.slice_rows } else { &mut p.slice } -= 1;
+            *if p.rows > 0 {
+                &mut p.slice_rows
+            } else {
+                &mut p.slice
+            } -= 1;
         }),
         ("a base", |passes| passes[0].params.base += 1),
         ("no merge", |passes| passes[1].params.merge = 0),

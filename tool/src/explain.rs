@@ -157,7 +157,7 @@ fn folded(text: &str, indent: &str) -> String {
     lines.trim_end().into()
 }
 
-/// How a pass walks memory, in words and drawn: memory from left to right, and which invocation takes what.
+/// How a pass walks memory, in words and drawn: memory from left to right, and which invocation reads what.
 fn walk(pass: &Pass) -> String {
     let name = pass.kernel.walk.name();
     let both = match pass.kernel.acc.is_both() {
@@ -197,7 +197,7 @@ fn told(pass: &Pass) -> String {
             whole: true,
             ..
         }) => {
-            "one invocation takes a segment, which is a few whole vec4, at once, then the next one."
+            "one invocation sums a segment, which is a few whole vec4, all read at once; then the next one."
         }
         Walk::SumRows(SumRowsText { lanes: 1, .. }) => {
             "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind \
@@ -205,7 +205,7 @@ fn told(pass: &Pass) -> String {
         }
         Walk::SumRows(SumRowsText { lanes, .. }) => {
             return format!(
-                "{} share a segment, or a slice of one; each takes vec4 of it that lie {lanes} apart. Their \
+                "{} share a segment, or a slice of one; each adds vec4 of it that lie {lanes} apart. Their \
                  sums meet in workgroup memory.",
                 invocations(lanes)
             );
@@ -225,23 +225,27 @@ fn told(pass: &Pass) -> String {
             return format!("{done}; invocations a segment: {}.", text.lanes);
         }
         Walk::Each(EachText { sliced: true, .. }) => {
-            "an invocation takes a part of a segment, element by element, and leaves a partial result."
+            "an invocation reduces a part of a segment, element by element, and leaves a partial result."
         }
-        Walk::Each(_) => "an invocation takes the segments of one output word, element by element.",
+        Walk::Each(_) => {
+            "an invocation reduces the segments of one output word, element by element."
+        }
         Walk::Strided => {
-            "an invocation takes the segments of one output word, each element where the view has it: by \
+            "an invocation reduces the segments of one output word, each element where the view has it: by \
              its coordinates times the strides."
         }
-        Walk::Gather(text) if text.strided => "the elements of the view that the indices point to.",
-        Walk::Gather(_) => "the elements that the indices point to.",
-        Walk::Fill => "the same element everywhere; nothing is read.",
+        Walk::Gather(text) if text.strided => {
+            "copies the elements of the view that the indices point to."
+        }
+        Walk::Gather(_) => "copies the elements that the indices point to.",
+        Walk::Fill => "writes the same element everywhere; nothing is read.",
         Walk::Elementwise(text) if !text.vecs => {
-            "an invocation takes the elements of one output word."
+            "an invocation makes the elements of one output word."
         }
         Walk::Elementwise(text) => {
             return format!(
-                "an invocation takes {} vec4 of each input, all at once, and writes as many.\n        \
-                 Between them others take theirs.",
+                "an invocation reads {} vec4 of each input, all at once, and writes as many.\n        \
+                 Other invocations have those between them.",
                 text.at_once()
             );
         }
@@ -258,7 +262,7 @@ fn columns(pass: &Pass, text: ColumnsText) -> String {
         _ => "an element",
     };
     let mut told = format!(
-        "an invocation takes {unit} of columns and reads {} rows of it before it uses one",
+        "an invocation reduces {unit} of columns, and reads {} rows of it before it uses one",
         text.loads
     );
     if p.slice_rows > text.loads {
@@ -310,7 +314,7 @@ fn rows(pass: &Pass, text: RowsText) -> String {
             ("rows", "")
         };
         return format!(
-            "an invocation takes {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \
+            "an invocation reduces {} {rows} of {} elements, {loads}, and reads all of them before it uses one; \
              then it writes what the {rows} give{s}.",
             text.rows, text.len
         );
@@ -323,7 +327,7 @@ fn rows(pass: &Pass, text: RowsText) -> String {
         ),
     };
     let mut told = match text.lanes {
-        1 => format!("1 invocation takes {row}: it reads {loads}"),
+        1 => format!("1 invocation reduces {row}: it reads {loads}"),
         n => format!(
             "{} share {row}; each reads {loads} of it, {} bytes apart,",
             invocations(n),

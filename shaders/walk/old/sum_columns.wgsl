@@ -93,7 +93,7 @@ fn take(item: u32, near: bool) {
 //# end
 //# else
     let count = (end - first) / {IN_VEC}u;
-    var a = acc_run(acc_none(0u), Run(at, count));
+    var a = acc_run(acc_none(), Run(at, count));
     for (var t = first + {IN_VEC}u * count; t < end; t++) {
         a = acc_take(a, raw(at + (t - first) * P.pitch), t);
     }

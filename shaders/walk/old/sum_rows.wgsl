@@ -4,14 +4,14 @@ override WG: u32;
 //# if WHOLE_ROWS
 
 fn reduced(row: u32, lid: u32) -> Acc {
-    return acc_run(acc_none(0u), row_run(row));
+    return acc_run(acc_none(), row_run(row));
 }
 //# else
 
 fn reduced(item: u32, lid: u32) -> Acc {
     let origin = P.src_delta + item / P.slices * P.len;
     let s = item_span(item);
-    var a = acc_run(acc_none(0u), run_of(s, lid % LANES, origin));
+    var a = acc_run(acc_none(), run_of(s, lid % LANES, origin));
     let head = min(s.first * E, s.end) - s.begin;
     let edges = head + max(s.last * E, s.end) - s.last * E;
     for (var i = lid % LANES; i < edges; i += LANES) {

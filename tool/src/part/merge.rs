@@ -63,7 +63,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
     }
     match (cut.is_through_segments(), still_partial) {
         (true, true) => {
-            let merged = merged(&args.parts)?;
+            let merged = merged_files(&args.parts)?;
             let bytes = merged.map_or(Vec::new(), |partial| partial.to_bytes());
             let head = file::head(cut, &joined(ranges), bytes.len() as u64);
             let content = [head, bytes].concat();
@@ -74,7 +74,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
             }])?;
         }
         (true, false) => {
-            let outputs = finished(cut, merged(&args.parts)?)?;
+            let outputs = finished(cut, merged_files(&args.parts)?)?;
             write(cut, outputs, paths)?;
         }
         (false, true) => gather(cut, &covered, &args.output)?,
@@ -166,19 +166,9 @@ fn joined(ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     all
 }
 
-/// All partial results as one; none if there are no elements.
-fn merged(paths: &[PathBuf]) -> Result<Option<Partial>, Failure> {
-    let mut merged: Option<Partial> = None;
-    for path in paths {
-        match (&mut merged, PartFile::open(path)?.partial()?) {
-            (_, None) => {}
-            (None, partial) => merged = partial,
-            (Some(all), Some(partial)) => {
-                all.merge(&partial).map_err(|e| Failure::file(path, e))?
-            }
-        }
-    }
-    Ok(merged)
+/// The partial results of files as one.
+fn merged_files(paths: &[PathBuf]) -> Result<Option<Partial>, Failure> {
+    super::merged(paths.iter().map(|path| PartFile::open(path)?.partial()))
 }
 
 /// The outputs of a partial result of all parts, or of no elements.

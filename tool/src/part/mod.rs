@@ -279,19 +279,13 @@ impl Cut {
             Device::Cpu(_) => {
                 let each = (all / (range.end - range.start)).max(1);
                 let window = (memory / 4 / each).max(1);
-                let mut merged: Option<Partial> = None;
-                let mut begin = range.start;
-                while begin < range.end {
+                let parts = range.clone().step_by(window as usize).map(|begin| {
                     let end = range.end.min(begin.saturating_add(window));
                     let partial = self.reference(&(begin..end), inputs)?;
-                    match &mut merged {
-                        Some(all) => all.merge(&partial).map_err(Error::from)?,
-                        None => merged = Some(partial),
-                    }
                     bar.inc((end - begin) * each);
-                    begin = end;
-                }
-                merged.ok_or_else(|| Failure::Request("a part of no elements".into()))
+                    Ok(Some(partial))
+                });
+                merged(parts)?.ok_or_else(|| Failure::Request("a part of no elements".into()))
             }
         }
     }
@@ -306,6 +300,21 @@ impl Cut {
         read.map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
         Ok(Partial::from_reference(&problem, range.start, &data)?)
     }
+}
+
+/// All partial results as one; none if there are no elements.
+pub fn merged(
+    parts: impl Iterator<Item = Result<Option<Partial>, Failure>>,
+) -> Result<Option<Partial>, Failure> {
+    let mut merged: Option<Partial> = None;
+    for partial in parts {
+        match (&mut merged, partial?) {
+            (_, None) => {}
+            (None, partial) => merged = partial,
+            (Some(all), Some(partial)) => all.merge(&partial).map_err(Error::from)?,
+        }
+    }
+    Ok(merged)
 }
 
 /// Compares the partial result of a device with the definition's.
