@@ -3,7 +3,7 @@
 //   acc_none()                    nothing
 //   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; rows may be taken again if those after them are
 //   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
-//   acc_across(acc, lid)          the join of the slices of a workgroup, for those of the first one
+//   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
 
 //# if INDEX == 0
@@ -170,7 +170,7 @@ fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
 
 var<workgroup> wg_bests: array<Bests, WG>;
 
-fn acc_across(a: Acc, lid: u32) -> Acc {
+fn acc_across(lid: u32, a: Acc) -> Acc {
     return Acc(
 //# for j in 0..PLANES
         cell_across(a.p{j}, lid),

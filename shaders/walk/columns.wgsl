@@ -1,6 +1,7 @@
-// Columns: an invocation takes a unit of neighbouring columns, {UNIT} words, in some rows of a matrix, and reads {LOADS}
-// rows at once. P.step rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units of a wide
-// row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches.
+// Columns: an invocation takes a run of {RUNS} units of neighbouring columns, {UNIT} words each, in some rows of a matrix, and
+// reads {LOADS} rows at once. P.joined rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units
+// of a wide row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches. A run
+// is then one unit.
 override WG: u32;
 
 // Unit `at` of the source. What lies beyond it in the vec4 means nothing.
@@ -35,8 +36,16 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     if id >= P.items {
         return;
     }
+//# if RUNS == 1
     let part = id / P.width;
     let unit = id - part * P.width;
+//# else
+    let across = (P.width + {RUNS - 1}u) / {RUNS}u;
+    let part = id / across;
+    // The last run of a row begins with units of the one before.
+    let own = (id - part * across) * {RUNS}u;
+    let unit = min(own, P.width - {RUNS}u);
+//# end
     let team = 1u;
     let lane = 0u;
 //# end
@@ -50,7 +59,9 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 
     let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.rows + begin + lane) * P.row_units + unit;
     let stride = team * P.row_units;
-    var a = acc_none();
+//# for r in 0..RUNS
+    var a{r} = acc_none();
+//# end
     for (var row = 0u; row < count; row += {LOADS}u) {
         // The last step reads some rows again.
         let t = min(row, count - {LOADS}u);
@@ -60,19 +71,34 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let at{i} = at{i - 1} + stride;
 //# end
 //# for i in 0..LOADS
-        let v{i} = unit_at(at{i});
+//# for r in 0..RUNS
+        let v{i}_{r} = unit_at(at{i} + {r}u);
+//# end
 //# end
 //# for i in 0..LOADS
-        a = acc_take(a, keys_of(once(v{i}, t + {i}u >= fresh)), t + {i}u);
+//# for r in 0..RUNS
+        a{r} = acc_take(a{r}, keys_of(once(v{i}_{r}, t + {i}u >= fresh)), t + {i}u);
+//# end
 //# end
     }
-    a = acc_placed(a, begin + lane, team);
+//# for r in 0..RUNS
+    a{r} = acc_placed(a{r}, begin + lane, team);
+//# end
 //# if SHARED
-    a = acc_across(a, lid);
+    a0 = acc_across(lid, a0);
     if lid >= P.abreast || own >= P.width {
         return;
     }
 //# end
+    let slot = part * P.width * {UNIT * 32 / BITS}u;
     let column = unit * {UNIT * 32 / BITS}u;
-    acc_emit(part * P.width * {UNIT * 32 / BITS}u + column, column, a);
+//# for r in 0..RUNS
+//# if RUNS > 1
+    if unit + {r}u >= own
+//# end
+    {
+        let c = column + {r * UNIT * 32 / BITS}u;
+        acc_emit(slot + c, c, a{r});
+    }
+//# end
 }

@@ -7,13 +7,18 @@ use crate::kernel::{Kernel, Recipe, Resource, fragments};
 use crate::plan::limits::MAX_PARTS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params};
-use crate::walk::Walk;
 use crate::walk::strided::Each;
+use crate::walk::{FEW_LOADS, Walk};
 use crate::{AdapterClass, Error};
 
-/// Rows that are read at once.
+/// Units that are read at once.
 const MOST_LOADS: u64 = 8;
-const FEW_LOADS: u64 = 4;
+/// Invocations that Mesa's software drivers run as one, through all rows before the next ones: a vector of 256 bits.
+const VECTOR: u64 = 8;
+/// Most units of a run of elements of 32 bits and more. Below, a unit holds more columns, each of which the text names.
+const MOST_RUN: u64 = 16;
+/// Bytes of a run in rows that are longer than so many runs of most units.
+const RUN_BYTES: u64 = 64;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
 /// with indices of 64 bits at .93 by vec4 and at .90 by words.
 const NARROW_SHARE: u64 = 8;
@@ -21,7 +26,10 @@ const NARROW_SHARE: u64 = 8;
 const LINE: u64 = 128;
 /// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
 const MOST_ROWS: u64 = 512;
-/// Rows below which slices do not become shorter: some steps of loads.
+/// Rows below which slices do not become shorter: some steps of loads. On a CPU neither below [`Tuning::slice_bytes`] of
+/// a matrix, which take it less time than to merge slices in a dispatch of its own.
+///
+/// [`Tuning::slice_bytes`]: crate::Tuning::slice_bytes
 const LEAST_ROWS: u64 = 32;
 /// Bytes that are read for each byte of partial results, which are written and read again.
 const PARTIALS_SHARE: u64 = 32;
@@ -31,6 +39,8 @@ const PARTIALS_SHARE: u64 = 32;
 pub struct ColumnsText {
     /// Rows that are read at once.
     pub loads: u32,
+    /// Neighbouring units that an invocation takes; 1 if `shared`.
+    pub runs: u32,
     /// Words of a unit: 4, or an element's own.
     pub words: u32,
     /// Whether a workgroup merges slices.
@@ -44,6 +54,8 @@ pub struct ColumnsText {
 pub(crate) struct Columns {
     /// Bytes of a unit.
     unit: u64,
+    /// Neighbouring units that an invocation takes.
+    runs: u64,
     /// Rows that are joined to a wide row. Those left over at the end are taken element by element.
     fold: u64,
     /// Slices that a workgroup merges.
@@ -65,17 +77,24 @@ impl Columns {
         let record = planner.partial_format(step).bytes();
         let rows = b.len / fold;
         let width = fold * b.inner * element / unit;
+        let runs = runs(planner, width, unit, element);
         // As many slices as keep the device busy, none of them long.
         let busy = planner.busy_columns().div_ceil(b.outer * width);
         let slices = busy.max(rows.div_ceil(MOST_ROWS));
-        let slices = slices.min(rows / LEAST_ROWS).max(1);
+        let cpu = caps.class == AdapterClass::Software;
+        let least = match cpu {
+            true => LEAST_ROWS.max(caps.tuning.slice_bytes / (width * unit)),
+            false => LEAST_ROWS,
+        };
+        let slices = slices.min(rows / least).max(1);
         let wg = u64::from(caps.workgroup());
         let merged = wg * u64::from(bests_bytes(step.acc.has_index(), step.acc.bits()));
         // A workgroup takes all units of a row side by side. Of a wider row it takes a line, if it then needs no partial results:
         // not of joined rows, and not of words, which an H200 then reads at .58 of its memory's speed instead of .87.
         let by_lines = width > wg && fold == 1 && unit == 16;
         let line = if by_lines { LINE / unit } else { width };
-        let team = match merged <= caps.workgroup_bytes.into() {
+        // A CPU loses more by barriers than by partial results.
+        let team = match !cpu && merged <= caps.workgroup_bytes.into() {
             true => (wg / width.min(line)).min(slices).max(1),
             false => 1,
         };
@@ -90,11 +109,12 @@ impl Columns {
             bits @ (8 | 16) => (1 << (32 - bits)) - 1,
             _ => u64::MAX,
         };
-        let longest = (caps.most_iterations() / 2 * FEW_LOADS).min(places);
+        let longest = (caps.most_iterations() / 2 * most_loads(planner, runs)).min(places);
         let slice = slice.min(longest).min(rows.div_ceil(team));
         let parts = rows.div_ceil(slice * team);
         let columns = Columns {
             unit,
+            runs,
             fold,
             team,
             abreast,
@@ -118,7 +138,7 @@ impl Columns {
         b.outer
             * self.parts
             * match self.team {
-                1 => self.width(step, b),
+                1 => self.width(step, b).div_ceil(self.runs),
                 _ => self.width(step, b).div_ceil(self.abreast) * wg,
             }
     }
@@ -170,10 +190,7 @@ impl Columns {
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
     /// slice has fewer.
     fn loads(self, planner: &Planner<'_>, rows: u64) -> u64 {
-        let most = match planner.caps.long_kernels {
-            true => MOST_LOADS,
-            false => FEW_LOADS,
-        };
+        let most = most_loads(planner, self.runs);
         let most = most.min(self.slice).min(rows / self.team);
         let read = |loads: u64| self.slice.next_multiple_of(loads);
         let best = (most / 2 + 1..=most).rev().min_by_key(|&loads| read(loads));
@@ -196,6 +213,7 @@ impl Columns {
         let whole = planner.aligned && vecs.map(|n| n % 16) == [0; 2];
         let text = ColumnsText {
             loads: loads as u32,
+            runs: self.runs as u32,
             words: (self.unit / 4) as u32,
             shared: self.team > 1,
             writes_vecs: whole && self.unit == 16 && !step.out.is_partial(),
@@ -208,7 +226,7 @@ impl Columns {
         let params = Params {
             items: match text.shared {
                 true => parts * width.div_ceil(self.abreast),
-                false => parts * width,
+                false => parts * width.div_ceil(self.runs),
             } as u32,
             abreast: self.abreast as u32,
             team: self.team as u32,
@@ -263,6 +281,7 @@ impl ColumnsText {
             writes_vecs: self.writes_vecs,
             names: vec![
                 ("LOADS", self.loads),
+                ("RUNS", self.runs),
                 ("UNIT", self.words),
                 ("SHARED", self.shared.into()),
             ],
@@ -273,6 +292,28 @@ impl ColumnsText {
             ..Recipe::default()
         }
     }
+}
+
+/// Neighbouring units that an invocation takes of a row of so many. The invocations that a CPU runs as one should read a
+/// long stretch of each row, best a whole one.
+fn runs(planner: &Planner<'_>, width: u64, unit: u64, element: u64) -> u64 {
+    if planner.caps.class != AdapterClass::Software || !planner.caps.long_kernels {
+        return 1;
+    }
+    let most = MOST_RUN / (4 / element).max(1);
+    match width.div_ceil(VECTOR).next_power_of_two() {
+        run if run <= most => run,
+        _ => most.min(RUN_BYTES / unit),
+    }
+}
+
+/// Most rows that are read at once.
+fn most_loads(planner: &Planner<'_>, runs: u64) -> u64 {
+    let units = match planner.caps.long_kernels {
+        true => MOST_LOADS,
+        false => FEW_LOADS,
+    };
+    (units / runs).max(1)
 }
 
 /// How many rows to join so that rows are whole units, if units begin where the region does.

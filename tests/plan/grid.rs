@@ -161,6 +161,10 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             Walk::Rows(text) => text,
             _ => RowsText::default(),
         };
+        let runs = match kernel.walk {
+            Walk::Columns(text) => text.runs,
+            _ => 1,
+        };
         let (shared, several) = (rows.loads > 0 && rows.rows == 0, rows.rows > 0);
         let words = kernel.out.per_word() > 1;
         let (mut lanes, mut raw, mut whole) = (1, false, false);
@@ -211,6 +215,8 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("columns direct", columns && !kernel.out.is_partial()),
             ("columns in slices", columns && p.slices > 1),
             ("columns in matrices", columns && outer > 1),
+            ("columns in runs", runs > 1),
+            ("columns in runs that meet", !p.width.is_multiple_of(runs)),
             ("finished by lanes", name == "finish" && lanes > 1),
             ("raw copies", raw),
         ];
@@ -218,7 +224,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
     }
 }
 
-const FEATURES: usize = 35;
+const FEATURES: usize = 37;
 
 /// Runs the two halves of the grid at the same time.
 #[test]

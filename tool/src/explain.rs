@@ -256,13 +256,16 @@ fn told(pass: &Pass) -> String {
 
 fn columns(pass: &Pass, text: ColumnsText) -> String {
     let p = &pass.params;
-    let unit = match text.words {
-        4 => "a vec4",
-        1 => "a word",
-        _ => "an element",
+    let units = match (text.words, text.runs) {
+        (4, 1) => "a vec4".to_owned(),
+        (4, n) => format!("{n} vec4"),
+        (1, 1) => "a word".to_owned(),
+        (1, n) => format!("{n} words"),
+        (_, 1) => "an element".to_owned(),
+        (_, n) => format!("{n} elements"),
     };
     let mut told = format!(
-        "an invocation reduces {unit} of columns, and reads {} rows of it before it uses one",
+        "an invocation reduces {units} of columns, and reads {} of their rows before it uses one",
         text.loads
     );
     if p.slice_rows > text.loads {

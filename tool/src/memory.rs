@@ -347,8 +347,9 @@ impl<'a> Loads<'a> {
     /// Units of wide rows, some rows at once; the last step may take some again.
     fn columns(self, text: ColumnsText, invocation: u64) -> All<'a, Load> {
         let p = self.p;
-        let [loads, words] = [text.loads, text.words].map(u64::from);
+        let [loads, runs, words] = [text.loads, text.runs, text.words].map(u64::from);
         let workgroup = u64::from(self.pass.kernel.workgroup);
+        let across = p.width.div_ceil(runs);
         let (part, lane, unit) = match text.shared {
             true => {
                 let lid = invocation % workgroup;
@@ -358,11 +359,14 @@ impl<'a> Loads<'a> {
                 let unit = item % chunks * p.abreast + lid % p.abreast;
                 (item / chunks, lane, unit.min(p.width - 1))
             }
-            false => (invocation / p.width, 0, invocation % p.width),
+            false => {
+                let unit = invocation % across * runs;
+                (invocation / across, 0, unit.min(p.width - runs))
+            }
         };
         let items = match text.shared {
             true => p.items / p.width.div_ceil(p.abreast),
-            false => p.items / p.width,
+            false => p.items / across,
         };
         let taken = (part < items).then_some(part).into_iter();
         Box::new(taken.flat_map(move |part| {
@@ -375,10 +379,13 @@ impl<'a> Loads<'a> {
             let steps = (0..count).step_by(loads as usize);
             let rows = steps.map(move |row| row.min(count - loads));
             let rows = rows.flat_map(move |t| t..t + loads);
-            rows.map(move |t| Load {
-                view: 0,
-                at: (start + t * p.team * p.row_units) * 4 * words,
-                bytes: 4 * words,
+            rows.flat_map(move |t| {
+                let at = start + t * p.team * p.row_units;
+                (at..at + runs).map(move |unit| Load {
+                    view: 0,
+                    at: unit * 4 * words,
+                    bytes: 4 * words,
+                })
             })
         }))
     }

@@ -8,6 +8,7 @@ impl Run<'_, '_> {
         let p = self.p;
         let ColumnsText {
             loads,
+            runs,
             words,
             shared,
             writes_vecs,
@@ -22,6 +23,11 @@ impl Run<'_, '_> {
             p.inner
         );
         ensure!(shared == (p.team > 1), "{} slices in a part", p.team);
+        ensure!(
+            runs == 1 || !shared && p.width >= runs,
+            "{runs} of {} units",
+            p.width
+        );
         ensure!(
             (1..=p.slice_rows).contains(&loads) && p.rows >= loads * p.team,
             "{loads} loads of {} rows, {} slices of {}",
@@ -38,11 +44,20 @@ impl Run<'_, '_> {
             ensure!(p.slices == 1 && p.joined == 1, "results of several parts");
         }
         if !shared {
+            let across = p.width.div_ceil(runs);
             for id in self.invocations().filter(|&id| id < p.items) {
-                let (part, unit) = (id / p.width, id % p.width);
-                let (found, loops) = self.columns_unit(part, 0, unit, [loads, words])?;
-                self.iterated(loops)?;
-                self.emit_unit(part, unit, &found)?;
+                let (part, own) = (id / across, id % across * runs);
+                // The last run of a row begins with units of the one before.
+                let first = own.min(p.width - runs);
+                for unit in first..first + runs {
+                    let (found, loops) = self.columns_unit(part, 0, unit, [loads, words])?;
+                    if unit == first {
+                        self.iterated(loops)?;
+                    }
+                    if unit >= own {
+                        self.emit_unit(part, unit, &found)?;
+                    }
+                }
             }
             return Ok(());
         }
