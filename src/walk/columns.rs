@@ -1,6 +1,6 @@
 //! Columns: segments side by side. An invocation takes a unit of neighbouring columns, a vec4 or an element's words, in a
-//! slice of the rows, and reads some rows at once. Where rows are no whole units, some are joined to a wide row. Slices of
-//! few columns are merged in a workgroup; what is left is merged by `finish`.
+//! slice of the rows, and reads some rows at once; on a CPU it takes a run of several units. Where rows are no whole units,
+//! some are joined to a wide row. Slices of few columns are merged in a workgroup; what is left is merged by `finish`.
 
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, Recipe, Resource, fragments};
@@ -17,7 +17,7 @@ const MOST_LOADS: u64 = 8;
 const VECTOR: u64 = 8;
 /// Most units of a run of elements of 32 bits and more. Below, a unit holds more columns, each of which the text names.
 const MOST_RUN: u64 = 16;
-/// Bytes of a run in rows that are longer than so many runs of most units.
+/// Bytes of a run in rows that a vector of the longest runs does not cover.
 const RUN_BYTES: u64 = 64;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
 /// with indices of 64 bits at .93 by vec4 and at .90 by words.
