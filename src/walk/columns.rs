@@ -57,7 +57,7 @@ pub(crate) struct Columns {
     /// Neighbouring units that an invocation takes.
     runs: u64,
     /// Rows that are joined to a wide row. Those left over at the end are taken element by element.
-    fold: u64,
+    joined: u64,
     /// Slices that a workgroup merges.
     team: u64,
     /// Units of a wide row that such a workgroup takes.
@@ -71,12 +71,12 @@ pub(crate) struct Columns {
 impl Columns {
     /// How a region is walked, if it can be.
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Columns> {
-        let (unit, fold) = Columns::unit(planner, step, b)?;
+        let (unit, joined) = Columns::unit(planner, step, b)?;
         let caps = planner.caps;
         let element = step.acc.bytes();
         let record = planner.partial_format(step).bytes();
-        let rows = b.len / fold;
-        let width = fold * b.inner * element / unit;
+        let rows = b.len / joined;
+        let width = joined * b.inner * element / unit;
         let runs = runs(planner, width, unit, element);
         // As many slices as keep the device busy, none of them long.
         let busy = planner.busy_columns().div_ceil(b.outer * width);
@@ -91,7 +91,7 @@ impl Columns {
         let merged = wg * u64::from(bests_bytes(step.acc.has_index(), step.acc.bits()));
         // A workgroup takes all units of a row side by side. Of a wider row it takes a line, if it then needs no partial results:
         // not of joined rows, and not of words, which an H200 then reads at .58 of its memory's speed instead of .87.
-        let by_lines = width > wg && fold == 1 && unit == 16;
+        let by_lines = width > wg && joined == 1 && unit == 16;
         let line = if by_lines { LINE / unit } else { width };
         // A CPU loses more by barriers than by partial results.
         let team = match !cpu && merged <= caps.workgroup_bytes.into() {
@@ -100,8 +100,8 @@ impl Columns {
         };
         let abreast = (wg / team).min(width).max(1);
         let worth = rows * element / (PARTIALS_SHARE * record);
-        let room = planner.partials(step) / (b.outer * b.inner * fold);
-        let most = worth.min(room).min(MAX_PARTS / fold).max(1);
+        let room = planner.partials(step) / (b.outer * b.inner * joined);
+        let most = worth.min(room).min(MAX_PARTS / joined).max(1);
         let filled = slices.div_ceil(team).min(most);
         let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
         // A slice's rows fit below a packed key, and its steps are no more iterations than are allowed.
@@ -115,7 +115,7 @@ impl Columns {
         let columns = Columns {
             unit,
             runs,
-            fold,
+            joined,
             team,
             abreast,
             slice,
@@ -123,13 +123,13 @@ impl Columns {
         };
         let one = Region { outer: 1, ..*b };
         let groups = columns.invocations(planner, step, &one).div_ceil(wg);
-        let fits = parts * fold == 1 || parts <= room.min(MAX_PARTS / fold);
+        let fits = parts * joined == 1 || parts <= room.min(MAX_PARTS / joined);
         (fits && groups <= caps.groups()).then_some(columns)
     }
 
     /// Partials an output takes.
     pub(crate) fn parts(self) -> u64 {
-        self.parts * self.fold
+        self.parts * self.joined
     }
 
     /// Invocations of a region.
@@ -150,8 +150,8 @@ impl Columns {
         step: &Step,
         b: &Region,
     ) -> Option<Columns> {
-        let rows = b.len / self.fold;
-        if rows == 0 || fold(planner, step, b, self.unit) != Some(self.fold) {
+        let rows = b.len / self.joined;
+        if rows == 0 || joined(planner, step, b, self.unit) != Some(self.joined) {
             return None;
         }
         let team = self.team.min(rows.div_ceil(self.slice));
@@ -167,24 +167,24 @@ impl Columns {
     fn unit(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<(u64, u64)> {
         let element = step.acc.bytes();
         let record = planner.partial_format(step).bytes();
-        let fold = |unit| fold(planner, step, b, unit);
+        let joined = |unit| joined(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
         // of float16 at .92 and .89. A CPU's vectors hold words of several invocations anyway.
         let read = b.len * element >= NARROW_SHARE * step.out.bytes();
         let cpu = planner.caps.class == AdapterClass::Software;
-        let narrow = element < 4 && read && !cpu && fold(4) == Some(1);
+        let narrow = element < 4 && read && !cpu && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
         let worth = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
-        let wide = fold(16).filter(|f| !narrow && worth(f));
-        let wide = wide.map(|fold| (16, fold));
+        let wide = joined(16).filter(|f| !narrow && worth(f));
+        let wide = wide.map(|joined| (16, joined));
         let word = element.max(4);
-        let narrow = || fold(word).filter(|f| *f == 1 || b.len / f >= FEW_LOADS);
-        wide.or_else(|| narrow().map(|fold| (word, fold)))
+        let by_words = || joined(word).filter(|f| *f == 1 || b.len / f >= FEW_LOADS);
+        wide.or_else(|| by_words().map(|joined| (word, joined)))
     }
 
     /// Units side by side.
     fn width(self, step: &Step, b: &Region) -> u64 {
-        self.fold * b.inner * step.acc.bytes() / self.unit
+        self.joined * b.inner * step.acc.bytes() / self.unit
     }
 
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
@@ -205,7 +205,7 @@ impl Columns {
         merge: bool,
     ) -> Result<(), Error> {
         let element = step.acc.bytes();
-        let rows = b.len / self.fold;
+        let rows = b.len / self.joined;
         let width = self.width(step, b);
         let loads = self.loads(planner, rows);
         let out = step.out.bytes();
@@ -219,7 +219,7 @@ impl Columns {
             writes_vecs: whole && self.unit == 16 && !step.out.is_partial(),
         };
         let taken = Region {
-            len: rows * self.fold,
+            len: rows * self.joined,
             ..*b
         };
         let parts = b.outer * self.parts;
@@ -235,8 +235,8 @@ impl Columns {
             slices: self.parts as u32,
             slice_rows: self.slice as u32,
             width: width as u32,
-            joined: self.fold as u32,
-            row_units: (self.fold * b.pitch * element / self.unit) as u32,
+            joined: self.joined as u32,
+            row_units: (self.joined * b.pitch * element / self.unit) as u32,
             merge: merge.into(),
             ..region_params(b)
         };
@@ -317,14 +317,14 @@ fn most_loads(planner: &Planner<'_>, runs: u64) -> u64 {
 }
 
 /// How many rows to join so that rows are whole units, if units begin where the region does.
-fn fold(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u64> {
+fn joined(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u64> {
     let element = step.acc.bytes();
     let [begin, row, pitch] = [step.at + b.at, b.inner, b.pitch].map(|n| n * element);
-    let fold = unit >> row.trailing_zeros().min(unit.ilog2());
-    let apart = fold == 1 && pitch.is_multiple_of(unit);
-    let joined = pitch == row && (b.outer == 1 || b.len.is_multiple_of(fold));
+    let joined = unit >> row.trailing_zeros().min(unit.ilog2());
+    let apart = joined == 1 && pitch.is_multiple_of(unit);
+    let dense = pitch == row && (b.outer == 1 || b.len.is_multiple_of(joined));
     let placed = (planner.aligned || unit <= element) && begin.is_multiple_of(unit);
-    (placed && (apart || joined)).then_some(fold)
+    (placed && (apart || dense)).then_some(joined)
 }
 
 /// Bytes of workgroup memory that an invocation takes.
