@@ -24,7 +24,7 @@ pub struct Keys {
     step: u64,
     rot: u64,
     keep: u64,
-    /// Of keys without noise, the bits that count; else all.
+    /// Of signed magnitudes the bits that count, which the sign is not; else all.
     taken: u64,
     floor: u64,
     ceil: u64,
@@ -147,16 +147,10 @@ impl Keys {
 
     /// The keys of floats whose zeros share a key: the signed magnitude, counted from an end of the order.
     fn clean(self) -> Keys {
-        let Some((nan_key, nan_bits, infinity)) = self.nan else {
+        let signed = self.nan.filter(|_| self.unsign != 0);
+        let Some((nan_key, nan_bits, infinity)) = signed else {
             return self;
         };
-        let keys = Keys {
-            taken: self.keep,
-            ..self
-        };
-        if self.unsign == 0 {
-            return keys;
-        }
         // In 32 bits: the one between complement and negative lies below the element.
         let (all, one) = (u64::MAX << 32, 1 << 32);
         let unit = 1u64 << (64 - self.bits);
@@ -184,7 +178,7 @@ impl Keys {
             zero: 0,
             zero_to: 0,
             nan: Some((if skips { ceil } else { floor }, nan_bits, infinity)),
-            ..keys
+            ..self
         }
     }
 
