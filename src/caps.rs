@@ -167,7 +167,7 @@ impl Caps {
     }
 
     /// Whether an invocation of an exact sum takes long stretches of memory, as a CPU likes them, if the driver compiles it.
-    pub(crate) fn long_strips(&self) -> bool {
+    pub(crate) fn long_sums(&self) -> bool {
         self.class == AdapterClass::Software && self.long_kernels
     }
 

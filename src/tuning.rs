@@ -31,7 +31,7 @@ impl AdapterClass {
 /// How work is mapped to invocations where several ways are right. Results never depend on it. Fields
 /// may be added: write `Tuning { row_lanes: 64, ..Tuning::of(class) }`, which then still compiles.
 ///
-/// Zero counts as the least value that can be. The two powers of two are not rounded: [`Tuning::check`].
+/// A zero counts as the least value that can be, but `workgroup` and `row_lanes` are powers of two: [`Tuning::check`].
 ///
 /// With the feature `serde`, fields are read and written by name; a missing one is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,9 +45,10 @@ pub struct Tuning {
     pub lane_bytes: u64,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,
-    /// Least bytes of a slice when a row is split.
+    /// Bytes of a row for each slice that it may be split into; of a matrix of columns on a software adapter, the least bytes
+    /// of a slice.
     pub slice_bytes: u64,
-    /// Most slices of a segment, unless the limit on iterations asks for more.
+    /// Most slices of a row, or of what goes element by element, unless the limit on iterations asks for more.
     pub slices: u64,
     /// Coarsening: most results, or words of them, that an invocation gives one after another.
     pub short_rows: u64,
@@ -56,6 +57,7 @@ pub struct Tuning {
     pub submit_bytes: u64,
     /// Goes element by element wherever that is possible. For tests and measurements: any release may change it.
     #[doc(hidden)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub each: bool,
 }
 

@@ -108,12 +108,10 @@ fn every_file_that_the_documents_name_exists() {
 
 #[test]
 fn every_fragment_is_a_part_of_a_kernel() {
-    let kernels = [
-        "src/kernel/mod.rs",
-        "src/walk/rows.rs",
-        "src/walk/columns.rs",
-    ];
-    let kernels = kernels.map(read).concat();
+    let walks = fs::read_dir(root().join("src/walk")).expect("the walks");
+    let walks = walks.flatten().map(|file| fs::read_to_string(file.path()));
+    let walks: String = walks.map(|text| text.expect("a walk")).collect();
+    let kernels = read("src/kernel/mod.rs") + &walks;
     let (mut folders, mut found) = (vec![root().join("shaders")], 0);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder").flatten() {

@@ -1,7 +1,7 @@
 // Accumulators of the columns of a unit. A plane of columns is taken together, by vec4 where it is four elements.
 //
 //   acc_none()                    nothing
-//   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; rows may be taken again if those after them are
+//   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; a row may be taken twice, if all after it are
 //   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row

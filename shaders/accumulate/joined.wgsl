@@ -20,7 +20,7 @@ fn acc_joined(a: Acc, b: Best) -> Acc {
     return Acc(joined(b, a.best));
 }
 
-fn acc_join(a: Acc, r: u32) -> Acc {
+fn acc_join_partial(a: Acc, r: u32) -> Acc {
     return acc_joined(a, acc_read(r));
 }
 //# if SHARED

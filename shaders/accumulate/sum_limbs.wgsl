@@ -251,7 +251,7 @@ fn took(own: Acc) -> Acc {
 }
 
 // Adds partial result r of the source.
-fn acc_join(a: Acc, r: u32) -> Acc {
+fn acc_join_partial(a: Acc, r: u32) -> Acc {
     carry_all();
     let at = {PARTIAL_WORDS}u * r;
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {

@@ -49,9 +49,9 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let team = 1u;
     let lane = 0u;
 //# end
-    let matrix = part / P.slices;
+    let matrix = part / P.parts;
     // The rows of a part, at least {LOADS} of each of its slices: the last part may begin with rows of the one before.
-    let first = (part - matrix * P.slices) * P.slice_rows * team;
+    let first = (part - matrix * P.parts) * P.slice_rows * team;
     let begin = min(first, P.rows - {LOADS}u * team);
     let end = min(first + P.slice_rows * team, P.rows);
     let count = (end - begin - lane + team - 1u) / team;
@@ -63,7 +63,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     var a{r} = acc_none();
 //# end
     for (var row = 0u; row < count; row += {LOADS}u) {
-        // The last step reads some rows again.
+        // The last iteration reads some rows again.
         let t = min(row, count - {LOADS}u);
         let fresh = max(row, again);
         let at0 = start + t * stride;

@@ -24,7 +24,7 @@ fn reduced(o: u32, lane: u32) -> Acc {
     }
 //# else
     for (var i = lane; i < P.parts; i += LANES) {
-        a = acc_join(a, start + i * P.inner);
+        a = acc_join_partial(a, start + i * P.inner);
     }
 //# end
     return a;

@@ -16,8 +16,8 @@ use crate::walk::Walk;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StoreFormat {
-    /// A key and, where one is wanted, an index, in so many words, for a later pass: 1, 2 or 4. Four hold any
-    /// of both.
+    /// A key and, where one is wanted, an index, in so many words, for a later pass: 1, 2 or 4. Four words
+    /// hold any key with any index.
     Partial(u32),
     /// A partial sum of so many words, a power of two, for a later pass.
     PartialSum(u32),
@@ -108,7 +108,7 @@ pub struct Kernel {
     pub workgroup: u32,
 }
 
-/// What is bound, at a number of its own in all shaders.
+/// What is bound. A number stands for several that no shader has together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Resource {
@@ -209,11 +209,11 @@ impl Kernel {
         self.walk.recipe(self).workgroup_bytes
     }
 
-    /// What the kernel is compiled from. `shared`: what it reads is bound as writable storage, because it may lie in the
+    /// What the kernel is compiled from. `aliased`: what it reads is bound as writable storage, because it may lie in the
     /// buffer that it writes.
-    pub fn source(&self, shared: bool) -> Source {
+    pub fn source(&self, aliased: bool) -> Source {
         let recipe = self.walk.recipe(self);
-        let access = if shared { "read_write" } else { "read" };
+        let access = if aliased { "read_write" } else { "read" };
         let text = self.text(&recipe, access);
         let params = params::used(&text);
         Source {

@@ -42,9 +42,10 @@ macro_rules! params {
 params! {
     /// Workgroups in a row of the folded grid.
     grid,
-    /// What invocations take, or workgroups that merge: outputs, words of them, parts of segments.
+    /// What is numbered and shared out: outputs, parts of segments, groups of short rows, runs of columns, vec4 of an
+    /// elementwise dispatch; of columns that workgroups merge, workgroups.
     items,
-    /// Items that an invocation takes, one after the other.
+    /// Items, or words of outputs, that an invocation takes, one after the other.
     coarsening,
     /// Elements of a segment.
     len,
@@ -66,7 +67,7 @@ params! {
     dims,
     /// Elementwise: size of the dimension along which an invocation takes several vec4.
     along,
-    /// Finish: partial results of an output.
+    /// Finish: partial results of an output. Columns: parts of a matrix, of `team` slices each.
     parts,
     /// Columns: wide rows of a matrix.
     rows,
@@ -83,7 +84,7 @@ params! {
     /// Columns: units of a wide row that such a workgroup takes.
     abreast,
     /// Sums of columns: invocations side by side.
-    lanes,
+    across,
     /// Sums of short columns: invocations in all.
     invocations,
     /// Both extremes: partial results of the least, before those of the greatest.

@@ -71,7 +71,7 @@ impl Planner<'_> {
     pub(crate) fn elementwise(&mut self) -> Result<(), Error> {
         let problem = self.problem;
         let dims = merged(problem);
-        let lanes = 16 / problem.dtype().size();
+        let in_vec = 16 / problem.dtype().size();
         let words = Unit {
             vecs: false,
             elements: 1,
@@ -80,12 +80,12 @@ impl Planner<'_> {
         let offset = |i| problem.layout(i).map_or(0, |l| l.offset as i64);
         let origin: Vec<i64> = (0..problem.inputs().len()).map(offset).collect();
         let last = dims.last().map_or(1, |d| d.size);
-        if !self.aligned || last < lanes || !by_whole_vecs(&dims, &origin, lanes) {
+        if !self.aligned || last < in_vec || !by_whole_vecs(&dims, &origin, in_vec) {
             return self.parts(&words, &dims, 0, &origin);
         }
         let vecs = Unit {
             vecs: true,
-            elements: lanes,
+            elements: in_vec,
             splat: dims[dims.len() - 1]
                 .strides
                 .iter()
@@ -97,7 +97,7 @@ impl Planner<'_> {
         let whole = by_vec(&dims, &vecs);
         self.parts(&vecs, &whole, 0, &begin)?;
         // A flat tensor may end inside a vec4.
-        let done = last / lanes * lanes;
+        let done = last / in_vec * in_vec;
         if done == last {
             return Ok(());
         }
@@ -292,17 +292,17 @@ pub(crate) fn back(dims: &[Dim], input: usize) -> i64 {
 
 /// Whether the rows of the output, and of all inputs that vary along them, are whole vec4. A single row may
 /// end inside a vec4.
-fn by_whole_vecs(dims: &[Dim], origin: &[i64], lanes: u64) -> bool {
+fn by_whole_vecs(dims: &[Dim], origin: &[i64], in_vec: u64) -> bool {
     let Some((last, outer)) = dims.split_last() else {
         return false;
     };
-    let whole = |x: i64| x.unsigned_abs().is_multiple_of(lanes);
+    let whole = |x: i64| x.unsigned_abs().is_multiple_of(in_vec);
     let fits = |i: usize| match last.strides[i] {
         0 => true,
         1 => whole(origin[i]) && outer.iter().all(|d| whole(d.strides[i])),
         _ => false,
     };
-    let rows = outer.is_empty() || last.size.is_multiple_of(lanes);
+    let rows = outer.is_empty() || last.size.is_multiple_of(in_vec);
     rows && (0..origin.len()).all(fits)
 }
 

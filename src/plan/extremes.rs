@@ -2,7 +2,7 @@
 //!
 //! A first pass leaves two partial results for each part of a segment: one of the least element, one of the
 //! greatest. Each of the four results is finished from one of them, so four storage buffers are enough. Views
-//! are cut and walked as in `strided.rs`, contiguous segments as in `reduce.rs`.
+//! are cut and walked as in `views.rs`, contiguous segments as in `reduce.rs`.
 //! Where that is as fast, four steps read the input instead.
 
 use crate::kernel::Accumulator;

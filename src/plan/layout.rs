@@ -2,7 +2,7 @@
 //! sees.
 //!
 //! Strides are signed here and wrap in the shaders, so that a flipped dimension costs nothing.
-//! Knows no kernels; `strided.rs` decides how invocations share a window.
+//! Knows no kernels; `views.rs` decides how invocations share a window.
 
 use crate::kernel::params::StrideTable;
 use crate::plan::limits::dispatches;

@@ -70,7 +70,7 @@ impl Plan {
     /// of 16 bytes of each buffer; else anywhere.
     ///
     /// # Errors
-    /// [`Error::Limit`] as from [`Plan::new`].
+    /// Those of [`Plan::new`].
     pub fn in_pieces(
         problem: &Problem,
         caps: &Caps,

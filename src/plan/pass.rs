@@ -17,7 +17,7 @@ pub enum Slot {
     Output(usize),
     /// Scratch that holds partial results.
     Partials,
-    /// Scratch that holds a tensor between two steps.
+    /// Scratch that holds a tensor: between two steps, or a copy of some columns of an input.
     Temp(usize),
 }
 

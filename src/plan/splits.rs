@@ -1,6 +1,6 @@
 //! Tensors in several buffers: what a dispatch sees is cut where a buffer ends.
 //!
-//! Knows regions and where buffers end, but not which regions there are or how each is mapped.
+//! Knows regions and where buffers end, but not which regions there are; asks `choose` how each is walked.
 
 use crate::walk::Mapping;
 use crate::{DType, Problem};

@@ -121,11 +121,11 @@ impl Engine {
         self.shared.context.reclaim()
     }
 
-    /// Compiles a plan. `shared`: inputs and outputs may share a buffer, which wgpu allows only if both bindings
+    /// Compiles a plan. `aliased`: inputs and outputs may share a buffer, which wgpu allows only if both bindings
     /// are writable.
-    pub fn ready(&self, plan: Plan, shared: bool) -> Result<Ready, Error> {
+    pub fn ready(&self, plan: Plan, aliased: bool) -> Result<Ready, Error> {
         log::debug!("{plan}");
-        let kernels = plan.passes().iter().map(|pass| (pass.kernel, shared));
+        let kernels = plan.passes().iter().map(|pass| (pass.kernel, aliased));
         let compile = |key| self.known(&key).map_or_else(|| self.compile(key), Ok);
         let compiled = kernels.map(compile).collect::<Result<_, _>>()?;
         Ok(Ready { plan, compiled })
@@ -152,10 +152,10 @@ impl Engine {
 
     /// Compiles without holding the lock: two threads may compile the same kernel, but none waits for the other.
     fn compile(&self, key: (Kernel, bool)) -> Result<Arc<Compiled>, Error> {
-        let (kernel, shared) = key;
+        let (kernel, aliased) = key;
         let start = Instant::now();
         let cache = self.cache.as_ref();
-        let compile = || compile(&self.shared.context.device, &kernel, shared, cache);
+        let compile = || compile(&self.shared.context.device, &kernel, aliased, cache);
         let compiled = self.shared.context.scoped("a pipeline", 0, compile)?;
         self.shared.context.check()?;
         log::debug!("compiled {} in {:.1?}", kernel.label(), start.elapsed());
@@ -171,16 +171,16 @@ impl Engine {
 fn compile(
     device: &wgpu::Device,
     kernel: &Kernel,
-    shared: bool,
+    aliased: bool,
     cache: Option<&wgpu::PipelineCache>,
 ) -> Compiled {
-    let (label, source) = (kernel.label(), kernel.source(shared));
+    let (label, source) = (kernel.label(), kernel.source(aliased));
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some(&label),
         source: wgpu::ShaderSource::Wgsl(source.wgsl.into()),
     });
     let bindings = source.bindings;
-    let entries: Vec<_> = bindings.iter().map(|&r| layout_entry(r, shared)).collect();
+    let entries: Vec<_> = bindings.iter().map(|&r| layout_entry(r, aliased)).collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(&label),
         entries: &entries,
@@ -214,11 +214,11 @@ fn compile(
     }
 }
 
-fn layout_entry(resource: Resource, shared: bool) -> wgpu::BindGroupLayoutEntry {
+fn layout_entry(resource: Resource, aliased: bool) -> wgpu::BindGroupLayoutEntry {
     let ty = match resource.is_uniform() {
         true => wgpu::BufferBindingType::Uniform,
         false => wgpu::BufferBindingType::Storage {
-            read_only: resource != Resource::Destination && !shared,
+            read_only: resource != Resource::Destination && !aliased,
         },
     };
     wgpu::BindGroupLayoutEntry {

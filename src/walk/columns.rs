@@ -26,11 +26,13 @@ const NARROW_SHARE: u64 = 8;
 const LINE: u64 = 128;
 /// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
 const MOST_ROWS: u64 = 512;
-/// Rows below which slices do not become shorter: some steps of loads. On a CPU neither below [`Tuning::slice_bytes`] of
+/// Rows below which slices do not become shorter: some iterations. On a CPU neither below [`Tuning::slice_bytes`] of
 /// a matrix, which take it less time than to merge slices in a dispatch of its own.
 ///
 /// [`Tuning::slice_bytes`]: crate::Tuning::slice_bytes
 const LEAST_ROWS: u64 = 32;
+/// Wide rows from which words of joined rows are faster than single elements.
+const LEAST_JOINED: u64 = 4;
 /// Bytes that are read for each byte of partial results, which are written and read again.
 const PARTIALS_SHARE: u64 = 32;
 
@@ -178,7 +180,7 @@ impl Columns {
         let wide = joined(16).filter(|f| !narrow && worth(f));
         let wide = wide.map(|joined| (16, joined));
         let word = element.max(4);
-        let by_words = || joined(word).filter(|f| *f == 1 || b.len / f >= FEW_LOADS);
+        let by_words = || joined(word).filter(|f| *f == 1 || b.len / f >= LEAST_JOINED);
         wide.or_else(|| by_words().map(|joined| (word, joined)))
     }
 
@@ -232,7 +234,7 @@ impl Columns {
             team: self.team as u32,
             rows: rows as u32,
             inner: b.inner as u32,
-            slices: self.parts as u32,
+            parts: self.parts as u32,
             slice_rows: self.slice as u32,
             width: width as u32,
             joined: self.joined as u32,

@@ -99,7 +99,7 @@ impl Planner<'_> {
             dims: dims.len() as u32,
             ..Params::default()
         };
-        let (lanes, each) = match part.unit.vecs {
+        let (invocations, each) = match part.unit.vecs {
             true => (items, 1),
             false => (words(out, outputs), u64::from(out.per_word())),
         };
@@ -121,7 +121,7 @@ impl Planner<'_> {
             rows: None,
         };
         let views = inputs.map(|i| part.input(i, size)).collect();
-        self.push(kernel, None, dst, params, lanes, iterations)?;
+        self.push(kernel, None, dst, params, invocations, iterations)?;
         if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, views));
         }

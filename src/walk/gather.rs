@@ -83,8 +83,8 @@ impl Planner<'_> {
         let indices = View::of(Slot::Output(0), index, place, outputs);
         let views = vec![self.window_view(window), indices];
         let iterations = u64::from(value.per_word()) * (kept as u64 + 2);
-        let lanes = words(value, outputs);
-        self.push(kernel, None, dst, params, lanes, iterations)?;
+        let invocations = words(value, outputs);
+        self.push(kernel, None, dst, params, invocations, iterations)?;
         if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, views));
         }

@@ -105,7 +105,7 @@ impl ShallowSums {
         let invocations = items.div_ceil(taken);
         let params = Params {
             items: items as u32,
-            lanes: (b.inner / columns) as u32,
+            across: (b.inner / columns) as u32,
             slices: 1,
             slice: b.len as u32,
             coarsening: taken as u32,
@@ -166,11 +166,11 @@ impl SumColumns {
             runs: (columns / in_vec) as u32,
         };
         let kernel = planner.kernel_of(step, Walk::SumColumns(text));
-        let lanes = b.inner / columns;
-        let invocations = b.outer * self.slices * lanes;
+        let across = b.inner / columns;
+        let invocations = b.outer * self.slices * across;
         let params = Params {
             items: invocations as u32,
-            lanes: lanes as u32,
+            across: across as u32,
             slices: self.slices as u32,
             slice: self.slice as u32,
             merge: merge.into(),
@@ -187,7 +187,7 @@ impl SumColumns {
 /// Columns that an invocation takes side by side: those of some vec4, else one.
 fn columns_at_once(planner: &Planner<'_>, sum: Sum, b: &Region) -> u64 {
     let element = u64::from(sum.bits() / 8);
-    let long = planner.caps.long_strips();
+    let long = planner.caps.long_sums();
     // Eight columns of floats are more than the registers of a GPU hold.
     let many = element < 4 && !long;
     if many || !(sum.takes_columns() && planner.aligned && in_vecs(b, element)) {

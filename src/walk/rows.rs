@@ -19,7 +19,7 @@ const MOST_ALONE: [u64; 2] = [64, 32];
 const MOST_LOADS: [u64; 2] = [8, 16];
 /// Bytes up to which rows of vec4 get more invocations than loads: one for each `NEAR_BYTES`, and at least `LEAST_LANES`, for
 /// elements of 32 and 64 bits and for those of fewer. An H200 takes rows of 128 bytes of float32 at .93 of its memory's
-/// speed by four invocations and at .80 by two, rows of 400 bytes at .91 by eight and at .88 by four; of float16 at .75 and
+/// speed by four invocations and at .80 by two, rows of 400 bytes at .91 by eight and at .88 by four; of float16 at .76 and
 /// .87.
 const SHORT: u64 = 512;
 const NEAR_BYTES: [u64; 2] = [64, 128];

@@ -43,8 +43,8 @@ impl Each {
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Each {
         let caps = planner.caps;
         let outputs = b.outer * b.inner;
-        let lanes = caps.groups() * u64::from(caps.workgroup());
-        let room = planner.partials(step).min(lanes) / outputs;
+        let invocations = caps.groups() * u64::from(caps.workgroup());
+        let room = planner.partials(step).min(invocations) / outputs;
         let filled = planner.slices(outputs, b.len / LEAST_SLICE);
         let longest = step.most_elements(caps.most_iterations() / 2);
         // One alone takes the segments of all results in a word.
@@ -138,9 +138,9 @@ impl Planner<'_> {
             ..Params::default()
         };
         let iterations = iterations(&kernel, share, dims, kept as u64);
-        let lanes = words(kernel.out, items);
+        let invocations = words(kernel.out, items);
         let src = self.window_view(window);
-        self.push(kernel, None, dst, params, lanes, iterations)?;
+        self.push(kernel, None, dst, params, invocations, iterations)?;
         if let Some(pass) = self.passes.last_mut() {
             pass.stride_table = Some((table, vec![src]));
         }

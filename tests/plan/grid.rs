@@ -213,7 +213,7 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("repeated elements", taken.is_some_and(|t| t.scalars > 0)),
             ("many dimensions", zip.is_some_and(|z| z.shape.len() > 5)),
             ("columns direct", columns && !kernel.out.is_partial()),
-            ("columns in slices", columns && p.slices > 1),
+            ("columns in slices", columns && p.slices.max(p.parts) > 1),
             ("columns in matrices", columns && outer > 1),
             ("columns in runs", runs > 1),
             ("columns in runs that meet", !p.width.is_multiple_of(runs)),

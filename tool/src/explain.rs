@@ -188,7 +188,7 @@ fn shared(lanes: u32) -> [String; 2] {
 /// What was chosen, with its numbers.
 fn told(pass: &Pass) -> String {
     let kernel = &pass.kernel;
-    let sums = kernel.acc.sum().is_some();
+    let sums = kernel.acc.sum().is_some() || kernel.acc.are_terms();
     let words = match kernel.walk {
         Walk::Rows(text) => return rows(pass, text),
         Walk::Columns(text) => return columns(pass, text),
@@ -278,7 +278,7 @@ fn columns(pass: &Pass, text: ColumnsText) -> String {
             p.joined, p.width
         );
     }
-    let parts = u64::from(p.slices) * u64::from(p.team);
+    let parts = u64::from(p.parts) * u64::from(p.team);
     if parts > 1 {
         told += &format!(
             " Columns are cut into {parts} slices of {} rows",

@@ -99,6 +99,7 @@ struct Params {
     pitch: u64,
     inner: u64,
     slices: u64,
+    parts: u64,
     slice: u64,
     step: u64,
     kept_dims: u64,
@@ -110,7 +111,7 @@ struct Params {
     width: u64,
     team: u64,
     abreast: u64,
-    lanes: u64,
+    across: u64,
     invocations: u64,
 }
 
@@ -132,6 +133,7 @@ impl<'a> Loads<'a> {
                 pitch: p.pitch.into(),
                 inner: p.inner.into(),
                 slices: p.slices.into(),
+                parts: p.parts.into(),
                 slice: p.slice.into(),
                 step: p.step.into(),
                 kept_dims: p.kept_dims.into(),
@@ -143,7 +145,7 @@ impl<'a> Loads<'a> {
                 width: p.width.into(),
                 team: p.team.into(),
                 abreast: p.abreast.into(),
-                lanes: p.lanes.into(),
+                across: p.across.into(),
                 invocations: p.invocations.into(),
             },
         }
@@ -370,11 +372,11 @@ impl<'a> Loads<'a> {
         };
         let taken = (part < items).then_some(part).into_iter();
         Box::new(taken.flat_map(move |part| {
-            let first = part % p.slices * p.slice_rows * p.team;
+            let first = part % p.parts * p.slice_rows * p.team;
             let begin = first.min(p.rows - loads * p.team);
             let end = (first + p.slice_rows * p.team).min(p.rows);
             let count = (end - begin - lane).div_ceil(p.team);
-            let start = (part / p.slices * p.rows + begin + lane) * p.row_units + unit;
+            let start = (part / p.parts * p.rows + begin + lane) * p.row_units + unit;
             let start = self.source.offset / (4 * words) + start;
             let steps = (0..count).step_by(loads as usize);
             let rows = steps.map(move |row| row.min(count - loads));
@@ -405,7 +407,7 @@ impl<'a> Loads<'a> {
 
     fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
         let p = self.p;
-        let (part, lane) = (item / p.lanes, item % p.lanes);
+        let (part, lane) = (item / p.across, item % p.across);
         let first = part % p.slices * p.slice;
         let rows = first..(first + p.slice).min(p.len);
         let rows = if item < p.items { rows } else { 0..0 };

@@ -1,5 +1,5 @@
 // Sums of columns, row by row: an invocation takes a column of a slice, or {RUNS} vec4 of columns, {STRIDE} apart.
-// P.lanes invocations take a row.
+// P.across invocations take a row.
 override WG: u32;
 
 //# if COLUMNS > 1
@@ -61,8 +61,8 @@ fn write_results(slot: u32) {
 
 // Takes an item. `near`: from windows alone, which may not hold its columns.
 fn take(item: u32, near: bool) {
-    let part = item / P.lanes;
-    let lane = item - part * P.lanes;
+    let part = item / P.across;
+    let lane = item - part * P.across;
 //# if COLUMNS > 1
     let column = (lane / {STRIDE}u * {STRIDE * RUNS}u + lane % {STRIDE}u) * E;
 //# else

@@ -18,7 +18,7 @@ use wgreduce::unstable::Kernel;
 use wgreduce::{AdapterClass, DType, Plan, Problem};
 
 /// RADV's names: Polaris and Vega of GCN, RDNA 1, 2 and 3.
-const WALKS: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];
+const FAMILIES: [&str; 5] = ["polaris10", "vega20", "navi10", "navi21", "gfx1100"];
 
 /// The numbers of a kernel that a family compiled.
 #[derive(Clone, Default, Debug)]
@@ -345,10 +345,10 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
             .map(|l| parse(l).ok_or(format!("{family}: {l:?}")))
             .collect()
     };
-    let walks = crate::in_parallel(&WALKS, || Ok(()), compile)?;
-    let walks = walks.into_iter().collect::<Result<Vec<_>>>()?;
+    let families = crate::in_parallel(&FAMILIES, || Ok(()), compile)?;
+    let families = families.into_iter().collect::<Result<Vec<_>>>()?;
     let mut failed = Vec::new();
-    for (family, kernels) in WALKS.iter().zip(&walks) {
+    for (family, kernels) in FAMILIES.iter().zip(&families) {
         let spills = kernels
             .iter()
             .filter(|(_, label, c)| match label.ends_with(LIMBS) {
@@ -368,7 +368,7 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
         );
     }
     none_of("ACO spills", &failed)?;
-    let table = table(&walks)?;
+    let table = table(&families)?;
     if write {
         return std::fs::write(record, table).map_err(|e| format!("{}: {e}", record.display()));
     }
@@ -377,11 +377,11 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
 
 /// Each case with the instructions a byte that a card's family takes.
 fn counted<'a>(
-    walks: &'a [Vec<(bool, String, Compiled)>],
+    families: &'a [Vec<(bool, String, Compiled)>],
     card: &Card,
 ) -> Result<Vec<(&'a str, f64)>> {
-    let family = WALKS.iter().position(|f| *f == card.family);
-    let kernels = walks.get(family.ok_or("a card of no family")?);
+    let family = FAMILIES.iter().position(|f| *f == card.family);
+    let kernels = families.get(family.ok_or("a card of no family")?);
     let cases = kernels.into_iter().flatten().filter(|(case, _, _)| *case);
     let count =
         |(_, label, c): &'a (bool, String, Compiled)| Some((label.as_str(), c.hot?.per_byte()));
@@ -389,7 +389,7 @@ fn counted<'a>(
 }
 
 /// The record, in Markdown.
-fn table(walks: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
+fn table(families: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
     let mut text = String::from(include_str!("aco.md"));
     let told = |e: std::fmt::Error| e.to_string();
     writeln!(text, "| card | counted by | GB/s | integers a clock | GHz | instructions a byte that it affords | cases over half of it | cases over it |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
@@ -402,7 +402,7 @@ fn table(walks: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
             clock,
             ..
         } = card;
-        let (cases, affords) = (counted(walks, card)?, card.affords());
+        let (cases, affords) = (counted(families, card)?, card.affords());
         let over = |share: f64| cases.iter().filter(|(_, n)| *n > share * affords).count();
         writeln!(
             text,
@@ -418,7 +418,7 @@ fn table(walks: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
     )
     .map_err(told)?;
     for card in &CARDS {
-        let mut cases = counted(walks, card)?;
+        let mut cases = counted(families, card)?;
         cases.retain(|(_, n)| *n > 0.5 * card.affords());
         cases.sort_by(|a, b| b.1.total_cmp(&a.1));
         let share = |(label, n): &(&str, f64)| format!("{label} {:.2}", n / card.affords());
@@ -430,15 +430,15 @@ fn table(walks: &[Vec<(bool, String, Compiled)>]) -> Result<String> {
         };
         writeln!(text, "- {}: {cases}.", card.name).map_err(told)?;
     }
-    let own = WALKS.map(|family| CARDS.iter().find(|card| card.family == family));
+    let own = FAMILIES.map(|family| CARDS.iter().find(|card| card.family == family));
     for card in own.into_iter().flatten() {
-        let place = WALKS
+        let place = FAMILIES
             .iter()
             .position(|f| *f == card.family)
             .ok_or("a card of no family")?;
         writeln!(text, "\n## {} ({})\n", card.family, card.name).map_err(told)?;
         writeln!(text, "| case | registers | spills | scratch | waves a SIMD | inverse throughput | instructions a byte | bound by |\n|---|---|---|---|---|---|---|---|").map_err(told)?;
-        for (_, label, c) in walks[place].iter().filter(|(case, _, _)| *case) {
+        for (_, label, c) in families[place].iter().filter(|(case, _, _)| *case) {
             let (instructions, bound) = match &c.hot {
                 None => ("nothing read".to_owned(), "-"),
                 Some(hot) if hot.per_byte() > card.affords() => {

@@ -41,7 +41,7 @@ impl Run<'_, '_> {
             let (size, align) = (self.out().bytes(), if writes_vecs { 16 } else { 4 });
             let whole = |n: u32| (u64::from(n) * size).is_multiple_of(align);
             ensure!(whole(p.dst_delta) && whole(columns), "parts of a word");
-            ensure!(p.slices == 1 && p.joined == 1, "results of several parts");
+            ensure!(p.parts == 1 && p.joined == 1, "results of several parts");
         }
         if !shared {
             let across = p.width.div_ceil(runs);
@@ -104,7 +104,7 @@ impl Run<'_, '_> {
     ) -> Check<(Vec<Found>, u64)> {
         let p = self.p;
         let columns = words * 32 / self.pass.kernel.acc.bits();
-        let (matrix, slice) = (part / p.slices, part % p.slices);
+        let (matrix, slice) = (part / p.parts, part % p.parts);
         let first = slice * p.slice_rows * p.team;
         let begin = first.min(p.rows - loads * p.team);
         let end = (first + p.slice_rows * p.team).min(p.rows);

@@ -165,12 +165,12 @@ impl Run<'_, '_> {
         let columns = (runs * e).max(1);
         let limbs = self.limbs();
         let width = self.row_width()?;
-        ensure!(p.lanes * columns == width, "{} of {width}", p.lanes);
+        ensure!(p.across * columns == width, "{} of {width}", p.across);
         ensure!(p.slices == 1 || width == p.pitch, "slices of some columns");
-        ensure!(p.lanes.is_multiple_of(step), "{} lanes", p.lanes);
+        ensure!(p.across.is_multiple_of(step), "{} lanes", p.across);
         for item in self.items() {
-            let part = item / p.lanes;
-            let lane = item - part * p.lanes;
+            let part = item / p.across;
+            let lane = item - part * p.across;
             let outer = part / p.slices;
             let first = (part - outer * p.slices) * p.slice;
             let end = (first + p.slice).min(p.len);
@@ -212,7 +212,7 @@ impl Run<'_, '_> {
     pub(super) fn shallow_sums(&mut self) -> Check {
         let (p, e) = (self.p, self.e);
         let width = self.row_width()?;
-        ensure!(p.lanes * e == width, "{} of {width}", p.lanes);
+        ensure!(p.across * e == width, "{} of {width}", p.across);
         ensure!(p.slices == 1 && p.slice == p.len, "a part of a column");
         let taken = u64::from(p.coarsening * p.invocations);
         ensure!(taken >= p.items.into(), "{taken} of {} items", p.items);
@@ -224,7 +224,7 @@ impl Run<'_, '_> {
         for first in first {
             let items = (0..p.coarsening).map(|i| first + i * p.invocations);
             for item in items.filter(|&item| item < p.items) {
-                let (outer, lane) = (item / p.lanes, item % p.lanes);
+                let (outer, lane) = (item / p.across, item % p.across);
                 let mut found = vec![Found::new(); e as usize];
                 for t in 0..p.len {
                     let at = p.src_delta + (outer * p.len + t) * p.pitch + lane * e;
