@@ -63,6 +63,63 @@ impl BufferSplits {
     }
 }
 
+/// A part of a step that one binding can see: contiguous in memory, or some columns of a matrix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// First element, from the step's first.
+    pub at: u64,
+    /// First output, from the result's start.
+    pub out: u64,
+    pub outer: u64,
+    pub len: u64,
+    pub inner: u64,
+    /// Place of its first element in the segments.
+    pub base: u64,
+    /// Elements from a row to the next where a kernel sees it: more than `inner` if others take the rest of a row.
+    pub pitch: u64,
+}
+
+/// Regions whose outputs are the same: the parts of their segments.
+pub(crate) struct Partition {
+    /// None is longer than the first; what is narrower is a part of a row.
+    pub regions: Vec<Region>,
+    /// The outputs, counted from the partition's first, in runs that lie in one buffer each.
+    pub runs: Vec<Range<u64>>,
+    /// How the first region is walked.
+    pub mapping: Mapping,
+    /// Its one region is copied to a tensor of its own first.
+    pub copied: bool,
+}
+
+impl Partition {
+    /// A partition of these regions; the outputs of the step are cut at `cuts`.
+    pub(crate) fn of(regions: Vec<Region>, cuts: &[u64], mapping: Mapping) -> Partition {
+        let first = regions[0];
+        let outputs = first.out..first.out + first.outer * first.inner;
+        let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
+        let runs = runs(cuts, outputs).into_iter().map(from).collect();
+        Partition {
+            regions,
+            runs,
+            mapping,
+            copied: false,
+        }
+    }
+
+    pub(crate) fn outputs(&self) -> u64 {
+        self.regions[0].outer * self.regions[0].inner
+    }
+
+    /// The parts of the runs that are outputs of a region.
+    pub(crate) fn runs_of(&self, b: &Region) -> impl Iterator<Item = Range<u64>> + use<> {
+        let begin = b.out - self.regions[0].out;
+        let end = begin + b.outer * b.inner;
+        let within = move |r: Range<u64>| r.start.max(begin)..r.end.min(end);
+        let runs = self.runs.clone().into_iter().map(within);
+        runs.filter(|r| !r.is_empty())
+    }
+}
+
 /// The cuts strictly inside a range.
 pub(crate) fn inside(cuts: &[u64], range: &Range<u64>) -> impl Iterator<Item = u64> {
     let (begin, end) = (range.start, range.end);
@@ -323,62 +380,5 @@ mod tests {
         assert_eq!(narrow, [column(0, 3), column(3, 2)]);
         let whole = shape(&cut(vec![one(1, 2, 5)], &[], &[], 3, &each));
         assert_eq!(whole, [(vec![[0, 0, 1, 2, 5, 0]], vec![5])]);
-    }
-}
-
-/// A part of a step that one binding can see: contiguous in memory, or some columns of a matrix.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Region {
-    /// First element, from the step's first.
-    pub at: u64,
-    /// First output, from the result's start.
-    pub out: u64,
-    pub outer: u64,
-    pub len: u64,
-    pub inner: u64,
-    /// Place of its first element in the segments.
-    pub base: u64,
-    /// Elements from a row to the next where a kernel sees it: more than `inner` if others take the rest of a row.
-    pub pitch: u64,
-}
-
-/// Regions whose outputs are the same: the parts of their segments.
-pub(crate) struct Partition {
-    /// None is longer than the first; what is narrower is a part of a row.
-    pub regions: Vec<Region>,
-    /// The outputs, counted from the partition's first, in runs that lie in one buffer each.
-    pub runs: Vec<Range<u64>>,
-    /// How the first region is walked.
-    pub mapping: Mapping,
-    /// Its one region is copied to a tensor of its own first.
-    pub copied: bool,
-}
-
-impl Partition {
-    /// A partition of these regions; the outputs of the step are cut at `cuts`.
-    pub(crate) fn of(regions: Vec<Region>, cuts: &[u64], mapping: Mapping) -> Partition {
-        let first = regions[0];
-        let outputs = first.out..first.out + first.outer * first.inner;
-        let from = |run: Range<u64>| run.start - first.out..run.end - first.out;
-        let runs = runs(cuts, outputs).into_iter().map(from).collect();
-        Partition {
-            regions,
-            runs,
-            mapping,
-            copied: false,
-        }
-    }
-
-    pub(crate) fn outputs(&self) -> u64 {
-        self.regions[0].outer * self.regions[0].inner
-    }
-
-    /// The parts of the runs that are outputs of a region.
-    pub(crate) fn runs_of(&self, b: &Region) -> impl Iterator<Item = Range<u64>> + use<> {
-        let begin = b.out - self.regions[0].out;
-        let end = begin + b.outer * b.inner;
-        let within = move |r: Range<u64>| r.start.max(begin)..r.end.min(end);
-        let runs = self.runs.clone().into_iter().map(within);
-        runs.filter(|r| !r.is_empty())
     }
 }
