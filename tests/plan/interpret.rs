@@ -587,7 +587,10 @@ impl<'m, 'a> Run<'m, 'a> {
         for &(position, index) in found {
             let element = src.at(position)?;
             if truth.view.is_some() && self.pass.kernel.acc.has_index() {
-                from.push(truth.id(element, self.p.base as u32 + index));
+                // The source may be a copy of some columns of the input.
+                let of = self.machine.contents(src.slot, element)?;
+                let place = self.p.base as u32 + index;
+                from.extend(of.into_iter().map(|element| truth.id(element, place)));
                 continue;
             }
             if self.pass.kernel.acc.has_index() {

@@ -7,6 +7,7 @@ use super::views::{any_pair, any_view};
 use super::{eager, fake};
 use proptest::prelude::*;
 use support::grid::{CLASSES, SIZES, class, of_view, variants};
+use wgreduce::unstable::Slot;
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem, Tuning};
 
 /// Random cuts of tensors with these numbers of elements, each cut at a multiple of `vecs`.
@@ -117,6 +118,37 @@ proptest! {
         let done = by_chance(&problem, &caps, &chance, aligned, step);
         prop_assert!(done.is_ok(), "{problem} on {caps:?}: {}", done.err().unwrap_or_default());
     }
+}
+
+/// The indices of a view whose columns are copied because a buffer ends among them.
+#[test]
+fn copied_columns_of_a_view_keep_their_indices() {
+    let problem = Problem::extremes(DType::U8, &[2, 9, 29], 0).expect("a problem");
+    let problem = problem.strided(0, &[261, 29, 1], 0);
+    // A dispatch sees a few columns, of which a copy moves less than partial results would.
+    let caps = Caps {
+        workgroups: 5,
+        ..eager(|tuning| {
+            *tuning = Tuning {
+                workgroup: 1,
+                row_lanes: 1,
+                lane_bytes: 0,
+                invocations: 0,
+                slice_bytes: 0,
+                slices: 0,
+                short_rows: 0,
+                submit_bytes: 0,
+                each: false,
+            }
+        })
+    };
+    let cuts = BufferSplits {
+        inputs: vec![vec![1]],
+        outputs: Vec::new(),
+    };
+    let plan = check(&problem, &caps, &cuts, false, 0).expect("a run that ends well");
+    let copies = plan.passes().iter().filter(|p| p.dst.slot == Slot::Temp(1));
+    assert!(copies.count() > 0, "{plan}");
 }
 
 /// Cuts the input at every element in turn, and again so many elements later; and an output.
