@@ -129,13 +129,6 @@ impl Planner<'_> {
         }
     }
 
-    /// Most parts of a segment, so that one invocation may take them all.
-    pub(crate) fn most_parts(&self, step: &Step) -> u64 {
-        let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
-        let sum = step.acc.sum();
-        sum.map_or(u64::MAX, |sum| iterations / sum.join_iterations())
-    }
-
     /// Most partial results of a step that a binding holds.
     pub(crate) fn partials(&self, step: &Step) -> u64 {
         let partial = self.partial_format(step);

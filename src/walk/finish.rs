@@ -9,6 +9,9 @@ use crate::plan::step::{Planner, Step, words};
 use crate::walk::Walk;
 use std::ops::Range;
 
+/// How many invocations may share an output, so that another number of partial results seldom compiles anything.
+const SHARED_BY: [u64; 3] = [8, 64, 256];
+
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FinishText {
@@ -19,6 +22,23 @@ pub struct FinishText {
 }
 
 impl Planner<'_> {
+    /// How many invocations of a workgroup may share an output. The outputs of a word lie in one workgroup.
+    fn shared_by(&self, step: &Step) -> impl Iterator<Item = u64> + use<> {
+        let outputs = if step.out.per_word() > 1 { 4 } else { 1 };
+        let most = u64::from(self.caps.workgroup()) / outputs;
+        SHARED_BY.into_iter().filter(move |&lanes| lanes <= most)
+    }
+
+    /// Most parts of a segment that the invocations of an output may take.
+    pub(crate) fn most_parts(&self, step: &Step) -> u64 {
+        let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
+        match step.acc.sum() {
+            // Workgroup memory may be too small to share a sum.
+            Some(sum) => iterations / sum.join_iterations(),
+            None => iterations.saturating_mul(self.shared_by(step).last().unwrap_or(1)),
+        }
+    }
+
     /// Makes results of `parts` partials an output, from partial `from` on. `run`: the
     /// outputs of the region that it makes.
     pub(crate) fn finish(
@@ -32,14 +52,12 @@ impl Planner<'_> {
         let wg = u64::from(self.caps.workgroup());
         let count = run.end - run.start;
         let groups = self.caps.groups();
-        // Invocations share the partials of an output while there are workgroups for it. Only 1, 8, 64 or 256 do,
-        // so that another number of partials seldom compiles anything.
+        // Invocations share the partials of an output while there are workgroups for it.
         let mut lanes = 1;
         // An invocation alone takes all outputs of a word.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
-        let most = if step.out.per_word() > 1 { wg / 4 } else { wg };
-        for more in [8, 64, 256] {
-            let fits = more <= most.min(parts / 2) && (count + 4) * more <= groups * wg;
+        for more in self.shared_by(step) {
+            let fits = more <= parts / 2 && (count + 4) * more <= groups * wg;
             let idle = count * lanes < self.caps.tuning.invocations;
             if fits && (idle || each > self.caps.most_iterations()) {
                 lanes = more;

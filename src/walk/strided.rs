@@ -52,7 +52,8 @@ impl Each {
             true => b.len.div_ceil(longest).max(2),
             false => 1,
         };
-        let slices = filled.max(least).min(room).max(1);
+        let most = room.min(planner.most_parts(step));
+        let slices = filled.max(least).min(most).max(1);
         Each::sliced(b, b.len.div_ceil(slices))
     }
 

@@ -185,6 +185,32 @@ proptest! {
     }
 }
 
+/// Where a driver limits iterations and invocations do not share an output, one takes all parts of a segment.
+#[test]
+fn a_segment_has_no_more_parts_than_one_invocation_takes() {
+    let tuning = Tuning {
+        workgroup: 4,
+        row_lanes: 1,
+        short_rows: 0,
+        invocations: 1,
+        slice_bytes: 1,
+        slices: 1,
+        ..Tuning::of(CLASSES[0])
+    };
+    for (dtype, shape) in [
+        (DType::F16, [1, 268_435_454, 2]),
+        (DType::U8, [1, 536_870_909, 1]),
+        (DType::F16, [3, 268_435_455, 1]),
+    ] {
+        for device in devices() {
+            let caps = device.tuned(tuning.clone());
+            let problem = Problem::reduce_min(dtype, &shape, &[1]).expect("a problem");
+            let plan = Plan::new(&problem, &caps).expect("a plan");
+            covered(&plan, shape, &caps);
+        }
+    }
+}
+
 #[test]
 fn one_huge_tensor_is_planned_in_milliseconds() {
     let caps = Caps::webgpu_default();
