@@ -17,8 +17,9 @@ use crate::{Class, DType, NanPolicy, Order};
 pub struct Keys {
     bits: u32,
     sign: u64,
-    /// What a set sign flips on the way back.
+    /// What a set sign flips, and then adds, on the way back.
     unsign: u64,
+    unstep: u64,
     flip: u64,
     /// What a set sign takes off.
     step: u64,
@@ -49,7 +50,7 @@ impl Keys {
         }
     }
 
-    /// The same for both extremes at once, which also need values: zeros tie only in canonical keys.
+    /// The same where values are made of the keys as well as indices: zeros tie only in canonical keys.
     pub fn of_sides(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let (largest, magnitude) = (order.prefers_larger(), order.compares_magnitudes());
         let bits = 8 * dtype.size() as u32;
@@ -62,6 +63,7 @@ impl Keys {
             bits,
             sign: 0,
             unsign: 0,
+            unstep: 0,
             flip,
             step: 0,
             rot: 0,
@@ -169,7 +171,7 @@ impl Keys {
         Keys {
             taken: self.keep >> 1 & self.keep,
             sign: all,
-            unsign: all,
+            unstep: unit,
             flip: if largest { all } else { 0 },
             step: if largest { one } else { all },
             rot: if largest { rot.wrapping_sub(one) } else { rot },
@@ -257,16 +259,44 @@ impl Keys {
         names
     }
 
-    /// The overrides by which the key of an element in this order becomes that in the opposite one.
+    /// The overrides by which a canonical key in this order, which prefers the least, becomes one in the opposite order.
     pub(crate) fn turn(&self) -> Vec<(&'static str, u32)> {
-        let unit = 1u64 << (64 - self.bits);
-        // Below the element a key carries noise, from which nothing may be borrowed.
-        let turn = self.rot.wrapping_mul(2).wrapping_add(unit).wrapping_neg() | !self.keep;
+        let turn = self.turning();
         let high = ("TURN", (turn >> 32) as u32);
         match self.bits {
             64 => vec![high, ("TURN_LO", turn as u32)],
             _ => vec![high],
         }
+    }
+
+    /// What a canonical key is subtracted from.
+    fn turning(&self) -> u64 {
+        // The complement of a number, but the negative of a signed magnitude.
+        let unit = match self.unstep {
+            0 => 1 << (64 - self.bits),
+            _ => 0,
+        };
+        self.rot.wrapping_mul(2).wrapping_add(unit).wrapping_neg()
+    }
+
+    /// Whether zeros have signs.
+    pub(crate) fn has_signed_zeros(&self) -> bool {
+        self.nan.is_some()
+    }
+
+    /// The overrides that tell a NaN, which is ignored, from the other elements of a word: without its sign it is more than
+    /// infinity, and so carries into the sign what infinity lacks.
+    pub(crate) fn ignored(&self) -> Option<[(&'static str, u32); 2]> {
+        let (_, _, infinity) = self.nan.filter(|_| self.ceil != u64::MAX)?;
+        let bits = self.bits.min(32);
+        let top = |x: u64| (x >> (64 - bits)) as u32;
+        let most = u32::MAX >> (33 - bits);
+        // The lowest bit of each element of a word.
+        let ones = u32::MAX / (u32::MAX >> (32 - bits));
+        Some([
+            ("MAGNITUDES", most * ones),
+            ("BEYOND", (most - top(infinity)) * ones),
+        ])
     }
 
     /// Bits of an element: 8, 16, 32 or 64.
@@ -294,9 +324,7 @@ impl Keys {
         let bits = match self.nan {
             Some((nan_key, bits, _)) if key == nan_key => bits,
             _ if b & top == 0 => b & self.keep,
-            // A signed magnitude.
-            _ if self.taken & top == 0 => top | b.wrapping_neg(),
-            _ => (b ^ self.unsign) & self.keep,
+            _ => (b ^ self.unsign).wrapping_add(self.unstep) & self.keep,
         };
         bits >> (64 - self.bits)
     }
@@ -337,6 +365,7 @@ impl Keys {
             64 => all.extend(low.map(|(name, x)| (name, x as u32))),
             _ => {
                 all.push(("STEP", (self.step >> 32) as u32));
+                all.push(("UNSTEP", (self.unstep >> 32) as u32));
                 all.push(("TAKEN", (self.taken >> 32) as u32));
                 if self.bits < 32 {
                     all.extend(self.word_constants());

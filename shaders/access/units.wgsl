@@ -18,6 +18,10 @@ fn unit_keys(u: Unit) -> Keys {
     return keys_of(u);
 }
 
+fn unit_words(u: Unit) -> vec4<u32> {
+    return u;
+}
+
 fn unit_once(u: Unit, first: bool) -> Unit {
     return once(u, first);
 }
@@ -35,8 +39,12 @@ fn key_{i}(k: Keys) -> Key {
 }
 //# end
 
+fn unit_words(u: Unit) -> vec4<u32> {
+    return vec4<u32>(u);
+}
+
 fn unit_keys(u: Unit) -> Keys {
-    return keys_of(vec4<u32>(u));
+    return keys_of(unit_words(u));
 }
 
 fn unit_once(u: Unit, first: bool) -> Unit {

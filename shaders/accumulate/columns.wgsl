@@ -1,7 +1,7 @@
 // Accumulators of the columns of a unit. A plane of columns is taken together, by vec4 where it is four elements.
 //
 //   acc_none()                    nothing
-//   acc_take(acc, keys, t)        and the keys of row t of a slice, in order; a row may be taken twice, if all after it are
+//   acc_take(acc, unit, t)        and the unit of row t of a slice, in order; a row may be taken twice, if all after it are
 //   acc_placed(acc, first, step)  with rows of the matrix: `first` is the slice's first, `step` leads to the next
 //   acc_across(lid, acc)          the join of the slices of a workgroup, for those of the first one
 //   acc_emit(slot, column, acc)   writes the results of the unit that begins with `column` of its wide row
@@ -78,37 +78,28 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 //# end
 
 //# if BOTH
-// The least and the greatest. Their values compare keys as they come, in which zeros differ.
+// The least and the greatest.
 struct Cell {
-    least: Plane,
-    greatest: Plane,
     low: Bests,
     high: Bests,
 }
 
 fn cell_none() -> Cell {
-    return Cell(Plane(PAD), Plane(PAD), bests_none(), bests_none());
+    return Cell(bests_none(), bests_none());
 }
 
 fn cell_taken(a: Cell, k: Plane, t: u32) -> Cell {
     let c = plane_canonical(k);
-    return Cell(
-        plane_combined(a.least, k),
-        plane_combined(a.greatest, plane_turned(k)),
-        bests_taken(a.low, c, t),
-        bests_taken(a.high, plane_turned_canonical(c), t),
-    );
+    return Cell(bests_taken(a.low, c, t), bests_taken(a.high, plane_turned(c), t));
 }
 
 fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
-    return Cell(a.least, a.greatest, bests_placed(a.low, first, step), bests_placed(a.high, first, step));
+    return Cell(bests_placed(a.low, first, step), bests_placed(a.high, first, step));
 }
 //# if SHARED
 
 fn cell_across(a: Cell, lid: u32) -> Cell {
-    let least = bests_across(Bests(a.least, Places(0u)), lid).key;
-    let greatest = bests_across(Bests(a.greatest, Places(0u)), lid).key;
-    return Cell(least, greatest, bests_across(a.low, lid), bests_across(a.high, lid));
+    return Cell(bests_across(a.low, lid), bests_across(a.high, lid));
 }
 //# end
 //# else
@@ -141,6 +132,9 @@ struct Acc {
 //# for j in 0..PLANES
     p{j}: Cell,
 //# end
+//# if SIGNS
+    signs: Signs,
+//# end
 }
 
 fn acc_none() -> Acc {
@@ -148,13 +142,20 @@ fn acc_none() -> Acc {
 //# for j in 0..PLANES
         cell_none(),
 //# end
+//# if SIGNS
+        signs_none(),
+//# end
     );
 }
 
-fn acc_take(a: Acc, k: Keys, t: u32) -> Acc {
+fn acc_take(a: Acc, v: vec4<u32>, t: u32) -> Acc {
+    let k = keys_of(v);
     return Acc(
 //# for j in 0..PLANES
         cell_taken(a.p{j}, k.p{j}, t),
+//# end
+//# if SIGNS
+        signs_with(a.signs, v, vec4<u32>(0u)),
 //# end
     );
 }
@@ -163,6 +164,9 @@ fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
         cell_placed(a.p{j}, first, step),
+//# end
+//# if SIGNS
+        a.signs,
 //# end
     );
 }
@@ -174,6 +178,9 @@ fn acc_across(lid: u32, a: Acc) -> Acc {
     return Acc(
 //# for j in 0..PLANES
         cell_across(a.p{j}, lid),
+//# end
+//# if SIGNS
+        signs_across(a.signs, lid),
 //# end
     );
 }
@@ -202,6 +209,24 @@ fn bests_joined(a: Bests, b: Bests) -> Bests {
     return Bests(select(a.key, b.key, wins), select(a.at, b.at, wins));
 //# end
 }
+//# if SIGNS
+
+var<workgroup> wg_signs: array<Signs, WG>;
+
+fn signs_across(own: Signs, lid: u32) -> Signs {
+    var s = own;
+    wg_signs[lid] = s;
+    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
+        let other = lid + (slices + 1u) / 2u * P.abreast;
+        workgroupBarrier();
+        if other < slices * P.abreast {
+            s = Signs(s.any | wg_signs[other].any, s.all & wg_signs[other].all);
+            wg_signs[lid] = s;
+        }
+    }
+    return s;
+}
+//# end
 //# end
 
 // The keys and rows of the columns of a unit, one by one.
@@ -225,11 +250,21 @@ fn row_of_{i}(b: Bests) -> u32 {
 
 //# if BOTH
 //# for i in 0..UNIT * 32 / BITS
-fn cell_leave_{i}(slot: u32, a: Cell, row: u32) {
-    let low = Best(key_of_{i}(a.low), placed(row_of_{i}(a.low) * P.joined + row));
-    let high = Best(key_of_{i}(a.high), placed(row_of_{i}(a.high) * P.joined + row));
-    leave(slot, key_of_{i}(Bests(a.least, Places(0u))), low, false);
-    leave(slot, key_of_{i}(Bests(a.greatest, Places(0u))), high, true);
+fn cell_leave_{i}(slot: u32, a: Acc, row: u32) {
+    let cell = a.p{i % PLANES};
+    let low = Best(key_of_{i}(cell.low), placed(row_of_{i}(cell.low) * P.joined + row));
+    let high = Best(key_of_{i}(cell.high), placed(row_of_{i}(cell.high) * P.joined + row));
+    var signs = vec2<u32>(0u);
+//# if SIGNS
+    // The sign of a column comes to the top.
+//# if BITS == 64
+    signs = vec2<u32>(a.signs.any[{2 * i + 1}u], a.signs.all[{2 * i + 1}u]);
+//# else
+    signs = vec2<u32>(a.signs.any[{i / PLANES}u], a.signs.all[{i / PLANES}u]) << vec2<u32>({(PLANES - 1 - i % PLANES) * BITS}u);
+//# end
+//# end
+    leave(slot, low, signs.x, false);
+    leave(slot, high, signs.y, true);
 }
 
 //# end
@@ -241,7 +276,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     var left = P.inner - (column - row * P.inner);
 //# for i in 0..UNIT * 32 / BITS
 //# if BOTH
-    cell_leave_{i}(slot + {i}u, a.p{i % PLANES}, row);
+    cell_leave_{i}(slot + {i}u, a, row);
 //# else
     emit(slot + {i}u, Best(key_of_{i}(a.p{i % PLANES}), placed(row_of_{i}(a.p{i % PLANES}) * P.joined + row)));
 //# end

@@ -120,63 +120,70 @@ fn one_best(a: OnePlaced) -> Best {
 }
 //# end
 //# if BOTH
-// Both: the least and the greatest. Their values compare keys as they come, in which zeros differ.
+// Both: the least and the greatest, and of types with a -0 the signs.
 struct Acc {
-    least: Key,
-    greatest: Key,
     low: One,
     high: One,
+//# if SIGNS
+    signs: Signs,
+//# end
 }
 
 struct Placed {
-    least: Key,
-    greatest: Key,
     low: OnePlaced,
     high: OnePlaced,
+    signs: vec2<u32>, // any, all: in the top bit
 }
 
 fn acc_none() -> Acc {
-    return Acc(PAD, PAD, one_none(), one_none());
+    var a: Acc;
+    a.low = one_none();
+    a.high = one_none();
+//# if SIGNS
+    a.signs = signs_none();
+//# end
+    return a;
 }
 
 fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
-    let c = canonical(k);
-    return Acc(
-        combined(own.least, k),
-        combined(own.greatest, turned_key(k)),
-        one_take(own.low, c, at),
-        one_take(own.high, turned_canonical(c), at),
-    );
+    return acc_take_if(own, k, at, true);
 }
 
 fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
     let c = canonical(k);
-    return Acc(
-        combined(own.least, select(PAD, k, there)),
-        combined(own.greatest, select(PAD, turned_key(k), there)),
-        one_take(own.low, select(PAD, c, there), at),
-        one_take(own.high, select(PAD, turned_canonical(c), there), at),
-    );
+    var a = own;
+    a.low = one_take(own.low, select(PAD, c, there), at);
+    a.high = one_take(own.high, select(PAD, turned(c), there), at);
+    return a;
 }
 
 fn acc_placed(own: Acc, frame: Frame) -> Placed {
     let low = one_placed(own.low, position(frame, one_at(own.low)));
     let high = one_placed(own.high, position(frame, one_at(own.high)));
-    return Placed(own.least, own.greatest, low, high);
+    var signs = vec2<u32>(0u);
+//# if SIGNS
+    let any = own.signs.any;
+    let all = own.signs.all;
+//# if BITS == 64
+    signs = vec2<u32>(any.y | any.w, all.y & all.w);
+//# else
+    signs = vec2<u32>(any.x | any.y | any.z | any.w, all.x & all.y & all.z & all.w);
+//# end
+//# if BITS == 16
+    signs = vec2<u32>(signs.x | signs.x << 16u, signs.y & signs.y << 16u);
+//# end
+//# end
+    return Placed(low, high, signs);
 }
 
 fn acc_join(a: Placed, b: Placed) -> Placed {
-    return Placed(
-        combined(a.least, b.least),
-        combined(a.greatest, b.greatest),
-        one_join(a.low, b.low),
-        one_join(a.high, b.high),
-    );
+    let signs = vec2<u32>(a.signs.x | b.signs.x, a.signs.y & b.signs.y);
+    return Placed(one_join(a.low, b.low), one_join(a.high, b.high), signs);
 }
 
 fn acc_emit(slot: u32, a: Placed) {
-    leave(slot, a.least, one_best(a.low), false);
-    leave(slot, a.greatest, one_best(a.high), true);
+    leave(slot, one_best(a.low), a.signs.x, false);
+    leave(slot, one_best(a.high), a.signs.y, true);
 }
 //# else
 alias Acc = One;

@@ -6,6 +6,7 @@
 override TAKEN: u32; // bits that count: of signed magnitudes all but the sign
 override SIGN: u32; // bits a set sign flips: all below it for floats, none for integers
 override UNSIGN: u32; // the same on the way back: none for magnitudes, which have no sign
+override UNSTEP: u32; // what a set sign then adds: the one between complement and negative
 override STEP: u32; // what a set sign takes off: the one between complement and negative
 override FLIP: u32; // signed: the sign bit; the largest wins: everything
 override ROT: u32; // floats: brings the NaNs to the end they belong to
@@ -70,7 +71,8 @@ fn canonical4(k: vec4<u32>) -> vec4<u32> {
 //# end
 }
 
-fn canonical(k: Key) -> Key {
+// The same, but zeros differ.
+fn bounded(k: Key) -> Key {
     var c = k;
 //# if FLOORED
     c = max(c, FLOOR);
@@ -81,6 +83,11 @@ fn canonical(k: Key) -> Key {
 //# if BITS < 32
     c &= KEEP;
 //# end
+    return c;
+}
+
+fn canonical(k: Key) -> Key {
+    let c = bounded(k);
 //# if ZEROS
     return select(c, ZERO_TO, c == ZERO);
 //# else
@@ -92,14 +99,14 @@ fn canonical(k: Key) -> Key {
 fn element(k: Key) -> u32 {
     let b = (k + ROT) ^ FLIP;
     let sign = bitcast<u32>(bitcast<i32>(b) >> 31u);
-    let bits = (b ^ (sign & UNSIGN)) & KEEP;
+    let bits = ((b ^ (sign & UNSIGN)) + (sign & UNSTEP)) & KEEP;
     return select(bits, NAN_BITS, IS_FLOAT != 0u && k == NAN_KEY);
 }
 
 fn element4(k: vec4<u32>) -> vec4<u32> {
     let b = (k + vec4<u32>(ROT)) ^ vec4<u32>(FLIP);
     let sign = bitcast<vec4<u32>>(bitcast<vec4<i32>>(b) >> vec4<u32>(31u));
-    let bits = (b ^ (sign & vec4<u32>(UNSIGN))) & vec4<u32>(KEEP);
+    let bits = ((b ^ (sign & vec4<u32>(UNSIGN))) + (sign & vec4<u32>(UNSTEP))) & vec4<u32>(KEEP);
     let nan = (k == vec4<u32>(NAN_KEY)) & vec4<bool>(IS_FLOAT != 0u);
     return select(bits, vec4<u32>(NAN_BITS), nan);
 }

@@ -39,7 +39,7 @@ fn key(b: vec2<u32>) -> Key {
     return vec2<u32>(lo - off, hi - ROT - select(0u, 1u, lo < off));
 }
 
-fn canonical(k: Key) -> Key {
+fn bounded(k: Key) -> Key {
     var c = k;
 //# if FLOORED
     let floor = vec2<u32>(FLOOR_LO, FLOOR);
@@ -48,10 +48,16 @@ fn canonical(k: Key) -> Key {
 //# if CEILED
     c = combined(c, vec2<u32>(CEIL_LO, CEIL));
 //# end
-//# if ZEROS
-    c = select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
-//# end
     return c;
+}
+
+fn canonical(k: Key) -> Key {
+    let c = bounded(k);
+//# if ZEROS
+    return select(c, vec2<u32>(ZERO_TO_LO, ZERO_TO), same(c, vec2<u32>(ZERO_LO, ZERO)));
+//# else
+    return c;
+//# end
 }
 
 fn element(k: Key) -> vec2<u32> {

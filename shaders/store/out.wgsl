@@ -28,6 +28,32 @@ fn output_at(w: u32, j: u32) -> u32 {
     return w * per_word() + j - P.dst_delta % per_word();
 }
 
+//# if BESIDE
+
+// An index that is written beside a value.
+//# if BESIDE == 1
+alias Place = u32;
+
+fn place_of(index: vec2<u32>) -> Place {
+    return index.x;
+}
+//# else
+alias Place = vec2<u32>;
+
+fn place_of(index: vec2<u32>) -> Place {
+    return index;
+}
+//# end
+//# if BOTH == 0
+
+@group(0) @binding(4) var<storage, read_write> places: array<Place>;
+
+fn write_place(o: u32, index: vec2<u32>) {
+    places[P.beside_0 + o] = place_of(index);
+}
+//# end
+//# end
+
 //# if PARTIAL
 // The destination, as partial results.
 @group(0) @binding(2) var<storage, read_write> dst: array<Record>;

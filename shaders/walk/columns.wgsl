@@ -77,7 +77,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
 //# for i in 0..LOADS
 //# for r in 0..RUNS
-        a{r} = acc_take(a{r}, keys_of(once(v{i}_{r}, t + {i}u >= fresh)), t + {i}u);
+        a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
 //# end
 //# end
     }

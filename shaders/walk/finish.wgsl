@@ -47,6 +47,11 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         }
         return;
     }
+//# if BESIDE
+    if lane == 0u && output < P.items {
+        write_place(output, a.best.index);
+    }
+//# end
 //# if PARTIAL == 0
     write_gathered(lid, LANES, first, pack(acc_element(a)).x);
 //# end
@@ -55,7 +60,11 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
 //# if PARTIAL == 0
 
 fn value(o: u32) -> u32 {
-    return pack(acc_element(reduced(o, 0u))).x;
+    let a = reduced(o, 0u);
+//# if BESIDE
+    write_place(o, a.best.index);
+//# end
+    return pack(acc_element(a)).x;
 }
 //# end
 

@@ -57,6 +57,9 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
     var own = acc_none();
 //# for i in 0..LOADS
+//# if SIGNS
+    own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
+//# end
     let k{i} = unit_keys(v{i});
 //# for e in 0..PER
     own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
@@ -86,13 +89,23 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     let place = number % {PIECES}u * PIECE;
     let there = number < {2 * PIECES}u;
     var own = acc_none();
+//# for e in 0..PER / PIECES
+    let there{e} = there & (place + {e}u >= low) & (place + {e}u < high);
+//# end
 //# if BITS == 64
-    own = acc_take_if(own, key(piece), 0u, there & (place >= low) & (place < high));
+    own = acc_take_if(own, key(piece), 0u, there0);
 //# else
     let k = keys_of(vec4<u32>(piece.x));
 //# for e in 0..PER / PIECES
-    own = acc_take_if(own, k.p{e}.x, {e}u, there & (place + {e}u >= low) & (place + {e}u < high));
+    own = acc_take_if(own, k.p{e}.x, {e}u, there{e});
 //# end
+//# end
+//# if SIGNS
+    var out = select(TOP, 0u, there{PER / PIECES - 1});
+//# if BITS == 16
+    out |= select(TOP >> 16u, 0u, there0);
+//# end
+    own.signs = signs_with(own.signs, piece.xyxy, vec4<u32>(out));
 //# end
     let before = select(0u, p.lead + p.units * PER, behind);
     // Before the row's first element it wraps. What is found there is nothing, and must not lie beyond the row.

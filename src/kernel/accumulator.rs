@@ -74,6 +74,11 @@ impl Accumulator {
         matches!(self, Accumulator::Both { .. })
     }
 
+    /// Whether it keeps signs, by which zeros of one key differ.
+    pub(crate) fn has_signs(self) -> bool {
+        self.is_both() && self.keys().has_signed_zeros()
+    }
+
     /// Whether elements are added modulo 2^bits.
     pub fn are_terms(self) -> bool {
         matches!(self, Accumulator::Value(keys) if keys.are_terms())
@@ -110,6 +115,7 @@ impl Accumulator {
         let mut names = vec![
             ("INDEX", self.has_index().into()),
             ("BOTH", self.is_both().into()),
+            ("SIGNS", self.has_signs().into()),
         ];
         names.extend(self.keys().names());
         names.extend(self.sum().iter().flat_map(|sum| sum.names()));
@@ -121,6 +127,7 @@ impl Accumulator {
         let mut all = self.keys().constants();
         if self.is_both() {
             all.extend(self.keys().turn());
+            all.extend(self.keys().ignored().into_iter().flatten());
         }
         all
     }

@@ -104,6 +104,8 @@ pub struct Kernel {
     pub acc: Accumulator,
     /// What is written.
     pub out: StoreFormat,
+    /// The indices that are written beside values, each with its value.
+    pub beside: Option<StoreFormat>,
     /// Invocations in a workgroup.
     pub workgroup: u32,
 }
@@ -124,6 +126,8 @@ pub enum Resource {
     Indices,
     /// What is written.
     Destination,
+    /// What is written beside it.
+    Beside(u32),
     /// The source as words.
     Words,
     /// A view of the stride table.
@@ -139,7 +143,13 @@ impl Resource {
             Resource::Destination => 2,
             Resource::Words => 3,
             Resource::View(i) => 3 + i,
+            Resource::Beside(i) => 4 + i,
         }
+    }
+
+    /// Whether it is written.
+    pub const fn is_written(self) -> bool {
+        matches!(self, Resource::Destination | Resource::Beside(_))
     }
 
     /// Whether it is a uniform block, not storage.
@@ -194,6 +204,10 @@ impl Kernel {
     pub fn label(&self) -> String {
         let (walk, out) = (self.walk.name(), format!("{:?}", self.out));
         let (bits, wg, lanes) = (self.acc.bits(), self.workgroup, self.walk.lanes());
+        let out = match self.beside {
+            Some(beside) => format!("{out}+{beside:?}"),
+            None => out,
+        };
         let out = out.to_lowercase();
         let both = if self.acc.is_both() { "both/" } else { "" };
         format!("reduce/{walk}/{both}{bits}bit/{out}/wg{wg}x{lanes}")
@@ -201,7 +215,17 @@ impl Kernel {
 
     /// What is bound.
     pub fn bindings(&self) -> Vec<Resource> {
-        self.walk.recipe(self).bindings
+        let beside = self.beside().map(Resource::Beside);
+        self.walk.recipe(self).bindings.into_iter().chain(beside).collect()
+    }
+
+    /// Numbers of what is written beside the destination: the index; of both extremes also the other value and its index.
+    fn beside(&self) -> std::ops::Range<u32> {
+        match (self.beside, self.acc.is_both()) {
+            (None, _) => 0..0,
+            (Some(_), false) => 0..1,
+            (Some(_), true) => 0..3,
+        }
     }
 
     /// Bytes of workgroup memory.
@@ -220,7 +244,7 @@ impl Kernel {
             wgsl: params::declared(&params) + &text,
             params,
             constants: self.constants(&recipe),
-            bindings: recipe.bindings,
+            bindings: self.bindings(),
         }
     }
 
@@ -273,6 +297,7 @@ impl Kernel {
             ("SRC", recipe.bindings.contains(&Resource::Vecs).into()),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
+            ("BESIDE", self.beside.map_or(0, |out| out.bytes() as u32 / 4)),
         ]);
         names.extend(self.acc.names());
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);

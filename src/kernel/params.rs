@@ -95,6 +95,12 @@ params! {
     src_delta,
     /// Outputs before the region in the destination binding.
     dst_delta,
+    /// The same in the bindings of what is written beside it.
+    beside_0,
+    /// See `beside_0`.
+    beside_1,
+    /// See `beside_0`.
+    beside_2,
     /// Gather: indices before the region in their binding.
     indices_delta,
 }

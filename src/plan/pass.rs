@@ -119,6 +119,8 @@ pub struct Pass {
     pub indices: Option<View>,
     /// What is written.
     pub dst: View,
+    /// What is written beside it, result by result.
+    pub beside: Vec<View>,
     /// Parameters; the deltas are filled in when buffers are known.
     pub params: Params,
     /// The stride table and the views that it describes: the inputs of an elementwise dispatch, or the source
@@ -144,10 +146,17 @@ impl Pass {
         self.src.iter().chain(&self.indices).chain(strided)
     }
 
-    /// The output range that leaves as a whole, once it is complete: what is written, or the window around
+    /// What is written.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &View> {
+        std::iter::once(&self.dst).chain(&self.beside)
+    }
+
+    /// The output ranges that leave as a whole, once they are complete: what is written, or the window around
     /// it.
-    pub(crate) fn result(&self) -> &View {
-        self.output_window.as_ref().unwrap_or(&self.dst)
+    pub(crate) fn results(&self) -> impl Iterator<Item = &View> {
+        let outputs = |view: &&View| matches!(view.slot, Slot::Output(_));
+        let first = self.output_window.as_ref().unwrap_or(&self.dst);
+        std::iter::once(first).chain(&self.beside).filter(outputs)
     }
 
     /// Bytes read.
@@ -162,7 +171,7 @@ impl Pass {
 
     /// Bytes written.
     pub fn dst_bytes(&self) -> u64 {
-        self.dst.bytes
+        self.written().map(|view| view.bytes).sum()
     }
 
     /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
@@ -181,6 +190,6 @@ impl Pass {
             None if rows => self.src_bytes(),
             None => STRIDED_COST * self.src_bytes(),
         };
-        read.max(self.dst.bytes)
+        read.max(self.dst_bytes())
     }
 }

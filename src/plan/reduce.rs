@@ -56,6 +56,15 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The step that leaves partial results of another.
+    pub(crate) fn partials_of(&self, step: Step) -> Step {
+        Step {
+            dst: Slot::Partials,
+            out: self.partial_format(&step),
+            ..step
+        }
+    }
+
     /// The passes over a region that leave its partial results, or merge them with those that are there. `first` is the
     /// first region of the same segments, and `mapping` its own.
     pub(crate) fn partials_pass(
@@ -66,11 +75,7 @@ impl Planner<'_> {
         b: &Region,
         merge: bool,
     ) -> Result<(), Error> {
-        let partials = Step {
-            dst: Slot::Partials,
-            out: self.partial_format(step),
-            ..*step
-        };
+        let partials = self.partials_of(*step);
         let own = match b.inner < first.inner {
             _ if !merge && mapping.leaves_partials() => mapping,
             true => Mapping::Each(Each::WHOLE),

@@ -19,6 +19,8 @@ pub(crate) struct Step {
     pub src: Slot,
     pub dst: Slot,
     pub out: StoreFormat,
+    /// The indices that are written beside values, if any are.
+    pub beside: Option<StoreFormat>,
     pub acc: Accumulator,
     /// First element, from the source's start.
     pub at: u64,
@@ -79,6 +81,7 @@ impl Planner<'_> {
             src,
             dst,
             out: StoreFormat::value(dtype),
+            beside: None,
             acc: self.value(),
             at: if src == Slot::Input(0) { self.first } else { 0 },
             outer,
@@ -189,6 +192,7 @@ impl Planner<'_> {
                 false => step.acc,
             },
             out: step.out,
+            beside: step.beside.filter(|_| !step.out.is_partial()),
             workgroup: self.caps.workgroup(),
         }
     }
@@ -299,11 +303,27 @@ impl Planner<'_> {
             fill,
             ..params
         };
+        let beside = |(i, out): (usize, StoreFormat)| View {
+            slot: Slot::Output(i),
+            offset: dst.offset / dst.element * out.bytes(),
+            bytes: dst.bytes / dst.element * out.bytes(),
+            element: out.bytes(),
+            rows: None,
+        };
+        // Both extremes have four outputs: their values, then their indices.
+        let outputs = match (kernel.beside, dst.slot) {
+            (Some(index), _) if kernel.acc.is_both() => {
+                vec![(1, kernel.out), (2, index), (3, index)]
+            }
+            (Some(index), Slot::Output(i)) => vec![(2 + i, index)],
+            _ => Vec::new(),
+        };
         self.passes.push(Pass {
             kernel,
             src,
             indices: None,
             dst,
+            beside: outputs.into_iter().map(beside).collect(),
             params,
             stride_table: None,
             workgroups: [x as u32, y as u32, 1],

@@ -222,11 +222,7 @@ impl Planner<'_> {
         // Where the first pass writes.
         let written = match direct {
             true => *step,
-            false => Step {
-                dst: Slot::Partials,
-                out: self.partial_format(step),
-                ..*step
-            },
+            false => self.partials_of(*step),
         };
         let place = if direct { first.kept.place } else { 0 };
         let dst = View::of(written.dst, written.out, place, outputs * share.parts);

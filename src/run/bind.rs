@@ -215,6 +215,7 @@ struct PassBindings<'a> {
     src: Option<BoundRange<'a>>,
     indices: Option<BoundRange<'a>>,
     dst: BoundRange<'a>,
+    beside: Vec<BoundRange<'a>>,
     strided: Vec<BoundRange<'a>>,
 }
 
@@ -226,6 +227,7 @@ impl<'a> PassBindings<'a> {
             src: pass.src.as_ref().map(range),
             indices: pass.indices.as_ref().map(range),
             dst: range(&pass.dst),
+            beside: pass.beside.iter().map(range).collect(),
             strided: views.map(range).collect(),
         }
     }
@@ -241,6 +243,7 @@ impl<'a> PassBindings<'a> {
             Resource::Params => Some(params.clone()),
             Resource::StrideTable => Some(table.clone()),
             Resource::Destination => Some(self.dst.binding()),
+            Resource::Beside(i) => self.beside.get(i as usize).map(BoundRange::binding),
             Resource::Vecs | Resource::Words | Resource::Partials => {
                 self.src.as_ref().map(BoundRange::binding)
             }
@@ -269,6 +272,8 @@ impl<'a> PassBindings<'a> {
         let mut block = pass.params;
         block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
         block.dst_delta = self.dst.delta;
+        let deltas = [&mut block.beside_0, &mut block.beside_1, &mut block.beside_2];
+        deltas.into_iter().zip(&self.beside).for_each(|(delta, range)| *delta = range.delta);
         if let Some(indices) = &self.indices {
             block.indices_delta = indices.delta;
         }

@@ -218,7 +218,7 @@ fn layout_entry(resource: Resource, aliased: bool) -> wgpu::BindGroupLayoutEntry
     let ty = match resource.is_uniform() {
         true => wgpu::BufferBindingType::Uniform,
         false => wgpu::BufferBindingType::Storage {
-            read_only: resource != Resource::Destination && !aliased,
+            read_only: !resource.is_written() && !aliased,
         },
     };
     wgpu::BindGroupLayoutEntry {

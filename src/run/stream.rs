@@ -212,12 +212,12 @@ impl StreamedReduction {
             for view in inputs(pass) {
                 windows.upload(view, &mut read).await?;
             }
-            if matches!(pass.dst.slot, Slot::Output(_)) {
-                windows.open(pass.result());
-            }
-            let result = is_last.then(|| pass.result());
+            pass.results().for_each(|view| windows.open(view));
             let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
-            windows.dispatch(ready, result, &mut write).await?;
+            windows.dispatch(ready)?;
+            for view in pass.results().filter(|_| is_last) {
+                windows.send(view, &mut write).await?;
+            }
         }
         windows.finish(&mut write).await
     }
@@ -226,8 +226,8 @@ impl StreamedReduction {
 /// Per pass, whether it writes part of an output that no later pass writes again.
 fn last_writes(passes: &[Pass]) -> Vec<bool> {
     let mut later = HashSet::new();
-    let last =
-        |pass: &Pass| matches!(pass.dst.slot, Slot::Output(_)) && later.insert(*pass.result());
+    // What is written beside an output is written as often.
+    let last = |pass: &Pass| pass.results().next().is_some_and(|view| later.insert(*view));
     let mut all: Vec<bool> = passes.iter().rev().map(last).collect();
     all.reverse();
     all
@@ -277,7 +277,7 @@ impl Layout {
             outputs: Vec::new(),
         };
         for pass in plan.passes() {
-            for view in inputs(pass).chain(&pass.indices).chain([&pass.dst]) {
+            for view in inputs(pass).chain(&pass.indices).chain(pass.written()) {
                 layout.widen(view);
             }
         }
@@ -430,23 +430,28 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Submits a pass and, if it completes a result, the result's readback.
-    async fn dispatch(
+    /// Submits a pass.
+    fn dispatch(
         &mut self,
         (passes, compiled): (&[Pass], &[Arc<bind::Compiled>]),
-        result: Option<&View>,
-        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
         let bound = bind::bind_passes(self.context, passes, compiled, &self.places)?;
         let mut encoder = self.context.encoder();
         bound.encode(&mut encoder);
-        let Some(view) = result else {
-            return self.context.submit(encoder).map(drop);
-        };
+        self.context.submit(encoder).map(drop)
+    }
+
+    /// Submits the readback of a complete result.
+    async fn send(
+        &mut self,
+        view: &View,
+        write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
+    ) -> Result<(), Error> {
         self.deliver(write).await?;
         let Slot::Output(i) = view.slot else {
             return Ok(());
         };
+        let mut encoder = self.context.encoder();
         let back = &mut self.backs[0];
         let (buffer, size) = (&back.buffer, self.layout.window(view).1);
         encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);

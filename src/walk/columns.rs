@@ -3,7 +3,7 @@
 //! some are joined to a wide row. Slices of few columns are merged in a workgroup; what is left is merged by `finish`.
 
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, Recipe, Resource, fragments};
+use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::limits::MAX_PARTS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params};
@@ -90,7 +90,7 @@ impl Columns {
         };
         let slices = slices.min(rows / least).max(1);
         let wg = u64::from(caps.workgroup());
-        let merged = wg * u64::from(bests_bytes(step.acc.has_index(), step.acc.bits()));
+        let merged = wg * u64::from(merged_bytes(step.acc));
         // A workgroup takes all units of a row side by side. Of a wider row it takes a line, if it then needs no partial results:
         // not of joined rows, and not of words, which an H200 then reads at .58 of its memory's speed instead of .87.
         let by_lines = width > wg && joined == 1 && unit == 16;
@@ -288,7 +288,7 @@ impl ColumnsText {
                 ("SHARED", self.shared.into()),
             ],
             workgroup_bytes: match self.shared {
-                true => kernel.workgroup * bests_bytes(kernel.acc.has_index(), kernel.acc.bits()),
+                true => kernel.workgroup * merged_bytes(kernel.acc),
                 false => 0,
             },
             ..Recipe::default()
@@ -329,11 +329,12 @@ fn joined(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u
     (placed && (apart || dense)).then_some(joined)
 }
 
-/// Bytes of workgroup memory that an invocation takes.
-fn bests_bytes(index: bool, bits: u32) -> u32 {
-    match (index, bits) {
+/// Bytes of workgroup memory that an invocation takes: for the bests of a plane, and for the signs of a unit.
+fn merged_bytes(acc: Accumulator) -> u32 {
+    let bests = match (acc.has_index(), acc.bits()) {
         (false, 64) => 8,
         (true, 64) | (false, _) => 16,
         (true, _) => 32,
-    }
+    };
+    bests + if acc.has_signs() { 32 } else { 0 }
 }

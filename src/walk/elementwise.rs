@@ -83,6 +83,7 @@ impl Planner<'_> {
             walk: Walk::Elementwise(text),
             acc: self.value(),
             out,
+            beside: None,
             workgroup: self.caps.workgroup(),
         };
         let outputs: u64 = part.dims.iter().map(|d| d.size).product();

@@ -44,6 +44,7 @@ impl Planner<'_> {
             walk: Walk::Fill,
             acc: Accumulator::Raw(8 * out.bytes() as u32),
             out,
+            beside: None,
             workgroup: self.caps.workgroup(),
         };
         // An element below 32 bits sits at the top of a word, as in the shaders.

@@ -111,7 +111,8 @@ impl FinishText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         let shared = self.lanes > 1;
         let sum = kernel.acc.sum();
-        let key_bytes = if kernel.acc.bits() == 64 { 8 } else { 4 };
+        // A key and a place; a key for the value beside an index.
+        let acc_bytes = if kernel.beside.is_some() { 24 } else { 16 };
         let sum_words = match sum {
             Some(sum) if shared => kernel.workgroup / self.lanes * sum.shared_words(),
             _ => 0,
@@ -141,7 +142,7 @@ impl FinishText {
             workgroup_bytes: match (shared, sum) {
                 (false, _) => 0,
                 (true, Some(_)) => 4 * (sum_words + kernel.workgroup),
-                (true, None) => kernel.workgroup * (key_bytes + 8 + 4),
+                (true, None) => kernel.workgroup * (acc_bytes + 4),
             },
             ..Recipe::default()
         }

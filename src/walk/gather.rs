@@ -28,6 +28,7 @@ impl Planner<'_> {
             }),
             acc: Accumulator::Raw(8 * value.bytes() as u32),
             out: value,
+            beside: None,
             workgroup: self.caps.workgroup(),
         }
     }

@@ -215,7 +215,12 @@ impl Mapping {
             Mapping::SumColumns(_) => false,
         };
         let wide = step.out.per_word() == 1;
-        !step.acc.is_both() && self.parts() == 1 && (wide || owns_words())
+        // The results of both may begin at different bytes of a word.
+        let written = match (self, step.acc.is_both()) {
+            (Mapping::Rows(rows), true) => wide && rows.are_bound(planner, step),
+            (_, both) => !both && (wide || owns_words()),
+        };
+        self.parts() == 1 && written
     }
 
     /// Invocations a region takes.

@@ -66,7 +66,8 @@ impl Rows {
     fn several(planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
         let (element, out) = (step.acc.bytes(), step.out.bytes());
         let bytes = b.len * element;
-        let whole = b.len == step.len && !step.out.is_partial() && planner.aligned;
+        let alone = !step.out.is_partial() && !step.acc.is_both();
+        let whole = b.len == step.len && alone && planner.aligned;
         if !whole || b.outer < MANY_ROWS || bytes > MOST_WHOLE {
             return None;
         }
@@ -225,6 +226,13 @@ impl Rows {
         }
     }
 
+    /// Whether a device has the bindings that it takes.
+    pub(crate) fn are_bound(self, planner: &Planner<'_>, step: &Step) -> bool {
+        let kernel = planner.kernel_of(step, Walk::Rows(self.text));
+        let storage = kernel.bindings().iter().filter(|r| !r.is_uniform()).count();
+        storage as u64 <= planner.caps.storage_buffers.into()
+    }
+
     /// The same for another part of the same segments, which may be shorter.
     pub(crate) fn shortened(self, planner: &Planner<'_>, step: &Step, b: &Region) -> Option<Rows> {
         Rows::shared(planner, step, b, self.slices).filter(|rows| rows.slices <= self.slices)
@@ -300,8 +308,9 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
+        // Of both extremes also the signs.
         let acc = if kernel.acc.is_both() {
-            2 * (acc + key_bytes)
+            2 * acc + 8
         } else {
             acc
         };

@@ -396,6 +396,30 @@ fn accumulator(machine: &Machine<'_>, pass: &Pass) -> Check {
     Ok(())
 }
 
+/// Checks that what a pass writes beside its destination belongs to it: an index to its value.
+fn pairs(pass: &Pass) -> Check {
+    let (kernel, slots) = (&pass.kernel, pass.beside.iter().map(|view| view.slot));
+    let wanted = match (kernel.beside, pass.dst.slot) {
+        (None, _) => vec![],
+        (Some(_), _) if kernel.acc.is_both() => vec![1, 2, 3],
+        (Some(_), Slot::Output(i)) => vec![i + 2],
+        (Some(_), other) => return Err(format!("indices beside {other:?}")),
+    };
+    let slots: Vec<Slot> = slots.collect();
+    let right = wanted.into_iter().map(Slot::Output);
+    ensure!(right.eq(slots.iter().copied()), "{slots:?} beside {:?}", pass.dst.slot);
+    let bound = kernel.bindings();
+    let bound = bound.iter().filter(|r| matches!(r, Resource::Beside(_)));
+    ensure!(bound.count() == slots.len(), "{} are bound", slots.len());
+    let out = |i: usize| match i {
+        0 if kernel.acc.is_both() => kernel.out.bytes(),
+        _ => kernel.beside.map_or(0, StoreFormat::bytes),
+    };
+    let mut sizes = pass.beside.iter().enumerate();
+    ensure!(sizes.all(|(i, v)| v.element == out(i)), "{:?}", pass.beside);
+    Ok(())
+}
+
 /// The order that a pass must use.
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
@@ -413,7 +437,7 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let keys = if apart { Keys::new } else { Keys::of_sides };
     let result = |dtype, i: usize| {
         let side = [Order::Least, Order::Greatest][i % 2];
-        keys(dtype, side, nan, i >= 2)
+        keys(dtype, side, nan, !apart || i >= 2)
     };
     match (pass.kernel.walk, pass.dst.slot) {
         // The results are found one by one: the partials in between belong to one of them.
@@ -428,9 +452,10 @@ fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
             own.unwrap_or(result(dtype, 0))
         }
         (Walk::Finish(_), Slot::Output(i)) => result(dtype, i),
-        _ if pass.kernel.acc.is_both() => Keys::of_sides(dtype, Order::Least, nan, true),
-        (Walk::Strided, _) => Keys::new(dtype, Order::Least, nan, false),
-        _ => Keys::of_sides(dtype, Order::Least, nan, true),
+        (Walk::Strided, _) if !pass.kernel.acc.is_both() => {
+            Keys::new(dtype, Order::Least, nan, false)
+        }
+        _ => Keys::new(dtype, Order::Least, nan, true),
     }
 }
 
@@ -465,6 +490,8 @@ pub struct Run<'m, 'a> {
     /// The inputs of an elementwise pass.
     pub listed: Vec<Bind>,
     pub dst: Bind,
+    /// What is written beside it.
+    beside: Vec<Bind>,
     /// Elements of the source in a vec4.
     pub e: u32,
     pub wg: u32,
@@ -480,6 +507,8 @@ impl<'m, 'a> Run<'m, 'a> {
         let bind = |view: &Option<View>| view.as_ref().map(|v| machine.bind(v)).transpose();
         let (src, indices) = (bind(&pass.src)?, bind(&pass.indices)?);
         let dst = machine.bind(&pass.dst)?;
+        let beside = pass.beside.iter().map(|v| machine.bind(v));
+        let beside = beside.collect::<Check<Vec<_>>>()?;
         let views = pass.stride_table.iter().flat_map(|(_, views)| views);
         let listed = views.map(|v| machine.bind(v)).collect::<Check<Vec<_>>>()?;
         // A strided pass lists its view, and its indices if it has any, in its stride table.
@@ -487,11 +516,15 @@ impl<'m, 'a> Run<'m, 'a> {
         let named = |i: usize| listed.get(i).filter(|_| strided).cloned();
         let (src, indices) = (src.or(named(0)), indices.or(named(1)));
         for read in [&src, &indices].into_iter().flatten().chain(&listed) {
-            ensure!(read.slot != dst.slot, "{:?} is read and written", dst.slot);
+            for written in beside.iter().chain([&dst]) {
+                let slot = written.slot;
+                ensure!(read.slot != slot, "{slot:?} is read and written");
+            }
         }
         limits(pass, machine.caps)?;
         let kernel = &pass.kernel;
         accumulator(machine, pass)?;
+        pairs(pass)?;
         if let Some(i) = temp(src.as_ref()) {
             machine.stale[i] = true;
         }
@@ -502,6 +535,10 @@ impl<'m, 'a> Run<'m, 'a> {
         let mut p = pass.params;
         p.src_delta = src.as_ref().map_or(0, |b| b.delta);
         p.dst_delta = dst.delta;
+        let deltas = [&mut p.beside_0, &mut p.beside_1, &mut p.beside_2];
+        for (delta, bind) in deltas.into_iter().zip(&beside) {
+            *delta = bind.delta;
+        }
         if let Some(b) = indices.as_ref().filter(|_| !strided) {
             p.indices_delta = b.delta;
         }
@@ -515,6 +552,7 @@ impl<'m, 'a> Run<'m, 'a> {
             indices,
             listed,
             dst,
+            beside,
             written: Vec::new(),
             now: Rc::default(),
             loaded: RefCell::default(),
@@ -610,8 +648,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Writes a result that has words of its own, or two partial results: of the least and of the greatest.
     pub fn emit(&mut self, slot: u32, cell: Cell) -> Check {
-        if self.pass.kernel.acc.is_both() {
-            ensure!(self.out().is_partial(), "results of both extremes");
+        if self.pass.kernel.acc.is_both() && self.out().is_partial() {
             self.emit_at(self.p.dst_delta + self.p.apart + slot, cell.clone())?;
         }
         self.emit_at(self.p.dst_delta + slot, cell)
@@ -685,7 +722,25 @@ impl<'m, 'a> Run<'m, 'a> {
         self.put(element as usize, cell)
     }
 
+    /// Writes a result, and what is written beside it.
     fn put(&mut self, element: usize, cell: Cell) -> Check {
+        let o = (element as u64 - self.dst.first) as u32;
+        let p = self.p;
+        let deltas = [p.beside_0, p.beside_1, p.beside_2];
+        let beside = self.beside.iter().zip(deltas);
+        let places = beside.map(|(bind, delta)| Ok((bind.slot, bind.at(delta + o)? as usize)));
+        for (slot, place) in places.collect::<Check<Vec<_>>>()? {
+            ensure!(place == element, "{slot:?} has {place} beside {element}");
+            let Slot::Output(i) = slot else {
+                return Err(format!("results are written to {slot:?}"));
+            };
+            let before = self.machine.results[i][element].replace(cell.clone());
+            ensure!(before.is_none(), "element {element} of {i} is written twice");
+        }
+        self.put_alone(element, cell)
+    }
+
+    fn put_alone(&mut self, element: usize, cell: Cell) -> Check {
         let chained = self.is_chained();
         let machine = &mut *self.machine;
         let beside = self.dst.slot == Slot::Output(1) && !fused(machine.problem);
@@ -810,6 +865,7 @@ pub fn limits(pass: &Pass, caps: &Caps) -> Check {
         .iter()
         .flat_map(|(_, views)| views.iter().copied());
     let own = [pass.src, pass.indices, Some(pass.dst)];
+    let listed = listed.chain(pass.beside.iter().copied());
     let bindings = kernel.bindings();
     let storage = bindings.iter().filter(|r| !r.is_uniform()).count();
     ensure!(

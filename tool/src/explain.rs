@@ -27,7 +27,7 @@ pub fn explain(problem: &Problem, plan: &Plan) -> String {
             let _ = writeln!(text, "  {}", names(&read));
         }
         stage.draw(&mut text);
-        last = vec![stage.passes[0].dst.slot];
+        last = written(&stage.passes[0]);
         let _ = writeln!(text, "  {}", names(&last));
     }
     if stages.len() > SHOWN {
@@ -80,7 +80,7 @@ fn segments(problem: &Problem) -> String {
 fn stages(plan: &Plan) -> Vec<Stage<'_>> {
     let alike = |a: &Pass, b: &Pass| {
         a.kernel.walk.name() == b.kernel.walk.name()
-            && a.dst.slot == b.dst.slot
+            && written(a) == written(b)
             && read(a) == read(b)
     };
     let mut first = 0;
@@ -102,6 +102,12 @@ fn read(pass: &Pass) -> Vec<Slot> {
     let strided = pass.stride_table.iter().flat_map(|(_, views)| views);
     let views = pass.indices.iter().chain(&pass.src).chain(strided);
     views.map(|view| view.slot).collect()
+}
+
+/// The buffers a pass writes.
+fn written(pass: &Pass) -> Vec<Slot> {
+    let beside = pass.beside.iter().map(|view| view.slot);
+    std::iter::once(pass.dst.slot).chain(beside).collect()
 }
 
 fn names(slots: &[Slot]) -> String {

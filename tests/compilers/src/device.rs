@@ -244,6 +244,10 @@ impl Device {
         let mut block = pass.params;
         block.src_delta = src.map_or(0, |r| r.delta);
         block.dst_delta = dst.delta;
+        let beside: Vec<Range> = pass.beside.iter().map(range).collect();
+        let deltas = [&mut block.beside_0, &mut block.beside_1, &mut block.beside_2];
+        let deltas = deltas.into_iter().zip(&beside);
+        deltas.for_each(|(delta, range)| *delta = range.delta);
         block.indices_delta = indices.map_or(0, |r| r.delta);
         let deltas = strided.iter().map(|r| r.delta);
         let table = pass
@@ -259,6 +263,7 @@ impl Device {
             Resource::Params => (&blocks[0], 0, blocks[0].size()),
             Resource::StrideTable => (&blocks[1], 0, blocks[1].size()),
             Resource::Destination => dst.binding(),
+            Resource::Beside(i) => beside[i as usize].binding(),
             Resource::View(i) => strided[i as usize].binding(),
             Resource::Indices => indices.expect("indices are read").binding(),
             _ => src.expect("something is read").binding(),

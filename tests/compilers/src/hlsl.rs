@@ -49,7 +49,7 @@ fn registers(kernel: &Kernel, module: &naga::Module) -> Vec<Register> {
     let mut next = [('b', 0), ('t', 0), ('u', 0)];
     let register = |resource: &Resource| {
         let class = match resource {
-            Resource::Destination => 2,
+            resource if resource.is_written() => 2,
             resource if resource.is_uniform() => 0,
             _ => 1,
         };

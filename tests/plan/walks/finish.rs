@@ -22,13 +22,9 @@ impl Run<'_, '_> {
             !all || read.len() as u64 == self.source()?.count,
             "partials are left out"
         );
-        // The next step may overwrite these partials; for extremes the index passes read them again after the values.
-        let fused = self.machine.reads_once;
-        let again = fused && matches!(self.dst.slot, Slot::Output(0 | 1));
-        if !again {
-            read.iter()
-                .for_each(|&r| self.machine.finished[r as usize] = true);
-        }
+        // The next step may overwrite these partials.
+        read.iter()
+            .for_each(|&r| self.machine.finished[r as usize] = true);
         Ok(())
     }
 
