@@ -412,3 +412,36 @@ impl Keys {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Keys;
+    use crate::{DType, NanPolicy, Order};
+
+    /// The keys of both extremes: turned, they are those of the greatest.
+    #[test]
+    fn turned_keys_prefer_the_greatest() {
+        for dtype in DType::ALL.into_iter().filter(|t| t.size() <= 2) {
+            for nan in [NanPolicy::Propagate, NanPolicy::Ignore] {
+                let [least, greatest] =
+                    [Order::Least, Order::Greatest].map(|order| Keys::new(dtype, order, nan, true));
+                let all = 0..1u64 << (8 * dtype.size());
+                let turned = |x| least.turning().wrapping_sub(least.key(x)) & least.keep;
+                let mut pairs: Vec<_> = all.map(|x| (turned(x), greatest.key(x), x)).collect();
+                pairs.sort_unstable();
+                for pair in pairs.windows(2) {
+                    let [a, b] = [pair[0], pair[1]];
+                    assert_eq!(
+                        a.0.cmp(&b.0),
+                        a.1.cmp(&b.1),
+                        "{dtype} {nan:?} {a:x?} {b:x?}"
+                    );
+                }
+                for &(key, _, x) in &pairs {
+                    let back = least.turning().wrapping_sub(key) & least.keep;
+                    assert_eq!(back, least.key(x), "{dtype} {nan:?} {x:x}");
+                }
+            }
+        }
+    }
+}

@@ -215,8 +215,9 @@ impl Kernel {
 
     /// What is bound.
     pub fn bindings(&self) -> Vec<Resource> {
-        let beside = self.beside().map(Resource::Beside);
-        self.walk.recipe(self).bindings.into_iter().chain(beside).collect()
+        let mut bindings = self.walk.recipe(self).bindings;
+        bindings.extend(self.beside().map(Resource::Beside));
+        bindings
     }
 
     /// Numbers of what is written beside the destination: the index; of both extremes also the other value and its index.
@@ -283,6 +284,8 @@ impl Kernel {
             8 | 16 => u32::MAX / ((1 << bits) - 1),
             _ => 1,
         };
+        // Words of an index beside a value.
+        let beside = self.beside.map_or(0, StoreFormat::bytes) / 4;
         let partial = matches!(self.out, StoreFormat::Partial(_));
         let mut names = recipe.names.clone();
         names.extend([
@@ -297,7 +300,7 @@ impl Kernel {
             ("SRC", recipe.bindings.contains(&Resource::Vecs).into()),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
-            ("BESIDE", self.beside.map_or(0, |out| out.bytes() as u32 / 4)),
+            ("BESIDE", beside as u32),
         ]);
         names.extend(self.acc.names());
         let told = |i: usize| names[..i].iter().all(|(name, _)| *name != names[i].0);

@@ -14,8 +14,7 @@ use crate::plan::step::{Planner, Step};
 use crate::walk::Walk;
 use crate::{Error, Order};
 
-/// Least bytes of a segment that are worth two partial results: to write these and to read them again costs as much as
-/// reading so many bytes three times more.
+/// Least bytes of a segment that are worth two partial results, which are written and read again: about as many.
 const LEAST_BYTES: u64 = 32;
 
 impl Planner<'_> {
@@ -112,7 +111,12 @@ impl Planner<'_> {
         for i in 0..4 {
             let order = [Order::Least, Order::Greatest][i % 2];
             let index = i >= 2;
-            let keys = Keys::new(self.problem.dtype(), order, self.problem.nan_policy(), index);
+            let keys = Keys::new(
+                self.problem.dtype(),
+                order,
+                self.problem.nan_policy(),
+                index,
+            );
             let (out, acc) = match index {
                 true => (self.index_format(), self.index_of(keys)),
                 false => (value.out, Accumulator::Value(keys)),

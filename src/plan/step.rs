@@ -303,13 +303,8 @@ impl Planner<'_> {
             fill,
             ..params
         };
-        let beside = |(i, out): (usize, StoreFormat)| View {
-            slot: Slot::Output(i),
-            offset: dst.offset / dst.element * out.bytes(),
-            bytes: dst.bytes / dst.element * out.bytes(),
-            element: out.bytes(),
-            rows: None,
-        };
+        let [at, count] = [dst.offset, dst.bytes].map(|n| n / dst.element);
+        let beside = |(i, out)| View::of(Slot::Output(i), out, at, count);
         // Both extremes have four outputs: their values, then their indices.
         let outputs = match (kernel.beside, dst.slot) {
             (Some(index), _) if kernel.acc.is_both() => {

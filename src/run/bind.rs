@@ -272,8 +272,15 @@ impl<'a> PassBindings<'a> {
         let mut block = pass.params;
         block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
         block.dst_delta = self.dst.delta;
-        let deltas = [&mut block.beside_0, &mut block.beside_1, &mut block.beside_2];
-        deltas.into_iter().zip(&self.beside).for_each(|(delta, range)| *delta = range.delta);
+        let deltas = [
+            &mut block.beside_0,
+            &mut block.beside_1,
+            &mut block.beside_2,
+        ];
+        deltas
+            .into_iter()
+            .zip(&self.beside)
+            .for_each(|(delta, range)| *delta = range.delta);
         if let Some(indices) = &self.indices {
             block.indices_delta = indices.delta;
         }

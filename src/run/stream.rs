@@ -214,9 +214,14 @@ impl StreamedReduction {
             }
             pass.results().for_each(|view| windows.open(view));
             let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
-            windows.dispatch(ready)?;
+            let mut dispatched = Some(windows.dispatch(ready)?);
             for view in pass.results().filter(|_| is_last) {
-                windows.send(view, &mut write).await?;
+                let encoder = dispatched.take();
+                let encoder = encoder.unwrap_or_else(|| windows.context.encoder());
+                windows.send(encoder, view, &mut write).await?;
+            }
+            if let Some(encoder) = dispatched {
+                windows.context.submit(encoder)?;
             }
         }
         windows.finish(&mut write).await
@@ -227,7 +232,11 @@ impl StreamedReduction {
 fn last_writes(passes: &[Pass]) -> Vec<bool> {
     let mut later = HashSet::new();
     // What is written beside an output is written as often.
-    let last = |pass: &Pass| pass.results().next().is_some_and(|view| later.insert(*view));
+    let last = |pass: &Pass| {
+        pass.results()
+            .next()
+            .is_some_and(|view| later.insert(*view))
+    };
     let mut all: Vec<bool> = passes.iter().rev().map(last).collect();
     all.reverse();
     all
@@ -430,20 +439,21 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Submits a pass.
+    /// Encodes a pass.
     fn dispatch(
-        &mut self,
+        &self,
         (passes, compiled): (&[Pass], &[Arc<bind::Compiled>]),
-    ) -> Result<(), Error> {
+    ) -> Result<wgpu::CommandEncoder, Error> {
         let bound = bind::bind_passes(self.context, passes, compiled, &self.places)?;
         let mut encoder = self.context.encoder();
         bound.encode(&mut encoder);
-        self.context.submit(encoder).map(drop)
+        Ok(encoder)
     }
 
-    /// Submits the readback of a complete result.
+    /// Submits what is encoded and the readback of a complete result.
     async fn send(
         &mut self,
+        mut encoder: wgpu::CommandEncoder,
         view: &View,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
@@ -451,7 +461,6 @@ impl<'a> Windows<'a> {
         let Slot::Output(i) = view.slot else {
             return Ok(());
         };
-        let mut encoder = self.context.encoder();
         let back = &mut self.backs[0];
         let (buffer, size) = (&back.buffer, self.layout.window(view).1);
         encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);

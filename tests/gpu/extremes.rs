@@ -3,11 +3,11 @@
 //! `tests/reference` compares the reference's extremes with separate operators.
 
 use super::pieces::streamed;
-use super::{check_all, same, takes, tiny, tuned, turn};
+use super::{check_all, check_data, same, takes, tiny, tuned, turn};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
-use support::{drawn, extremes as problem, mixed, types};
-use wgreduce::{DType, Problem, Reducer};
+use support::{drawn, extremes as problem, mixed, types, zeros};
+use wgreduce::{Class, DType, NanPolicy, Problem, Reducer};
 
 pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let sliced = tuned(reducer, |t| {
@@ -55,13 +55,23 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType) -> Result<(), Failed> {
                 continue;
             }
             let reducer = reducers[drawn(&problem) as usize % 3];
+            let zeros = || signed_zeros(&problem, shape);
             check_all(reducer, std::slice::from_ref(&problem), shape)?;
+            check_data(reducer, &problem, 0, zeros())?;
             if shape.iter().product::<u64>() < 300 {
-                check_all(&tiny, &[problem], shape)?;
+                check_all(&tiny, std::slice::from_ref(&problem), shape)?;
+                check_data(&tiny, &problem, 0, zeros())?;
             }
         }
     }
     Ok(())
+}
+
+/// Data in which a value differs from another by the sign of a zero alone; none of types without one.
+fn signed_zeros(problem: &Problem, shape: [u64; 3]) -> impl Iterator<Item = Vec<u8>> {
+    let (dtype, ignored) = (problem.dtype(), problem.nan_policy() == NanPolicy::Ignore);
+    let data = (dtype.class() == Class::Float).then(|| zeros(dtype, shape, ignored));
+    data.into_iter()
 }
 
 fn of_views(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
@@ -76,6 +86,9 @@ fn of_views(reducer: &Reducer, dtype: DType) -> Result<(), Failed> {
                 continue;
             }
             same(reducer, &problem, &[&data], dtype.size())?;
+            for zeros in signed_zeros(&problem, [1, view.3, 1]) {
+                same(reducer, &problem, &[&zeros], dtype.size())?;
+            }
             if dtype.size() == 2 {
                 streamed(reducer, &problem, std::slice::from_ref(&data), 40_000)
                     .map_err(|e| format!("{problem}: {e}"))?;

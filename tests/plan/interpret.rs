@@ -407,7 +407,11 @@ fn pairs(pass: &Pass) -> Check {
     };
     let slots: Vec<Slot> = slots.collect();
     let right = wanted.into_iter().map(Slot::Output);
-    ensure!(right.eq(slots.iter().copied()), "{slots:?} beside {:?}", pass.dst.slot);
+    ensure!(
+        right.eq(slots.iter().copied()),
+        "{slots:?} beside {:?}",
+        pass.dst.slot
+    );
     let bound = kernel.bindings();
     let bound = bound.iter().filter(|r| matches!(r, Resource::Beside(_)));
     ensure!(bound.count() == slots.len(), "{} are bound", slots.len());
@@ -735,7 +739,10 @@ impl<'m, 'a> Run<'m, 'a> {
                 return Err(format!("results are written to {slot:?}"));
             };
             let before = self.machine.results[i][element].replace(cell.clone());
-            ensure!(before.is_none(), "element {element} of {i} is written twice");
+            ensure!(
+                before.is_none(),
+                "element {element} of {i} is written twice"
+            );
         }
         self.put_alone(element, cell)
     }

@@ -253,7 +253,7 @@ fn windows_cover_a_view_that_exceeds_a_binding() {
 }
 
 #[test]
-fn extremes_are_read_once_and_finished_four_times() {
+fn extremes_are_read_once_and_finished_twice() {
     for (shape, axis) in [([1, 1 << 20], 1), ([4096, 3000], 1), ([300, 4096], 0)] {
         for kind in support::grid::CLASSES {
             let problem = Problem::extremes(DType::U8, &shape, axis).expect("a problem");
@@ -261,11 +261,15 @@ fn extremes_are_read_once_and_finished_four_times() {
             let reads = walks(&plan);
             let read = if axis == 1 { "rows" } else { "columns" };
             assert_eq!(reads[0], read, "{plan}");
-            assert_eq!(reads[1..], ["finish"; 4], "{plan}");
+            assert_eq!(reads[1..], ["finish"; 2], "{plan}");
             assert_eq!(plan.passes()[0].src_bytes(), shape.iter().product::<u64>());
-            // Each extreme has partials, from which both its value and its index are made.
+            // Each extreme has partials of its own, from which its value and its index are made.
             let of: Vec<_> = plan.passes()[1..].iter().map(|p| p.src).collect();
-            assert_eq!((of[0], of[1]), (of[2], of[3]), "{plan}");
+            assert_ne!(of[0], of[1], "{plan}");
+            let written = plan.passes()[1..].iter();
+            let written = written.map(|p| (p.dst.slot, p.beside[0].slot));
+            let [least, greatest] = [0, 1].map(|i| (Slot::Output(i), Slot::Output(2 + i)));
+            assert!(written.eq([least, greatest]), "{plan}");
             // Two partials of 16 bytes for at least 256.
             let partials = plan.passes()[0].dst.bytes;
             assert!(
@@ -282,6 +286,41 @@ fn extremes_are_read_once_and_finished_four_times() {
     let second = Problem::extremes(DType::U8, &[3, 300], 1).expect("a problem");
     assert_eq!(viewed(second, &[600, 2], 0)[0], "strided");
     assert_eq!(plain(&one), ["strided", "fill", "strided", "fill"]);
+}
+
+/// With the source there are five storage buffers, or six where its words are bound too.
+#[test]
+fn four_results_of_rows_are_written_at_once_where_a_device_binds_them() {
+    let caps = class(AdapterClass::Discrete);
+    let walks_on = |storage_buffers, dtype, shape: &[u64]| {
+        let caps = Caps {
+            storage_buffers,
+            ..caps.clone()
+        };
+        let problem = Problem::extremes(dtype, shape, 1).expect("a problem");
+        let plan = Plan::new(&problem, &caps).expect("a plan");
+        let moved: u64 = plan
+            .passes()
+            .iter()
+            .map(|p| p.src_bytes() + p.dst_bytes())
+            .sum();
+        let outputs: u64 = problem.outputs().iter().map(|o| o.bytes()).sum();
+        let at_once = moved == problem.input_bytes(0) + outputs;
+        assert_eq!(at_once, plan.passes().len() == 1, "{plan}");
+        (plan.passes().len(), plan.passes()[0].beside.len())
+    };
+    let rows = [4096, 16];
+    for dtype in [DType::F32, DType::I64] {
+        assert_eq!(walks_on(5, dtype, &rows), (1, 3));
+        assert_eq!(walks_on(4, dtype, &rows), (3, 0));
+    }
+    // Rows of vec4 and of what lies before and behind them.
+    assert_eq!(walks_on(6, DType::F32, &[1024, 20_001]), (1, 3));
+    assert_eq!(walks_on(5, DType::F32, &[1024, 20_001]), (3, 0));
+    // Results below a word may begin anywhere in one.
+    assert_eq!(walks_on(8, DType::F16, &rows), (3, 0));
+    // A row in slices.
+    assert_eq!(walks_on(8, DType::F32, &[1, 1 << 20]), (3, 0));
 }
 
 #[test]
@@ -309,6 +348,19 @@ fn broken_plans_of_extremes_are_refused() {
         }),
         ("partials of both in one place", |passes| {
             passes[0].params.apart -= 1
+        }),
+        ("an index for a value", |passes| {
+            let last = passes.last_mut().expect("a pass");
+            last.beside[0].slot = Slot::Output(0);
+        }),
+        ("another's index", |passes| {
+            let last = passes.last_mut().expect("a pass");
+            let index = &mut last.beside[0];
+            (index.offset, index.bytes) = (index.element, index.bytes - index.element);
+        }),
+        ("a value without its index", |passes| {
+            let last = passes.last_mut().expect("a pass");
+            last.kernel.beside = None;
         }),
         ("partials of the other", |passes| {
             let last = passes.len() - 1;

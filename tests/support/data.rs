@@ -271,6 +271,30 @@ pub fn diagonal(dtype: DType, [segments, len]: [u64; 2], rows: bool) -> Vec<u8> 
     bytes
 }
 
+/// A tensor `[outer, len, inner]` of zeros and ones of one sign a segment, some with a single zero of the other sign;
+/// `nans`: and of NaNs of both signs.
+pub fn zeros(dtype: DType, [outer, len, inner]: [u64; 3], nans: bool) -> Vec<u8> {
+    let mut bits = Bits::new(len ^ (inner << 8));
+    let (infinity, nan, one) = float_bits(dtype);
+    let sign = 1 << (8 * dtype.size() - 1);
+    let mut bytes = Vec::with_capacity((outer * len * inner * dtype.size()) as usize);
+    for i in 0..outer * len * inner {
+        let (segment, at) = (i / (len * inner) * inner + i % inner, i / inner % len);
+        let side = if segment.is_multiple_of(2) { 0 } else { sign };
+        let other = (segment / 2).is_multiple_of(2) && at == (segment * 7 + len / 2) % len;
+        let element = match bits.below(8) {
+            _ if other => side ^ sign,
+            0 if nans => nan,
+            // Nothing but the lowest bit tells it from infinity.
+            1 if nans => infinity | sign | 1,
+            3 | 4 => one | side,
+            _ => side,
+        };
+        push(&mut bytes, dtype, element);
+    }
+    bytes
+}
+
 /// Rows of which every third has only the best value of its type, the others only the worst, and no NaN.
 pub fn worst(dtype: DType, order: Order, [rows, len]: [u64; 2]) -> Vec<u8> {
     let (top, bottom) = ends(dtype);

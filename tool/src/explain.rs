@@ -166,7 +166,7 @@ fn folded(text: &str, indent: &str) -> String {
 /// How a pass walks memory, in words and drawn: memory from left to right, and which invocation reads what.
 fn walk(pass: &Pass) -> String {
     let name = pass.kernel.walk.name();
-    let both = match pass.kernel.acc.is_both() {
+    let both = match pass.kernel.acc.is_both() && pass.kernel.beside.is_none() {
         true => " Each part leaves two partials: of the least and of the greatest.",
         false => "",
     };

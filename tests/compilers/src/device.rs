@@ -245,7 +245,11 @@ impl Device {
         block.src_delta = src.map_or(0, |r| r.delta);
         block.dst_delta = dst.delta;
         let beside: Vec<Range> = pass.beside.iter().map(range).collect();
-        let deltas = [&mut block.beside_0, &mut block.beside_1, &mut block.beside_2];
+        let deltas = [
+            &mut block.beside_0,
+            &mut block.beside_1,
+            &mut block.beside_2,
+        ];
         let deltas = deltas.into_iter().zip(&beside);
         deltas.for_each(|(delta, range)| *delta = range.delta);
         block.indices_delta = indices.map_or(0, |r| r.delta);
