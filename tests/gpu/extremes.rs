@@ -3,19 +3,21 @@
 //! `tests/reference` compares the reference's extremes with separate operators.
 
 use super::pieces::streamed;
+use super::walks::of_class;
 use super::{check_all, check_data, same, takes, tiny, tuned, turn};
 use libtest_mimic::Failed;
 use support::views::VIEWS;
 use support::{drawn, extremes as problem, mixed, types, zeros};
-use wgreduce::{Class, DType, NanPolicy, Problem, Reducer};
+use wgreduce::{AdapterClass, Class, DType, NanPolicy, Problem, Reducer};
 
 pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
     let sliced = tuned(reducer, |t| {
         (t.invocations, t.slice_bytes) = (1 << 14, 256);
     });
     let few = tuned(reducer, |t| (t.workgroup, t.row_lanes) = (16, 4));
+    let gpu = of_class(reducer, AdapterClass::Discrete);
     for dtype in types(turn()) {
-        contiguous([reducer, &sliced, &few], dtype)?;
+        contiguous([reducer, &sliced, &few, &gpu], dtype)?;
         for shape in [&[][..], &[1], &[3, 0], &[0, 3]] {
             let input = mixed(dtype, shape.iter().product(), 3);
             for axis in 0..2 {
@@ -30,7 +32,7 @@ pub fn extremes(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// Rows, columns and shapes in between, by reducers that map them differently.
-fn contiguous(reducers: [&Reducer; 3], dtype: DType) -> Result<(), Failed> {
+fn contiguous(reducers: [&Reducer; 4], dtype: DType) -> Result<(), Failed> {
     let tiny = tiny(reducers[0]);
     let shapes = [
         [1, 1, 1],
@@ -54,7 +56,7 @@ fn contiguous(reducers: [&Reducer; 3], dtype: DType) -> Result<(), Failed> {
             if !takes(reducers[0], "extremes", &problem) {
                 continue;
             }
-            let reducer = reducers[drawn(&problem) as usize % 3];
+            let reducer = reducers[drawn(&problem) as usize % 4];
             let zeros = || signed_zeros(&problem, shape);
             check_all(reducer, std::slice::from_ref(&problem), shape)?;
             check_data(reducer, &problem, 0, zeros())?;

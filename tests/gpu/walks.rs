@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Seed, diagonal, drawn, extremes, mixed, tensor, types, ways, worst};
-use wgreduce::{AdapterClass, DType, Plan, Problem, Reducer, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, Reducer, Tuning};
 
 /// `[outer, len, inner]` in elements; the middle is reduced. For who tries all operators.
 pub const SHAPES: &[[u64; 3]] = &[
@@ -45,7 +45,10 @@ pub const SHAPES: &[[u64; 3]] = &[
 
 /// The same device with the tuning of a class.
 pub fn of_class(reducer: &Reducer, class: AdapterClass) -> Reducer {
-    reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
+    reducer.with_caps(Caps {
+        class,
+        ..reducer.caps().tuned(Tuning::of(class))
+    })
 }
 
 /// A class's turn. The tunings of GPUs share most kernels, and the software tuning has others.
