@@ -42,16 +42,11 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Outputs whose four results a dispatch can write.
+    /// Outputs whose values and indices a dispatch can write.
     fn most_written(&self) -> u64 {
-        let formats = [
-            StoreFormat::value(self.problem.dtype()),
-            self.index_format(),
-        ];
-        let bytes: u64 = formats.iter().map(|out| 2 * out.bytes()).sum();
-        let together = self.caps.budget(false) / bytes;
-        let each = formats.map(|out| self.outputs_per_dispatch(out));
-        each.into_iter().fold(together, u64::min)
+        let value = StoreFormat::value(self.problem.dtype());
+        let index = self.outputs_per_dispatch(self.index_format());
+        self.outputs_per_dispatch(value).min(index)
     }
 
     /// Whether the four results of contiguous segments are as fast one by one: of short ones.

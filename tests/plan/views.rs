@@ -323,20 +323,6 @@ fn four_results_of_rows_are_written_at_once_where_a_device_binds_them() {
     assert_eq!(walks_on(8, DType::F32, &[1, 1 << 20]), (3, 0));
 }
 
-/// Rows of so many columns are cut that a pass reads a byte for each value of a byte and index of eight.
-#[test]
-fn a_value_and_its_index_are_one_submit() {
-    let caps = class(AdapterClass::Software);
-    let caps = caps.tuned(Tuning {
-        submit_bytes: 1024,
-        ..caps.tuning.clone()
-    });
-    let problem = Problem::extremes(DType::U8, &[40, 3000], 0).expect("a problem");
-    let plan = check(&problem, &caps, &[0]).expect("a run that ends well");
-    let costs = plan.passes().iter().map(|p| p.cost());
-    assert!(costs.max() <= Some(1024), "{plan}");
-}
-
 #[test]
 fn broken_plans_of_extremes_are_refused() {
     let breaks: &[(&str, Break)] = &[
