@@ -156,8 +156,6 @@ pub struct Source {
     pub wgsl: String,
     /// The values of the shader's overrides: those it declares, and no other.
     pub constants: Vec<(&'static str, f64)>,
-    /// What is bound.
-    pub bindings: Vec<Resource>,
     /// The fields of [`Params`](crate::unstable::Params) in the uniform block.
     pub params: Vec<&'static str>,
 }
@@ -220,7 +218,6 @@ impl Kernel {
             wgsl: params::declared(&params) + &text,
             params,
             constants: self.constants(&recipe),
-            bindings: recipe.bindings,
         }
     }
 
