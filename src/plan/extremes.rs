@@ -35,7 +35,7 @@ impl Planner<'_> {
         }
         let written = steps.map(|step| self.outputs_per_dispatch(step.out));
         let written = written.into_iter().min().unwrap_or(1);
-        let sizes = self.windows(layout, &self.partial_step(&steps), written, 1, true)?;
+        let sizes = self.windows(layout, &self.partial_step(&steps), written, 1)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -148,7 +148,7 @@ impl Planner<'_> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let both = self.partial_step(steps);
-        let share = self.share(first.layout, &both, outputs, len, true);
+        let share = self.share(first.layout, &both, outputs, len);
         let partials = outputs * share.parts;
         let kernel = self.kernel_of(&both, Walk::Strided);
         let dst = View::of(Slot::Partials, both.out, 0, 2 * partials);

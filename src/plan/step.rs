@@ -139,6 +139,12 @@ impl Planner<'_> {
         }
     }
 
+    /// Most parts of all segments, of each of which an invocation leaves a partial result.
+    pub(crate) fn parts_per_dispatch(&self, step: &Step) -> u64 {
+        let invocations = self.caps.groups() * u64::from(self.caps.workgroup());
+        self.partials(step).min(invocations)
+    }
+
     /// The format of a step's partial results.
     pub(crate) fn partial_format(&self, step: &Step) -> StoreFormat {
         if let Some(sum) = step.acc.sum() {
