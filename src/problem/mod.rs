@@ -466,11 +466,7 @@ impl Problem {
         if let Some((option, ..)) = options.into_iter().find(|&(_, set, has)| set && !has) {
             return Err(ProblemError::NoSuchOption { op, option });
         }
-        let longest = match index_type {
-            IndexType::I64 => 1 << 63,
-            IndexType::I32 => 1 << 31,
-            IndexType::U32 => 1u64 << 32,
-        };
+        let longest = index_type.greatest() + 1;
         match self.reduced_len() {
             len if is_index && len > longest => Err(ProblemError::IndexRange { len, index_type }),
             _ => Ok(()),
