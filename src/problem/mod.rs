@@ -34,11 +34,8 @@ impl Output {
 
     /// Bytes of the tensor; `u64::MAX` if there are more.
     pub fn bytes(&self) -> u64 {
-        let sizes = self.shape.iter().copied();
-        match self.shape.contains(&0) {
-            true => 0,
-            false => sizes.fold(self.dtype.size(), u64::saturating_mul),
-        }
+        let elements = checked_elements(&self.shape).unwrap_or(u64::MAX);
+        elements.saturating_mul(self.dtype.size())
     }
 }
 
