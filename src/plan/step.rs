@@ -56,6 +56,7 @@ impl Step {
 pub(crate) struct Planner<'a> {
     pub caps: &'a Caps,
     pub problem: &'a Problem,
+    /// Whether data begins at a multiple of 16 bytes.
     pub aligned: bool,
     /// The canonical form of a reduction of contiguous elements.
     pub dims: Vec<Dim>,
@@ -71,7 +72,26 @@ pub(crate) struct Planner<'a> {
     pub passes: Vec<Pass>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// A planner of results, from and to memory that begins at multiples of 16 bytes.
+    pub(crate) fn new(
+        problem: &'a Problem,
+        caps: &'a Caps,
+        splits: &'a BufferSplits,
+    ) -> Planner<'a> {
+        Planner {
+            caps,
+            problem,
+            aligned: true,
+            dims: Vec::new(),
+            first: 0,
+            partial: false,
+            streamed: false,
+            splits,
+            passes: Vec::new(),
+        }
+    }
+
     /// A step over elements of the problem's type that gives values of it.
     pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
         let dtype = self.problem.dtype();
