@@ -215,6 +215,26 @@ pub enum Error {
 }
 
 impl Error {
+    /// What the caller's function said of `bytes` bytes of an input from `offset` on.
+    pub(crate) fn source(input: usize, offset: u64, bytes: usize, error: std::io::Error) -> Error {
+        Error::Source {
+            input,
+            offset,
+            bytes: bytes as u64,
+            error: Arc::new(error),
+        }
+    }
+
+    /// The same of an output.
+    pub(crate) fn sink(output: usize, offset: u64, bytes: usize, error: std::io::Error) -> Error {
+        Error::Sink {
+            output,
+            offset,
+            bytes: bytes as u64,
+            error: Arc::new(error),
+        }
+    }
+
     /// Refuses more than a limit.
     pub(crate) fn within(what: &'static str, needed: u64, limit: u64) -> Result<(), Error> {
         match needed <= limit {

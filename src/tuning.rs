@@ -86,12 +86,13 @@ impl Tuning {
         ]
     }
 
-    /// Sets a field by its name. A field of 32 bits takes the greatest value that it can for a greater one.
+    /// Sets a field by its name, to a value that [`Tuning::check`] may still refuse. A field of 32 bits takes 2^31 for
+    /// what is beyond 32 bits.
     ///
     /// # Errors
     /// [`UnknownName`] with the names that there are.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), UnknownName> {
-        let narrow = value.try_into().unwrap_or(u32::MAX);
+        let narrow = value.try_into().unwrap_or(1 << 31);
         match name {
             "workgroup" => self.workgroup = narrow,
             "row_lanes" => self.row_lanes = narrow,
@@ -162,5 +163,13 @@ mod tests {
         assert!(tuning.fields().into_iter().eq(expected));
         let unknown = tuning.set("strips", 1).expect_err("no field");
         assert_eq!((&*unknown.name, unknown.names.len()), ("strips", 8));
+        tuning.set("workgroup", 1 << 40).expect("a field");
+        assert_eq!(tuning.workgroup, 1 << 31);
+        tuning.set("row_lanes", 7).expect("a field");
+        let refused = tuning.check().expect_err("no power of two");
+        let Error::Tuning { field, value } = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!((field, value), ("row_lanes", 7));
     }
 }

@@ -36,7 +36,7 @@ pub enum StoreFormat {
 }
 
 impl StoreFormat {
-    /// The formats of results, in the order of the shaders' `OUT`.
+    /// The formats of results, in the order of the shaders' `OUT`, from 1 on.
     pub const RESULTS: [StoreFormat; 6] = [
         StoreFormat::Index64,
         StoreFormat::Index32,
@@ -72,17 +72,11 @@ impl StoreFormat {
         matches!(self, StoreFormat::Partial(_) | StoreFormat::PartialSum(_))
     }
 
-    /// The shaders' `OUT`.
+    /// The shaders' `OUT`; 0 of partial results.
     fn code(self) -> u32 {
-        match self {
-            StoreFormat::Partial(_) | StoreFormat::PartialSum(_) => 0,
-            StoreFormat::Index64 => 1,
-            StoreFormat::Index32 => 2,
-            StoreFormat::Value32 => 3,
-            StoreFormat::Value64 => 4,
-            StoreFormat::Value16 => 5,
-            StoreFormat::Value8 => 6,
-        }
+        let mut results = StoreFormat::RESULTS.iter();
+        let place = results.position(|&result| result == self);
+        place.map_or(0, |i| i as u32 + 1)
     }
 
     /// How many share a word of the destination.
@@ -166,8 +160,6 @@ pub struct Source {
     pub wgsl: String,
     /// The values of the shader's overrides: those it declares, and no other.
     pub constants: Vec<(&'static str, f64)>,
-    /// What is bound.
-    pub bindings: Vec<Resource>,
     /// The fields of [`Params`](crate::unstable::Params) in the uniform block.
     pub params: Vec<&'static str>,
 }
@@ -245,7 +237,6 @@ impl Kernel {
             wgsl: params::declared(&params) + &text,
             params,
             constants: self.constants(&recipe),
-            bindings: self.bindings(),
         }
     }
 

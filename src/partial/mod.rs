@@ -375,11 +375,7 @@ impl Partial {
             };
             return Ok(vec![bytes(self.records.iter().map(element), size)]);
         };
-        let most = match index_type {
-            IndexType::I64 => i64::MAX as u64,
-            IndexType::I32 => i32::MAX as u64,
-            IndexType::U32 => u32::MAX.into(),
-        };
+        let most = index_type.greatest();
         if let Some(output) = self.records.iter().position(|r| r.index > most) {
             return Err(PartialError::Index {
                 index: self.records[output].index,

@@ -100,7 +100,7 @@ impl Shard {
         offset: u64,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let size = self.problem.dtype().size();
+        let size = self.problem.dtype().size() as usize;
         let shape = &self.problem.inputs()[0];
         let axis = self.problem.reduced().iter().position(|&r| r);
         // A scalar is a row of one.
@@ -108,14 +108,10 @@ impl Shard {
         for (o, record) in (0u64..).zip(&mut partial.records) {
             let (outer, column) = (o / inner, o % inner);
             let flat = (outer * len + record.index - offset) * inner + column;
-            let at = self.problem.position(0, flat) * size;
+            let at = self.problem.position(0, flat) * size as u64;
             let mut bytes = [0; 8];
-            read(at, &mut bytes[..size as usize]).map_err(|error| Error::Source {
-                input: 0,
-                offset: at,
-                bytes: size,
-                error: std::sync::Arc::new(error),
-            })?;
+            let read = read(at, &mut bytes[..size]);
+            read.map_err(|error| Error::source(0, at, size, error))?;
             record.element = word(&bytes);
         }
         Ok(())

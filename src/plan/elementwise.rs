@@ -52,7 +52,19 @@ impl Unit {
     }
 }
 
-impl Part<'_> {
+impl<'a> Part<'a> {
+    /// Its coordinates `from..from + count` along the first dimension.
+    fn taken(&self, from: u64, count: u64) -> Part<'a> {
+        let inner: u64 = self.dims[1..].iter().map(|d| d.size).product();
+        let strides = self.starts.iter().zip(&self.dims[0].strides);
+        Part {
+            dims: shortened(&self.dims, count),
+            out: self.out + from * inner,
+            starts: strides.map(|(at, s)| at + from as i64 * s).collect(),
+            unit: self.unit,
+        }
+    }
+
     /// The range of an input that is read; elements have `size` bytes.
     pub fn input(&self, i: usize, size: u64) -> View {
         let element = size * self.unit.input(i);
@@ -80,9 +92,17 @@ impl Planner<'_> {
         let offset = |i| problem.layout(i).map_or(0, |l| l.offset as i64);
         let origin: Vec<i64> = (0..problem.inputs().len()).map(offset).collect();
         let last = dims.last().map_or(1, |d| d.size);
-        if !self.aligned || last < in_vec || !by_whole_vecs(&dims, &origin, in_vec) {
-            return self.parts(&words, &dims, 0, &origin);
+        let by_words = !self.aligned || last < in_vec || !by_whole_vecs(&dims, &origin, in_vec);
+        let whole = Part {
+            out: 0,
+            starts: origin,
+            unit: &words,
+            dims,
+        };
+        if by_words {
+            return self.parts(whole);
         }
+        let dims = &whole.dims;
         let vecs = Unit {
             vecs: true,
             elements: in_vec,
@@ -92,35 +112,30 @@ impl Planner<'_> {
                 .map(|&s| s == 0)
                 .collect(),
         };
-        let units = origin.iter().enumerate();
-        let begin: Vec<i64> = units.map(|(i, at)| at / vecs.input(i) as i64).collect();
-        let whole = by_vec(&dims, &vecs);
-        self.parts(&vecs, &whole, 0, &begin)?;
+        let units = whole.starts.iter().enumerate();
+        let begin = units.map(|(i, at)| at / vecs.input(i) as i64);
+        self.parts(Part {
+            dims: by_vec(dims, &vecs),
+            out: 0,
+            starts: begin.collect(),
+            unit: &vecs,
+        })?;
         // A flat tensor may end inside a vec4.
-        let done = last / in_vec * in_vec;
-        if done == last {
-            return Ok(());
+        match last % in_vec {
+            0 => Ok(()),
+            left => self.parts(whole.taken(last - left, left)),
         }
-        let strides = dims[0].strides.clone();
-        let moved = origin.iter().zip(&strides);
-        let starts: Vec<i64> = moved.map(|(at, s)| at + s * done as i64).collect();
-        let size = last - done;
-        self.parts(&words, &[Dim { size, strides }], done, &starts)
     }
 
     /// Cuts a region into parts that bindings and dispatches can take, and plans each.
-    fn parts(&mut self, unit: &Unit, dims: &[Dim], out: u64, starts: &[i64]) -> Result<(), Error> {
+    fn parts(&mut self, region: Part<'_>) -> Result<(), Error> {
+        let (unit, dims) = (region.unit, &region.dims);
         // The longest tail of dimensions that fits, and as much of the one before it.
         let room = |d: usize| d == 0 || dims.len() - d < STRIDE_DIMS;
         let tail = (0..dims.len()).find(|&d| room(d) && self.fits(unit, &dims[d..]));
         let tail = tail.unwrap_or(dims.len());
         let Some(cut) = tail.checked_sub(1) else {
-            return self.part(Part {
-                dims: dims.to_vec(),
-                out,
-                starts: starts.to_vec(),
-                unit,
-            });
+            return self.part(region);
         };
         let (outside, inside) = dims.split_at(cut);
         let most = self.most_fitting(unit, inside)?;
@@ -129,15 +144,14 @@ impl Planner<'_> {
         let outer = outside.iter().fold(1u64, |n, d| n.saturating_mul(d.size));
         dispatches(outer.saturating_mul(length.div_ceil(most)))?;
         for o in 0..outer {
-            let begin = moved(starts, outside, o);
+            let whole = Part {
+                dims: inside.to_vec(),
+                out: region.out + o * length * inner,
+                starts: moved(&region.starts, outside, o),
+                unit,
+            };
             for at in (0..length.div_ceil(most)).map(|i| i * most) {
-                let strides = begin.iter().zip(&inside[0].strides);
-                self.part(Part {
-                    dims: shortened(inside, most.min(length - at)),
-                    out: out + (o * length + at) * inner,
-                    starts: strides.map(|(b, s)| b + at as i64 * s).collect(),
-                    unit,
-                })?;
+                self.part(whole.taken(at, most.min(length - at)))?;
             }
         }
         Ok(())
@@ -262,21 +276,14 @@ fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
 /// the rest. A coordinate that does not fit alone is divided again, by its other dimensions.
 fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a>> {
     let first = part.dims.iter().position(|d| d.size > 1).unwrap_or(0);
-    let dims = &part.dims[first..];
-    let inner: u64 = dims[1..].iter().map(|d| d.size).product();
-    let taken = |from: u64, count: u64| {
-        let mut dims = dims.to_vec();
-        dims[0].size = count;
-        let strides = part.starts.iter().zip(&dims[0].strides);
-        Part {
-            starts: strides.map(|(at, s)| at + from as i64 * s).collect(),
-            out: part.out + from * inner,
-            unit: part.unit,
-            dims,
-        }
+    let part = Part {
+        dims: part.dims[first..].to_vec(),
+        starts: part.starts.clone(),
+        ..*part
     };
-    let most = splits::longest(dims[0].size, |n| fits(&taken(0, n)));
-    vec![taken(0, most), taken(most, dims[0].size - most)]
+    let size = part.dims[0].size;
+    let most = splits::longest(size, |n| fits(&part.taken(0, n)));
+    vec![part.taken(0, most), part.taken(most, size - most)]
 }
 
 /// Units that an input spans over some dimensions.

@@ -33,7 +33,7 @@ impl Planner<'_> {
             return Ok(());
         }
         let both = self.both(&sides[0]);
-        let sizes = self.windows(layout, &both, self.most_written(), 1, true)?;
+        let sizes = self.windows(layout, &both, self.most_written(), 1)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -152,7 +152,7 @@ impl Planner<'_> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let both = self.both(&sides[0]);
-        let share = self.share(first.layout, &both, outputs, len, true);
+        let share = self.share(first.layout, &both, outputs, len);
         let partials = outputs * share.parts;
         let kernel = self.kernel_of(&both, Walk::Strided);
         let dst = View::of(Slot::Partials, both.out, 0, 2 * partials);

@@ -7,7 +7,8 @@
 use crate::kernel::params::StrideTable;
 use crate::plan::limits::dispatches;
 use crate::plan::splits::{BufferSplits, inside, longest};
-use crate::{Dim, Error, Problem};
+use crate::problem::elements;
+use crate::{Dim, Error, InputLayout, Problem};
 
 /// A dimension of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,21 @@ impl StridedLayout {
     /// The layout of input 0; `None` for a tensor in C order.
     pub(crate) fn of(problem: &Problem) -> Option<StridedLayout> {
         let view = problem.layout(0)?;
+        Some(StridedLayout::by(problem, view))
+    }
+
+    /// The layout of input 0, also of a tensor in C order.
+    pub(crate) fn whole(problem: &Problem) -> StridedLayout {
+        let shape = &problem.inputs()[0];
+        let behind = (1..=shape.len()).map(|d| elements(&shape[d..]) as i64);
+        let plain = || InputLayout {
+            strides: behind.collect(),
+            offset: 0,
+        };
+        StridedLayout::of(problem).unwrap_or_else(|| StridedLayout::by(problem, &plain()))
+    }
+
+    fn by(problem: &Problem, view: &InputLayout) -> StridedLayout {
         let shape = &problem.inputs()[0];
         let mut layout = StridedLayout {
             first: view.offset,
@@ -55,7 +71,7 @@ impl StridedLayout {
                 .into_iter()
                 .for_each(|a| push(&mut layout.reduced, a));
         }
-        Some(layout)
+        layout
     }
 
     /// Adds a reduced dimension whose order does not matter: a repeated one is dropped, a flipped one is read
@@ -94,32 +110,6 @@ impl StridedLayout {
         };
         let ordered = self.kept.windows(2).all(falls);
         ordered.then(|| all.into_iter().map(dim).collect())
-    }
-
-    /// The layout of input 0, also of a tensor in C order.
-    pub(crate) fn whole(problem: &Problem) -> StridedLayout {
-        let plain = || {
-            let dims = problem.inputs()[0].iter().zip(problem.reduced());
-            let mut layout = StridedLayout {
-                first: 0,
-                kept: Vec::new(),
-                reduced: Vec::new(),
-            };
-            let mut next = 1;
-            for (&size, &reduced) in dims.rev().filter(|(size, _)| **size > 1) {
-                let axes = if reduced {
-                    &mut layout.reduced
-                } else {
-                    &mut layout.kept
-                };
-                axes.insert(0, Axis { size, stride: next });
-                next *= size as i64;
-            }
-            let kept = std::mem::take(&mut layout.kept);
-            kept.into_iter().for_each(|a| push(&mut layout.kept, a));
-            layout
-        };
-        StridedLayout::of(problem).unwrap_or_else(plain)
     }
 
     /// Whether each segment is a single element, perhaps repeated.
@@ -258,18 +248,22 @@ pub(crate) struct Window<'a> {
     pub reduced: &'a Part,
 }
 
-impl Window<'_> {
+impl<'a> Window<'a> {
+    fn new(layout: &'a StridedLayout, kept: &'a Part, reduced: &'a Part) -> Window<'a> {
+        Window {
+            layout,
+            kept,
+            reduced,
+        }
+    }
+
     /// The windows of some outputs.
-    pub(crate) fn all<'a>(
+    pub(crate) fn all(
         layout: &'a StridedLayout,
         kept: &'a Part,
         reduced: &'a [Part],
     ) -> Vec<Window<'a>> {
-        let window = |reduced| Window {
-            layout,
-            kept,
-            reduced,
-        };
+        let window = |reduced| Window::new(layout, kept, reduced);
         reduced.iter().map(window).collect()
     }
 
@@ -374,14 +368,7 @@ impl<'a> Groups<'a> {
         let Groups { layout, cuts, .. } = *self;
         let mut parts = Vec::new();
         for part in &self.reduced {
-            let whole = |reduced: &Part| {
-                Window {
-                    layout,
-                    kept,
-                    reduced,
-                }
-                .is_whole(cuts)
-            };
+            let whole = |reduced: &Part| Window::new(layout, kept, reduced).is_whole(cuts);
             for part in part.divided(&layout.reduced, whole) {
                 self.tried += 1;
                 dispatches(self.tried)?;
@@ -397,14 +384,7 @@ impl<'a> Groups<'a> {
     /// Divides outputs so that this element of all their segments is in one buffer.
     fn divide(&mut self, kept: &Part, reduced: &Part) -> Result<(), Error> {
         let Groups { layout, cuts, .. } = *self;
-        let whole = |kept: &Part| {
-            Window {
-                layout,
-                kept,
-                reduced,
-            }
-            .is_whole(cuts)
-        };
+        let whole = |kept: &Part| Window::new(layout, kept, reduced).is_whole(cuts);
         let from = self.kept.len();
         for part in kept.divided(&layout.kept, whole) {
             self.tried += 1;

@@ -87,6 +87,11 @@ impl Caps {
         u64::from(self.workgroups.min(1 << 16)).pow(2)
     }
 
+    /// Invocations of a dispatch.
+    pub(crate) fn most_invocations(&self) -> u64 {
+        self.groups() * u64::from(self.workgroup())
+    }
+
     /// Most iterations of an invocation, over all its loops. Without a limit of the driver's a number that no plan
     /// comes near and that can be multiplied by a block's bytes.
     pub(crate) fn most_iterations(&self) -> u64 {

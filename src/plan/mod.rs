@@ -63,7 +63,7 @@ impl Plan {
     /// caps that no device has; [`Error::Tuning`] as [`Tuning::check`](crate::Tuning::check); [`Error::Problem`] as
     /// [`Problem::check`].
     pub fn new(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        Plan::of(problem, caps, How::default(), &BufferSplits::default())
+        Plan::of(Planner::new(problem, caps, &BufferSplits::default()))
     }
 
     /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at a multiple
@@ -79,11 +79,10 @@ impl Plan {
     ) -> Result<Plan, Error> {
         let splits = splits.in_order(problem);
         let aligned = aligned && splits.are_aligned(problem);
-        let how = How {
+        Plan::of(Planner {
             aligned,
-            ..How::default()
-        };
-        Plan::of(problem, caps, how, &splits)
+            ..Planner::new(problem, caps, &splits)
+        })
     }
 
     /// Plans a problem whose inputs are read in windows, each just before its pass, as [`Reducer::stream`] does: some
@@ -94,41 +93,29 @@ impl Plan {
     ///
     /// [`Reducer::stream`]: crate::Reducer::stream
     pub fn streamed(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        let how = How {
+        Plan::of(Planner {
             streamed: true,
-            ..How::default()
-        };
-        Plan::of(problem, caps, how, &BufferSplits::default())
+            ..Planner::new(problem, caps, &BufferSplits::default())
+        })
     }
 
     /// The same for partial results instead of results: a key and an index (16 bytes), or a partial sum.
     pub(crate) fn partial(problem: &Problem, caps: &Caps) -> Result<Plan, Error> {
-        let how = How {
+        Plan::of(Planner {
             partial: true,
             streamed: true,
-            ..How::default()
-        };
-        Plan::of(problem, caps, how, &BufferSplits::default())
+            ..Planner::new(problem, caps, &BufferSplits::default())
+        })
     }
 
-    fn of(problem: &Problem, caps: &Caps, how: How, splits: &BufferSplits) -> Result<Plan, Error> {
+    fn of(mut planner: Planner<'_>) -> Result<Plan, Error> {
+        let Planner { problem, caps, .. } = planner;
         problem.check()?;
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
         let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
         if let Some(sum) = sum.filter(|sum| sum.is_exact()) {
             caps.hold(StoreFormat::PartialSum(sum.partial_words()))?;
         }
-        let mut planner = Planner {
-            caps,
-            problem,
-            aligned: how.aligned,
-            streamed: how.streamed,
-            dims: Vec::new(),
-            first: 0,
-            partial: how.partial,
-            splits,
-            passes: Vec::new(),
-        };
         planner.problem()?;
         let mut plan = Plan {
             problem: problem.to_string(),
@@ -175,26 +162,6 @@ impl Plan {
         let views = self.passes.iter().flat_map(|p| p.read().chain([&p.dst]));
         let ends = views.filter(|v| v.slot == slot).map(|v| v.offset + v.bytes);
         ends.max().unwrap_or(0).next_multiple_of(16)
-    }
-}
-
-/// What is planned, and for which memory.
-struct How {
-    /// Data begins at a multiple of 16 bytes.
-    aligned: bool,
-    /// Partial results are wanted.
-    partial: bool,
-    /// What a pass reads of the input is put together just before it.
-    streamed: bool,
-}
-
-impl Default for How {
-    fn default() -> How {
-        How {
-            aligned: true,
-            partial: false,
-            streamed: false,
-        }
     }
 }
 

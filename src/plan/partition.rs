@@ -39,19 +39,23 @@ impl Planner<'_> {
     /// limits and buffers end.
     pub(crate) fn partitions(&self, step: &Step, written: u64) -> Result<Vec<Partition>, Error> {
         let partitions = self.regions(step, written)?;
-        let results = step.outer * step.inner;
-        let input = self.ends(step.src, results * step.len)?;
-        let outputs = self.ends(step.dst, results)?;
+        let input = self.source_ends(step)?;
+        let outputs = self.ends(step.dst, step.outer * step.inner)?;
         if input.is_empty() && outputs.is_empty() {
             return Ok(partitions);
         }
-        let from = |cut: u64| cut.checked_sub(step.at);
-        let input: Vec<u64> = input.into_iter().filter_map(from).collect();
         let choose = |b: &Region| walk::choose(self, step, b);
         let most = self.partials(step);
         let partitions = splits::cut(partitions, &input, &outputs, most, &choose);
         dispatches(partitions.iter().map(|g| g.regions.len() as u64).sum())?;
         Ok(partitions)
+    }
+
+    /// Where a step's source continues in another buffer, from the step's first element.
+    fn source_ends(&self, step: &Step) -> Result<Vec<u64>, Error> {
+        let ends = self.ends(step.src, step.outer * step.len * step.inner)?;
+        let ends = ends.into_iter().filter_map(|end| end.checked_sub(step.at));
+        Ok(ends.collect())
     }
 
     /// Where a tensor continues in another buffer.
@@ -154,7 +158,7 @@ impl Planner<'_> {
             return Ok(None);
         }
         let seen = self.caps.elements(element).min(MAX_REGION);
-        let cut = !self.ends(step.src, outer * len * inner)?.is_empty();
+        let cut = !self.source_ends(step)?.is_empty();
         let regions = parts.saturating_mul(inner.div_ceil(part.inner)).max(4);
         let [gathered, spanned, copied] = [Way::Gathered, Way::Spanned, Way::Copied];
         let ways = match self.gathers(step) {
@@ -244,11 +248,7 @@ impl Planner<'_> {
             at: step.at,
             ..self.step(step.src, dst, [first.inner, 1, 1])
         };
-        let cuts = self.ends(step.src, step.outer * step.len * step.inner)?;
-        let cuts: Vec<u64> = cuts
-            .into_iter()
-            .filter_map(|cut| cut.checked_sub(step.at))
-            .collect();
+        let cuts = self.source_ends(step)?;
         for row in 0..first.len {
             let at = first.at + row * step.inner;
             for run in splits::runs(&cuts, at..at + first.inner) {
@@ -308,7 +308,7 @@ impl Planner<'_> {
     /// How many matrices a dispatch may take, and how it walks them; bindings allow `most`.
     fn fitting(&self, step: &Step, one: &Region, most: u64) -> (u64, Mapping) {
         let partials = self.partials(step);
-        let invocations = self.caps.groups() * u64::from(self.caps.workgroup());
+        let invocations = self.caps.most_invocations();
         let of = |outer| {
             let b = Region { outer, ..*one };
             (walk::choose(self, step, &b), b)

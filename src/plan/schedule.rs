@@ -7,10 +7,10 @@
 use crate::kernel::{Accumulator, StoreFormat};
 use crate::plan::layout::StridedLayout;
 use crate::plan::pass::{Pass, Slot, View};
-use crate::plan::step::{Planner, Step};
+use crate::plan::step::{Planner, Step, along};
 use crate::problem::elements;
 use crate::walk::strided::Each;
-use crate::{DType, Dim, Error, Op, Order};
+use crate::{DType, Error, Op, Order};
 
 impl Planner<'_> {
     pub(crate) fn problem(&mut self) -> Result<(), Error> {
@@ -90,17 +90,11 @@ impl Planner<'_> {
             let Some(at) = longest.map(|(i, _)| i) else {
                 break;
             };
-            let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
-            let shape: [u64; 3] = [
-                product(&dims[..at]),
-                dims[at].size,
-                product(&dims[at + 1..]),
-            ];
             let dst = match done + 1 == steps {
                 true => Slot::Output(0),
                 false => Slot::Temp(done % 2),
             };
-            let step = self.step(src, dst, shape);
+            let step = self.step(src, dst, along(&dims, at));
             match done + 1 == steps {
                 true => self.reduce(&self.last(step))?,
                 false => self.reduce(&step)?,

@@ -58,6 +58,7 @@ impl Step {
 pub(crate) struct Planner<'a> {
     pub caps: &'a Caps,
     pub problem: &'a Problem,
+    /// Whether data begins at a multiple of 16 bytes.
     pub aligned: bool,
     /// The canonical form of a reduction of contiguous elements.
     pub dims: Vec<Dim>,
@@ -73,7 +74,26 @@ pub(crate) struct Planner<'a> {
     pub passes: Vec<Pass>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// A planner of results, from and to memory that begins at multiples of 16 bytes.
+    pub(crate) fn new(
+        problem: &'a Problem,
+        caps: &'a Caps,
+        splits: &'a BufferSplits,
+    ) -> Planner<'a> {
+        Planner {
+            caps,
+            problem,
+            aligned: true,
+            dims: Vec::new(),
+            first: 0,
+            partial: false,
+            streamed: false,
+            splits,
+            passes: Vec::new(),
+        }
+    }
+
     /// A step over elements of the problem's type that gives values of it.
     pub(crate) fn step(&self, src: Slot, dst: Slot, [outer, len, inner]: [u64; 3]) -> Step {
         let dtype = self.problem.dtype();
@@ -120,16 +140,8 @@ impl Planner<'_> {
 
     /// The canonical form along one axis; its length is 1 where nothing is reduced.
     pub(crate) fn one_axis(&self, outputs: u64) -> [u64; 3] {
-        let dims = &self.dims;
-        let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
-        match dims.iter().position(|d| d.reduced) {
-            None => [outputs, 1, 1],
-            Some(at) => [
-                product(&dims[..at]),
-                dims[at].size,
-                product(&dims[at + 1..]),
-            ],
-        }
+        let axis = self.dims.iter().position(|d| d.reduced);
+        axis.map_or([outputs, 1, 1], |at| along(&self.dims, at))
     }
 
     /// Most partial results of a step that a binding holds.
@@ -140,6 +152,11 @@ impl Planner<'_> {
             true => (self.caps.elements(partial.bytes())).min(self.caps.partials(partial) / 2),
             false => self.caps.partials(partial),
         }
+    }
+
+    /// Most parts of all segments, of each of which an invocation leaves a partial result.
+    pub(crate) fn parts_per_dispatch(&self, step: &Step) -> u64 {
+        self.partials(step).min(self.caps.most_invocations())
     }
 
     /// The format of a step's partial results.
@@ -183,6 +200,17 @@ impl Planner<'_> {
         lanes <= 256 && 4 * words <= self.caps.workgroup_bytes.into()
     }
 
+    /// A kernel that writes elements as they are.
+    pub(crate) fn raw_kernel(&self, out: StoreFormat, walk: Walk) -> Kernel {
+        Kernel {
+            walk,
+            acc: Accumulator::Raw(8 * out.bytes() as u32),
+            out,
+            beside: None,
+            workgroup: self.caps.workgroup(),
+        }
+    }
+
     /// A kernel of a step.
     pub(crate) fn kernel_of(&self, step: &Step, walk: Walk) -> Kernel {
         Kernel {
@@ -220,10 +248,8 @@ impl Planner<'_> {
 
     /// Outputs that a dispatch can write, with a word for each invocation.
     pub(crate) fn outputs_per_dispatch(&self, out: StoreFormat) -> u64 {
-        let wg = u64::from(self.caps.workgroup());
-        let words = self.caps.groups() * wg;
         // A few words are reserved for results that begin inside a word.
-        let words = words.saturating_sub(3).max(1);
+        let words = self.caps.most_invocations().saturating_sub(3).max(1);
         let seen = self.caps.elements(out.bytes()).min(MAX_REGION);
         words.min(seen).min(self.caps.budget(false) / out.bytes())
     }
@@ -350,6 +376,12 @@ impl Planner<'_> {
             }),
         }
     }
+}
+
+/// The canonical form along one dimension.
+pub(crate) fn along(dims: &[Dim], at: usize) -> [u64; 3] {
+    let product = |dims: &[Dim]| dims.iter().map(|d| d.size).product();
+    [&dims[..at], &dims[at..=at], &dims[at + 1..]].map(product)
 }
 
 /// The parameters of a region.

@@ -5,8 +5,8 @@
 //! element by element and find each by its strides, window by window. A window is what one binding of one
 //! buffer can see.
 
+use crate::kernel::Accumulator;
 use crate::kernel::params::STRIDE_DIMS;
-use crate::kernel::{Accumulator, StoreFormat};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
@@ -76,37 +76,22 @@ impl Planner<'_> {
         self.search(&index, layout, picked)
     }
 
-    /// Most parts of all outputs in a window: each takes an invocation and a partial in a binding, or two
-    /// partials for both extremes.
-    pub(crate) fn room(&self, partial: StoreFormat, both: bool) -> u64 {
-        let lanes = self.caps.groups() * u64::from(self.caps.workgroup());
-        let partials = match both {
-            true => {
-                // The partials of one extreme are also bound alone, at any offset.
-                let apart = self.caps.elements(partial.bytes());
-                apart.min(self.caps.partials(partial) / 2)
-            }
-            false => self.caps.partials(partial),
-        };
-        partials.min(lanes)
-    }
-
     /// The sizes of windows that bindings, dispatches and partials can take: of the kept and of the
-    /// reduced dimensions. Each window takes so many `passes`. For `both` extremes all results are partials first.
+    /// reduced dimensions. Each window takes so many `passes`. Of both extremes all results are partials first.
     pub(crate) fn windows(
         &self,
         layout: &StridedLayout,
         step: &Step,
         written: u64,
         passes: u64,
-        both: bool,
     ) -> Result<[Vec<u64>; 2], Error> {
         let sizes = |axes: &[Axis]| axes.iter().map(|a| a.size).collect::<Vec<_>>();
         let (mut kept, mut reduced) = (sizes(&layout.kept), sizes(&layout.reduced));
         let element = self.problem.dtype().size();
         let budget = self.caps.budget(true) / element;
         let seen = self.caps.elements(element).min(MAX_REGION).min(budget);
-        let room = self.room(self.partial_format(step), both);
+        let room = self.parts_per_dispatch(step);
+        let both = step.acc.is_both();
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
@@ -163,14 +148,13 @@ impl Planner<'_> {
         step: &Step,
         outputs: u64,
         len: u64,
-        both: bool,
     ) -> Share {
         let stride = |axes: &[Axis]| axes.last().map_or(u64::MAX, |a| a.stride.unsigned_abs());
         // Neighbouring invocations take neighbouring outputs, or neighbouring elements of one.
         let across = stride(&layout.kept) <= stride(&layout.reduced);
         let blocked = across || self.caps.class == AdapterClass::Software;
-        let room = self.room(self.partial_format(step), both) / outputs.max(1);
-        let least = match both {
+        let room = self.parts_per_dispatch(step) / outputs.max(1);
+        let least = match step.acc.is_both() {
             true => LEAST_PART.max(LEAST_PART_BYTES / self.problem.dtype().size()),
             false => LEAST_PART,
         };
@@ -198,7 +182,7 @@ impl Planner<'_> {
         let written = self.results_per_dispatch(step.out, picked.map(|value| value.out));
         // With values, each window is reduced, finished and picked from.
         let passes = if picked.is_some() { 3 } else { 1 };
-        let sizes = self.windows(layout, step, written, passes, false)?;
+        let sizes = self.windows(layout, step, written, passes)?;
         let mut groups = Groups::new(layout, sizes, self.splits);
         while let Some((kept, reduced)) = groups.next()? {
             let windows = Window::all(layout, &kept, &reduced);
@@ -217,7 +201,7 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
-        let share = self.share(first.layout, step, outputs, len, false);
+        let share = self.share(first.layout, step, outputs, len);
         let direct = windows.len() == 1 && share.parts == 1;
         // Where the first pass writes.
         let written = match direct {

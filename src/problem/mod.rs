@@ -34,11 +34,8 @@ impl Output {
 
     /// Bytes of the tensor; `u64::MAX` if there are more.
     pub fn bytes(&self) -> u64 {
-        let sizes = self.shape.iter().copied();
-        match self.shape.contains(&0) {
-            true => 0,
-            false => sizes.fold(self.dtype.size(), u64::saturating_mul),
-        }
+        let elements = checked_elements(&self.shape).unwrap_or(u64::MAX);
+        elements.saturating_mul(self.dtype.size())
     }
 }
 
@@ -466,11 +463,7 @@ impl Problem {
         if let Some((option, ..)) = options.into_iter().find(|&(_, set, has)| set && !has) {
             return Err(ProblemError::NoSuchOption { op, option });
         }
-        let longest = match index_type {
-            IndexType::I64 => 1 << 63,
-            IndexType::I32 => 1 << 31,
-            IndexType::U32 => 1u64 << 32,
-        };
+        let longest = index_type.greatest() + 1;
         match self.reduced_len() {
             len if is_index && len > longest => Err(ProblemError::IndexRange { len, index_type }),
             _ => Ok(()),

@@ -196,6 +196,15 @@ impl IndexType {
             IndexType::U32 => DType::U32,
         }
     }
+
+    /// The greatest index.
+    pub(crate) const fn greatest(self) -> u64 {
+        match self {
+            IndexType::I64 => i64::MAX as u64,
+            IndexType::I32 => i32::MAX as u64,
+            IndexType::U32 => u32::MAX as u64,
+        }
+    }
 }
 
 /// What a NaN does to the set it is in.

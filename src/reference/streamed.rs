@@ -8,7 +8,6 @@ use crate::reference::evaluate;
 use crate::reference::sums::{self, Sum};
 use crate::{Error, IndexType, Op, Order, Problem, ProblemError};
 use std::io;
-use std::sync::Arc;
 
 /// Most elements of a block.
 const BLOCK: u64 = 1 << 20;
@@ -103,21 +102,13 @@ struct Host<'a> {
 
 impl Host<'_> {
     fn read(&mut self, input: usize, offset: u64, into: &mut [u8]) -> Result<(), Error> {
-        (self.read)(input, offset, into).map_err(|error| Error::Source {
-            input,
-            offset,
-            bytes: into.len() as u64,
-            error: Arc::new(error),
-        })
+        let read = (self.read)(input, offset, into);
+        read.map_err(|error| Error::source(input, offset, into.len(), error))
     }
 
     fn write(&mut self, output: usize, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        (self.write)(output, offset, bytes).map_err(|error| Error::Sink {
-            output,
-            offset,
-            bytes: bytes.len() as u64,
-            error: Arc::new(error),
-        })
+        let written = (self.write)(output, offset, bytes);
+        written.map_err(|error| Error::sink(output, offset, bytes.len(), error))
     }
 }
 

@@ -179,7 +179,7 @@ fn compile(
         label: Some(&label),
         source: wgpu::ShaderSource::Wgsl(source.wgsl.into()),
     });
-    let bindings = source.bindings;
+    let bindings = kernel.bindings();
     let entries: Vec<_> = bindings.iter().map(|&r| layout_entry(r, aliased)).collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some(&label),

@@ -89,7 +89,7 @@ impl Reducer {
     /// [`Reducer::self_test`] does.
     ///
     /// The limits of [`wgpu::Limits::downlevel_defaults`] suffice. At least 4 storage and 2 uniform buffers per
-    /// stage, 11 bindings per group, 128 invocations and 16,352 bytes of workgroup memory are needed.
+    /// stage, 9 bindings per group, 128 invocations and 16,352 bytes of workgroup memory are needed.
     ///
     /// # Errors
     /// [`Error::Unsupported`], [`Error::ForeignQueue`], [`Error::DeviceLost`].

@@ -409,12 +409,8 @@ impl<'a> Windows<'a> {
                 while at < end {
                     let count = (end - at).min(self.bytes.len() as u64) as usize;
                     let bytes = &mut self.bytes[..count];
-                    read(input, at, bytes).map_err(|error| Error::Source {
-                        input,
-                        offset: at,
-                        bytes: count as u64,
-                        error: Arc::new(error),
-                    })?;
+                    let read = read(input, at, bytes);
+                    read.map_err(|error| Error::source(input, at, count, error))?;
                     mapped.slice(place..place + count).copy_from_slice(bytes);
                     at += count as u64;
                     place += count;
@@ -494,12 +490,8 @@ impl<'a> Windows<'a> {
             let mapped = buffer.slice(..).get_mapped_range();
             let mapped = mapped.map_err(|e| unmapped(self.context, e))?;
             let bytes = &mapped[begin..begin + view.bytes as usize];
-            write(output, view.offset, bytes).map_err(|error| Error::Sink {
-                output,
-                offset: view.offset,
-                bytes: view.bytes,
-                error: Arc::new(error),
-            })?;
+            let written = write(output, view.offset, bytes);
+            written.map_err(|error| Error::sink(output, view.offset, bytes.len(), error))?;
         }
         buffer.unmap();
         Ok(())

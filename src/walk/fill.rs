@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Accumulator, Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::kernel::{Recipe, Resource, StoreFormat, fragments};
 use crate::plan::limits::dispatches;
 use crate::plan::pass::{Slot, View};
 use crate::plan::splits;
@@ -40,13 +40,7 @@ impl Planner<'_> {
         at: u64,
         count: u64,
     ) -> Result<(), Error> {
-        let kernel = Kernel {
-            walk: Walk::Fill,
-            acc: Accumulator::Raw(8 * out.bytes() as u32),
-            out,
-            beside: None,
-            workgroup: self.caps.workgroup(),
-        };
+        let kernel = self.raw_kernel(out, Walk::Fill);
         // An element below 32 bits sits at the top of a word, as in the shaders.
         let shift = 32u64.saturating_sub(8 * out.bytes());
         let params = Params {

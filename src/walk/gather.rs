@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Accumulator, Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::layout::Window;
 use crate::plan::pass::{Slot, View};
 use crate::plan::splits::{Partition, Region};
@@ -20,17 +20,11 @@ pub struct GatherText {
 
 impl Planner<'_> {
     fn gathers_as(&self, index: StoreFormat, value: StoreFormat, strided: bool) -> Kernel {
-        let index_words = index.bytes() as u32 / 4;
-        Kernel {
-            walk: Walk::Gather(GatherText {
-                index_words,
-                strided,
-            }),
-            acc: Accumulator::Raw(8 * value.bytes() as u32),
-            out: value,
-            beside: None,
-            workgroup: self.caps.workgroup(),
-        }
+        let text = GatherText {
+            index_words: index.bytes() as u32 / 4,
+            strided,
+        };
+        self.raw_kernel(value, Walk::Gather(text))
     }
 
     /// Gathers the elements of a region that the indices of its outputs point to.

@@ -43,8 +43,7 @@ impl Each {
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Each {
         let caps = planner.caps;
         let outputs = b.outer * b.inner;
-        let invocations = caps.groups() * u64::from(caps.workgroup());
-        let room = planner.partials(step).min(invocations) / outputs;
+        let room = planner.parts_per_dispatch(step) / outputs;
         let filled = planner.slices(outputs, b.len / LEAST_SLICE);
         let longest = step.most_elements(caps.most_iterations() / 2);
         // One alone takes the segments of all results in a word.

@@ -298,3 +298,21 @@ fn a_device_that_computes_wrongly_is_not_opened() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn serde_reads_a_tuning_that_it_wrote() {
+    let tuning = Tuning::of(AdapterClass::Software);
+    let mut json = serde_json::to_value(&tuning).expect("a tuning");
+    for (name, value) in tuning.fields() {
+        assert_eq!(json[name], value, "{name}");
+    }
+    // The hidden field and unknown ones may be missing or more; the others are asked for by name.
+    json["strips"] = 1.into();
+    let fields = json.as_object_mut().expect("an object");
+    fields.remove("each");
+    let read = serde_json::from_value::<Tuning>(json.clone());
+    assert_eq!(read.expect("a tuning"), tuning);
+    json.as_object_mut().expect("an object").remove("slices");
+    let refused = serde_json::from_value::<Tuning>(json).expect_err("a field is missing");
+    assert_eq!(refused.to_string(), "missing field `slices`");
+}

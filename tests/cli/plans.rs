@@ -130,26 +130,31 @@ fn a_tuning_is_read_from_a_file_field_by_field() {
     let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1 --tuning my.json";
     folder.write(
         "my.json",
-        br#"{"device": "any", "tuning": {"workgroup": 64, "each": true}}"#,
+        br#"{"device": "any", "tuning": {"workgroup": 64, "slices": 7}}"#,
     );
     let plan = folder.cpu(line);
     assert!(
         plan.contains("tuned as integrated: workgroup 64, row_lanes 256,"),
         "{plan}"
     );
-    assert!(plan.contains("each true"), "{plan}");
+    assert!(plan.contains(" slices 7,"), "{plan}");
     let json = folder.cpu(&format!("{line} --json"));
     assert!(json.contains("/wg64x"), "{json}");
+    assert!(!json.contains("\"each\""), "{json}");
     for (text, why) in [
         (&b"{"[..], "my.json: EOF while parsing"),
         (b"{}", "my.json: no tuning: an object \"tuning\""),
         (
             br#"{"tuning": {"lanes": 1}}"#,
-            "my.json: no field of the tuning is lanes; there are: ",
+            "my.json: no field of the tuning is called \"lanes\"; there are: workgroup, ",
         ),
         (
             br#"{"tuning": {"slices": "many"}}"#,
-            "my.json: slices of \"many\": invalid type",
+            "my.json: slices is \"many\", which is no whole number below 2^64",
+        ),
+        (
+            br#"{"tuning": {"workgroup": 7}}"#,
+            "my.json: the tuning's workgroup is 7, which is no power of two",
         ),
     ] {
         folder.write("my.json", text);

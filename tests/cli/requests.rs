@@ -123,7 +123,11 @@ fn a_result_too_large_for_memory_is_refused_instead_of_ending_the_process() {
         &npy("'|u1'", false, "(1, 16777216)", &[0; 1 << 24]),
     );
     let line = "min a.npy b.npy --device cpu";
-    assert!(folder.refused(line).contains("exceeds --memory"));
+    assert!(
+        folder
+            .refused(line)
+            .contains("exceeds a quarter of --memory")
+    );
     // More memory than there can be, so that the inputs are not streamed.
     let line = format!("{line} --memory 9999999999");
     assert!(folder.refused(&line).contains("does not fit in memory"));

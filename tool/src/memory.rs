@@ -90,34 +90,29 @@ pub struct Loads<'a> {
     p: Params,
 }
 
-/// The parameters of a pass that loads depend on, as 64-bit numbers.
-#[derive(Clone, Copy)]
-struct Params {
-    items: u64,
-    coarsening: u64,
-    len: u64,
-    pitch: u64,
-    inner: u64,
-    slices: u64,
-    parts: u64,
-    slice: u64,
-    step: u64,
-    kept_dims: u64,
-    dims: u64,
-    along: u64,
-    rows: u64,
-    slice_rows: u64,
-    row_units: u64,
-    width: u64,
-    team: u64,
-    abreast: u64,
-    across: u64,
-    invocations: u64,
+/// Declares the parameters of a pass that loads depend on, as 64-bit numbers.
+macro_rules! params {
+    ($($name:ident)+) => {
+        #[derive(Clone, Copy)]
+        struct Params {
+            $($name: u64,)+
+        }
+
+        impl Params {
+            fn of(pass: &Pass) -> Params {
+                Params { $($name: pass.params.$name.into(),)+ }
+            }
+        }
+    };
+}
+
+params! {
+    items coarsening len pitch inner slices parts slice step kept_dims dims along rows
+    slice_rows row_units width team abreast across invocations
 }
 
 impl<'a> Loads<'a> {
     pub fn of(pass: &'a Pass) -> Loads<'a> {
-        let p = &pass.params;
         let listed = pass
             .stride_table
             .as_ref()
@@ -126,28 +121,7 @@ impl<'a> Loads<'a> {
             pass,
             source: pass.src.or(listed.copied()).unwrap_or(pass.dst),
             e: 128 / u64::from(pass.kernel.acc.bits()),
-            p: Params {
-                items: p.items.into(),
-                coarsening: p.coarsening.into(),
-                len: p.len.into(),
-                pitch: p.pitch.into(),
-                inner: p.inner.into(),
-                slices: p.slices.into(),
-                parts: p.parts.into(),
-                slice: p.slice.into(),
-                step: p.step.into(),
-                kept_dims: p.kept_dims.into(),
-                dims: p.dims.into(),
-                along: p.along.into(),
-                rows: p.rows.into(),
-                slice_rows: p.slice_rows.into(),
-                row_units: p.row_units.into(),
-                width: p.width.into(),
-                team: p.team.into(),
-                abreast: p.abreast.into(),
-                across: p.across.into(),
-                invocations: p.invocations.into(),
-            },
+            p: Params::of(pass),
         }
     }
 

@@ -102,11 +102,7 @@ fn compute_on(
 ) -> Result<Vec<Vec<u8>>, Failure> {
     let reduction = reducer.prepare_blocking(problem)?;
     let (results, times) = reduction.run_timed_blocking(inputs)?;
-    let plan = reduction.plan().to_string();
-    report.push(format!(
-        "plan: {}",
-        plan.lines().collect::<Vec<_>>().join("; ")
-    ));
+    report.push(format!("plan: {}", reduction.plan()));
     report.push(time_line(&times));
     Ok(results)
 }

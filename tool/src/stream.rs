@@ -86,7 +86,7 @@ fn held(output: &Output, path: Option<&PathBuf>, common: &Common) -> Result<Held
         (Some(path), _) => Ok(Held::Spool(path.clone(), output::spool(path)?)),
         (None, bytes) if bytes <= memory(common) / 4 => Ok(Held::Memory(Vec::new())),
         (None, bytes) => Err(Failure::Request(format!(
-            "the result of {bytes} bytes exceeds --memory: name a file with -o"
+            "the result of {bytes} bytes exceeds a quarter of --memory: name a file with -o"
         ))),
     }
 }

@@ -1,6 +1,6 @@
 //! Tuning as text and as JSON, field by field. Does not know what a field means.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use wgreduce::{Caps, Tuning};
 
 use crate::args::Common;
@@ -14,9 +14,10 @@ const WIDTH: usize = 96;
 pub fn text(caps: &Caps, indent: &str) -> String {
     let mut text = format!("{indent}tuned as {:?}:", caps.class).to_lowercase();
     let mut column = text.len();
-    let mut fields = fields(&caps.tuning);
+    let fields = caps.tuning.fields().into_iter();
+    let mut fields: Vec<_> = fields.map(|(name, n)| (name, n.to_string())).collect();
     if !caps.long_kernels {
-        fields.push(("long_kernels".into(), "false".into()));
+        fields.push(("long_kernels", "false".into()));
     }
     for (i, (name, value)) in fields.iter().enumerate() {
         let end = if i + 1 < fields.len() { "," } else { "" };
@@ -31,9 +32,6 @@ pub fn text(caps: &Caps, indent: &str) -> String {
     text
 }
 
-/// What a `--tuning` file or `--set` gives: fields of the tuning by name.
-type Changes = Map<String, Value>;
-
 /// Caps with the tuning of the `--tuning` file, if one was named.
 pub fn from_file(common: &Common, caps: &Caps) -> Result<Caps, Failure> {
     let Some(path) = &common.tuning else {
@@ -42,83 +40,47 @@ pub fn from_file(common: &Common, caps: &Caps) -> Result<Caps, Failure> {
     let refused = |why: String| Failure::file(path, why);
     let text = std::fs::read_to_string(path).map_err(|e| refused(e.to_string()))?;
     let file: Value = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
-    let Some(changes) = file.get("tuning").and_then(Value::as_object) else {
+    let Some(fields) = file.get("tuning").and_then(Value::as_object) else {
         let why = r#"no tuning: an object "tuning" of fields by name is wanted"#;
         return Err(refused(why.into()));
     };
-    let tuning = changed(&caps.tuning, changes.clone()).map_err(refused)?;
+    let mut tuning = caps.tuning.clone();
+    for (name, value) in fields {
+        set(&mut tuning, name, &value.to_string()).map_err(refused)?;
+    }
     Ok(caps.tuned(tuning))
 }
 
 /// Caps with some fields of the tuning, as `NAME=VALUE`.
-pub fn with_set(caps: &Caps, set: &[String]) -> Result<Caps, Failure> {
-    let mut changes = Changes::new();
-    for text in set {
-        let refused = |why| Failure::Request(format!("--set {text}: {why}"));
-        let Some((name, value)) = text.split_once('=') else {
-            return Err(refused("a field is set as NAME=VALUE".to_string()));
-        };
-        // What is no JSON is refused as a string.
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        changes.insert(name.into(), value);
-        changed(&caps.tuning, changes.clone()).map_err(refused)?;
+pub fn with_set(caps: &Caps, texts: &[String]) -> Result<Caps, Failure> {
+    let mut tuning = caps.tuning.clone();
+    for text in texts {
+        let parts = text.split_once('=').ok_or("a field is set as NAME=VALUE");
+        parts
+            .map_err(String::from)
+            .and_then(|(name, value)| set(&mut tuning, name, value))
+            .map_err(|why| Failure::Request(format!("--set {text}: {why}")))?;
     }
-    let tuning = changed(&caps.tuning, changes).map_err(Failure::Request)?;
     Ok(caps.tuned(tuning))
 }
 
-/// A tuning with another value of a field.
-pub fn with(tuning: &Tuning, field: &str, value: Value) -> Result<Tuning, String> {
-    changed(tuning, Changes::from_iter([(field.into(), value)]))
-}
-
-/// The names of the fields, in the order of their definition.
-pub fn names(tuning: &Tuning) -> Vec<String> {
-    fields(tuning).into_iter().map(|(name, _)| name).collect()
-}
-
-fn changed(tuning: &Tuning, changes: Changes) -> Result<Tuning, String> {
-    let mut fields = serde_json::to_value(tuning).map_err(|e| e.to_string())?;
-    let names: Vec<String> = fields
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(n, _)| n.clone())
-        .collect();
-    for (name, value) in changes {
-        if !names.contains(&name) {
-            return Err(format!(
-                "no field of the tuning is {name}; there are: {}",
-                names.join(", ")
-            ));
-        }
-        let was = std::mem::replace(&mut fields[&name], value);
-        if let Err(e) = serde_json::from_value::<Tuning>(fields.clone()) {
-            return Err(format!("{name} of {}: {e}; it was {was}", fields[&name]));
-        }
+/// Sets a field to a number, written out.
+fn set(tuning: &mut Tuning, name: &str, value: &str) -> Result<(), String> {
+    let number = value.parse().ok();
+    // A wrong name is told before a wrong number.
+    let set = tuning.set(name, number.unwrap_or(0));
+    set.map_err(|e| e.to_string())?;
+    match number {
+        None => Err(format!(
+            "{name} is {value}, which is no whole number below 2^64"
+        )),
+        Some(_) => tuning.check().map_err(|e| e.to_string()),
     }
-    let tuning: Tuning = serde_json::from_value(fields).map_err(|e| e.to_string())?;
-    tuning.check().map_err(|e| e.to_string())?;
-    Ok(tuning)
 }
 
+/// An object of the fields by name.
 pub fn json(tuning: &Tuning) -> Value {
-    serde_json::to_value(tuning).unwrap_or_default()
-}
-
-/// Names and values, in the order that `Debug` has them.
-fn fields(tuning: &Tuning) -> Vec<(String, String)> {
-    let (lines, json) = (format!("{tuning:#?}"), json(tuning));
-    let field = |line: &str| {
-        let (name, _) = line.strip_prefix("    ")?.split_once(": ")?;
-        let value = match json.get(name)? {
-            Value::Null => "none".into(),
-            Value::String(word) => word.clone(),
-            other => other.to_string(),
-        };
-        Some((name.to_string(), value))
-    };
-    lines.lines().filter_map(field).collect()
+    tuning.fields().into_iter().collect()
 }
 
 #[cfg(test)]
@@ -131,18 +93,19 @@ mod tests {
         let json = json(&caps.tuning);
         assert_eq!(json["workgroup"], caps.tuning.workgroup);
         assert_eq!(json["slice_bytes"], caps.tuning.slice_bytes);
+        assert_eq!(json.as_object().map(|fields| fields.len()), Some(8));
         let text = text(&caps, "  ");
         assert!(text.starts_with("  tuned as integrated: workgroup 256, "));
         assert!(text.lines().all(|line| line.len() <= WIDTH + 2), "{text}");
-        for (name, _) in fields(&caps.tuning) {
+        for (name, _) in caps.tuning.fields() {
             assert!(text.contains(&format!(" {name} ")), "{name}");
         }
         assert!(!text.contains("long_kernels"));
-        let set = ["row_lanes=64", "each=true"].map(String::from);
+        let set = ["row_lanes=64", "slices=7"].map(String::from);
         let other = with_set(&caps, &set).expect("fields of the tuning").tuning;
         let right = Tuning {
             row_lanes: 64,
-            each: true,
+            slices: 7,
             ..caps.tuning.clone()
         };
         assert_eq!(other, right);
@@ -150,15 +113,15 @@ mod tests {
             ("row_lanes", "--set row_lanes: a field is set as NAME=VALUE"),
             (
                 "lanes=1",
-                "--set lanes=1: no field of the tuning is lanes; there are: each, ",
+                "--set lanes=1: no field of the tuning is called \"lanes\"; there are: workgroup, row_lanes, ",
             ),
             (
                 "slices=many",
-                "--set slices=many: slices of \"many\": invalid type: string \"many\", expected u64",
+                "--set slices=many: slices is many, which is no whole number below 2^64",
             ),
             (
                 "slices=-1",
-                "--set slices=-1: slices of -1: invalid value: integer `-1`, expected u64",
+                "--set slices=-1: slices is -1, which is no whole number below 2^64",
             ),
             (
                 "workgroup=24",
@@ -169,8 +132,8 @@ mod tests {
                 "--set row_lanes=0: the tuning's row_lanes is 0, which is no power of two",
             ),
             (
-                "each=rows",
-                "--set each=rows: each of \"rows\": invalid type: string \"rows\", expected a boolean",
+                "each=true",
+                "--set each=true: no field of the tuning is called \"each\"; there are: ",
             ),
         ] {
             let error = with_set(&caps, &[wrong.into()])

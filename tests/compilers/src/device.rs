@@ -262,7 +262,7 @@ impl Device {
             let bytes = words.iter().flat_map(|w| w.to_le_bytes());
             self.filled(bytes.collect())
         });
-        let bindings = source.bindings.into_iter();
+        let bindings = pass.kernel.bindings().into_iter();
         let bindings = bindings.map(|resource| match resource {
             Resource::Params => (&blocks[0], 0, blocks[0].size()),
             Resource::StrideTable => (&blocks[1], 0, blocks[1].size()),

@@ -1,8 +1,7 @@
-//! `finish.wgsl`, `fill.wgsl`, `gather.wgsl`: outputs from partials, from nothing, and by indices.
+//! `finish.wgsl`: outputs from partials.
 
 use super::super::interpret::{Cell, Check, Run, ensure};
 use std::collections::BTreeSet;
-use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
     pub(super) fn finish(&mut self, lanes: u32, words: u32) -> Check {
@@ -106,83 +105,5 @@ impl Run<'_, '_> {
             }
         }
         Ok(Cell::Of(from))
-    }
-
-    /// Writes the words of a workgroup's results, of which `first` is the first.
-    pub(super) fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
-        let per_word = self.per_word();
-        for word in (0..self.wg).take_while(|word| word * per_word < bests.len() as u32) {
-            let v = first / per_word + word;
-            let best = |j: u32| bests[(word * per_word + j) as usize].clone();
-            let results = self.outputs(v).map(|(j, _)| (j, best(j)));
-            self.write_word(v, results.collect())?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn fill(&mut self) -> Check {
-        let fill = match self.out().bytes() {
-            8 => self.p.fill,
-            4 => self.p.fill & 0xffff_ffff,
-            bytes => u64::from((self.p.fill as u32) >> (32 - 8 * bytes)),
-        };
-        for w in self.invocations() {
-            let results = self.outputs(w).map(|(j, _)| (j, Cell::Constant(fill)));
-            self.write(w, results.collect())?;
-            self.iterated(self.per_word().into())?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn gather_pass(&mut self, index_words: u32) -> Check {
-        let p = self.p;
-        let per_word = self.per_word();
-        for w in self.invocations() {
-            for (j, o) in self.outputs(w) {
-                let element = self.dst.at(p.dst_delta + o)?;
-                self.write_once(p.dst_delta + o)?;
-                if per_word > 1 {
-                    let place = (p.dst_delta / per_word + w) * per_word + j;
-                    ensure!(self.dst.at(place)? == element, "byte {j} of word {w}");
-                }
-                self.take_indices(index_words, o, element)?;
-            }
-            self.iterated(per_word.into())?;
-        }
-        Ok(())
-    }
-
-    /// Gathers what output `o` would read for every index that it may have.
-    fn take_indices(&mut self, words: u32, o: u32, output: u32) -> Check {
-        let p = self.p;
-        let Some(indices) = &self.indices else {
-            return Err("no indices".into());
-        };
-        ensure!(
-            indices.slot == Slot::Output(0) && u64::from(words) * 4 == indices.element,
-            "indices of {words} words in {:?}",
-            indices.slot
-        );
-        ensure!(
-            indices.at(p.indices_delta + o)? == output,
-            "output {output} reads another's index"
-        );
-        for index in 0..self.machine.truth.len {
-            let (lo, hi) = (index as u32, (index >> 32) as u32);
-            let (base_lo, base_hi) = (p.base as u32, (p.base >> 32) as u32);
-            let i = lo.wrapping_sub(base_lo);
-            let high = hi
-                .wrapping_sub(base_hi)
-                .wrapping_sub(u32::from(lo < base_lo));
-            let yes = high == 0 && i < p.len;
-            let inside = index >= p.base && index - p.base < p.len.into();
-            ensure!(yes == inside, "index {index} is in the region: {yes}");
-            if yes {
-                let outer = o / p.pitch;
-                let e = p.src_delta + (outer * p.len + i) * p.pitch + o - outer * p.pitch;
-                self.gather(o, e, index)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -6,13 +6,21 @@
 
 mod columns;
 mod elementwise;
+mod fill;
 mod finish;
+mod gather;
+mod old;
 mod rows;
-mod sums;
-mod views;
+mod strided;
 
 use super::interpret::{Cell, Check, Run, ensure};
-use wgreduce::unstable::{Accumulator, Walk};
+use wgreduce::unstable::{Accumulator, Sum, Walk};
+use wgreduce::{Class, NanPolicy, Op};
+
+/// Elements that are added to the limbs of a sum between two carries.
+const TAKES: u64 = 60;
+/// Iterations of the longest loop over the bits of a sum's result: a root of 64 bits, or a quotient.
+const RESULT: u64 = 130;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
@@ -78,10 +86,53 @@ impl Run<'_, '_> {
         }
     }
 
+    /// Writes the words of a workgroup's results, of which `first` is the first.
+    fn write_bests(&mut self, first: u32, bests: &[Cell]) -> Check {
+        let per_word = self.per_word();
+        for word in (0..self.wg).take_while(|word| word * per_word < bests.len() as u32) {
+            let v = first / per_word + word;
+            let best = |j: u32| bests[(word * per_word + j) as usize].clone();
+            let results = self.outputs(v).map(|(j, _)| (j, best(j)));
+            self.write_word(v, results.collect())?;
+        }
+        Ok(())
+    }
+
     /// Checks that an invocation takes one item, unless the kernel has a loop over items.
     fn coarsened(&self, coarsened: bool, items: u32) -> Check {
         ensure!(coarsened == (items > 1), "{items} items a lane");
         Ok(())
+    }
+
+    /// The number of limbs, with those of the count that a mean without its NaNs keeps.
+    fn limbs(&self) -> u64 {
+        let problem = self.machine.problem;
+        let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
+        let counts = counts && problem.dtype().class() == Class::Float;
+        let limbs = self.pass.kernel.acc.sum().map_or(0, Sum::limbs);
+        u64::from(limbs) + if counts { 3 } else { 0 }
+    }
+
+    /// Iterations over limbs of an invocation that takes `elements` elements one by one.
+    fn take_loops(&self, elements: u64) -> u64 {
+        elements / TAKES * self.limbs()
+    }
+
+    /// Iterations of an invocation that begins with nothing and ends with a result: it clears, carries, negates, finds
+    /// the top limb and makes the result, or carries twice and writes a partial.
+    fn end_loops(&self) -> u64 {
+        match self.pass.kernel.acc.sum() {
+            None => 0,
+            Some(_) => 6 * self.limbs() + RESULT,
+        }
+    }
+
+    /// Iterations of an invocation that makes a result of `parts` partials.
+    fn join_loops(&self, parts: u32) -> u64 {
+        match self.pass.kernel.acc.sum() {
+            None => u64::from(parts) + 1,
+            Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
+        }
     }
 
     /// The positions of a whole vec4.
@@ -94,26 +145,5 @@ impl Run<'_, '_> {
         );
         self.loads(0, src, v * self.e);
         Ok((v * self.e..(v + 1) * self.e).collect())
-    }
-}
-
-/// Elements begin..end; the vec4 first..last lie wholly among them.
-#[derive(Clone, Copy)]
-struct Span {
-    begin: u32,
-    end: u32,
-    first: u32,
-    last: u32,
-}
-
-impl Span {
-    fn of_whole(begin: u32, len: u32, e: u32) -> Span {
-        let first = begin.div_ceil(e);
-        Span {
-            begin,
-            end: begin + len,
-            first,
-            last: first.max((begin + len) / e),
-        }
     }
 }

@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use serde_json::json;
 use wgreduce::wgpu::{Buffer, BufferUsages, ComputePass};
-use wgreduce::{BoundReduction, Caps, DType, Error, Output, Plan, Problem, Reducer, Tuning};
+use wgreduce::{BoundReduction, Caps, DType, Error, Output, Plan, Problem, Reducer};
 
 use super::catalogue::{Case, catalogue};
 use super::ceiling::Ceiling;
@@ -24,8 +24,8 @@ use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
 use crate::tuning;
 
-/// Not searched: what keeps watchdogs quiet, and what is for tests.
-const NOT_SEARCHED: [&str; 2] = ["submit_bytes", "each"];
+/// Not searched: it keeps watchdogs quiet.
+const NOT_SEARCHED: &str = "submit_bytes";
 /// Larger inputs are left out, unless all are that large: their plans are those of inputs a few times smaller.
 const MOST_INPUT_BYTES: u64 = 256 << 20;
 /// Most inputs of the largest size.
@@ -369,9 +369,9 @@ impl Verdict {
 
 /// A field whose other value was faster.
 struct Change {
-    field: String,
-    from: Value,
-    to: Value,
+    field: &'static str,
+    from: u64,
+    to: u64,
     verdict: Verdict,
     cases: usize,
 }
@@ -412,9 +412,9 @@ impl Search<'_> {
         let (mut best, mut changes) = (start.clone(), Vec::new());
         for _ in 0..MOST_ROUNDS {
             let known = changes.len();
-            for field in tuning::names(&start.tuning) {
-                if !NOT_SEARCHED.contains(&field.as_str()) {
-                    self.field(&field, &mut best, &mut changes)?;
+            for (i, (field, _)) in start.tuning.fields().into_iter().enumerate() {
+                if field != NOT_SEARCHED {
+                    self.field(i, &mut best, &mut changes)?;
                 }
             }
             if changes.len() == known {
@@ -424,20 +424,20 @@ impl Search<'_> {
         Ok((best, changes))
     }
 
-    /// Moves a field as long as that is a gain.
+    /// Moves the field of that number as long as that is a gain.
     fn field(
         &mut self,
-        field: &str,
+        i: usize,
         best: &mut Caps,
         changes: &mut Vec<Change>,
     ) -> Result<(), Failure> {
         for up in [true, false] {
             let known = changes.len();
             while !self.is_over() {
-                let Some(other) = self.next(field, best, up) else {
+                let Some(other) = self.next(i, best, up) else {
                     break;
                 };
-                let [from, to] = [&*best, &other].map(|c| tuning::json(&c.tuning)[field].clone());
+                let [(field, from), (_, to)] = [&*best, &other].map(|c| c.tuning.fields()[i]);
                 let step = format!("{field} {from} -> {to}");
                 let Some((verdict, cases)) = self.verdict(&step, best, &other)? else {
                     break;
@@ -449,7 +449,7 @@ impl Search<'_> {
                     self.progress.suspend(|| say(&line));
                 }
                 changes.push(Change {
-                    field: field.into(),
+                    field,
                     from,
                     to,
                     verdict,
@@ -466,12 +466,12 @@ impl Search<'_> {
     }
 
     /// The next value of a field with which some case is planned otherwise.
-    fn next(&self, field: &str, best: &Caps, up: bool) -> Option<Caps> {
-        let mut value = tuning::json(&best.tuning)[field].clone();
+    fn next(&self, i: usize, best: &Caps, up: bool) -> Option<Caps> {
+        let (field, mut value) = best.tuning.fields()[i];
+        let mut other = best.clone();
         for _ in 0..MOST_STEPS {
-            value = stepped(&value, up)?;
-            let tuning: Tuning = tuning::with(&best.tuning, field, value.clone()).ok()?;
-            let other = best.tuned(tuning);
+            value = stepped(value, up)?;
+            other.tuning.set(field, value).ok()?;
             let subjects = self.bench.subjects.iter();
             let differs = subjects.map(|subject| self.bench.differs(subject, best, &other));
             // What cannot be planned for every case is no candidate.
@@ -564,12 +564,12 @@ impl Search<'_> {
 }
 
 /// Twice or half of a number; none where there is nothing to go on to.
-fn stepped(value: &Value, up: bool) -> Option<Value> {
-    match (value.as_u64()?, up) {
-        (0, true) => Some(1.into()),
-        (n, true) => n.checked_mul(2).map(Value::from),
+fn stepped(n: u64, up: bool) -> Option<u64> {
+    match (n, up) {
+        (0, true) => Some(1),
+        (n, true) => n.checked_mul(2),
         (0 | 1, false) => None,
-        (n, false) => Some((n / 2).into()),
+        (n, false) => Some(n / 2),
     }
 }
 
@@ -715,15 +715,13 @@ mod tests {
     #[test]
     fn numbers_are_doubled_and_halved() {
         for (value, up, other) in [
-            (json!(8), true, Some(json!(16))),
-            (json!(8), false, Some(json!(4))),
-            (json!(1), false, None),
-            (json!(0), true, Some(json!(1))),
-            (json!(u64::MAX), true, None),
-            (json!(null), true, None),
-            (json!(true), true, None),
+            (8, true, Some(16)),
+            (8, false, Some(4)),
+            (1, false, None),
+            (0, true, Some(1)),
+            (u64::MAX, true, None),
         ] {
-            assert_eq!(stepped(&value, up), other, "{value}");
+            assert_eq!(stepped(value, up), other, "{value}");
         }
     }
 }

@@ -1,49 +1,12 @@
-//! `sum_rows.wgsl` over `span.wgsl`, `sum_columns.wgsl`, and the loops over limbs that a sum adds to the other walks.
+//! `old/sum_rows.wgsl` over `span.wgsl`, `old/sum_columns.wgsl`.
 
 use super::super::interpret::{Check, Found, Run, ensure};
-use super::Span;
-use wgreduce::unstable::{RowParts, Sum, SumColumnsText};
-use wgreduce::{Class, NanPolicy, Op};
+use wgreduce::unstable::{RowParts, SumColumnsText};
 
-/// Elements that are added to the limbs between two carries.
-const TAKES: u64 = 60;
 /// Most turns of an invocation of several columns; in each it begins a window or goes without one.
 const TURNS: u64 = 8;
-/// Iterations of the longest loop over the bits of a result: a root of 64 bits, or a quotient.
-const RESULT: u64 = 130;
 
 impl Run<'_, '_> {
-    /// The number of limbs, with those of the count that a mean without its NaNs keeps.
-    fn limbs(&self) -> u64 {
-        let problem = self.machine.problem;
-        let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
-        let counts = counts && problem.dtype().class() == Class::Float;
-        let limbs = self.pass.kernel.acc.sum().map_or(0, Sum::limbs);
-        u64::from(limbs) + if counts { 3 } else { 0 }
-    }
-
-    /// Iterations over limbs of an invocation that takes `elements` elements one by one.
-    pub(super) fn take_loops(&self, elements: u64) -> u64 {
-        elements / TAKES * self.limbs()
-    }
-
-    /// Iterations of an invocation that begins with nothing and ends with a result: it clears, carries, negates, finds
-    /// the top limb and makes the result, or carries twice and writes a partial.
-    pub(super) fn end_loops(&self) -> u64 {
-        match self.pass.kernel.acc.sum() {
-            None => 0,
-            Some(_) => 6 * self.limbs() + RESULT,
-        }
-    }
-
-    /// Iterations of an invocation that makes a result of `parts` partials.
-    pub(super) fn join_loops(&self, parts: u32) -> u64 {
-        match self.pass.kernel.acc.sum() {
-            None => u64::from(parts) + 1,
-            Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
-        }
-    }
-
     /// An invocation takes at most `at_once` vec4, or any number if that is 0; if `whole`, a row is whole vec4.
     pub(super) fn sum_rows(
         &mut self,
@@ -248,6 +211,27 @@ impl Run<'_, '_> {
             self.iterated(u64::from(p.coarsening) * (each + 1))?;
         }
         Ok(())
+    }
+}
+
+/// Elements begin..end; the vec4 first..last lie wholly among them.
+#[derive(Clone, Copy)]
+struct Span {
+    begin: u32,
+    end: u32,
+    first: u32,
+    last: u32,
+}
+
+impl Span {
+    fn of_whole(begin: u32, len: u32, e: u32) -> Span {
+        let first = begin.div_ceil(e);
+        Span {
+            begin,
+            end: begin + len,
+            first,
+            last: first.max((begin + len) / e),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `strided.wgsl` over `segments.wgsl` or `view.wgsl`, `gather.wgsl` over `view.wgsl`: elements found by their strides.
+//! `strided.wgsl` over `segments.wgsl` or `view.wgsl`: elements one by one, in a view by their strides.
 
 use super::super::interpret::{Check, Found, Run, ensure, fused};
 use wgreduce::unstable::Slot;
@@ -65,7 +65,7 @@ impl Run<'_, '_> {
     }
 
     /// Notes that elements are loaded one by one.
-    pub(super) fn loads_each(&self, found: &Found) -> Check {
+    fn loads_each(&self, found: &Found) -> Check {
         let src = self.source()?;
         found
             .iter()
@@ -74,7 +74,7 @@ impl Run<'_, '_> {
     }
 
     /// `along`: the distance of a place of the dimensions first..end from the first element. Strides wrap.
-    pub(super) fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
+    fn along(&self, first: u32, end: u32, place: u32, loops: &mut u64) -> Check<u32> {
         let Some((table, _)) = &self.pass.stride_table else {
             return Err("no dimensions".into());
         };
@@ -122,7 +122,7 @@ impl Run<'_, '_> {
     }
 
     /// `part_of`: an item's output and part.
-    pub(super) fn part_of(&self, item: u32) -> (u32, u32) {
+    fn part_of(&self, item: u32) -> (u32, u32) {
         let p = &self.p;
         let outer = item / (p.slices * p.inner);
         let rest = item - outer * p.slices * p.inner;
@@ -130,14 +130,14 @@ impl Run<'_, '_> {
         (outer * p.inner + rest - part * p.inner, part)
     }
 
-    pub(super) fn part_begin(&self, part: u32) -> u32 {
+    fn part_begin(&self, part: u32) -> u32 {
         match self.p.step {
             1 => part * self.p.slice,
             _ => part,
         }
     }
 
-    pub(super) fn search_part(&self, o: u32, part: u32, loops: &mut u64) -> Check<Found> {
+    fn search_part(&self, o: u32, part: u32, loops: &mut u64) -> Check<Found> {
         let p = &self.p;
         let start = self.segment(o, loops)?;
         let begin = self.part_begin(part);
@@ -183,31 +183,6 @@ impl Run<'_, '_> {
             }
             self.iterated(loops)?;
             self.write(w, results)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn strided_gather(&mut self, words: u32) -> Check {
-        let p = self.p;
-        self.dimensions(p.items, p.kept_dims, 1)?;
-        for w in self.invocations() {
-            let mut loops = u64::from(self.per_word());
-            for (_, o) in self.outputs(w) {
-                let output = self.dst.at(p.dst_delta + o)?;
-                let indices = self.indices.as_ref().ok_or("no indices")?;
-                ensure!(
-                    indices.slot == Slot::Output(0)
-                        && u64::from(words) * 4 == indices.element
-                        && indices.at(indices.delta + o)? == output,
-                    "output {output} reads another's index"
-                );
-                let start = self.segment(o, &mut loops)?;
-                for i in 0..p.len {
-                    let e = start.wrapping_add(i.wrapping_mul(p.stride));
-                    self.gather(o, e, p.base + u64::from(i))?;
-                }
-            }
-            self.iterated(loops)?;
         }
         Ok(())
     }

@@ -1,0 +1,19 @@
+//! `fill.wgsl`: outputs from nothing.
+
+use super::super::interpret::{Cell, Check, Run};
+
+impl Run<'_, '_> {
+    pub(super) fn fill(&mut self) -> Check {
+        let fill = match self.out().bytes() {
+            8 => self.p.fill,
+            4 => self.p.fill & 0xffff_ffff,
+            bytes => u64::from((self.p.fill as u32) >> (32 - 8 * bytes)),
+        };
+        for w in self.invocations() {
+            let results = self.outputs(w).map(|(j, _)| (j, Cell::Constant(fill)));
+            self.write(w, results.collect())?;
+            self.iterated(self.per_word().into())?;
+        }
+        Ok(())
+    }
+}
