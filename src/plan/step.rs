@@ -242,8 +242,10 @@ impl<'a> Planner<'a> {
     pub(crate) fn items_per_invocation(&self, items: u64, iterations: u64) -> u64 {
         let tuning = &self.caps.tuning;
         let spare = items / tuning.invocations.max(1);
+        // All invocations of a workgroup count on, past the last of four outputs a word, within 32 bits.
+        let counted = u64::from(u32::MAX) / (4 * u64::from(self.caps.workgroup()));
         let most = (self.caps.most_iterations() / iterations).min(tuning.short_rows);
-        spare.min(most).max(1)
+        spare.min(most).min(counted).max(1)
     }
 
     /// Outputs that a dispatch can write, with a word for each invocation.

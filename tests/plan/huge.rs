@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};
 use wgreduce::unstable::{Pass, Slot, Walk};
-use wgreduce::{Caps, DType, Error, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, Tuning};
 
 const BEYOND: u64 = (1 << 32) + 3;
 
@@ -180,6 +180,24 @@ proptest! {
         let plan = Plan::new(&problem.expect("a problem"), &caps);
         let plan = plan.map_err(|e| TestCaseError::fail(e.to_string()))?;
         if shape[1] > 1 || !index {
+            covered(&plan, shape, &caps);
+        }
+    }
+}
+
+/// All invocations of the last workgroup count on, past the last output.
+#[test]
+fn numbers_of_outputs_stay_within_32_bits_where_one_invocation_is_enough() {
+    let tuning = Tuning {
+        invocations: 1,
+        short_rows: u64::MAX,
+        ..Tuning::of(AdapterClass::Discrete)
+    };
+    for shape in [[1, 6, 67_108_862], [3, 7, 67_108_863]] {
+        for device in devices() {
+            let caps = device.tuned(tuning.clone());
+            let problem = Problem::arg_max(DType::I64, &shape, 1).expect("a problem");
+            let plan = Plan::new(&problem, &caps).expect("a plan");
             covered(&plan, shape, &caps);
         }
     }
