@@ -170,7 +170,7 @@ fn acc_placed(own: Acc, frame: Frame) -> Placed {
     signs = vec2<u32>(any.x | any.y | any.z | any.w, all.x & all.y & all.z & all.w);
 //# end
 //# if BITS == 16
-    signs = vec2<u32>(signs.x | signs.x << 16u, signs.y & signs.y << 16u);
+    signs = vec2<u32>(signs.x | (signs.x << 16u), signs.y & (signs.y << 16u));
 //# end
 //# end
     return Placed(low, high, signs);
