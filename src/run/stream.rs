@@ -214,14 +214,9 @@ impl StreamedReduction {
             }
             pass.results().for_each(|view| windows.open(view));
             let ready = (&passes[i..=i], &self.ready.compiled[i..=i]);
-            let mut dispatched = Some(windows.dispatch(ready)?);
+            windows.dispatch(ready)?;
             for view in pass.results().filter(|_| is_last) {
-                let encoder = dispatched.take();
-                let encoder = encoder.unwrap_or_else(|| windows.context.encoder());
-                windows.send(encoder, view, &mut write).await?;
-            }
-            if let Some(encoder) = dispatched {
-                windows.context.submit(encoder)?;
+                windows.send(view, &mut write).await?;
             }
         }
         windows.finish(&mut write).await
@@ -435,21 +430,17 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Encodes a pass.
-    fn dispatch(
-        &self,
-        (passes, compiled): (&[Pass], &[Arc<bind::Compiled>]),
-    ) -> Result<wgpu::CommandEncoder, Error> {
+    /// Submits a pass. In a browser what is bound must live until then.
+    fn dispatch(&self, (passes, compiled): (&[Pass], &[Arc<bind::Compiled>])) -> Result<(), Error> {
         let bound = bind::bind_passes(self.context, passes, compiled, &self.places)?;
         let mut encoder = self.context.encoder();
         bound.encode(&mut encoder);
-        Ok(encoder)
+        self.context.submit(encoder).map(drop)
     }
 
-    /// Submits what is encoded and the readback of a complete result.
+    /// Submits the readback of a complete result.
     async fn send(
         &mut self,
-        mut encoder: wgpu::CommandEncoder,
         view: &View,
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
@@ -459,6 +450,7 @@ impl<'a> Windows<'a> {
         };
         let back = &mut self.backs[0];
         let (buffer, size) = (&back.buffer, self.layout.window(view).1);
+        let mut encoder = self.context.encoder();
         encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);
         let submitted = self.context.submit(encoder)?;
         let mapping = self
