@@ -10,6 +10,10 @@ use crate::{Class, DType, NanPolicy, Op};
 
 /// Bits of a limb. The last one is a whole word, with a sign.
 pub(crate) const LIMB_BITS: u32 = 24;
+/// Bits of a digit.
+const DIGIT_BITS: u32 = 22;
+/// The exponent of infinities in float32.
+const FLOAT_INFINITY: i32 = 255;
 /// Limbs of a count of elements.
 const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes between carries: each adds less than 2^25, as does a window beside them.
@@ -22,6 +26,8 @@ const AFTER: u32 = 128;
 const TURNS: u32 = 8;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
+/// Most iterations beside the elements of a window: over its digits, those that are kept, and a team.
+const WINDOW: u64 = 32;
 
 /// A sum of elements of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,6 +45,20 @@ struct Format {
     exponent: u32,
     /// Bits of the mantissa, with the hidden one.
     mantissa: u32,
+}
+
+/// How a float becomes digits; `shaders/accumulate/digits.wgsl` explains them.
+#[derive(Clone, Copy)]
+struct Digits {
+    /// Digits of a window.
+    window: u32,
+    /// Digits that are kept, below the highest one, which has a sign.
+    all: u32,
+    /// The exponent of digit 0 in float32; wraps below 0.
+    unit: u32,
+    /// The first digit of a window is one of these.
+    least: u32,
+    most: u32,
 }
 
 impl Sum {
@@ -153,7 +173,68 @@ impl Sum {
         self.is_float()
     }
 
-    /// Whether the result of a short row or column is rounded from its window: it is neither divided nor a root.
+    /// Whether it is kept in digits, which additions of float32 make of elements.
+    pub fn has_digits(self) -> bool {
+        self.is_float() && !self.squares() && self.dtype != DType::F64
+    }
+
+    /// How elements become digits.
+    fn digits(self) -> Digits {
+        let Format { exponent, mantissa } = self.format();
+        let bits = DIGIT_BITS as i32;
+        let window = if self.dtype == DType::F32 { 3 } else { 2 };
+        // The unit of digit 0 is the least bit that an element can have.
+        let unit = 130 - (1 << (exponent - 1)) - mantissa as i32;
+        let (least, most) = match self.dtype {
+            // One window holds every number.
+            DType::F16 => (1, 1),
+            // What is left of 0 is scaled up for each digit but one, and must stay below the unit; M must be finite.
+            _ => (
+                (bits * (window - 1) + 1 - unit) / bits + 1,
+                (FLOAT_INFINITY - 1 - (bits + 1) - unit) / bits,
+            ),
+        };
+        Digits {
+            window: window as u32,
+            all: if least == most { 2 } else { 2 * window as u32 },
+            unit: unit as u32,
+            least: least as u32,
+            most: most as u32,
+        }
+    }
+
+    /// How often all elements are taken again where digits do not hold them: by as many digits as a sum has.
+    fn windows(self) -> u32 {
+        let Format { exponent, mantissa } = self.format();
+        ((1 << exponent) - 3 + mantissa).div_ceil(DIGIT_BITS * self.digits().all)
+    }
+
+    /// Iterations to take so many elements again, and to make a result of them.
+    pub(crate) fn again_iterations(self, elements: u64) -> u64 {
+        u64::from(self.windows()) * (elements + WINDOW) + self.end_iterations()
+    }
+
+    /// Elements that can be taken again in so many iterations.
+    pub(crate) fn most_again(self, iterations: u64) -> u64 {
+        let left = iterations.saturating_sub(self.end_iterations());
+        (left / u64::from(self.windows()))
+            .saturating_sub(WINDOW)
+            .max(1)
+    }
+
+    /// The share of so many iterations for elements that are taken again, if they take about one each before.
+    pub(crate) fn again_share(self, iterations: u64) -> u64 {
+        let windows = u64::from(self.windows());
+        iterations * windows / (windows + 1)
+    }
+
+    /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
+    pub(crate) fn placed_bytes(self) -> u32 {
+        // The place of the highest digit, whether it is far, a count, the signs, the highest digit and those below.
+        4 * (5 + self.digits().all)
+    }
+
+    /// Whether a result is rounded from digits, or a short row's from its window: it is neither divided nor a root.
     /// Squares are left out, because their text takes too long to compile.
     pub(crate) fn is_rounded(self) -> bool {
         self.is_float() && matches!(self.op, Op::ReduceSum | Op::ReduceL1)
@@ -168,24 +249,9 @@ impl Sum {
         }
     }
 
-    /// Whether a window holds every number of the type.
-    fn is_whole(self) -> bool {
-        !self.squares() && self.dtype == DType::F16
-    }
-
-    /// Whether an element is added to a window in one piece: a number of at most 24 bits, not squared.
-    fn is_single(self) -> bool {
-        !self.squares() && matches!(self.dtype, DType::BF16 | DType::F32)
-    }
-
     /// Exponents above its lowest that a window of a few words holds.
     fn reach(self) -> u32 {
         if self.squares() { 23 } else { 24 }
-    }
-
-    /// Bits of a window below its second word.
-    fn grain(self) -> u32 {
-        if self.is_whole() { 15 } else { LIMB_BITS }
     }
 
     /// Words of a window: room for the pieces of an element anywhere in it, and for carries.
@@ -250,7 +316,8 @@ impl Sum {
 
     /// Iterations to take a partial sum.
     pub(crate) fn join_iterations(self) -> u64 {
-        2 * u64::from(self.limbs() + self.count_limbs()) + 1
+        let limbs = u64::from(self.limbs() + self.count_limbs());
+        limbs + limbs.div_ceil(TAKES) + 1
     }
 
     /// Iterations to begin with nothing and to end with a result or a partial sum.
@@ -292,19 +359,14 @@ impl Sum {
             ("LIMBS", self.limbs()),
             ("COUNTS", self.count_limbs()),
             ("PARTIAL_WORDS", self.partial_words()),
-            ("FEW", flag(self.dtype == DType::F32 && self.pieces() == 1)),
             ("TAKES", TAKES as u32),
-            ("PIECES", self.pieces()),
-            ("WHOLE", flag(self.is_whole())),
-            ("SINGLE", flag(self.is_single())),
-            ("GRAIN", self.grain()),
-            ("BELOW_GRAIN", (1 << self.grain()) - 1),
+            ("TERM_PIECES", self.pieces()),
             ("REACH", self.reach()),
             // Of an element at the top of a word.
             ("FRACTION", (1u32 << (31 - exponent.max(1))) - 1),
-            ("WORDS", self.window_words()),
+            ("WINDOW_WORDS", self.window_words()),
             ("AFTER", AFTER),
-            ("TURNS", TURNS),
+            ("WINDOW_TURNS", TURNS),
             ("DIGITS", mantissa.div_ceil(12)),
             ("PLACES", if self.squares() { 2 } else { 1 }),
             ("EXPONENT", exponent),
@@ -319,6 +381,31 @@ impl Sum {
                 ((infinity << 1) | 1) << fraction.clamp(1, 30) >> 1,
             ),
             ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
+            // -0, of all elements of a word.
+            (
+                "NO_ELEMENT",
+                if self.bits() == 16 {
+                    0x8000_8000
+                } else {
+                    1 << 31
+                },
+            ),
+        ]
+    }
+
+    /// The names that the directives in the shaders use for digits; none if it has none.
+    pub(crate) fn digit_names(self) -> Vec<(&'static str, u32)> {
+        let digits = self.digits();
+        vec![
+            ("N", digits.window),
+            ("W", digits.all),
+            ("UNIT_0", digits.unit),
+            ("TOP_LEAST", digits.least),
+            ("TOP_MOST", digits.most),
+            ("WINDOWS", self.windows()),
+            ("HALF", (self.dtype == DType::F16).into()),
+            // The lowest element of a word.
+            ("MASK_0", u32::MAX >> (32 - self.bits())),
         ]
     }
 }
@@ -768,26 +855,40 @@ mod tests {
         let floats = DType::ALL.into_iter().filter(|t| t.class() == Class::Float);
         for (dtype, op) in floats.flat_map(|t| Op::SUMS.map(|op| (t, op))) {
             let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
+            if sum.has_digits() {
+                continue;
+            }
             let largest = (1 << sum.format().exponent) - 2;
             let places = if sum.squares() { 2 } else { 1 };
-            let lowest = if sum.is_whole() {
-                largest
-            } else {
-                sum.reach() - 2
-            };
+            let lowest = sum.reach() - 2;
             let begin = places * (largest - lowest.min(largest));
             let last = begin / LIMB_BITS + sum.window_words();
             assert!(last < sum.limbs(), "{op} {dtype}: limb {last}");
             // Some vec4 before a carry, on top of what the last carry left.
             let elements = u64::from(sum.block() * 128 / sum.bits());
-            let each: u64 = match sum.pieces() {
-                1 if sum.is_single() => 1 << 24,
-                _ => 1 << 25,
-            };
-            assert!(elements * each + (1 << 24) < 1 << 31, "{op} {dtype}");
+            assert!(elements * (1 << 25) + (1 << 24) < 1 << 31, "{op} {dtype}");
             const { assert!((TAKES + 1) * (1 << 25) + (1 << 24) < 1 << 31) };
-            // What the first word tells of the second one.
-            assert!((elements + 1) << sum.grain() < 1 << 32, "{op} {dtype}");
+        }
+    }
+
+    #[test]
+    fn units_and_what_is_left_of_elements_are_no_subnormal_numbers() {
+        for dtype in [DType::F16, DType::BF16, DType::F32] {
+            let sum = Sum::new(Op::ReduceSum, dtype, NanPolicy::Propagate).expect("a sum");
+            let digits = sum.digits();
+            let exponent = |digit: u32| (22 * digit).wrapping_add(digits.unit) as i32;
+            let last = digits.least + 1 - digits.window;
+            assert!(exponent(last) >= 1, "{dtype}: the last unit");
+            // A zero is scaled up for each digit but one; half a unit is more.
+            let zero = 22 * (digits.window as i32 - 1);
+            assert!(exponent(digits.least) > zero + 1, "{dtype}: a zero");
+            assert!(exponent(digits.most) + 23 < 255, "{dtype}: M");
+            // The greatest exponent that a window holds: all of float16, others up to 2^109 at least.
+            let held = exponent(digits.most) + 21 - 127;
+            assert!(
+                held >= if dtype == DType::F16 { 15 } else { 108 },
+                "{dtype}: {held}"
+            );
         }
     }
 

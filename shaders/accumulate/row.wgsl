@@ -225,22 +225,3 @@ struct Pair {
     key: Key,
     at: u32,
 }
-//# if LANES > 1
-
-var<workgroup> wg_acc: array<Placed, WG>;
-
-// Written out: a loop costs a driver's bound of its iterations, and short rows more than their elements.
-fn acc_across(lid: u32, own: Placed) -> Placed {
-    let lane = lid % {LANES}u;
-    var a = own;
-    wg_acc[lid] = a;
-//# for s in 1..LOG_LANES + 1
-    workgroupBarrier();
-    if lane < {LANES >> s}u {
-        a = acc_join(a, wg_acc[lid + {LANES >> s}u]);
-        wg_acc[lid] = a;
-    }
-//# end
-    return a;
-}
-//# end

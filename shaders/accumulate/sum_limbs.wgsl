@@ -6,7 +6,7 @@ var<private> limbs: array<i32, {LIMBS + COUNTS}>;
 var<private> first_limb: u32;
 var<private> end_limb: u32;
 
-struct Acc {
+struct Exact {
     flags: u32,
     takes: u32, // since the last carry
 }
@@ -25,13 +25,13 @@ const OTHER: u32 = 16u; // a number that is not -0
 const INFINITE: u32 = {INFINITE}u;
 //# end
 
-fn acc_none() -> Acc {
+fn exact_none() -> Exact {
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] = 0;
     }
     first_limb = {LIMBS}u;
     end_limb = 0u;
-    return Acc(0u, 0u);
+    return Exact(0u, 0u);
 }
 
 // Brings limbs first..end, but the last, into 0..2^24.
@@ -74,7 +74,7 @@ fn add_piece(x: i32, place: u32) {
 // An element that adds something: signed pieces of 24 bits, times 2^place.
 struct Number {
     place: u32,
-//# for k in 0..PIECES
+//# for k in 0..TERM_PIECES
     x{k}: i32,
 //# end
 }
@@ -144,7 +144,7 @@ fn number(r: Raw) -> Number {
     let s{k} = c & 0xfffu;
     c >>= 12u;
 //# end
-//# for k in 0..PIECES
+//# for k in 0..TERM_PIECES
     let p{k} = i32(s{2 * k} | (s{2 * k + 1} << 12u));
 //# end
 //# else
@@ -158,7 +158,7 @@ fn number(r: Raw) -> Number {
 //# end
     return Number(
         place,
-//# for k in 0..PIECES
+//# for k in 0..TERM_PIECES
 //# if MAGNITUDES
         p{k},
 //# else
@@ -220,7 +220,7 @@ fn number_of(r: Raw) -> Number {
 }
 
 // Adds an element, without carrying.
-fn acc_add(own: Acc, r: Raw) -> Acc {
+fn exact_add(own: Exact, r: Raw) -> Exact {
     var a = own;
 //# if FLOATS
     let flag = flag_of(r);
@@ -230,17 +230,17 @@ fn acc_add(own: Acc, r: Raw) -> Acc {
 //# end
 //# end
     let n = number_of(r);
-//# for k in 0..PIECES
+//# for k in 0..TERM_PIECES
     add_piece(n.x{k}, n.place + {24 * k}u);
 //# end
     return a;
 }
 
-fn acc_take(own: Acc, r: Raw, t: u32) -> Acc {
-    return took(acc_add(own, r));
+fn exact_take(own: Exact, r: Raw) -> Exact {
+    return took(exact_add(own, r));
 }
 
-fn took(own: Acc) -> Acc {
+fn took(own: Exact) -> Exact {
     var a = own;
     a.takes += 1u;
     if a.takes == {TAKES}u {
@@ -250,17 +250,19 @@ fn took(own: Acc) -> Acc {
     return a;
 }
 
-// Adds partial result r of the source.
-fn acc_join_partial(a: Acc, r: u32) -> Acc {
-    carry_all();
+// Adds partial result r of the source, whose limbs are carried.
+fn exact_join_partial(a: Exact, r: u32) -> Exact {
+    first_limb = 0u;
+    end_limb = {LIMBS}u;
     let at = {PARTIAL_WORDS}u * r;
     for (var i = 0u; i < {LIMBS + COUNTS}u; i++) {
         limbs[i] += i32(words[at + 1u + i]);
     }
-    return Acc(a.flags | words[at], 1u);
+    return took(Exact(a.flags | words[at], a.takes));
 }
+//# if PARTIAL_SUM
 
-fn acc_write(at: u32, a: Acc) {
+fn exact_write(at: u32, a: Exact) {
     let to = {PARTIAL_WORDS}u * at;
     var flags = a.flags;
     carry_all();
@@ -276,7 +278,8 @@ fn acc_write(at: u32, a: Acc) {
         dst[to + 1u + i] = bitcast<u32>(limbs[i]);
     }
 }
-//# if SHARED
+//# end
+//# if TEAMS
 
 // The sum of each team of LANES neighbouring invocations. Atomic operations add to it, and their order does not matter.
 override SHARED_WORDS: u32; // of all teams
@@ -294,7 +297,7 @@ fn take_shared(at: u32, first: u32, end: u32) {
 }
 
 // The sum of a team of at most 256 invocations, for the first of them.
-fn acc_across(lid: u32, own: Acc) -> Acc {
+fn exact_across(lid: u32, own: Exact) -> Exact {
     let at = lid / LANES * {LIMBS + COUNTS + 1}u;
     for (var i = lid % LANES; i < {LIMBS + COUNTS + 1}u; i += LANES) {
         atomicStore(&shared_limbs[at + i], 0u);

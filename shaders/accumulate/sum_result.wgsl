@@ -191,7 +191,7 @@ fn shifted_up(x: vec2<u32>, by: u32) -> vec2<u32> {
     return vec2<u32>(x.x << by, (x.y << by) | ((x.x >> 1u) >> (31u - by)));
 }
 
-fn acc_bits(a: Acc) -> vec2<u32> {
+fn exact_bits(a: Exact) -> vec2<u32> {
     let nan = {NAN_BITS}u;
 //# if MEAN
 //# if COUNTS
@@ -252,7 +252,7 @@ fn signed_bits(bits: vec2<u32>, negative: bool) -> vec2<u32> {
 //# else
 
 // The floor of the root of integers, at most the type's largest.
-fn acc_bits(a: Acc) -> vec2<u32> {
+fn exact_bits(a: Exact) -> vec2<u32> {
     carry();
     let top = top_limb();
     if top < 0 {
@@ -269,8 +269,8 @@ fn acc_bits(a: Acc) -> vec2<u32> {
 }
 //# end
 
-fn acc_element(a: Acc) -> Raw {
-    return element_of(acc_bits(a));
+fn exact_element(a: Exact) -> Raw {
+    return element_of(exact_bits(a));
 }
 
 fn element_of(bits: vec2<u32>) -> Raw {

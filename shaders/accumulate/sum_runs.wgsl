@@ -56,98 +56,14 @@ fn acc_keep(c: u32, a: Acc) {
 }
 //# end
 
-//# if FEW * (COLUMNS == 1)
-
-// All limbs in registers: each invocation would have to index an array by itself.
-struct Limbs {
-//# for k in 0..LIMBS
-    l{k}: i32,
-//# end
-}
-
-// Limbs are looked for by twos, which takes fewer operations.
-fn limbs_add(own: Limbs, x: i32, place: u32) -> Limbs {
-    let i = (place * 1366u) >> 16u; // place / 48
-    let far = place - 48u * i;
-    let up = far >= 24u;
-    let off = select(far, far - 24u, up);
-    let low = (x << off) & LIMB;
-    let high = x >> (24u - off);
-    let s0 = select(low, 0, up);
-    let s1 = select(high, low, up);
-    let s2 = select(0, high, up);
-    return Limbs(
-//# for k in 0..LIMBS
-//# if k % 2
-        own.l{k} + select(0, s1, i == {k / 2}u),
-//# else
-//# if k
-        own.l{k} + select(0, s0, i == {k / 2}u) + select(0, s2, i == {k / 2 - 1}u),
-//# else
-        own.l{k} + select(0, s0, i == 0u),
-//# end
-//# end
-//# end
-    );
-}
-
-fn limbs_carry(own: Limbs) -> Limbs {
-    var l = own;
-//# for k in 0..LIMBS - 1
-    l.l{k + 1} += l.l{k} >> 24u;
-    l.l{k} &= LIMB;
-//# end
-    return l;
-}
-
-fn limbs_here() -> Limbs {
-    return Limbs(
-//# for k in 0..LIMBS
-        limbs[{k}],
-//# end
-    );
-}
-
-fn leave_limbs(l: Limbs) {
-    first_limb = 0u;
-    end_limb = {LIMBS}u;
-//# for k in 0..LIMBS
-    limbs[{k}] = l.l{k};
-//# end
-}
-//# end
-
 // Takes vec4 first..end, of a column or of all, one element after the other.
 fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc {
     var a = own;
-//# if FEW * (COLUMNS == 1)
-    var l = limbs_here();
-    for (var i = first; i < end;) {
-        let next = min(i + {TAKES / IN_VEC}u, end);
-        for (; i < next; i++) {
-            let v = run_vec(run, i);
-//# for e in 0..IN_VEC
-            let r{e} = run_raw(v, {e}u);
-            let n{e} = number_of(r{e});
-            l = limbs_add(l, n{e}.x0, n{e}.place);
-            a.flags |= flag_of(r{e});
-//# if COUNTS
-            limbs[{LIMBS}] += select(0, 1, flag_of(r{e}) != 0u);
-//# end
-//# end
-        }
-        l = limbs_carry(l);
-    }
-    leave_limbs(l);
-    a.takes = 1u;
-    return a;
-}
-//# else
 //# if COLUMNS > 1
     for (var i = first + column / {IN_VEC}u; i < end;) {
         let next = min(i + {TAKES * RUNS}u, end);
         for (; i < next; i += {RUNS}u) {
-            a = acc_add(a, run_element(run, i, column % {IN_VEC}u));
+            a = exact_add(a, run_element(run, i, column % {IN_VEC}u));
         }
         carry();
     }
@@ -157,7 +73,7 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc 
         for (; i < next; i++) {
             let v = run_vec(run, i);
             for (var e = 0u; e < {IN_VEC}u; e++) {
-                a = acc_add(a, run_raw(v, e));
+                a = exact_add(a, run_raw(v, e));
             }
         }
         carry();
@@ -166,8 +82,7 @@ fn acc_one_by_one(own: Acc, run: Run, first: u32, end: u32, column: u32) -> Acc 
     a.takes = 1u;
     return a;
 }
-//# end
-//# if (COLUMNS > 1) * ((FLOATS == 0) + NEAR)
+//# if (COLUMNS > 1) * (FLOATS == 0)
 
 fn acc_columns(run: Run) {
     for (var c = 0u; c < {COLUMNS}u; c++) {
@@ -187,7 +102,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
 // Elements whose exponents are near are added in a window: a few words that begin at a place. No limb has to be found
 // for an element, and {BLOCK} vec4 are added at once, as long as the window holds what comes.
 struct Window {
-//# for k in 0..WORDS
+//# for k in 0..WINDOW_WORDS
     w{k}: i32,
 //# end
     minus: u32, // AND of all words that have a sign
@@ -215,71 +130,6 @@ const SIGNS: u32 = 0x80008000u;
 //# else
 const SIGNS: u32 = 0x80000000u;
 //# end
-// Bits of a number below its mantissa, in an element at the top of a word. The place of a window is as much lower.
-const SPARE: u32 = {SINGLE * (32 - BITS)}u;
-
-//# if WHOLE
-
-// A window holds every number, so only NaN and infinities are looked for.
-struct Seen {
-    special: u32,
-}
-
-struct Frame {
-    begin: u32,
-}
-
-fn seen_none() -> Seen {
-    return Seen(0u);
-}
-
-fn seen_vec(s: Seen, v: vec4<u32>) -> Seen {
-    let above = (v & vec4<u32>(0x7c007c00u)) + vec4<u32>(0x04000400u);
-    return Seen(s.special | above.x | above.y | above.z | above.w);
-}
-
-fn holds(f: Frame, s: Seen) -> bool {
-    return (s.special & 0x80008000u) == 0u;
-}
-
-fn frame_of(s: Seen) -> Frame {
-    return Frame(0u);
-}
-
-// The number of a magnitude with a sign in bit 31.
-fn with_sign(x: u32) -> i32 {
-//# if MAGNITUDES
-    return bitcast<i32>(x & 0x7fffffffu);
-//# else
-    return bitcast<i32>(select(x, 0x80000000u - x, bitcast<i32>(x) < 0));
-//# end
-}
-
-// The two elements of a word: numbers times 2^16, and their places.
-struct Pair {
-    low: i32,
-    high: i32,
-    low_place: u32,
-    high_place: u32,
-}
-
-fn pair_of(r: u32) -> Pair {
-    let exponents = r & 0x7c007c00u;
-    let hidden = ((exponents + 0x7c007c00u) >> 5u) & 0x04000400u;
-    // One of each exponent stays: it is the hidden bit.
-    let places = exponents - hidden;
-    let x = r - places;
-    return Pair(with_sign(x << 16u), with_sign(x & 0xffff0000u), (places >> 10u) & 31u, places >> 26u);
-}
-
-fn window_add(own: Window, x: i32, place: u32) -> Window {
-    var w = own;
-    w.w0 += (x >> 16u) << place;
-    w.w1 += x >> (31u ^ place);
-    return w;
-}
-//# else
-
 // The sizes that were seen. They decide where a window may be.
 struct Seen {
     most: u32, // of the sizes
@@ -320,34 +170,10 @@ fn holds(f: Frame, s: Seen) -> bool {
 
 // A frame that ends a little above the greatest size.
 fn frame_of(s: Seen) -> Frame {
-    let begin = max(s.most >> {31 - EXPONENT}u, {REACH - 2}u + SPARE) - {REACH - 2}u;
-//# if SINGLE
-    // No window takes subnormals: window_add sets the hidden bit of all but 0.
-    let least = ((begin + 1u) << {31 - EXPONENT}u) - 1u;
-//# else
+    let begin = max(s.most >> {31 - EXPONENT}u, {REACH - 2}u) - {REACH - 2}u;
     let least = select(0u, ((begin + 1u) << {31 - EXPONENT}u) - 1u, begin > 0u);
-//# end
     return Frame(begin, least, min((begin + {REACH + 2}u) << {31 - EXPONENT}u, INFINITE));
 }
-//# if SINGLE
-
-fn window_add(own: Window, r: Raw, begin: u32) -> Window {
-    var w = own;
-    // A number with its hidden bit, or 0. Any place does for 0.
-    let size = size_of(r);
-    let magnitude = bitcast<i32>((r & {FRACTION}u) | min(size, {FRACTION + 1}u));
-//# if MAGNITUDES
-    let x = magnitude;
-//# else
-    let sign = bitcast<i32>(r) >> 31u;
-    let x = (magnitude ^ sign) - sign;
-//# end
-    let exponent = size >> {31 - EXPONENT}u;
-    w.w0 += x << ((exponent - (begin + 1u)) & 31u);
-    w.w1 += x >> ((begin + 25u - exponent) & 31u);
-    return w;
-}
-//# else
 
 fn window_add(own: Window, r: Raw, begin: u32) -> Window {
     var w = own;
@@ -362,25 +188,23 @@ fn window_add(own: Window, r: Raw, begin: u32) -> Window {
 //# end
     let down = (24u - off) & 31u;
     let s0 = (n.x0 << off) & LIMB;
-//# for k in 1..PIECES
+//# for k in 1..TERM_PIECES
     let s{k} = (n.x{k - 1} >> down) + ((n.x{k} << off) & LIMB);
 //# end
-    let s{PIECES} = n.x{PIECES - 1} >> down;
+    let s{TERM_PIECES} = n.x{TERM_PIECES - 1} >> down;
 //# if SQUARES
     w.w0 += select(s0, 0, up);
-//# for k in 1..PIECES + 1
+//# for k in 1..TERM_PIECES + 1
     w.w{k} += select(s{k}, s{k - 1}, up);
 //# end
-    w.w{PIECES + 1} += select(0, s{PIECES}, up);
+    w.w{TERM_PIECES + 1} += select(0, s{TERM_PIECES}, up);
 //# else
-//# for k in 0..PIECES + 1
+//# for k in 0..TERM_PIECES + 1
     w.w{k} += s{k};
 //# end
 //# end
     return w;
 }
-//# end
-//# end
 //# for r in 0..RUNS
 
 // Adds vec4 {r} of a row of columns, or a vec4 of one segment.
@@ -397,32 +221,11 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
     w.c0.minus &= v.x & v.y & v.z & v.w;
 //# end
 //# end
-//# if WHOLE
-//# if IN_VEC == 8
-//# for k in 0..4
-    let p{k} = pair_of(v[{k}]);
-//# if COLUMNS > 1
-    w.c{8 * r + 2 * k} = window_add(w.c{8 * r + 2 * k}, p{k}.low, p{k}.low_place);
-    w.c{8 * r + 2 * k + 1} = window_add(w.c{8 * r + 2 * k + 1}, p{k}.high, p{k}.high_place);
-//# else
-    w.c0 = window_add(w.c0, p{k}.low, p{k}.low_place);
-    w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
-//# end
-//# end
-//# else
-    // One element at the top of each word.
-//# for k in 0..4
-    let p{k} = pair_of(v[{k}]);
-    w.c0 = window_add(w.c0, p{k}.high, p{k}.high_place);
-//# end
-//# end
-//# else
 //# for e in 0..IN_VEC
 //# if COLUMNS > 1
     w.c{r * IN_VEC + e} = window_add(w.c{r * IN_VEC + e}, run_raw(v, {e}u), f.begin);
 //# else
     w.c0 = window_add(w.c0, run_raw(v, {e}u), f.begin);
-//# end
 //# end
 //# end
     return w;
@@ -432,17 +235,9 @@ fn windows_add_{r}(own: Windows, v: vec4<u32>, f: Frame) -> Windows {
 // Carries, before a word can overflow.
 fn window_carry(own: Window) -> Window {
     var w = own;
-//# if WHOLE + SINGLE
-    // w0 is the sum modulo 2^32 and stays so. w1 is the sum of the elements shifted down by {GRAIN} bits, each rounded
-    // down. So it falls short by less than one per element, and w0 tells by how much.
-    w.w1 += bitcast<i32>((bitcast<u32>(w.w0) - (bitcast<u32>(w.w1) << {GRAIN}u)) >> {GRAIN}u);
-    w.w2 += w.w1 >> 24u;
-    w.w1 &= LIMB;
-//# else
-//# for k in 0..WORDS - 1
+//# for k in 0..WINDOW_WORDS - 1
     w.w{k + 1} += w.w{k} >> 24u;
     w.w{k} &= LIMB;
-//# end
 //# end
     return w;
 }
@@ -458,7 +253,7 @@ fn windows_carry(w: Windows) -> Windows {
 // Whether all its elements were -0: none was positive, and their sum is 0.
 fn window_minus_zeros(w: Window) -> bool {
     let sum =
-//# for k in 1..WORDS
+//# for k in 1..WINDOW_WORDS
         w.w{k} |
 //# end
         w.w0;
@@ -466,15 +261,15 @@ fn window_minus_zeros(w: Window) -> bool {
 }
 
 fn place_of_frame(f: Frame) -> u32 {
-    return f.begin * {PLACES}u - SPARE;
+    return f.begin * {PLACES}u;
 }
 
 // Adds a window, which holds `count` elements, to the sum of a segment.
 fn acc_window(own: Acc, w: Window, place: u32, count: u32) -> Acc {
     var a = own;
-    add_piece(w.w0 & {BELOW_GRAIN}, place);
-//# for k in 1..WORDS
-    add_piece(w.w{k}, place + {GRAIN + 24 * (k - 1)}u);
+    add_piece(w.w0 & LIMB, place);
+//# for k in 1..WINDOW_WORDS
+    add_piece(w.w{k}, place + {24 * k}u);
 //# end
     a.flags |= select(0u, select(OTHER, MINUS_ZERO, window_minus_zeros(w)), count > 0u);
 //# if COUNTS
@@ -528,26 +323,26 @@ fn near_sum(run: Run) -> vec2<u32> {
 
 // The sum in a window, rounded.
 fn window_sum(w: Window, begin: u32) -> vec2<u32> {
-    let negative = w.w{WORDS - 1} < 0;
+    let negative = w.w{WINDOW_WORDS - 1} < 0;
     let turn = select(0, -1, negative);
-    // Its magnitude in limbs: limb k is number k + 3. The lowest word has fewer bits, at the top of a limb. So few elements
+    // Its magnitude in limbs: limb k is number k + 3. So few elements
     // leave nothing above the last word's 24 bits, or below the four highest limbs.
-    let m3 = (((w.w0 & {BELOW_GRAIN}) << {24 - GRAIN}u) ^ turn) - turn;
-//# for k in 1..WORDS
+    let m3 = ((w.w0 & LIMB) ^ turn) - turn;
+//# for k in 1..WINDOW_WORDS
     let m{k + 3} = (w.w{k} ^ turn) - turn + (m{k + 2} >> 24u);
 //# end
 //# for k in 0..3
     let l{k} = 0u;
 //# end
-//# for k in 3..WORDS + 3
+//# for k in 3..WINDOW_WORDS + 3
     let l{k} = bitcast<u32>(m{k} & LIMB);
 //# end
     var four = vec4<u32>(0u);
     var place = 0;
-//# for k in 0..WORDS
+//# for k in 0..WINDOW_WORDS
     let top{k} = l{k + 3} != 0u;
     four = select(four, vec4<u32>(l{k + 3}, l{k + 2}, l{k + 1}, l{k}), vec4<bool>(top{k}));
-    place = select(place, i32(begin) + {24 * k - 24 + GRAIN}, top{k});
+    place = select(place, i32(begin) + {24 * k}, top{k});
 //# end
     let zero = four.x == 0u;
     let bits = select(rounded(leading(four, place, false)), vec2<u32>(0u), zero);
@@ -572,30 +367,6 @@ fn seen_from(run: Run, i: u32) -> Seen {
 
 var<private> windows: array<Window, {COLUMNS}>;
 //# end
-//# if NEAR
-
-// The sums of columns, rounded, if a window holds each; else `far` is set.
-fn near_columns(run: Run) {
-    let f = frame_of(seen_from(run, 0u));
-    var s = seen_none();
-    var w = windows_none();
-    for (var i = 0u; i < run.count; i += {BLOCK}u) {
-//# for r in 0..BLOCK
-        let v{r} = run_vec_or_none(run, i + {r}u);
-        s = seen_vec(s, v{r});
-        w = windows_add_{r % RUNS}(w, v{r}, f);
-//# end
-        w = windows_carry(w);
-    }
-    far |= !holds(f, s);
-//# for c in 0..COLUMNS
-    windows[{c}] = w.c{c};
-//# end
-    for (var c = 0u; c < {COLUMNS}u; c++) {
-        results[c] = pack(element_of(window_sum(windows[c], place_of_frame(f))));
-    }
-}
-//# else
 //# if COLUMNS > 1
 
 fn acc_columns(run: Run) {
@@ -612,24 +383,16 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         var w = windows_none();
 //# if COLUMNS > 1
         turns += 1u;
-        var near = turns < {TURNS}u;
+        var near = turns < {WINDOW_TURNS}u;
 //# else
         var near = true;
 //# end
-//# if SINGLE + WHOLE
-        while near && i + {BLOCK}u <= run.count {
-//# else
         // -0 fills the last block. A second loop would repeat the text of an element, which takes long to compile.
         while near && i < run.count {
-//# end
             var s = seen_none();
             var next = w;
 //# for r in 0..BLOCK
-//# if SINGLE + WHOLE
-            let v{r} = run_vec(run, i + {r}u);
-//# else
             let v{r} = run_vec_or_none(run, i + {r}u);
-//# end
             s = seen_vec(s, v{r});
             next = windows_add_{r % RUNS}(next, v{r}, f);
 //# end
@@ -639,23 +402,6 @@ fn acc_run(own: Acc, run: Run) -> Acc {
                 i += {BLOCK}u;
             }
         }
-//# if SINGLE + WHOLE
-        // The rest, too short for a block.
-        while near && i < run.count {
-            var s = seen_none();
-            var next = w;
-//# for r in 0..RUNS
-            let v{r} = run_vec(run, i + {r}u);
-            s = seen_vec(s, v{r});
-            next = windows_add_{r}(next, v{r}, f);
-//# end
-            near = holds(f, s);
-            if near {
-                w = windows_carry(next);
-                i += {RUNS}u;
-            }
-        }
-//# end
         i = min(i, run.count);
         if i > first {
 //# if COLUMNS > 1
@@ -672,7 +418,7 @@ fn acc_run(own: Acc, run: Run) -> Acc {
         if !near {
             let begin = i;
 //# if COLUMNS > 1
-            i = select(min(i + {AFTER}u, run.count), run.count, turns >= {TURNS}u);
+            i = select(min(i + {AFTER}u, run.count), run.count, turns >= {WINDOW_TURNS}u);
             for (var c = 0u; c < {COLUMNS}u; c++) {
                 acc_keep(c, acc_one_by_one(acc_column(c), run, begin, i, c));
             }
@@ -686,6 +432,5 @@ fn acc_run(own: Acc, run: Run) -> Acc {
     return a;
 //# end
 }
-//# end
 //# end
 //# end

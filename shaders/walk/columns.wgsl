@@ -75,9 +75,37 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         let v{i}_{r} = unit_at(at{i} + {r}u);
 //# end
 //# end
+//# if LOOKS
+//# for r in 0..RUNS
+        var l{r} = look_none();
+//# for i in 0..LOADS
+        let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
+        l{r} = look(l{r}, w{i}_{r});
+//# end
+        let begun{r} = acc_begin(l{r}, {LOADS}u);
+        var b{r} = begun{r};
+//# for i in 0..LOADS
+        b{r} = acc_take(b{r}, floats_of(w{i}_{r}), 0u);
+//# end
+        for (var window = 0u; acc_again(begun{r}, window); window++) {
+            b{r} = acc_next(begun{r}, b{r}, window);
+            for (var i = 0u; i < {LOADS}u; i++) {
+                let v = once(unit_at(at0 + i * stride + {r}u), t + i >= fresh);
+                let k = unit_keys(v);
+                b{r} = acc_take(b{r}, Keys(
+//# for j in 0..SUMS
+                    piece_of(b{r}, k.p{j}),
+//# end
+                ), 0u);
+            }
+        }
+        a{r} = acc_add(a{r}, b{r});
+//# end
+//# else
 //# for i in 0..LOADS
 //# for r in 0..RUNS
         a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
+//# end
 //# end
 //# end
     }
@@ -92,13 +120,21 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     let slot = part * P.width * {UNIT * 32 / BITS}u;
     let column = unit * {UNIT * 32 / BITS}u;
+//# if LOOKS
+    let row_length = P.row_units * {UNIT * 32 / BITS}u;
+    let elements = Elements(P.src_delta + (matrix * P.rows + first) * row_length + column, row_length, end - first);
+//# end
 //# for r in 0..RUNS
 //# if RUNS > 1
     if unit + {r}u >= own
 //# end
     {
         let c = column + {r * UNIT * 32 / BITS}u;
+//# if LOOKS
+        acc_emit(slot + c, Elements(elements.first + {r * UNIT * 32 / BITS}u, elements.stride, elements.count), a{r});
+//# else
         acc_emit(slot + c, c, a{r});
+//# end
     }
 //# end
 }

@@ -55,17 +55,43 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     let v{i} = unit(p.first + n{i});
 //# end
 //# end
+    let frame = Frame(base + lane, last, p.skip + p.lead, 0xffffffffu);
+//# if LOOKS
+    var l = look_none();
+//# for i in 0..LOADS
+    l = look(l, v{i});
+//# end
+    let begun = acc_begin(l, {LOADS * PER}u);
+    var own = begun;
+//# else
     var own = acc_none();
+//# end
 //# for i in 0..LOADS
 //# if SIGNS
     own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
 //# end
+//# if LOOKS
+    let k{i} = floats_of(v{i});
+//# else
     let k{i} = unit_keys(v{i});
+//# end
 //# for e in 0..PER
     own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
 //# end
 //# end
-    return acc_placed(own, Frame(base + lane, last, p.skip + p.lead, 0xffffffffu));
+//# if LOOKS
+    for (var window = 0u; acc_again(begun, window); window++) {
+        own = acc_next(begun, own, window);
+        for (var i = 0u; i < {LOADS}u; i++) {
+            let n = base + lane + i * {LANES}u;
+            let k = unit_keys(unit_once(unit(p.first + min(n, last)), n <= last));
+//# for e in 0..PER
+            own = acc_take(own, piece_of(own, key_{e}(k)), 0u);
+//# end
+        }
+    }
+//# end
+    return acc_placed(own, frame);
 }
 //# if MASKED
 
@@ -80,6 +106,48 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
     return vec2<u32>(words[min(w, last)], words[min(w + {WORDS / PIECES - 1}u, last)]);
 }
 
+//# if LOOKS
+// The elements of pieces that belong to the row.
+fn edges_of(p: Part, lane: u32) -> Placed {
+    let high = p.len - p.lead - p.units * PER;
+//# for i in 0..TURNS
+    let n{i} = lane + {i * LANES}u;
+    let behind{i} = n{i} >= {PIECES}u;
+    let w{i} = edge_word(piece_at(p, n{i}).x, n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
+//# end
+    var l = look_none();
+//# for i in 0..TURNS
+    l = look(l, Unit(w{i}));
+//# end
+    let begun = acc_begin(l, {TURNS * PER / PIECES}u);
+    var own = begun;
+//# for i in 0..TURNS
+    let k{i} = floats_of(Unit(w{i}));
+//# for e in 0..PER / PIECES
+    own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
+//# end
+//# end
+    for (var window = 0u; acc_again(begun, window); window++) {
+        own = acc_next(begun, own, window);
+//# for i in 0..TURNS
+        let k{i} = unit_keys(Unit(w{i}));
+//# for e in 0..PER / PIECES
+        own = acc_take(own, piece_of(own, plane_key(k{i}.p{e}, 0u)), 0u);
+//# end
+//# end
+    }
+    return acc_placed(own, Frame(0u, 0u, 0u, 0u));
+}
+
+// The elements of a word that lie in low..high, if it begins at `place`; -0 for the others.
+fn edge_word(word: u32, place: u32, low: u32, high: u32, there: bool) -> u32 {
+    var w = {NO_ELEMENT}u;
+//# for e in 0..PER / PIECES
+    w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (word & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
+//# end
+    return w;
+}
+//# else
 // The elements of a piece that belong to the row.
 fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     let behind = number >= {PIECES}u;
@@ -113,10 +181,11 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
     return acc_placed(own, Frame(0u, 0u, origin, p.skip + p.len - 1u));
 }
 //# end
+//# end
 
 fn reduced(item: u32, lane: u32) -> Placed {
     let p = part_of(item);
-//# if MASKED
+//# if MASKED & (LOOKS == 0)
 //# for i in 0..TURNS
     let e{i} = piece_at(p, lane + {i * LANES}u);
 //# end
@@ -135,8 +204,12 @@ fn reduced(item: u32, lane: u32) -> Placed {
     var a = block(p, lane, 0u);
 //# end
 //# if MASKED
+//# if LOOKS
+    a = acc_join(a, edges_of(p, lane));
+//# else
 //# for i in 0..TURNS
     a = acc_join(a, edge_of(p, lane + {i * LANES}u, e{i}));
+//# end
 //# end
 //# end
     return a;
@@ -151,15 +224,22 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     item = output_at(0u, item);
 //# end
     // Invocations without an item repeat the last one, so that all arrive at the barriers.
-    var a = reduced(min(item, P.items - 1u), lane);
+    let own = min(item, P.items - 1u);
+    var a = reduced(own, lane);
 //# if LANES > 1
     a = acc_across(lid, a);
 //# end
+//# if LOOKS
+    let p = part_of(own);
+    let s = settled(lid, a, p.first * PER - p.lead, p.len);
+//# else
+    let s = a;
+//# end
 //# if SUBWORDS
-    write_gathered(lid, {LANES}u, first, pack(element(acc_best(a).key)).x);
+    write_gathered(lid, {LANES}u, first, pack(element(acc_best(s).key)).x);
 //# else
     if lane == 0u && item < P.items {
-        acc_emit(item, a);
+        acc_emit(item, s);
     }
 //# end
 }
@@ -185,6 +265,41 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for i in 0..LOADS
     let v{i} = unit(first + {i}u);
 //# end
+//# if LOOKS
+    // Digits that hold the elements of all rows.
+    var l = look_none();
+//# for i in 0..LOADS
+    l = look(l, v{i});
+    let u{i} = unit_keys(v{i});
+//# end
+//# for r in 0..ROWS
+    var a{r} = acc_begin(l, {LEN}u);
+    a{r}.signs = 0xffffffffu;
+//# for e in 0..LEN
+    a{r}.signs &= key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}) | ~KEEP;
+//# end
+//# end
+//# for i in 0..LOADS
+    let k{i} = floats_of(v{i});
+//# end
+//# for r in 0..ROWS
+    let begun{r} = a{r};
+//# for e in 0..LEN
+    a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
+//# end
+//# end
+    let elements = P.src_delta + item * {ROWS * LEN}u;
+    for (var window = 0u; acc_again(begun0, window); window++) {
+//# for r in 0..ROWS
+        a{r} = acc_next(begun{r}, a{r}, window);
+//# end
+        for (var e = 0u; e < {LEN}u; e++) {
+//# for r in 0..ROWS
+            a{r} = acc_take(a{r}, piece_of(a{r}, raw(elements + {r * LEN}u + e)), 0u);
+//# end
+        }
+    }
+//# else
 //# for i in 0..LOADS
     let k{i} = unit_keys(v{i});
 //# end
@@ -193,7 +308,30 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for e in 0..LEN
     a{r} = acc_take(a{r}, key_{(r * LEN + e) % PER}(k{(r * LEN + e) / PER}), {e}u);
 //# end
-    let b{r} = acc_best(acc_placed(a{r}, Frame()));
+//# end
+//# end
+//# for r in 0..ROWS
+    let p{r} = acc_placed(a{r}, Frame());
+//# if LOOKS
+    var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
+//# end
+//# end
+//# if LOOKS
+    for (var row = 0u; a0.far && row < {ROWS}u; row++) {
+        let t = far_of(lid, 0u, 1u, Elements(elements + row * {LEN}u, 1u, {LEN}u));
+//# for r in 0..ROWS
+        if row == {r}u {
+            t{r} = t;
+        }
+//# end
+    }
+//# end
+//# for r in 0..ROWS
+//# if LOOKS
+    let b{r} = acc_best(t{r});
+//# else
+    let b{r} = acc_best(p{r});
+//# end
 //# if OUT == 1
     let w{2 * r} = b{r}.index.x;
     let w{2 * r + 1} = b{r}.index.y;

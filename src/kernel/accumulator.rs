@@ -116,6 +116,7 @@ impl Accumulator {
             ("INDEX", self.has_index().into()),
             ("BOTH", self.is_both().into()),
             ("SIGNS", self.has_signs().into()),
+            ("EXACT", self.sum().is_some().into()),
         ];
         names.extend(self.keys().names());
         names.extend(self.sum().iter().flat_map(|sum| sum.names()));

@@ -10,6 +10,7 @@ mod template;
 pub use accumulator::Accumulator;
 
 use crate::DType;
+use crate::sums::Sum;
 use crate::walk::Walk;
 
 /// What a kernel writes.
@@ -256,7 +257,7 @@ impl Kernel {
             all.extend(fragments!("core/source"));
             all.extend(match self.acc {
                 Accumulator::Sum(_) => fragments!(
-                    "accumulate/sum_limbs" "accumulate/sum_result" "store/sums"
+                    "accumulate/sum_limbs" "accumulate/sum_result"
                 ),
                 _ => fragments!("core/better"),
             });
@@ -278,10 +279,23 @@ impl Kernel {
         // Words of an index beside a value.
         let beside = self.beside.map_or(0, StoreFormat::bytes) / 4;
         let partial = matches!(self.out, StoreFormat::Partial(_));
+        let partial_sum = matches!(self.out, StoreFormat::PartialSum(_));
+        let rounded = self.acc.sum().is_some_and(Sum::is_rounded);
         let mut names = recipe.names.clone();
         names.extend([
             ("RECORD", record),
             ("PARTIAL", partial.into()),
+            ("PARTIAL_SUM", partial_sum.into()),
+            ("ROUNDS", (rounded && !partial_sum).into()),
+            // Whether invocations share the limbs of a sum.
+            (
+                "TEAMS",
+                recipe
+                    .constants
+                    .iter()
+                    .any(|c| c.0 == "SHARED_WORDS")
+                    .into(),
+            ),
             ("OUT", self.out.code()),
             ("BITS", bits),
             ("PLANES", planes),

@@ -85,8 +85,6 @@ params! {
     abreast,
     /// Sums of columns: invocations side by side.
     across,
-    /// Sums of short columns: invocations in all.
-    invocations,
     /// Both extremes: partial results of the least, before those of the greatest.
     apart,
     /// 1: combine with the partial results that are there.

@@ -80,7 +80,7 @@ impl Planner<'_> {
         let element = step.acc.bytes();
         let seen = self.caps.elements(element).min(MAX_REGION);
         let seen = seen.min(self.caps.budget(inner > 1) / element);
-        let (alone, reach) = (self.alone(step), self.reach(step));
+        let alone = self.alone(step);
         let whole = len
             .checked_mul(inner)
             .is_some_and(|m| m <= seen && inner <= written);
@@ -93,11 +93,13 @@ impl Planner<'_> {
             base: 0,
             pitch: inner,
         };
-        let longest = Region {
-            len: len.min(reach).min(seen / inner).max(1),
-            ..one
+        let of_len = |len: u64| {
+            let len = len.min(seen / inner).max(1);
+            walk::choose(self, step, &Region { len, ..one })
         };
-        let too_long = len > alone && walk::choose(self, step, &longest).is_each();
+        // By the walk of a segment that several invocations share.
+        let reach = of_len(len.min(alone.saturating_mul(4))).reach(self, step);
+        let too_long = len > alone && of_len(len.min(reach)).is_each();
         let whole = whole && len <= reach;
         if whole && !too_long {
             let most = (seen / (len * inner)).min(written / inner);
@@ -125,12 +127,6 @@ impl Planner<'_> {
     /// Elements of a segment that one invocation may take, beside those of the results in the same word.
     pub(crate) fn alone(&self, step: &Step) -> u64 {
         step.most_elements(self.caps.most_iterations() / 2 / u64::from(step.out.per_word()))
-    }
-
-    /// Elements of a segment that a dispatch may take, if an invocation of the next one takes all its parts.
-    fn reach(&self, step: &Step) -> u64 {
-        let each = step.most_elements(self.caps.most_iterations() / 2);
-        self.most_parts(step).saturating_mul(each)
     }
 
     /// Regions of all rows of some columns, if regions like `part`, of some rows, would leave partial results that are
@@ -219,7 +215,7 @@ impl Planner<'_> {
     fn direct(&self, step: &Step, most: u64, region: impl Fn(u64) -> Region) -> u64 {
         let one = region(most.max(1));
         let mapping = walk::choose(self, step, &one);
-        if mapping.is_each() && one.len > self.alone(step) || one.len > self.reach(step) {
+        if mapping.is_each() && one.len > self.alone(step) || one.len > mapping.reach(self, step) {
             return 0;
         }
         match mapping.is_direct(self, step, &one) {

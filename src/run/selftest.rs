@@ -45,7 +45,7 @@ const LEN: usize = 3001;
 type Question = (Problem, Vec<Vec<u8>>);
 
 /// One of each kind: rows and columns, key widths, packed results, one axis and several, inputs
-/// that are broadcast.
+/// that are broadcast, sums of floats.
 fn questions() -> Result<Vec<Question>, ProblemError> {
     let floats = float_rows();
     let rows = (floats.len() / LEN) as u64;
@@ -62,12 +62,15 @@ fn questions() -> Result<Vec<Question>, ProblemError> {
     let packed = Problem::reduce_max(DType::F16, &[5, 33], &[1])?;
     let scattered = Problem::reduce_min(DType::I8, &[3, 40, 7], &[0, 2])?;
     let broadcast = Problem::max(DType::U8, &[&[5, 33][..], &[33]])?;
+    let summands = bytemuck::cast_slice(&summands()).to_vec();
+    let sums = Problem::reduce_sum(DType::F32, &[1024, 4], &[1])?;
     Ok(vec![
         (rows, vec![floats]),
         (columns, vec![longs]),
         (packed, vec![halves]),
         (scattered, vec![bytes(3 * 40 * 7)]),
         (broadcast, vec![bytes(5 * 33), bytes(33)]),
+        (sums, vec![summands]),
     ])
 }
 
@@ -101,6 +104,16 @@ fn float_rows() -> Vec<u32> {
         vec![0x7f80_0000; LEN],
     ]
     .concat()
+}
+
+/// Rows of four float32 of both signs, up to 2^20 apart, whose last bits count: a device must round their digits to nearest, and
+/// not see through additions.
+fn summands() -> Vec<u32> {
+    let element = |bits: u64| {
+        let exponent = 120 + (bits >> 40) as u32 % 20;
+        (bits >> 20) as u32 & 0x8000_0000 | exponent << 23 | bits as u32 & 0x007f_ffff
+    };
+    bits().take(4 * 1024).map(element).collect()
 }
 
 /// 130 rows of six int64, reduced along the columns.
@@ -211,6 +224,12 @@ mod tests {
         }),
         ("drops the last bits of float32", |p, i| {
             on(p, i, |e, _| if is_f32(p) { e & !1 } else { e })
+        }),
+        ("rounds digits of sums toward zero", |p, i| {
+            // What is left of a small negative number has no float.
+            let small = |e| e >= 0x8000_0000 && e & 0x7f80_0000 < 124 << 23;
+            let lost = |e| if small(e) { e & !0xf } else { e };
+            on(p, i, |e, _| if p.op().is_sum() { lost(e) } else { e })
         }),
         ("drops what is behind the last whole vec4", |p, i| {
             let tail = |at: usize| is_f32(p) && at % LEN == LEN - 1;

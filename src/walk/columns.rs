@@ -7,6 +7,7 @@ use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::limits::MAX_PARTS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params};
+use crate::walk::rows::{MOST_TEAM, block_iterations};
 use crate::walk::strided::Each;
 use crate::walk::{FEW_LOADS, Walk};
 use crate::{AdapterClass, Error};
@@ -17,6 +18,8 @@ const MOST_LOADS: u64 = 8;
 const VECTOR: u64 = 8;
 /// Most units of a run of elements of 32 bits and more. Below, a unit holds more columns, each of which the text names.
 const MOST_RUN: u64 = 16;
+/// The same of sums, each of which has several digits.
+const MOST_SUMS_RUN: u64 = 2;
 /// Bytes of a run in rows that a vector of the longest runs does not cover.
 const RUN_BYTES: u64 = 64;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
@@ -35,6 +38,10 @@ const LEAST_ROWS: u64 = 32;
 const LEAST_JOINED: u64 = 4;
 /// Bytes that are read for each byte of partial results, which are written and read again.
 const PARTIALS_SHARE: u64 = 32;
+
+/// Most iterations in which one invocation takes elements again that digits do not hold, unless there would be too many parts:
+/// tenths of a second on a slow GPU.
+const MOST_AGAIN: u64 = 1 << 18;
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +86,7 @@ impl Columns {
         let record = planner.partial_format(step).bytes();
         let rows = b.len / joined;
         let width = joined * b.inner * element / unit;
-        let runs = runs(planner, width, unit, element);
+        let runs = runs(planner, step, width, unit);
         // As many slices as keep the device busy, none of them long.
         let busy = planner.busy_columns().div_ceil(b.outer * width);
         let slices = busy.max(rows.div_ceil(MOST_ROWS));
@@ -97,22 +104,30 @@ impl Columns {
         let line = if by_lines { LINE / unit } else { width };
         // A CPU loses more by barriers than by partial results.
         let team = match !cpu && merged <= caps.workgroup_bytes.into() {
-            true => (wg / width.min(line)).min(slices).max(1),
+            true => (wg / width.min(line)).min(slices).clamp(1, MOST_TEAM),
             false => 1,
         };
         let abreast = (wg / team).min(width).max(1);
         let worth = rows * element / (PARTIALS_SHARE * record);
         let room = planner.partials(step) / (b.outer * b.inner * joined);
-        let most = worth.min(room).min(MAX_PARTS / joined).max(1);
-        let filled = slices.div_ceil(team).min(most);
+        let room = room.min(planner.most_parts(step) / joined);
+        let room = room.min(MAX_PARTS / joined);
+        let filled = slices.div_ceil(team).min(worth.min(room)).max(1);
         let slice = rows.div_ceil(filled * team).next_multiple_of(MOST_LOADS);
         // A slice's rows fit below a packed key, and its steps are no more iterations than are allowed.
         let places = match step.acc.bits() {
             bits @ (8 | 16) => (1 << (32 - bits)) - 1,
             _ => u64::MAX,
         };
-        let longest = (caps.most_iterations() / 2 * most_loads(planner, runs)).min(places);
-        let slice = slice.min(longest).min(rows.div_ceil(team));
+        let longest = longest(planner, step, [runs, unit], team).min(places);
+        let longest = match step.acc.sum() {
+            Some(sum) => {
+                let short = sum.most_again(MOST_AGAIN / (runs * unit / element)) / team;
+                longest.min(short.max(rows.div_ceil(team * room.max(1))))
+            }
+            None => longest,
+        };
+        let slice = slice.min(longest).min(rows.div_ceil(team)).max(1);
         let parts = rows.div_ceil(slice * team);
         let columns = Columns {
             unit,
@@ -125,8 +140,16 @@ impl Columns {
         };
         let one = Region { outer: 1, ..*b };
         let groups = columns.invocations(planner, step, &one).div_ceil(wg);
-        let fits = parts * joined == 1 || parts <= room.min(MAX_PARTS / joined);
+        let direct = parts * joined == 1 && (b.out * step.out.bytes()).is_multiple_of(4);
+        let fits = direct || parts <= room;
         (fits && groups <= caps.groups()).then_some(columns)
+    }
+
+    /// Elements of a column that a dispatch may take.
+    pub(crate) fn reach(self, planner: &Planner<'_>, step: &Step) -> u64 {
+        let longest = longest(planner, step, [self.runs, self.unit], self.team);
+        let parts = planner.most_parts(step).min(MAX_PARTS) / self.joined * self.joined;
+        parts.saturating_mul(self.team * longest)
     }
 
     /// Partials an output takes.
@@ -191,8 +214,8 @@ impl Columns {
 
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
     /// slice has fewer.
-    fn loads(self, planner: &Planner<'_>, rows: u64) -> u64 {
-        let most = most_loads(planner, self.runs);
+    fn loads(self, planner: &Planner<'_>, step: &Step, rows: u64) -> u64 {
+        let most = most_loads(planner, step, self.runs);
         let most = most.min(self.slice).min(rows / self.team);
         let read = |loads: u64| self.slice.next_multiple_of(loads);
         let best = (most / 2 + 1..=most).rev().min_by_key(|&loads| read(loads));
@@ -209,7 +232,7 @@ impl Columns {
         let element = step.acc.bytes();
         let rows = b.len / self.joined;
         let width = self.width(step, b);
-        let loads = self.loads(planner, rows);
+        let loads = self.loads(planner, step, rows);
         let out = step.out.bytes();
         let vecs = [self.unit / element * out, b.out * out];
         let whole = planner.aligned && vecs.map(|n| n % 16) == [0; 2];
@@ -246,7 +269,17 @@ impl Columns {
         // The tree takes a plane at a time: one for each element of a word.
         let planes = (4 / element).max(2);
         let tree = u64::from(self.team.next_power_of_two().ilog2()) * planes;
-        let iterations = self.slice.div_ceil(loads) + tree;
+        let blocks = self.slice.div_ceil(loads);
+        let iterations = match step.acc.sum() {
+            Some(sum) => {
+                let columns = self.runs * self.unit / element;
+                self.runs * block_iterations(loads) * (blocks + 1)
+                    // Every word that is merged has a tree of its own.
+                    + tree * u64::from(sum.placed_bytes() / 4)
+                    + columns * sum.again_iterations(self.slice * self.team)
+            }
+            None => blocks + tree,
+        };
         let src = planner.src_view(step, &taken);
         let dst = dst_view(step, &taken, self.parts());
         let invocations = self.invocations(planner, step, b);
@@ -268,25 +301,37 @@ impl Columns {
 impl ColumnsText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         use Resource::{Destination, Params, Vecs, Words};
+        let sum = kernel.acc.sum();
+        let mut names = vec![
+            ("LOADS", self.loads),
+            ("RUNS", self.runs),
+            ("UNIT", self.words),
+            ("SHARED", self.shared.into()),
+            ("LOOKS", sum.is_some().into()),
+            ("BY_VEC", 1),
+            ("SUMS", 32 / kernel.acc.bits().min(32)),
+            ("WHOLE_UNITS", 1),
+        ];
+        names.extend(sum.iter().flat_map(|sum| sum.digit_names()));
         Recipe {
-            fragments: match kernel.acc.is_both() {
-                true => fragments!(
+            fragments: match (sum.is_some(), kernel.acc.is_both()) {
+                (true, _) => {
+                    fragments!("accumulate/digits" "accumulate/digit_columns" "walk/columns")
+                }
+                (_, true) => fragments!(
                     "elements/both" "accumulate/columns" "store/emit" "store/leave"
                     "walk/columns"
                 ),
-                false => fragments!("accumulate/columns" "store/emit" "walk/columns"),
+                _ => fragments!("accumulate/columns" "store/emit" "walk/columns"),
             },
-            bindings: match self.words {
-                4 => vec![Params, Destination, Vecs],
+            bindings: match (self.words, sum) {
+                (4, None) => vec![Params, Destination, Vecs],
+                // What digits do not hold is read again, element by element.
+                (4, _) => vec![Params, Destination, Vecs, Words],
                 _ => vec![Params, Destination, Words],
             },
             writes_vecs: self.writes_vecs,
-            names: vec![
-                ("LOADS", self.loads),
-                ("RUNS", self.runs),
-                ("UNIT", self.words),
-                ("SHARED", self.shared.into()),
-            ],
+            names,
             workgroup_bytes: match self.shared {
                 true => kernel.workgroup * merged_bytes(kernel.acc),
                 false => 0,
@@ -298,24 +343,48 @@ impl ColumnsText {
 
 /// Neighbouring units that an invocation takes of a row of so many. The invocations that a CPU runs as one should read a
 /// long stretch of each row, best a whole one.
-fn runs(planner: &Planner<'_>, width: u64, unit: u64, element: u64) -> u64 {
+fn runs(planner: &Planner<'_>, step: &Step, width: u64, unit: u64) -> u64 {
+    let element = step.acc.bytes();
     if planner.caps.class != AdapterClass::Software || !planner.caps.long_kernels {
         return 1;
     }
-    let most = MOST_RUN / (4 / element).max(1);
+    let most = match step.acc.sum() {
+        Some(_) => MOST_SUMS_RUN,
+        None => MOST_RUN,
+    };
+    let most = most / (4 / element).max(1);
     match width.div_ceil(VECTOR).next_power_of_two() {
         run if run <= most => run,
         _ => most.min(RUN_BYTES / unit),
     }
 }
 
-/// Most rows that are read at once.
-fn most_loads(planner: &Planner<'_>, runs: u64) -> u64 {
+/// Most rows of a slice.
+fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64) -> u64 {
+    let loads = most_loads(planner, step, runs);
+    let most = planner.caps.most_iterations() / 2;
+    match step.acc.sum() {
+        // Elements that digits do not hold are taken again, one by one, by the first of a team.
+        Some(sum) => {
+            let alone = sum.most_again(most / (runs * unit / step.acc.bytes())) / team;
+            // Of the numbers that `loads` chooses from, the dearest.
+            let loads = loads / 2 + 1;
+            alone.min(most / (runs * block_iterations(loads)) * loads)
+        }
+        None => most * loads,
+    }
+}
+
+/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper.
+fn most_loads(planner: &Planner<'_>, step: &Step, runs: u64) -> u64 {
     let units = match planner.caps.long_kernels {
         true => MOST_LOADS,
         false => FEW_LOADS,
     };
-    (units / runs).max(1)
+    match step.acc.sum() {
+        Some(_) => units,
+        None => (units / runs).max(1),
+    }
 }
 
 /// How many rows to join so that rows are whole units, if units begin where the region does.
@@ -329,9 +398,11 @@ fn joined(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> Option<u
     (placed && (apart || dense)).then_some(joined)
 }
 
-/// Bytes of workgroup memory that an invocation takes: for the bests of a plane, and for the signs of a unit.
+/// Bytes of workgroup memory that an invocation takes: for the bests of a plane, and for the signs of a unit; for the digits of
+/// four columns, one after the other, and the place of the highest.
 fn merged_bytes(acc: Accumulator) -> u32 {
     let bests = match (acc.has_index(), acc.bits()) {
+        _ if acc.sum().is_some() => 20,
         (false, 64) => 8,
         (true, 64) | (false, _) => 16,
         (true, _) => 32,

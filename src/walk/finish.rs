@@ -22,20 +22,24 @@ pub struct FinishText {
 }
 
 impl Planner<'_> {
-    /// How many invocations of a workgroup may share an output. The outputs of a word lie in one workgroup.
-    fn shared_by(&self, step: &Step) -> impl Iterator<Item = u64> + use<> {
+    /// How many invocations of a workgroup may share an output. The outputs of a word lie in one workgroup, whose memory
+    /// must hold what they share.
+    fn shared_by(&self, step: &Step) -> impl Iterator<Item = u64> {
         let outputs = if step.out.per_word() > 1 { 4 } else { 1 };
         let most = u64::from(self.caps.workgroup()) / outputs;
-        SHARED_BY.into_iter().filter(move |&lanes| lanes <= most)
+        let sum = step.acc.sum();
+        let fits = move |lanes| sum.is_none_or(|sum| self.may_share(sum, lanes));
+        let shared = SHARED_BY.into_iter();
+        shared.filter(move |&lanes| lanes <= most && fits(lanes))
     }
 
     /// Most parts of a segment that the invocations of an output may take.
     pub(crate) fn most_parts(&self, step: &Step) -> u64 {
         let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
+        let lanes = self.shared_by(step).last().unwrap_or(1);
         match step.acc.sum() {
-            // Workgroup memory may be too small to share a sum.
-            Some(sum) => iterations / sum.join_iterations(),
-            None => iterations.saturating_mul(self.shared_by(step).last().unwrap_or(1)),
+            Some(sum) => iterations / sum.join_iterations() * lanes,
+            None => iterations.saturating_mul(lanes),
         }
     }
 
@@ -62,13 +66,6 @@ impl Planner<'_> {
             if fits && (idle || each > self.caps.most_iterations()) {
                 lanes = more;
             }
-        }
-        if step
-            .acc
-            .sum()
-            .is_some_and(|sum| !self.may_share(sum, lanes))
-        {
-            lanes = 1;
         }
         let words = words(step.out, count);
         // Coarsening only where invocations do not share an output.
@@ -126,8 +123,8 @@ impl FinishText {
         let at_once = shared && sum.is_none() && !kernel.acc.are_terms();
         Recipe {
             fragments: match (sum.is_some(), shared) {
-                (true, false) => fragments!("store/values" "walk/finish"),
-                (true, true) => fragments!("store/gathered" "walk/finish"),
+                (true, false) => fragments!("accumulate/sums" "store/values" "walk/finish"),
+                (true, true) => fragments!("accumulate/sums" "store/gathered" "walk/finish"),
                 (false, false) => {
                     fragments!("accumulate/joined" "store/emit" "store/values" "walk/finish")
                 }

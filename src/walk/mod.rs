@@ -22,7 +22,7 @@ use columns::{Columns, ColumnsText};
 use elementwise::ElementwiseText;
 use finish::FinishText;
 use gather::GatherText;
-use old::{ShallowSums, SumColumns, SumColumnsText, SumRows, SumRowsText};
+use old::{SumColumns, SumColumnsText, SumRows, SumRowsText};
 use rows::{Rows, RowsText};
 use strided::{Each, EachText};
 
@@ -41,9 +41,6 @@ pub enum Walk {
     SumRows(SumRowsText),
     /// Exact sums of columns.
     SumColumns(SumColumnsText),
-    /// Exact sums of short columns: an invocation takes all rows of a vec4 of columns, then of other columns, and rounds
-    /// the results from their windows.
-    ShallowSums,
     /// Contiguous tensors, element by element.
     Each(EachText),
     /// A strided view, element by element.
@@ -60,12 +57,11 @@ pub enum Walk {
 
 impl Walk {
     /// The names of all walks.
-    pub const NAMES: [&str; 13] = [
+    pub const NAMES: [&str; 12] = [
         "rows",
         "columns",
         "sum_rows",
         "sum_columns",
-        "shallow_sums",
         "each",
         "strided",
         "finish",
@@ -83,22 +79,20 @@ impl Walk {
             Walk::Columns(_) => 1,
             Walk::SumRows(_) => 2,
             Walk::SumColumns(_) => 3,
-            Walk::ShallowSums => 4,
-            Walk::Each(_) => 5,
-            Walk::Strided => 6,
-            Walk::Finish(_) => 7,
-            Walk::Gather(GatherText { strided: false, .. }) => 8,
-            Walk::Gather(_) => 9,
-            Walk::Fill => 10,
-            Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 11,
-            Walk::Elementwise(_) => 12,
+            Walk::Each(_) => 4,
+            Walk::Strided => 5,
+            Walk::Finish(_) => 6,
+            Walk::Gather(GatherText { strided: false, .. }) => 7,
+            Walk::Gather(_) => 8,
+            Walk::Fill => 9,
+            Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 10,
+            Walk::Elementwise(_) => 11,
         }]
     }
 
     /// The name of the shader's entry point.
     pub const fn entry_point(self) -> &'static str {
         match self {
-            Walk::ShallowSums => "sum_columns",
             Walk::Each(_) => "strided",
             Walk::Gather(_) => "gather",
             Walk::Elementwise(_) => "elementwise",
@@ -139,7 +133,6 @@ impl Walk {
             Walk::Columns(text) => text.recipe(kernel),
             Walk::SumRows(text) => text.recipe(kernel),
             Walk::SumColumns(text) => text.recipe(kernel),
-            Walk::ShallowSums => old::shallow_recipe(kernel),
             Walk::Each(text) => text.recipe(kernel),
             Walk::Strided => strided::view_recipe(kernel),
             Walk::Finish(text) => text.recipe(kernel),
@@ -158,7 +151,6 @@ pub(crate) enum Mapping {
     Columns(Columns),
     SumRows(SumRows),
     SumColumns(SumColumns),
-    ShallowSums(ShallowSums),
 }
 
 /// Chooses how a region is walked.
@@ -168,7 +160,7 @@ pub(crate) fn choose(planner: &Planner<'_>, step: &Step, b: &Region) -> Mapping 
     if small || b.len == 1 || planner.caps.tuning.each {
         return Mapping::Each(Each::WHOLE);
     }
-    if let Some(sum) = step.acc.sum() {
+    if let Some(sum) = step.acc.sum().filter(|sum| !sum.has_digits()) {
         return old::choose(planner, step, sum, b).unwrap_or(Mapping::Each(Each::WHOLE));
     }
     let chosen = match b.pitch {
@@ -182,12 +174,21 @@ impl Mapping {
     /// Partial results an output takes; 1 where results may be written at once.
     pub(crate) fn parts(self) -> u64 {
         match self {
-            Mapping::ShallowSums(_) => 1,
             Mapping::Each(each) => each.slices,
             Mapping::Rows(rows) => rows.slices,
             Mapping::Columns(columns) => columns.parts(),
             Mapping::SumRows(rows) => rows.slices,
             Mapping::SumColumns(columns) => columns.slices,
+        }
+    }
+
+    /// Elements of a segment that a dispatch may take, if an invocation of the next one takes all its parts.
+    pub(crate) fn reach(self, planner: &Planner<'_>, step: &Step) -> u64 {
+        let alone = step.most_elements(planner.caps.most_iterations() / 2);
+        match (self, step.acc.sum()) {
+            (Mapping::Rows(rows), Some(_)) => rows.reach(planner, step),
+            (Mapping::Columns(columns), Some(_)) => columns.reach(planner, step),
+            _ => planner.most_parts(step).saturating_mul(alone),
         }
     }
 
@@ -200,7 +201,6 @@ impl Mapping {
     pub(crate) fn leaves_partials(self) -> bool {
         match self {
             Mapping::Rows(rows) => rows.text.rows == 0,
-            Mapping::ShallowSums(_) => false,
             _ => true,
         }
     }
@@ -209,7 +209,7 @@ impl Mapping {
     pub(crate) fn is_direct(self, planner: &Planner<'_>, step: &Step, b: &Region) -> bool {
         // Whether results below a word are written as whole words.
         let owns_words = || match self {
-            Mapping::Each(_) | Mapping::Rows(_) | Mapping::ShallowSums(_) => true,
+            Mapping::Each(_) | Mapping::Rows(_) => true,
             Mapping::Columns(_) => (b.out * step.out.bytes()).is_multiple_of(4),
             Mapping::SumRows(rows) => rows.owns_words(planner, step, b),
             Mapping::SumColumns(_) => false,
@@ -229,7 +229,6 @@ impl Mapping {
         match self {
             Mapping::Rows(rows) => rows.invocations(step, b),
             Mapping::Columns(columns) => columns.invocations(planner, step, b),
-            Mapping::ShallowSums(_) => outputs + old::TEAM,
             Mapping::SumRows(rows) => outputs * rows.slices * rows.lanes,
             Mapping::Each(_) | Mapping::SumColumns(_) => outputs * self.parts(),
         }
@@ -245,7 +244,6 @@ impl Mapping {
             Mapping::Each(each) => return Mapping::Each(each.shortened(b)),
             Mapping::Rows(rows) => rows.shortened(planner, step, b).map(Mapping::Rows),
             Mapping::Columns(columns) => columns.shortened(planner, step, b).map(Mapping::Columns),
-            Mapping::ShallowSums(_) => SumColumns::fit(planner, step, b).map(Mapping::SumColumns),
             Mapping::SumRows(rows) => Some(Mapping::SumRows(rows.shortened(b))),
             Mapping::SumColumns(columns) => Some(Mapping::SumColumns(columns.shortened(b))),
         };
@@ -267,7 +265,6 @@ impl Mapping {
             Mapping::Columns(columns) => columns.pass(planner, step, b, merge),
             Mapping::SumRows(rows) => rows.pass(planner, step, b, merge),
             Mapping::SumColumns(columns) => columns.pass(planner, step, b, merge),
-            Mapping::ShallowSums(sums) => sums.pass(planner, step, b),
         }
     }
 }

@@ -17,8 +17,6 @@ const BLOCK_BYTES: u64 = 128;
 /// Bytes up to which the sum of a row is taken element by element, and elements of a column below which it is.
 const EACH_ROW_BYTES: u64 = 32;
 const EACH_COLUMN_LEN: u64 = 4;
-/// Most elements of a column whose sum is rounded from its window.
-const SHORT_COLUMN: u64 = 64;
 /// Least bytes that are read for each byte of partial sums.
 const SUMS_SHARE: u64 = 16;
 
@@ -62,10 +60,6 @@ pub(crate) struct SumColumns {
     slice: u64,
 }
 
-/// Short columns, summed whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ShallowSums;
-
 /// How a region is summed, if not element by element.
 pub(crate) fn choose(planner: &Planner<'_>, step: &Step, sum: Sum, b: &Region) -> Option<Mapping> {
     let bytes = b.len * step.acc.bytes();
@@ -73,48 +67,10 @@ pub(crate) fn choose(planner: &Planner<'_>, step: &Step, sum: Sum, b: &Region) -
     let long = bytes > EACH_ROW_BYTES || sum.has_windows() && bytes == EACH_ROW_BYTES;
     match b.pitch {
         1 if long => SumRows::fit(planner, step, sum, b).map(Mapping::SumRows),
-        2.. if ShallowSums::fits(planner, step, sum, b) => Some(Mapping::ShallowSums(ShallowSums)),
         2.. if b.len >= EACH_COLUMN_LEN => {
             SumColumns::fit(planner, step, b).map(Mapping::SumColumns)
         }
         _ => None,
-    }
-}
-
-impl ShallowSums {
-    /// Whether columns are so short that making and rounding their limbs would cost more than adding them up.
-    fn fits(planner: &Planner<'_>, step: &Step, sum: Sum, b: &Region) -> bool {
-        let whole = b.len == step.len && !step.out.is_partial();
-        let whole = whole && (b.out * step.out.bytes()).is_multiple_of(4);
-        let rounded = sum.is_rounded() && sum.takes_columns();
-        let vecs = planner.aligned && in_vecs(b, step.acc.bytes());
-        b.len <= SHORT_COLUMN && whole && rounded && vecs
-    }
-
-    pub(crate) fn pass(
-        self,
-        planner: &mut Planner<'_>,
-        step: &Step,
-        b: &Region,
-    ) -> Result<(), Error> {
-        let columns = u64::from(128 / step.acc.bits());
-        let items = b.outer * b.inner / columns;
-        // All rows by windows, and if they do not hold them, by limbs; and the loops over results.
-        let each = columns * step.iterations(b.len) + b.len + 3 * columns + 2;
-        let taken = planner.items_per_invocation(items, each);
-        let invocations = items.div_ceil(taken);
-        let params = Params {
-            items: items as u32,
-            across: (b.inner / columns) as u32,
-            slices: 1,
-            slice: b.len as u32,
-            coarsening: taken as u32,
-            invocations: invocations as u32,
-            ..region_params(b)
-        };
-        let kernel = planner.kernel_of(step, Walk::ShallowSums);
-        let (src, dst) = (planner.src_view(step, b), dst_view(step, b, 1));
-        planner.push(kernel, Some(src), dst, params, invocations, taken * each)
     }
 }
 
@@ -350,7 +306,7 @@ impl SumRowsText {
         let mut constants = vec![("LANES", self.lanes)];
         constants.extend((shared_words > 0).then_some(("SHARED_WORDS", shared_words)));
         Recipe {
-            fragments: fragments!("access/span" "accumulate/sum_runs" "walk/old/sum_rows"),
+            fragments: fragments!("access/span" "accumulate/sums" "accumulate/sum_runs" "walk/old/sum_rows"),
             bindings: match self.whole {
                 true => vec![Params, Vecs, Destination],
                 false => vec![Params, Vecs, Destination, Words],
@@ -383,7 +339,7 @@ impl SumColumnsText {
         let (runs, in_vec) = (self.runs, 128 / kernel.acc.bits());
         let (one, block) = (runs == 0, block(kernel));
         Recipe {
-            fragments: fragments!("accumulate/sum_runs" "walk/old/sum_columns"),
+            fragments: fragments!("accumulate/sums" "accumulate/sum_runs" "walk/old/sum_columns"),
             bindings: column_bindings(),
             names: vec![
                 ("COLUMNS", if one { 1 } else { runs * in_vec }),
@@ -399,26 +355,6 @@ impl SumColumnsText {
             ],
             ..Recipe::default()
         }
-    }
-}
-
-pub(crate) fn shallow_recipe(kernel: &Kernel) -> Recipe {
-    let in_vec = 128 / kernel.acc.bits();
-    Recipe {
-        fragments: fragments!("accumulate/sum_runs" "walk/old/sum_columns"),
-        bindings: column_bindings(),
-        names: vec![
-            ("COLUMNS", in_vec),
-            ("RUNS", 1),
-            ("STRIDE", 1),
-            ("SHARED", 0),
-            ("NEAR", 1),
-            ("BLOCK", block(kernel).div_ceil(2)),
-            ("ONCE", 0),
-            ("IN_VEC", in_vec),
-            ("SUBWORDS", subwords(kernel)),
-        ],
-        ..Recipe::default()
     }
 }
 

@@ -20,12 +20,30 @@ const MOST_LOADS: [u64; 2] = [8, 16];
 /// Bytes up to which rows of vec4 get more invocations than loads: one for each `NEAR_BYTES`, and at least `LEAST_LANES`, for
 /// elements of 32 and 64 bits and for those of fewer. An H200 takes rows of 128 bytes of float32 at .93 of its memory's
 /// speed by four invocations and at .80 by two, rows of 400 bytes at .91 by eight and at .88 by four; of float16 at .76 and
-/// .87.
+/// .87. Joining and rounding sums costs more than that: by ACO, sums of 32 float32 cost an invocation alone .42 of four.
 const SHORT: u64 = 512;
 const NEAR_BYTES: [u64; 2] = [64, 128];
 const LEAST_LANES: [u64; 2] = [4, 2];
 /// Rows from which several are taken at once: the last ones may need a dispatch of their own.
 const MANY_ROWS: u64 = 1024;
+
+/// Bytes of workgroup memory to tell all of a workgroup that a sum is far.
+const FAR_BYTES: u32 = 8;
+/// Most invocations that add their sums in workgroup memory, so that no digit or limb outgrows a word.
+pub(crate) const MOST_TEAM: u64 = 256;
+/// Most iterations to add a block of so many loads to a sum: two windows of all loads, as many digits as two sums may be
+/// apart, and what ends the loops.
+pub(crate) const fn block_iterations(loads: u64) -> u64 {
+    2 * (loads + 1) + 8 + 8
+}
+
+/// Units that an invocation may read at once.
+fn at_once(planner: &Planner<'_>, unit: u64) -> u64 {
+    match planner.caps.long_kernels {
+        true => MOST_LOADS[usize::from(unit == 4)],
+        false => FEW_LOADS,
+    }
+}
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -152,22 +170,26 @@ impl Rows {
         let units = bytes / unit;
         let wanted = match bytes {
             _ if bytes <= MOST_ALONE[kind] => 1,
-            _ if unit == 16 && bytes <= SHORT => {
+            _ if unit == 16 && bytes <= SHORT && step.acc.sum().is_none() => {
                 let narrow = usize::from(element < 4);
                 bytes.div_ceil(NEAR_BYTES[narrow]).max(LEAST_LANES[narrow])
             }
             _ => units.div_ceil(MOST_LOADS[kind]),
         };
-        let lanes = wanted.next_power_of_two().min(most);
-        let at_once = match caps.long_kernels {
-            true => MOST_LOADS[kind],
-            false => FEW_LOADS,
-        };
+        let mut lanes = wanted.next_power_of_two().min(most);
+        if let Some(sum) = step.acc.sum() {
+            let bytes = wg * u64::from(sum.placed_bytes() + 4) + u64::from(FAR_BYTES);
+            let fits = bytes <= caps.workgroup_bytes.into();
+            lanes = if fits { lanes.min(MOST_TEAM) } else { 1 };
+        }
+        let at_once = at_once(planner, unit);
         let parts = bytes.div_ceil(tuning.slice_bytes.max(1)).min(units / lanes);
-        let filled = planner.slices(b.outer * lanes, parts.min(most_slices));
-        // A block an iteration, and a few for edges and the tree.
-        let longest = lanes * at_once * unit * (caps.most_iterations() - 64);
-        let slices = filled.max(bytes.div_ceil(longest));
+        let filled = planner.slices(
+            b.outer * lanes,
+            parts.min(most_slices).min(planner.most_parts(step)),
+        );
+        let longest = Rows::longest(planner, step, lanes, unit);
+        let slices = filled.max(b.len.div_ceil(longest));
         // Slices are whole blocks, or half a block, so that rows of many lengths have the same text.
         let block = unit / element * lanes * at_once;
         let slice = match b.len.div_ceil(slices) {
@@ -202,7 +224,10 @@ impl Rows {
             rows: 0,
             len: 0,
         };
-        let partials = planner.partials(step);
+        let partials = match step.acc.sum() {
+            Some(_) => planner.partials(step).min(planner.most_parts(step)),
+            None => planner.partials(step),
+        };
         let rows = Rows {
             text,
             slices,
@@ -211,6 +236,31 @@ impl Rows {
         let invocations = rows.invocations(step, &Region { outer: 1, ..*b });
         let fits = slices <= partials && invocations.div_ceil(wg) <= caps.groups();
         fits.then_some(rows)
+    }
+
+    /// Most elements of a part of a row that so many invocations may take.
+    fn longest(planner: &Planner<'_>, step: &Step, lanes: u64, unit: u64) -> u64 {
+        let element = step.acc.bytes();
+        let block = lanes * at_once(planner, unit) * unit / element;
+        let most = planner.caps.most_iterations();
+        // A block an iteration, and a few for edges and the tree.
+        let most = most - 64;
+        match step.acc.sum() {
+            // Elements that digits do not hold are taken again, one by one.
+            Some(sum) => {
+                let again = sum.again_share(most);
+                let alone = lanes * sum.most_again(again);
+                alone.min(block * ((most - again) / block_iterations(at_once(planner, unit))))
+            }
+            None => block * most,
+        }
+    }
+
+    /// Elements of a row that a dispatch may take.
+    pub(crate) fn reach(self, planner: &Planner<'_>, step: &Step) -> u64 {
+        let RowsText { lanes, words, .. } = self.text;
+        let longest = Rows::longest(planner, step, lanes.into(), u64::from(4 * words));
+        planner.most_parts(step).saturating_mul(longest)
     }
 
     /// Invocations of a region.
@@ -261,7 +311,14 @@ impl Rows {
         let element = step.acc.bytes();
         let units = self.slice * element / u64::from(4 * text.words);
         let blocks = units.div_ceil(lanes * u64::from(text.loads));
-        let iterations = blocks + u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
+        let tree = u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
+        let iterations = match step.acc.sum() {
+            Some(sum) => {
+                let again = sum.again_iterations(self.slice.div_ceil(lanes));
+                block_iterations(text.loads.into()) * (blocks + tree + 2) + again
+            }
+            None => blocks + tree,
+        };
         let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
         let invocations = self.invocations(step, b);
         planner.push(kernel, Some(src), dst, params, invocations, iterations)
@@ -278,7 +335,11 @@ impl Rows {
             ..region_params(b)
         };
         let (src, dst) = (planner.src_view(step, b), part_view(step, b, 0..taken));
-        planner.push(kernel, Some(src), dst, params, items, 1)?;
+        let iterations = match step.acc.sum() {
+            Some(sum) => each * (sum.again_iterations(b.len) + block_iterations(b.len)),
+            None => 1,
+        };
+        planner.push(kernel, Some(src), dst, params, items, iterations)?;
         let rest = Region {
             at: b.at + taken * b.len,
             out: b.out + taken,
@@ -308,52 +369,73 @@ impl RowsText {
             (true, false) => 8,
             (false, _) => key_bytes,
         };
-        // Of both extremes also the signs.
-        let acc = if kernel.acc.is_both() {
-            2 * acc + 8
-        } else {
-            acc
+        let acc = match kernel.acc.sum() {
+            Some(_) => 0,
+            // Of both extremes also the signs.
+            None if kernel.acc.is_both() => 2 * acc + 8,
+            None => acc,
         };
         let pieces = self.words.min(128 / kernel.acc.bits().max(32));
         let shared = if self.lanes > 1 { acc } else { 0 };
         let values = if subwords { 4 } else { 0 };
+        let sum = kernel.acc.sum();
+        // What digits do not hold is read again, element by element.
+        let by_words = self.masked || sum.is_some();
+        let mut names = vec![
+            ("LANES", self.lanes),
+            ("LOG_LANES", self.lanes.ilog2()),
+            ("LOADS", self.loads),
+            ("WORDS", self.words),
+            ("PER", 32 * self.words / kernel.acc.bits()),
+            ("LOOPED", self.looped.into()),
+            ("MASKED", self.masked.into()),
+            ("PIECES", pieces),
+            ("TURNS", (2 * pieces).div_ceil(self.lanes)),
+            ("ROWS", self.rows),
+            ("LEN", self.len),
+            ("RESULT_WORDS", result_words),
+            ("SHARE", out.per_word()),
+            ("SUBWORDS", subwords.into()),
+            ("LOOKS", sum.is_some().into()),
+            ("BY_VEC", 0),
+            ("SUMS", 1),
+            ("WHOLE_UNITS", (self.words == 4).into()),
+        ];
+        names.extend(sum.iter().flat_map(|sum| sum.digit_names()));
+        let mut workgroup_bytes = kernel.workgroup * shared;
+        if let Some(sum) = sum.filter(|_| self.lanes > 1) {
+            workgroup_bytes = kernel.workgroup * sum.placed_bytes() + FAR_BYTES;
+        }
         Recipe {
-            fragments: match (kernel.acc.is_both(), subwords) {
-                (true, _) => fragments!(
-                    "access/units" "elements/both" "accumulate/row" "store/emit" "store/leave"
+            fragments: match (sum.is_some(), kernel.acc.is_both(), subwords) {
+                (true, _, true) => fragments!(
+                    "access/units" "accumulate/digits" "accumulate/team" "store/gathered"
                     "walk/rows"
                 ),
-                (false, true) => fragments!(
-                    "access/units" "accumulate/row" "store/gathered" "walk/rows"
-                ),
-                (false, false) => {
-                    fragments!("access/units" "accumulate/row" "store/emit" "walk/rows")
+                (true, _, false) => {
+                    fragments!("access/units" "accumulate/digits" "accumulate/team" "walk/rows")
                 }
+                (_, true, _) => fragments!(
+                    "access/units" "elements/both" "accumulate/row" "accumulate/team"
+                    "store/emit" "store/leave" "walk/rows"
+                ),
+                (_, false, true) => fragments!(
+                    "access/units" "accumulate/row" "accumulate/team" "store/gathered"
+                    "walk/rows"
+                ),
+                (_, false, false) => fragments!(
+                    "access/units" "accumulate/row" "accumulate/team" "store/emit" "walk/rows"
+                ),
             },
-            bindings: match (self.words, self.masked) {
+            bindings: match (self.words, by_words) {
                 (1, _) => vec![Params, Destination, Words],
                 (_, false) => vec![Params, Destination, Vecs],
                 (_, true) => vec![Params, Destination, Vecs, Words],
             },
             writes_vecs: vecs,
             writes_pairs: !vecs && !out.is_partial() && out.bytes() == 8,
-            names: vec![
-                ("LANES", self.lanes),
-                ("LOG_LANES", self.lanes.ilog2()),
-                ("LOADS", self.loads),
-                ("WORDS", self.words),
-                ("PER", 32 * self.words / kernel.acc.bits()),
-                ("LOOPED", self.looped.into()),
-                ("MASKED", self.masked.into()),
-                ("PIECES", pieces),
-                ("TURNS", (2 * pieces).div_ceil(self.lanes)),
-                ("ROWS", self.rows),
-                ("LEN", self.len),
-                ("RESULT_WORDS", result_words),
-                ("SHARE", out.per_word()),
-                ("SUBWORDS", subwords.into()),
-            ],
-            workgroup_bytes: kernel.workgroup * (shared + values),
+            names,
+            workgroup_bytes: workgroup_bytes + kernel.workgroup * values,
             ..Recipe::default()
         }
     }

@@ -175,7 +175,7 @@ impl EachText {
         Recipe {
             fragments: match kernel.acc {
                 Accumulator::Sum(_) => {
-                    fragments!("access/segments" "store/values" "walk/strided")
+                    fragments!("access/segments" "accumulate/sums" "store/values" "walk/strided")
                 }
                 Accumulator::Both { .. } => fragments!(
                     "access/segments" "elements/both" "accumulate/extremes" "store/emit"
@@ -203,7 +203,8 @@ pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
     Recipe {
         fragments: match kernel.acc {
             Accumulator::Sum(_) => fragments!(
-                "access/stride_table" "access/view" "access/parts" "store/values" "walk/strided"
+                "access/stride_table" "access/view" "access/parts" "accumulate/sums"
+                "store/values" "walk/strided"
             ),
             Accumulator::Both { .. } => fragments!(
                 "access/stride_table" "access/view" "access/parts" "elements/both"

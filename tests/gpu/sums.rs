@@ -294,6 +294,110 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Segments whose greatest exponents are all that there are, with the least ones at the ends of a window, of two, and one
+/// beyond; zeros among them, only zeros, elements alone in what they are, and ties.
+pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
+    // Exponents between the greatest and the least.
+    const APART: [u64; 14] = [0, 1, 9, 20, 21, 22, 27, 28, 42, 43, 59, 60, 87, 88];
+    let bits_of = |dtype| match dtype {
+        DType::F16 => (5, 10),
+        DType::BF16 => (8, 7),
+        _ => (8, 23_u32),
+    };
+    for dtype in [DType::F16, DType::BF16, DType::F32] {
+        let (exponent, mantissa) = bits_of(dtype);
+        let most = (1 << exponent) - 2;
+        let element = |segment: u64, place: u64, len: u64, kind: u64| {
+            let mut bits = Bits::new(drawn((segment, place, kind)));
+            let top = 1 + segment * 7 % most;
+            let apart = APART[(segment / 3 % 14) as usize].min(top - 1);
+            let number =
+                |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
+            let any = number(top - bits.below(apart + 1), bits.draw());
+            let sign = bits.below(2) << (exponent + mantissa);
+            let alone = place == (segment * 5 + 3) % len;
+            let minus_zero = 1 << (exponent + mantissa);
+            match (kind, alone) {
+                // Both ends are there.
+                (0 | 1, _) if place == segment % len => number(top, bits.draw()) | sign,
+                (0 | 1, true) => number(top - apart, 1) | sign,
+                (1, _) if bits.below(2) == 0 => sign,
+                (0 | 1, _) => any | sign,
+                // All alike, and the greatest mantissa.
+                (2, _) => number(top, u64::MAX),
+                // Pairs that cancel, but for a last bit.
+                (3, true) => number(top - apart, 1),
+                (3, _) => {
+                    number(top, (place / 2) * 0x2f_1234_5671) | (place % 2) << (exponent + mantissa)
+                }
+                // One subnormal, greatest, infinite number or NaN, or a zero among -0.
+                (4, true) => match segment % 5 {
+                    0 => 1,
+                    1 => number(most, u64::MAX),
+                    2 => number(most + 1, 0) | sign,
+                    3 => number(most + 1, 1),
+                    _ => 0,
+                },
+                (4, _) if segment % 5 == 4 => minus_zero,
+                (4, _) => any | sign,
+                // A tie, and what decides it far below.
+                (5, _) if place == segment % len => number(top, segment / 42),
+                (5, _) if place == (segment + 1) % len => {
+                    number(top.saturating_sub(u64::from(mantissa) + 1).max(1), 0)
+                }
+                (5, true) => number(top - apart, 0) | sign,
+                (5, _) => 0,
+                // A mean that is a tie, of v, as many of v and its last bit, and 2 v; and what decides it far below.
+                (6, true) => number(top - apart, 0) | sign,
+                (6, _) => {
+                    let v = number(top.min(most - 1), segment * 2);
+                    match (place + 2 * len - segment * 5 % len - 4) % len {
+                        0 => v + (1 << mantissa),
+                        n if n <= len / 2 => v + 1,
+                        _ => v,
+                    }
+                }
+                _ if segment.is_multiple_of(2) => minus_zero,
+                _ => bits.below(1 << mantissa) | sign,
+            }
+        };
+        for shape in [
+            [1024, 8, 1],
+            [1024, 10, 1],
+            [260, 33, 1],
+            [260, 640, 1],
+            [9, 20_004, 1],
+            [1, 3, 1024],
+            [1, 600, 256],
+            [1, 5000, 3],
+            [2, 77, 130],
+        ] {
+            let [_, len, inner] = shape;
+            for way in two_ways(("windows", dtype, shape)) {
+                let problem = sum_problem(dtype, &shape, &[1], way)?;
+                for class in CLASSES {
+                    if !takes(reducer, ("windows", class), &problem) {
+                        continue;
+                    }
+                    let mut caps = reducer.caps().tuned(Tuning::of(class));
+                    caps.class = class;
+                    let data = |kind| {
+                        let n: u64 = shape.iter().product();
+                        let bytes = |i| {
+                            let segment = i / (len * inner) * inner + i % inner;
+                            let bits = element(segment, i / inner % len, len, kind);
+                            bits.to_le_bytes()[..dtype.size() as usize].to_vec()
+                        };
+                        (0..n).flat_map(bytes).collect()
+                    };
+                    check_data(&reducer.with_caps(caps), &problem, 0, (0..8).map(data))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Scattered axes, which take one pass over a view, and all kinds of views.
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     let scattered: [(&[u64], &[i64]); 6] = [

@@ -179,6 +179,24 @@ fn a_driver_without_a_limit_on_iterations_sums_a_gigabyte_in_two_dispatches() {
 }
 
 #[test]
+fn sums_of_columns_of_every_length_stay_within_a_driver_s_iterations() {
+    let mesa = class(AdapterClass::Software);
+    let short = Caps {
+        long_kernels: false,
+        ..mesa.clone()
+    };
+    for (dtype, inner) in [(DType::F32, 2), (DType::BF16, 2), (DType::BF16, 33)] {
+        for len in (1201..5000).step_by(2) {
+            let problem = Problem::reduce_sum(dtype, &[2, len, inner], &[1]).expect("a problem");
+            for caps in [&mesa, &short] {
+                let plan = Plan::new(&problem, caps);
+                assert!(plan.is_ok(), "{problem}: {:?}", plan.err());
+            }
+        }
+    }
+}
+
+#[test]
 fn the_workgroups_of_a_grid_lie_in_rows_of_one_length() {
     // One workgroup more than a row of a grid may have.
     let problem = Problem::arg_min(DType::F32, &[65_536 * 256, 16], 1).expect("a problem");

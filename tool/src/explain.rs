@@ -216,7 +216,6 @@ fn told(pass: &Pass) -> String {
                 invocations(lanes)
             );
         }
-        Walk::ShallowSums => "an invocation sums all rows of a vec4 of columns, then of others.",
         Walk::SumColumns(_) => {
             "an invocation sums a column of a slice, or those of some vec4, row by row."
         }
@@ -367,7 +366,7 @@ fn drawn(walk: Walk) -> Vec<String> {
             "memory |aaa|bbb|ccc|ddd|   rows of three",
             "by      000 000 111 111",
         ],
-        Walk::Columns(_) | Walk::SumColumns(_) | Walk::ShallowSums => &[
+        Walk::Columns(_) | Walk::SumColumns(_) => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "by      0 0 0 0 1 1 1 1",

@@ -108,7 +108,7 @@ macro_rules! params {
 
 params! {
     items coarsening len pitch inner slices parts slice step kept_dims dims along rows
-    slice_rows row_units width team abreast across invocations
+    slice_rows row_units width team abreast across
 }
 
 impl<'a> Loads<'a> {
@@ -136,11 +136,6 @@ impl<'a> Loads<'a> {
             Walk::SumColumns(SumColumnsText {
                 runs: runs @ (0 | 1),
             }) => self.sum_columns(runs, invocation),
-            Walk::ShallowSums => {
-                let items = (0..p.coarsening).map(move |i| invocation + i * p.invocations);
-                let items = items.filter(move |_| invocation < p.invocations);
-                Box::new(items.flat_map(move |item| self.sum_columns(1, item)))
-            }
             Walk::Each(EachText { sliced: true, .. }) => {
                 let item = (invocation < p.items).then_some(invocation);
                 Box::new(item.into_iter().flat_map(move |item| {
@@ -174,7 +169,7 @@ impl<'a> Loads<'a> {
             Walk::SumRows(text) => text.vecs.into(),
             // Rows of one column are gathered into vec4.
             Walk::SumColumns(SumColumnsText { runs: 0 }) => self.sum_block() * self.e.min(4),
-            Walk::SumColumns(_) | Walk::ShallowSums => self.sum_block() / 2,
+            Walk::SumColumns(_) => self.sum_block() / 2,
             Walk::Elementwise(text) => u64::from(text.inputs * text.at_once().max(1)),
             _ => 1,
         }

@@ -36,31 +36,8 @@ fn run_vec(run: Run, i: u32) -> vec4<u32> {
 //# end
 }
 
-//# if NEAR
-
-var<private> results: array<vec2<u32>, {COLUMNS}>;
-
-// Writes the results of neighbouring columns.
-fn write_results(slot: u32) {
-//# if SUBWORDS
-    // {SUBWORDS} share a word.
-    for (var c = 0u; c < {COLUMNS}u; c += {SUBWORDS}u) {
-        var bits = 0u;
-//# for j in 0..SUBWORDS
-        bits |= lane_bits(results[c + {j}u].x, {j}u);
-//# end
-        write_word((slot + c) / {SUBWORDS}u, bits, WHOLE);
-    }
-//# else
-    for (var c = 0u; c < {COLUMNS}u; c++) {
-        write_bits(slot + c, results[c]);
-    }
-//# end
-}
-//# end
-
-// Takes an item. `near`: from windows alone, which may not hold its columns.
-fn take(item: u32, near: bool) {
+// Takes an item.
+fn take(item: u32) {
     let part = item / P.across;
     let lane = item - part * P.across;
 //# if COLUMNS > 1
@@ -75,22 +52,10 @@ fn take(item: u32, near: bool) {
     let slot = part * P.pitch + column;
 //# if COLUMNS > 1
     let run = Run(at / E, (end - first) * {RUNS}u);
-//# if NEAR
-    if near {
-        near_columns(run);
-    } else {
-        acc_columns(run);
-        for (var c = 0u; c < {COLUMNS}u; c++) {
-            results[c] = pack(acc_element(acc_column(c)));
-        }
-    }
-    write_results(slot);
-//# else
     acc_columns(run);
     for (var c = 0u; c < {COLUMNS}u; c++) {
         acc_emit(slot + c / E * {STRIDE}u * E + c % E, acc_column(c));
     }
-//# end
 //# else
     let count = (end - first) / {IN_VEC}u;
     var a = acc_run(acc_none(), Run(at, count));
@@ -101,34 +66,10 @@ fn take(item: u32, near: bool) {
 //# end
 }
 
-//# if NEAR
-
-// Takes every P.invocations-th item.
-fn take_all(first: u32, near: bool) {
-    for (var i = 0u; i < P.coarsening; i++) {
-        let item = first + i * P.invocations;
-        if item < P.items {
-            take(item, near);
-        }
-    }
-}
-//# end
-
 @compute @workgroup_size(WG)
 fn sum_columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let first = linear(group) * WG + lid;
-//# if NEAR
-    if first < P.invocations {
-        take_all(first, true);
-        // What windows did not hold is taken again, apart from the first loop: software rasterisers run both sides of a
-        // branch.
-        if far {
-            take_all(first, false);
-        }
+    let item = linear(group) * WG + lid;
+    if item < P.items {
+        take(item);
     }
-//# else
-    if first < P.items {
-        take(first, false);
-    }
-//# end
 }

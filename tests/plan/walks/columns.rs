@@ -49,15 +49,19 @@ impl Run<'_, '_> {
                 let (part, own) = (id / across, id % across * runs);
                 // The last run of a row begins with units of the one before.
                 let first = own.min(p.width - runs);
+                // The loop over rows is one for all units, those of sums are not.
+                let mut all = 0;
                 for unit in first..first + runs {
                     let (found, loops) = self.columns_unit(part, 0, unit, [loads, words])?;
-                    if unit == first {
-                        self.iterated(loops)?;
+                    match self.pass.kernel.acc.sum() {
+                        Some(_) => all += loops,
+                        None => all = loops,
                     }
                     if unit >= own {
                         self.emit_unit(part, unit, &found)?;
                     }
                 }
+                self.iterated(all)?;
             }
             return Ok(());
         }
@@ -123,8 +127,8 @@ impl Run<'_, '_> {
             for t in t..t + loads {
                 let at = (start + t * p.team * p.row_units) * columns;
                 self.loads_unit(at, words)?;
-                // Terms count once.
-                if self.pass.kernel.acc.are_terms() && t < row.max(again) {
+                // What is added counts once.
+                if self.adds() && t < row.max(again) {
                     continue;
                 }
                 let wide = begin + lane + t * p.team;
@@ -135,7 +139,9 @@ impl Run<'_, '_> {
             }
         }
         ensure!(taken == count, "{taken} rows of {count}");
-        Ok((found, loops))
+        // Where digits do not hold the elements, one invocation takes the columns of a part, one after the other.
+        let again = u64::from(columns) * self.far_loops(end - first);
+        Ok((found, loops + self.block_loops(loops, loads) + again))
     }
 
     /// Notes the loads of a unit that begins with element `at`.

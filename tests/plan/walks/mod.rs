@@ -21,6 +21,8 @@ use wgreduce::{Class, NanPolicy, Op};
 const TAKES: u64 = 60;
 /// Iterations of the longest loop over the bits of a sum's result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
+/// Digits between the highest and the lowest first one of a window.
+const MOST_APART: u64 = 8;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
@@ -35,7 +37,6 @@ impl Run<'_, '_> {
                 self.sum_rows(text.lanes, [text.coarsened, text.whole], text.vecs)
             }
             Walk::SumColumns(text) => self.sum_columns(text.runs),
-            Walk::ShallowSums => self.shallow_sums(),
             Walk::Elementwise(text) => match text.vecs {
                 false => self.elementwise_words(&text),
                 true => self.elementwise_vecs(&text),
@@ -113,6 +114,36 @@ impl Run<'_, '_> {
         u64::from(limbs) + if counts { 3 } else { 0 }
     }
 
+    /// Whether what is read twice would count twice.
+    fn adds(&self) -> bool {
+        let acc = self.pass.kernel.acc;
+        acc.are_terms() || acc.sum().is_some()
+    }
+
+    /// Most iterations over blocks of a sum, of which `loads` units are read again in two windows each; none without a sum.
+    fn block_loops(&self, blocks: u64, loads: u32) -> u64 {
+        match self.pass.kernel.acc.sum() {
+            None => 0,
+            Some(_) => blocks * (2 + 2 * u64::from(loads) + MOST_APART),
+        }
+    }
+
+    /// Most iterations to take elements that digits do not hold again, one by one, and to make a result; none without a sum.
+    fn far_loops(&self, elements: u32) -> u64 {
+        // Digits that all numbers take, and those that are taken at once.
+        let acc = self.pass.kernel.acc;
+        let (digits, at_once) = match (acc.bits(), acc.sum().map(Sum::limbs)) {
+            (_, None) => return 0,
+            (16, Some(..8)) => (2_u32, 2),
+            (16, _) => (12, 4),
+            _ => (13, 6),
+        };
+        let windows = u64::from(digits.div_ceil(at_once));
+        // Each digit is kept, and moves those above it once; a team has 8 steps.
+        let window = u64::from(elements) + u64::from(3 * at_once) + 8;
+        windows * window + self.end_loops()
+    }
+
     /// Iterations over limbs of an invocation that takes `elements` elements one by one.
     fn take_loops(&self, elements: u64) -> u64 {
         elements / TAKES * self.limbs()
@@ -131,7 +162,10 @@ impl Run<'_, '_> {
     fn join_loops(&self, parts: u32) -> u64 {
         match self.pass.kernel.acc.sum() {
             None => u64::from(parts) + 1,
-            Some(_) => u64::from(parts) * (2 * self.limbs() + 1) + self.end_loops(),
+            Some(_) => {
+                let parts = u64::from(parts);
+                parts * (self.limbs() + 1) + self.take_loops(parts) + self.end_loops()
+            }
         }
     }
 

@@ -170,48 +170,6 @@ impl Run<'_, '_> {
         }
         Ok(())
     }
-
-    /// An invocation takes all rows of a vec4 of columns, then of other ones.
-    pub(super) fn shallow_sums(&mut self) -> Check {
-        let (p, e) = (self.p, self.e);
-        let width = self.row_width()?;
-        ensure!(p.across * e == width, "{} of {width}", p.across);
-        ensure!(p.slices == 1 && p.slice == p.len, "a part of a column");
-        let taken = u64::from(p.coarsening * p.invocations);
-        ensure!(taken >= p.items.into(), "{taken} of {} items", p.items);
-        let per_word = self.per_word();
-        ensure!(p.dst_delta.is_multiple_of(per_word), "a part of a word");
-        let first = self
-            .invocations()
-            .filter(move |&first| first < p.invocations);
-        for first in first {
-            let items = (0..p.coarsening).map(|i| first + i * p.invocations);
-            for item in items.filter(|&item| item < p.items) {
-                let (outer, lane) = (item / p.across, item % p.across);
-                let mut found = vec![Found::new(); e as usize];
-                for t in 0..p.len {
-                    let at = p.src_delta + (outer * p.len + t) * p.pitch + lane * e;
-                    ensure!(at.is_multiple_of(e), "a vec4 at {at}");
-                    self.vec4(at / e)?;
-                    for (at, found) in (at..).zip(&mut found) {
-                        found.push((at, t));
-                    }
-                }
-                let slot = outer * p.pitch + lane * e;
-                for (word, found) in (slot / per_word..).zip(found.chunks(per_word as usize)) {
-                    let cells = found.iter().map(|found| self.cell(found));
-                    let cells = cells.collect::<Check<Vec<_>>>()?;
-                    self.write(word, (0..).zip(cells).collect())?;
-                }
-            }
-            // By windows; and, if they do not hold all, by limbs.
-            let rows = u64::from(p.len);
-            let one = rows + self.take_loops(rows) + self.end_loops();
-            let each = rows + 1 + u64::from(e) * (one + 3);
-            self.iterated(u64::from(p.coarsening) * (each + 1))?;
-        }
-        Ok(())
-    }
 }
 
 /// Elements begin..end; the vec4 first..last lie wholly among them.

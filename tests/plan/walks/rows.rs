@@ -107,7 +107,7 @@ impl Run<'_, '_> {
                 ensure!(clamped || number <= last, "unit {number} of {last}");
                 let unit = self.row_unit(text, part.first + number.min(last))?;
                 // Past the end a sum takes nothing, an order the last unit again.
-                if number <= last || !self.pass.kernel.acc.are_terms() {
+                if number <= last || !self.adds() {
                     found.extend(part.elements(unit.start, per));
                 }
             }
@@ -172,7 +172,9 @@ impl Run<'_, '_> {
         let units = p.slice / self.per(text);
         let blocks = units.div_ceil(lanes * text.loads).max(1) - 1;
         let gathered = if per_word > 1 { per_word } else { 0 };
-        self.iterated((blocks + lanes.ilog2() + gathered).into())
+        let taken = u64::from(blocks + 1 + lanes.ilog2());
+        let again = self.block_loops(taken, text.loads) + self.far_loops(p.slice.div_ceil(lanes));
+        self.iterated(u64::from(blocks + lanes.ilog2() + gathered) + again)
     }
 
     /// An invocation takes whole rows, whose results are whole words.
@@ -216,6 +218,6 @@ impl Run<'_, '_> {
                 }
             }
         }
-        self.iterated(0)
+        self.iterated(u64::from(each) * (self.block_loops(1, 1) + self.far_loops(p.len)))
     }
 }

@@ -1,0 +1,161 @@
+// Exact sums of the columns of a unit: see accumulate/digits and accumulate/columns. A plane of columns is taken together.
+
+fn unit_keys(v: Unit) -> Keys {
+    return keys_of(v);
+}
+
+fn acc_none() -> Placed {
+    var p: Placed;
+    p.top = {TOP_LEAST}u;
+    p.signs = Signs(0xffffffffu);
+    return p;
+}
+
+// A block of at most 8 rows. 32 such blocks add less than 32 * 8 * 2^22 to a digit.
+fn acc_add(own: Placed, block: Acc) -> Placed {
+    let top = max(own.top, block.top);
+    var p = raised(own, top);
+    let near = block.top == top && block.part == ALL;
+    p.far = p.far || block.far;
+    p.signs &= block.signs;
+//# for j in 0..SUMS
+//# for d in 0..N - 1
+    p.d{j}_{W - 1 - d} += select(Ints(0), block.s{j}_{d}, near);
+//# end
+    p.d{j}_{W - N} += select(Ints(0), block.s{j}_{N - 1} - Ints(block.less), near);
+//# end
+    for (var other = !near; other; other = false) {
+        p = plus(p, raised(placed_of(block), top));
+    }
+    p.blocks += 1u;
+    for (var full = (p.blocks & 31u) == 0u; full; full = false) {
+        p = carried(p);
+    }
+    return p;
+}
+
+fn acc_placed(p: Placed, first: u32, step: u32) -> Placed {
+    return carried(p);
+}
+//# if SHARED
+
+var<workgroup> wg_top: array<u32, WG>;
+var<workgroup> wg_digit: array<vec4<i32>, WG>;
+
+// The slices of a workgroup agree on the highest digits, and add up one digit after the other.
+fn acc_across(lid: u32, own: Placed) -> Placed {
+    var p = own;
+    wg_top[lid] = p.top;
+    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
+        let other = lid + (slices + 1u) / 2u * P.abreast;
+        workgroupBarrier();
+        if other < slices * P.abreast {
+            wg_top[lid] = max(wg_top[lid], wg_top[other]);
+        }
+    }
+    workgroupBarrier();
+    p = raised(p, wg_top[lid % P.abreast]);
+    // One word after the other: whether it is far, the signs that any slice lacks, the digits.
+    for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
+        var x = select(vec4<i32>(i32(p.far)), bitcast<vec4<i32>>(~p.signs), n == 1u);
+//# for j in 0..SUMS
+        x = select(x, p.high{j}, n == {2 + j * (W + 1)}u);
+//# for d in 0..W
+        x = select(x, p.d{j}_{d}, n == {3 + j * (W + 1) + d}u);
+//# end
+//# end
+        x = across(lid, x, n < 2u);
+        p.far = select(p.far, x.x != 0, n == 0u);
+        p.signs = select(p.signs, ~bitcast<Signs>(x), n == 1u);
+//# for j in 0..SUMS
+        p.high{j} = select(p.high{j}, x, n == {2 + j * (W + 1)}u);
+//# for d in 0..W
+        p.d{j}_{d} = select(p.d{j}_{d}, x, n == {3 + j * (W + 1) + d}u);
+//# end
+//# end
+    }
+    return carried(p);
+}
+
+// The sum over slices, or their bits together, for those of the first one.
+fn across(lid: u32, own: vec4<i32>, together: bool) -> vec4<i32> {
+    var x = own;
+    workgroupBarrier();
+    wg_digit[lid] = x;
+    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
+        let other = lid + (slices + 1u) / 2u * P.abreast;
+        workgroupBarrier();
+        if other < slices * P.abreast {
+            x = select(x + wg_digit[other], x | wg_digit[other], together);
+            wg_digit[lid] = x;
+        }
+    }
+    return x;
+}
+//# end
+
+//# for j in 0..PLANES
+// Column c of plane {j}.
+fn column_{j}(p: Placed, c: u32) -> One {
+    return One(
+        p.high{j}[c],
+//# for d in 0..W
+        p.d{j}_{d}[c],
+//# end
+    );
+}
+
+// Whether all its elements are negative, or -0.
+fn is_minus_{j}(p: Placed, c: u32) -> bool {
+    return ((p.signs[c] << {32 - BITS - j * BITS}u) & 0x80000000u) != 0u;
+}
+
+//# end
+fn acc_emit(slot: u32, elements: Elements, p: Placed) {
+//# if PARTIAL_SUM == 0
+//# for j in 0..PLANES
+    var r{j}: vec4<u32>;
+//# end
+//# end
+    for (var e = 0u; e < {UNIT * PLANES}u; e++) {
+        let c = e / {PLANES}u;
+        let column = Elements(elements.first + e, elements.stride, elements.count);
+        var o = column_0(p, c);
+        var minus = is_minus_0(p, c);
+//# if PLANES == 2
+        if e % 2u == 1u {
+            o = column_1(p, c);
+            minus = is_minus_1(p, c);
+        }
+//# end
+//# if PARTIAL_SUM
+        to_limbs(0u, 0u, 1u, p.far, p.top, o, minus, column);
+        exact_write(P.dst_delta + slot + e, exact);
+//# else
+        var t = near_of(p.top, o, minus, elements.count);
+        if p.far {
+            t = far_of(0u, 0u, 1u, column);
+        }
+        let x = vec4<u32>(result_of(t));
+        let here = vec4<u32>(0u, 1u, 2u, 3u) == vec4<u32>(c);
+//# for j in 0..PLANES
+        r{j} = select(r{j}, x, here & vec4<bool>(e % {PLANES}u == {j}u));
+//# end
+//# end
+    }
+//# if PARTIAL_SUM == 0
+    let at = (P.dst_delta + slot) / {PLANES}u;
+//# if PLANES == 2
+    let r = (r0 >> vec4<u32>(16u)) | r1;
+//# else
+    let r = r0;
+//# end
+//# if DST_VECS
+    dst[at / 4u] = r;
+//# else
+//# for i in 0..UNIT
+    dst[at + {i}u] = r[{i}u];
+//# end
+//# end
+//# end
+}
