@@ -166,11 +166,6 @@ impl Caps {
         (self.buffer_bytes / 16 * 16).max(16)
     }
 
-    /// Whether an invocation of an exact sum takes long stretches of memory, as a CPU likes them, if the driver compiles it.
-    pub(crate) fn long_sums(&self) -> bool {
-        self.class == AdapterClass::Software && self.long_kernels
-    }
-
     /// These caps with another tuning.
     #[must_use]
     pub fn tuned(&self, tuning: Tuning) -> Caps {

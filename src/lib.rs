@@ -146,7 +146,6 @@ pub mod unstable {
     pub use crate::walk::elementwise::ElementwiseText;
     pub use crate::walk::finish::FinishText;
     pub use crate::walk::gather::GatherText;
-    pub use crate::walk::old::{SumColumnsText, SumRowsText};
     pub use crate::walk::rows::RowsText;
     pub use crate::walk::strided::EachText;
 }

@@ -12,18 +12,14 @@ use crate::{Class, DType, NanPolicy, Op};
 pub(crate) const LIMB_BITS: u32 = 24;
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 22;
+/// Binades apart that elements of a block may lie at least: of a million normal numbers hardly one is so small.
+const SPREAD: u32 = 30;
 /// The exponent of infinities in float32.
 const FLOAT_INFINITY: i32 = 255;
 /// Limbs of a count of elements.
 const COUNT_LIMBS: u32 = 3;
 /// Elements that a limb takes between carries: each adds less than 2^25, as does a window beside them.
 const TAKES: u64 = 60;
-/// Vec4 that are taken element by element when exponents are too far apart for a window. The number does not
-/// grow: invocations whose turns differ would wait for each other, and lavapipe counts that as iterations.
-const AFTER: u32 = 128;
-/// Most times that an invocation of several columns begins a window, or goes without one: each time it
-/// fetches the limbs of every column. After that it adds the rest of its elements one by one.
-const TURNS: u32 = 8;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
 /// Most iterations beside the elements of a window: over its digits, those that are kept, and a team.
@@ -47,14 +43,14 @@ struct Format {
     mantissa: u32,
 }
 
-/// How a float becomes digits; `shaders/accumulate/digits.wgsl` explains them.
+/// How elements become digits; `shaders/accumulate/digits.wgsl` explains them.
 #[derive(Clone, Copy)]
 struct Digits {
     /// Digits of a window.
     window: u32,
     /// Digits that are kept, below the highest one, which has a sign.
     all: u32,
-    /// The exponent of digit 0 in float32; wraps below 0.
+    /// The exponent of digit 0 in float32; wraps below 0. Only where additions of float32 make digits.
     unit: u32,
     /// The first digit of a window is one of these.
     least: u32,
@@ -82,7 +78,8 @@ impl Sum {
         Sum { op, ..self }
     }
 
-    fn is_float(self) -> bool {
+    /// Whether it is one of floats.
+    pub fn is_float(self) -> bool {
         self.dtype.class() == Class::Float
     }
 
@@ -121,13 +118,9 @@ impl Sum {
         if !self.is_float() && self.op != Op::ReduceL2 {
             return 0;
         }
-        let Format { exponent, mantissa } = self.format();
-        let factor = if self.squares() { 2 } else { 1 };
-        // The highest exponent belongs to infinities; the two lowest share a place.
-        let places = (1u32 << exponent).saturating_sub(3);
         // At most 2^63 bytes of elements; and a sign.
         let elements = 64 - self.dtype.size().ilog2();
-        let bits = factor * (places + mantissa) + elements;
+        let bits = self.number_bits() + elements;
         (bits - 31).div_ceil(LIMB_BITS) + 1
     }
 
@@ -168,18 +161,42 @@ impl Sum {
         }
     }
 
-    /// Whether runs of elements are added in a window of a few words, as long as their exponents are near.
-    pub fn has_windows(self) -> bool {
-        self.is_float()
+    /// Whether additions of float32 make digits of elements, not integers.
+    pub(crate) fn splits_floats(self) -> bool {
+        self.is_float() && !self.squares() && self.dtype != DType::F64
     }
 
-    /// Whether it is kept in digits, which additions of float32 make of elements.
-    pub fn has_digits(self) -> bool {
-        self.is_float() && !self.squares() && self.dtype != DType::F64
+    /// Exponents of a sum for each one of an element.
+    fn places(self) -> u32 {
+        if self.squares() { 2 } else { 1 }
+    }
+
+    /// Bits of an element's magnitude, or of its square.
+    fn magnitude(self) -> u32 {
+        self.places() * self.format().mantissa
+    }
+
+    /// Bits of the greatest number, from the least bit that an element can have.
+    fn number_bits(self) -> u32 {
+        // The highest exponent belongs to infinities; the two lowest share a place.
+        let exponents = (1u32 << self.format().exponent).saturating_sub(3);
+        self.places() * exponents + self.magnitude()
     }
 
     /// How elements become digits.
     fn digits(self) -> Digits {
+        if !self.splits_floats() {
+            let near = self.places() * SPREAD + self.magnitude() + DIGIT_BITS - 1;
+            let bits = near.min(self.number_bits());
+            let window = bits.div_ceil(DIGIT_BITS).max(2);
+            return Digits {
+                window,
+                all: window,
+                unit: 0,
+                least: window - 1,
+                most: (self.number_bits().div_ceil(DIGIT_BITS) - 1).max(window - 1),
+            };
+        }
         let Format { exponent, mantissa } = self.format();
         let bits = DIGIT_BITS as i32;
         let window = if self.dtype == DType::F32 { 3 } else { 2 };
@@ -203,23 +220,38 @@ impl Sum {
         }
     }
 
-    /// How often all elements are taken again where digits do not hold them: by as many digits as a sum has.
-    fn windows(self) -> u32 {
-        let Format { exponent, mantissa } = self.format();
-        ((1 << exponent) - 3 + mantissa).div_ceil(DIGIT_BITS * self.digits().all)
+    /// Words, from the highest bit of a sum on, that a result is made of: two hold more bits than any type has, four the
+    /// radicand of a float64, and the quotient of one by a count.
+    fn leading(self) -> u32 {
+        let divided = matches!(self.op, Op::ReduceL2 | Op::ReduceMean);
+        if divided && self.bits() == 64 { 4 } else { 2 }
     }
 
-    /// Iterations to take so many elements again, and to make a result of them.
+    /// How often all elements are taken again where digits do not hold them: by as many digits as a sum has.
+    fn windows(self) -> u32 {
+        match self.is_float() {
+            true => self.number_bits().div_ceil(DIGIT_BITS * self.digits().all),
+            false => 0,
+        }
+    }
+
+    /// Iterations beside the elements: of all windows, of an empty one for the last carries, and of the result.
+    fn beside_again(self) -> u64 {
+        u64::from(self.windows() + 1) * WINDOW + self.end_iterations()
+    }
+
+    /// Iterations to take so many elements again where digits do not hold them, and to make a result of them.
     pub(crate) fn again_iterations(self, elements: u64) -> u64 {
-        u64::from(self.windows()) * (elements + WINDOW) + self.end_iterations()
+        u64::from(self.windows()) * elements + self.beside_again()
     }
 
     /// Elements that can be taken again in so many iterations.
     pub(crate) fn most_again(self, iterations: u64) -> u64 {
-        let left = iterations.saturating_sub(self.end_iterations());
-        (left / u64::from(self.windows()))
-            .saturating_sub(WINDOW)
-            .max(1)
+        let left = iterations.saturating_sub(self.beside_again());
+        match u64::from(self.windows()) {
+            0 => u64::MAX,
+            windows => (left / windows).max(1),
+        }
     }
 
     /// The share of so many iterations for elements that are taken again, if they take about one each before.
@@ -228,35 +260,16 @@ impl Sum {
         iterations * windows / (windows + 1)
     }
 
+    /// Most iterations to add a block of so many loads to a sum: two windows of all loads, as many digits as two sums may be
+    /// apart, and what ends the loops.
+    pub(crate) fn block_iterations(self, loads: u64) -> u64 {
+        2 * (loads + 1) + 2 * u64::from(self.digits().all + 2)
+    }
+
     /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
     pub(crate) fn placed_bytes(self) -> u32 {
         // The place of the highest digit, whether it is far, a count, the signs, the highest digit and those below.
         4 * (5 + self.digits().all)
-    }
-
-    /// Whether a result is rounded from digits, or a short row's from its window: it is neither divided nor a root.
-    /// Squares are left out, because their text takes too long to compile.
-    pub(crate) fn is_rounded(self) -> bool {
-        self.is_float() && matches!(self.op, Op::ReduceSum | Op::ReduceL1)
-    }
-
-    /// Vec4 that an invocation takes at once; fewer where the text of their elements takes long to compile.
-    pub fn block(self) -> u32 {
-        match (self.has_windows(), self.pieces()) {
-            (false, _) => 8,
-            (_, 4..) => 2,
-            _ => 4,
-        }
-    }
-
-    /// Exponents above its lowest that a window of a few words holds.
-    fn reach(self) -> u32 {
-        if self.squares() { 23 } else { 24 }
-    }
-
-    /// Words of a window: room for the pieces of an element anywhere in it, and for carries.
-    fn window_words(self) -> u32 {
-        self.pieces() + 2 + u32::from(self.squares())
     }
 
     fn count_limbs(self) -> u32 {
@@ -282,36 +295,6 @@ impl Sum {
         let limbs = u64::from(self.limbs() + self.count_limbs());
         let left = iterations.saturating_sub(self.end_iterations());
         (left * TAKES / (TAKES + limbs)).max(1)
-    }
-
-    /// Iterations to take so many rows of neighbouring columns.
-    pub(crate) fn column_iterations(self, rows: u64, columns: u64) -> u64 {
-        columns * self.take_iterations(rows) + self.columns_beside_rows(columns)
-    }
-
-    /// Rows of neighbouring columns that can be taken in so many iterations.
-    pub(crate) fn most_rows(self, iterations: u64, columns: u64) -> u64 {
-        let beside = self.column_iterations(0, columns);
-        let left = iterations.saturating_sub(beside);
-        self.most_elements(left / columns + self.end_iterations())
-    }
-
-    /// The limbs of several columns are fetched, carried and kept, TURNS times.
-    fn columns_beside_rows(self, columns: u64) -> u64 {
-        let limbs = u64::from(self.limbs() + self.count_limbs());
-        let turns = if columns > 1 { u64::from(TURNS) } else { 0 };
-        columns * (self.end_iterations() + turns * 3 * limbs)
-    }
-
-    /// Vec4 of columns that an invocation takes where it may take several, a power of two. Squares take too
-    /// long to compile for more than one.
-    pub(crate) fn runs(self) -> u64 {
-        if self.squares() { 1 } else { 2 }
-    }
-
-    /// Whether an invocation may take a vec4 of columns: it keeps the limbs of them all.
-    pub(crate) fn takes_columns(self) -> bool {
-        self.limbs() < 32
     }
 
     /// Iterations to take a partial sum.
@@ -361,14 +344,10 @@ impl Sum {
             ("PARTIAL_WORDS", self.partial_words()),
             ("TAKES", TAKES as u32),
             ("TERM_PIECES", self.pieces()),
-            ("REACH", self.reach()),
             // Of an element at the top of a word.
             ("FRACTION", (1u32 << (31 - exponent.max(1))) - 1),
-            ("WINDOW_WORDS", self.window_words()),
-            ("AFTER", AFTER),
-            ("WINDOW_TURNS", TURNS),
             ("DIGITS", mantissa.div_ceil(12)),
-            ("PLACES", if self.squares() { 2 } else { 1 }),
+            ("PLACES", self.places()),
             ("EXPONENT", exponent),
             ("INFINITY", infinity),
             ("INFINITE", infinity << (31 - exponent)),
@@ -381,19 +360,19 @@ impl Sum {
                 ((infinity << 1) | 1) << fraction.clamp(1, 30) >> 1,
             ),
             ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
-            // -0, of all elements of a word.
+            // What adds nothing, of all elements of a word, or of the upper one: -0, or a whole 0.
             (
                 "NO_ELEMENT",
-                if self.bits() == 16 {
-                    0x8000_8000
-                } else {
-                    1 << 31
+                match (float, self.bits()) {
+                    (false, _) => 0,
+                    (_, 16) => 0x8000_8000,
+                    _ => 1 << 31,
                 },
             ),
         ]
     }
 
-    /// The names that the directives in the shaders use for digits; none if it has none.
+    /// The names that the directives in the shaders use for digits.
     pub(crate) fn digit_names(self) -> Vec<(&'static str, u32)> {
         let digits = self.digits();
         vec![
@@ -404,8 +383,17 @@ impl Sum {
             ("TOP_MOST", digits.most),
             ("WINDOWS", self.windows()),
             ("HALF", (self.dtype == DType::F16).into()),
+            ("BY_FLOATS", self.splits_floats().into()),
+            ("MAGNITUDE", self.magnitude()),
+            ("WORDS_OF", self.magnitude().div_ceil(32)),
+            ("LEADING", self.leading()),
+            // The digits that these words are made of, and the highest one.
+            (
+                "KEPT",
+                1 + digits.all.min((32 * self.leading()).div_ceil(DIGIT_BITS)),
+            ),
             // The lowest element of a word.
-            ("MASK_0", u32::MAX >> (32 - self.bits())),
+            ("MASK_0", u32::MAX >> (32 - self.bits().min(32))),
         ]
     }
 }
@@ -851,23 +839,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_anywhere_lies_within_the_limbs_and_its_words_within_32_bits() {
-        let floats = DType::ALL.into_iter().filter(|t| t.class() == Class::Float);
-        for (dtype, op) in floats.flat_map(|t| Op::SUMS.map(|op| (t, op))) {
+    fn a_window_of_integers_holds_a_block_anywhere_and_lies_within_the_limbs() {
+        let all = DType::ALL.into_iter().filter(|&t| t != DType::Bool);
+        for (dtype, op) in all.flat_map(|t| Op::SUMS.map(|op| (t, op))) {
             let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
-            if sum.has_digits() {
+            if !sum.is_exact() || sum.splits_floats() {
                 continue;
             }
-            let largest = (1 << sum.format().exponent) - 2;
-            let places = if sum.squares() { 2 } else { 1 };
-            let lowest = sum.reach() - 2;
-            let begin = places * (largest - lowest.min(largest));
-            let last = begin / LIMB_BITS + sum.window_words();
-            assert!(last < sum.limbs(), "{op} {dtype}: limb {last}");
-            // Some vec4 before a carry, on top of what the last carry left.
-            let elements = u64::from(sum.block() * 128 / sum.bits());
-            assert!(elements * (1 << 25) + (1 << 24) < 1 << 31, "{op} {dtype}");
-            const { assert!((TAKES + 1) * (1 << 25) + (1 << 24) < 1 << 31) };
+            let digits = sum.digits();
+            let (bits, mantissa) = (DIGIT_BITS * digits.window, sum.format().mantissa);
+            let (places, magnitude) = if sum.squares() {
+                (2, 2 * mantissa)
+            } else {
+                (1, mantissa)
+            };
+            // The highest bit may be the lowest of its digit.
+            let near = magnitude + places * 30 + DIGIT_BITS - 1;
+            let whole = sum.number_bits();
+            assert!(bits >= near.min(whole), "{op} {dtype}: {bits} bits");
+            // The highest digit holds the greatest number, and the limbs a digit above it.
+            assert!(DIGIT_BITS * (digits.most + 1) >= whole, "{op} {dtype}");
+            assert!(
+                DIGIT_BITS * (digits.most + 2) <= LIMB_BITS * sum.limbs(),
+                "{op} {dtype}"
+            );
         }
     }
 
@@ -875,6 +870,7 @@ mod tests {
     fn units_and_what_is_left_of_elements_are_no_subnormal_numbers() {
         for dtype in [DType::F16, DType::BF16, DType::F32] {
             let sum = Sum::new(Op::ReduceSum, dtype, NanPolicy::Propagate).expect("a sum");
+            assert!(sum.splits_floats(), "{dtype}");
             let digits = sum.digits();
             let exponent = |digit: u32| (22 * digit).wrapping_add(digits.unit) as i32;
             let last = digits.least + 1 - digits.window;

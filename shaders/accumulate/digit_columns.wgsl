@@ -40,7 +40,7 @@ fn acc_placed(p: Placed, first: u32, step: u32) -> Placed {
 //# if SHARED
 
 var<workgroup> wg_top: array<u32, WG>;
-var<workgroup> wg_digit: array<vec4<i32>, WG>;
+var<workgroup> wg_digit: array<Ints, WG>;
 
 // The slices of a workgroup agree on the highest digits, and add up one digit after the other.
 fn acc_across(lid: u32, own: Placed) -> Placed {
@@ -57,7 +57,7 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     p = raised(p, wg_top[lid % P.abreast]);
     // One word after the other: whether it is far, the signs that any slice lacks, the digits.
     for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
-        var x = select(vec4<i32>(i32(p.far)), bitcast<vec4<i32>>(~p.signs), n == 1u);
+        var x = select(Ints(i32(p.far)), bitcast<Ints>(~p.signs), n == 1u);
 //# for j in 0..SUMS
         x = select(x, p.high{j}, n == {2 + j * (W + 1)}u);
 //# for d in 0..W
@@ -78,7 +78,7 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
 }
 
 // The sum over slices, or their bits together, for those of the first one.
-fn across(lid: u32, own: vec4<i32>, together: bool) -> vec4<i32> {
+fn across(lid: u32, own: Ints, together: bool) -> Ints {
     var x = own;
     workgroupBarrier();
     wg_digit[lid] = x;
@@ -94,7 +94,7 @@ fn across(lid: u32, own: vec4<i32>, together: bool) -> vec4<i32> {
 }
 //# end
 
-//# for j in 0..PLANES
+//# for j in 0..SUMS
 // Column c of plane {j}.
 fn column_{j}(p: Placed, c: u32) -> One {
     return One(
@@ -105,27 +105,29 @@ fn column_{j}(p: Placed, c: u32) -> One {
     );
 }
 
-// Whether all its elements are negative, or -0.
-fn is_minus_{j}(p: Placed, c: u32) -> bool {
-    return ((p.signs[c] << {32 - BITS - j * BITS}u) & 0x80000000u) != 0u;
+//# end
+// Whether all elements of column c of a plane are negative, or -0.
+fn is_minus(p: Placed, c: u32, plane: u32) -> bool {
+//# if BITS == 64
+    return (p.signs[c] & 0x80000000u) != 0u;
+//# else
+    return ((p.signs[c] << ({32 - BITS}u - {BITS}u * plane)) & 0x80000000u) != 0u;
+//# end
 }
 
-//# end
 fn acc_emit(slot: u32, elements: Elements, p: Placed) {
 //# if PARTIAL_SUM == 0
-//# for j in 0..PLANES
-    var r{j}: vec4<u32>;
+    var r: vec4<u32>;
 //# end
-//# end
-    for (var e = 0u; e < {UNIT * PLANES}u; e++) {
-        let c = e / {PLANES}u;
+    for (var e = 0u; e < {UNIT * 32 / BITS}u; e++) {
+        let c = e / {SUMS}u;
+        let plane = e % {SUMS}u;
         let column = Elements(elements.first + e, elements.stride, elements.count);
+        let minus = is_minus(p, c, plane);
         var o = column_0(p, c);
-        var minus = is_minus_0(p, c);
-//# if PLANES == 2
-        if e % 2u == 1u {
-            o = column_1(p, c);
-            minus = is_minus_1(p, c);
+//# for j in 1..SUMS
+        if plane == {j}u {
+            o = column_{j}(p, c);
         }
 //# end
 //# if PARTIAL_SUM
@@ -136,20 +138,17 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
         if p.far {
             t = far_of(0u, 0u, 1u, column);
         }
-        let x = vec4<u32>(result_of(t));
-        let here = vec4<u32>(0u, 1u, 2u, 3u) == vec4<u32>(c);
-//# for j in 0..PLANES
-        r{j} = select(r{j}, x, here & vec4<bool>(e % {PLANES}u == {j}u));
+        let x = result_of(t);
+//# if BITS == 64
+        r = select(r, x.xyxy, vec4<u32>(0u, 0u, 1u, 1u) == vec4<u32>(c));
+//# else
+        let word = vec4<u32>(x >> ({32 - BITS}u - {BITS}u * plane));
+        r |= select(vec4<u32>(0u), word, vec4<u32>(0u, 1u, 2u, 3u) == vec4<u32>(c));
 //# end
 //# end
     }
 //# if PARTIAL_SUM == 0
-    let at = (P.dst_delta + slot) / {PLANES}u;
-//# if PLANES == 2
-    let r = (r0 >> vec4<u32>(16u)) | r1;
-//# else
-    let r = r0;
-//# end
+    let at = (P.dst_delta + slot) * {BITS}u / 32u;
 //# if DST_VECS
     dst[at / 4u] = r;
 //# else

@@ -1,108 +1,153 @@
-// Digits: an exact sum of floats, each as float32. M is 1.5 * 2^23 units, so that the bits of x + M count x in units: that
-// is a digit, rounded. What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a
-// window. Of elements that are further apart, what a window does not hold is scaled up by its length, and goes through the
-// same window once more. Digit i counts in 2^(22 i) of the limbs' least bit.
+// Digits: an exact sum. Digit i counts in 2^(22 i) of the least bit that an element, or its square, can have. {N} digits are a
+// window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them.
 //
 //   look_none(), look(l, v)  what tells how far apart the elements of some units are
 //   acc_begin(l, count)      an empty sum of a block of so many elements, at most 256, whose window suits them
-//   acc_take(acc, x, at)     and an element of a unit: floats_of(v)
-//   acc_again(acc, window)   whether elements have to be taken in parts instead, by this window too: piece_of(acc, element)
+//   acc_take(acc, x, at)     and an element of a unit: elements_of(v)
+//   acc_again(acc, window)   of floats: whether elements have to be taken in parts instead, by this window too:
+//                            piece_of(acc, element)
 //   acc_next(begun, acc, window)   the empty sum of that window; it keeps the digits of the one before
 //   acc_placed(acc, ..)      a sum with all its digits, each below 2^22, the highest signed
 //   acc_join(a, b)           two of a segment, in any order
 //
 // Digits do not hold NaN, infinities, the largest numbers, and elements that are too far apart. A sum with such elements is
-// `far`: then the walk takes all elements again, by integers.
+// `far`: then the walk takes all elements again, one by one.
 //
 // What happens seldom is short, and a loop: software rasterisers run all of a text at least once, with or without need.
-//
-// No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
-// compiler might find that x - ((x + M) - M) is 0.
 //# if BY_VEC
+alias Unit = vec4<u32>;
+//# if BITS == 64
+alias Bits = vec2<u32>;
+alias Ints = vec2<i32>;
+//# else
 alias Bits = vec4<u32>;
 alias Ints = vec4<i32>;
-alias Floats = vec4<f32>;
-alias Unit = vec4<u32>;
-alias Signs = Unit;
+//# end
 //# else
 alias Bits = u32;
 alias Ints = i32;
-alias Floats = f32;
-alias Signs = u32;
 //# end
-//# if WHOLE_UNITS
-//# if HALF
-
-fn any_of(v: vec4<u32>) -> u32 {
-    return v.x | v.y | v.z | v.w;
-}
-//# else
-
-fn greatest_of(v: vec4<u32>) -> u32 {
-    return max(max(v.x, v.y), max(v.z, v.w));
-}
-
-fn least_of(v: vec4<u32>) -> u32 {
-    return min(min(v.x, v.y), min(v.z, v.w));
-}
-//# end
-
-fn all_of(v: vec4<u32>) -> u32 {
-    return v.x & v.y & v.z & v.w;
-}
-//# else
-
-fn any_of(v: u32) -> u32 {
-    return v;
-}
-
-fn greatest_of(v: u32) -> u32 {
-    return v;
-}
-
-fn least_of(v: u32) -> u32 {
-    return v;
-}
-
-fn all_of(v: u32) -> u32 {
-    return v;
-}
-//# end
+alias Signs = Bits;
 
 const DIGIT: u32 = 22u; // bits
 const BELOW: i32 = 0x3fffff;
-// The biased exponent of the unit of digit i is 22 i + UNIT; it wraps.
-const UNIT: u32 = {UNIT_0}u;
+//# if FLOATS
+//# if BITS == 64
+alias Sizes = vec2<u32>; // of a unit: the upper words
+//# else
+alias Sizes = Unit;
+//# end
+//# if BITS == 64
+
+fn any_of(v: Sizes) -> u32 {
+    return v.x | v.y;
+}
+
+fn all_of(v: Sizes) -> u32 {
+    return v.x & v.y;
+}
+
+fn greatest_of(v: Sizes) -> u32 {
+    return max(v.x, v.y);
+}
+
+fn least_of(v: Sizes) -> u32 {
+    return min(v.x, v.y);
+}
+//# else
+//# if WHOLE_UNITS
+
+fn any_of(v: Sizes) -> u32 {
+    return v.x | v.y | v.z | v.w;
+}
+
+fn all_of(v: Sizes) -> u32 {
+    return v.x & v.y & v.z & v.w;
+}
+
+fn greatest_of(v: Sizes) -> u32 {
+    return max(max(v.x, v.y), max(v.z, v.w));
+}
+
+fn least_of(v: Sizes) -> u32 {
+    return min(min(v.x, v.y), min(v.z, v.w));
+}
+//# else
+
+fn any_of(v: Sizes) -> u32 {
+    return v;
+}
+
+fn all_of(v: Sizes) -> u32 {
+    return v;
+}
+
+fn greatest_of(v: Sizes) -> u32 {
+    return v;
+}
+
+fn least_of(v: Sizes) -> u32 {
+    return v;
+}
+//# end
+//# end
 
 struct Look {
-    most: Unit,
-    least: Unit, // less one, so that zeros do not count
-    signs: Unit, // AND of the elements
+    most: Sizes,
+    least: Sizes, // less one, so that zeros do not count
+    signs: Sizes, // AND of the elements
 }
 
 fn look_none() -> Look {
-    return Look(Unit(0u), Unit(0xffffffffu), Unit(0xffffffffu));
+    return Look(Sizes(0u), Sizes(0xffffffffu), Sizes(0xffffffffu));
 }
 
 fn look(l: Look, v: Unit) -> Look {
+//# if BITS == 64
+    let size = v.yw & Sizes(0x7fffffffu);
+    let least = (size | min(v.xz, Sizes(1u))) - Sizes(1u);
+    return Look(max(l.most, size), min(l.least, least), l.signs & v.yw);
+//# end
 //# if BITS == 32
     let size = v & Unit(0x7fffffffu);
     return Look(max(l.most, size), min(l.least, size - Unit(1u)), l.signs & v);
-//# else
+//# end
 //# if HALF
     // Two at once: whether there is an exponent of infinities, and whether one of subnormal numbers.
     let most = (v & Unit(0x7c007c00u)) + Unit(0x04000400u);
     let size = v | Unit(0x80008000u);
     let subnormal = ~(size - Unit(0x04000400u)) & (size - Unit(0x00010001u));
     return Look(l.most | most, l.least & ~subnormal, l.signs & v);
-//# else
+//# end
+//# if (BITS == 16) & (HALF == 0)
     let high = v & Unit(0x7fff0000u);
     let low = (v << Unit(16u)) & Unit(0x7fff0000u);
     let least = min(high - Unit(1u), low - Unit(1u));
     return Look(max(l.most, max(high, low)), min(l.least, least), l.signs & v);
 //# end
+}
+
+fn signs_of(l: Look) -> Signs {
+//# if BY_VEC
+    return l.signs;
+//# else
+    return all_of(l.signs);
 //# end
 }
+//# else
+
+struct Look {
+    near: u32, // all elements are
+}
+
+fn look_none() -> Look {
+    return Look();
+}
+
+fn look(l: Look, v: Unit) -> Look {
+    return l;
+}
+//# end
 
 // What is left to take of a block: nothing, all elements in parts, or what the first window does not hold.
 const ALL: u32 = 0u;
@@ -110,8 +155,10 @@ const UPPER: u32 = 1u;
 const REST: u32 = 2u;
 
 struct Acc {
+//# if BY_FLOATS
     m: f32,
     unit: f32,
+//# end
     top: u32, // the first digit of the first window
     part: u32,
     far: bool,
@@ -123,167 +170,6 @@ struct Acc {
     t{j}_{d}: Ints, // those of the first window, in the second
 //# end
 //# end
-}
-
-fn acc_begin(l: Look, count: u32) -> Acc {
-    var a: Acc;
-//# if HALF
-    a.top = {TOP_MOST}u;
-    a.far = (any_of(l.most) & 0x80008000u) != 0u;
-    // Subnormal numbers, which a driver may take as 0.
-    a.part = select(ALL, UPPER, (all_of(l.least) & 0x80008000u) != 0x80008000u);
-//# else
-    let most = greatest_of(l.most) >> 23u;
-    let least = max((least_of(l.least) + 1u) >> 23u, 1u);
-    let top = max((most - UNIT) / DIGIT, {TOP_LEAST}u);
-    // The exponent of the least bit of an element, and those of the last digits. Without an element nothing is too low.
-    let last = select(least - {MANTISSA - 1}u - UNIT, 0x7fffffffu, least_of(l.least) == 0xffffffffu);
-    let one = i32(last) >= i32(DIGIT) * (i32(top) - {N - 1});
-    let two = i32(last) >= i32(DIGIT) * (i32(top) - {2 * N - 1});
-    a.far = top > {TOP_MOST}u || !two;
-    a.top = min(top, {TOP_MOST}u);
-    a.part = select(ALL, UPPER, !one);
-//# end
-    let exponent = DIGIT * a.top + UNIT;
-    a.unit = bitcast<f32>(exponent << 23u);
-    let m = ((exponent + 23u) << 23u) | 0x400000u;
-    a.m = bitcast<f32>(m);
-    a.less = bitcast<i32>(count * m);
-//# if BY_VEC
-    a.signs = l.signs;
-//# else
-    a.signs = all_of(l.signs);
-//# end
-    return a;
-}
-
-// The elements of a unit, as float32.
-fn floats_of(v: Unit) -> Keys {
-    let k = unit_keys(v);
-    return Keys(
-//# for j in 0..PLANES
-        plane_floats(k.p{j}),
-//# end
-    );
-}
-
-fn plane_floats(k: Plane) -> Plane {
-//# if HALF
-    // An exponent of float16 counts from 15, one of float32 from 127.
-    let bits = ((k >> vec4<u32>(3u)) & vec4<u32>(0x0fffe000u)) | (k & vec4<u32>(0x80000000u));
-    return plane_signed(bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u)));
-//# else
-    return plane_signed(k & vec4<u32>(KEEP));
-//# end
-}
-
-fn plane_signed(x: Plane) -> Plane {
-//# if MAGNITUDES
-    return x & vec4<u32>(0x7fffffffu);
-//# else
-    return x;
-//# end
-}
-
-// What a window holds of an element, which is at the top of a word.
-fn piece_of(a: Acc, k: Bits) -> Bits {
-//# if MAGNITUDES
-    let x = k & Bits(KEEP & 0x7fffffffu);
-//# else
-    let x = k & Bits(KEEP);
-//# end
-//# if HALF
-    // By integers: a driver may take subnormal numbers as 0.
-    let sign = x & Bits(0x80000000u);
-    let size = (x >> Bits(16u)) & Bits(0x7fffu);
-    let normal = (size << Bits(13u)) + Bits(112u << 23u);
-    let counted = bitcast<Bits>(Floats(size)) - Bits(24u << 23u);
-    let small = select(counted, Bits(0u), size == Bits(0u));
-    return sign | select(normal, small, size < Bits(0x400u));
-//# else
-    // What the first window holds of it, or what it does not, scaled up to its place.
-    let exponent = max((x >> Bits(23u)) & Bits(0xffu), Bits(1u));
-    // Bits of the element below the last digit.
-    let last = DIGIT * (a.top - {N - 1}u) + UNIT + 23u;
-    let below = Bits(last) - min(exponent, Bits(last));
-    let none = below >= Bits(24u);
-    let mask = (Bits(1u) << min(below, Bits(24u))) - Bits(1u);
-    if a.part != REST {
-        // An element below the last digit becomes at most half of that, which adds nothing.
-        return x & ~mask;
-    }
-    let subnormal = (x & Bits(0x7f800000u)) == Bits(0u);
-    let hidden = select(Bits(0x800000u), Bits(0u), subnormal | !none);
-    let count = (x & mask & Bits(0x7fffffu)) | hidden;
-    let scaled = bitcast<Bits>(Floats(count)) + ((exponent + Bits({22 * N}u) - Bits(150u)) << Bits(23u));
-    return select(scaled | (x & Bits(0x80000000u)), Bits(0u), count == Bits(0u));
-//# end
-}
-
-struct Digits {
-//# for d in 0..N
-    s{d}: Ints,
-//# end
-}
-
-// The digits of x. The last one counts M as well.
-fn digits_of(a: Acc, x: Bits) -> Digits {
-    let m = bitcast<i32>(a.m);
-    let x0 = bitcast<Floats>(x);
-//# for d in 0..N - 1
-    let s{d} = bitcast<Ints>(x{d} + a.m) - m;
-    let x{d + 1} = bitcast<Floats>(bitcast<Bits>(x{d} - Floats(s{d}) * a.unit) + Bits(DIGIT << 23u));
-//# end
-    return Digits(
-//# for d in 0..N - 1
-        s{d},
-//# end
-        bitcast<Ints>(x{N - 1} + a.m),
-    );
-}
-
-//# if BY_VEC
-fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
-    var a = own;
-//# for j in 0..SUMS
-    let x{j} = digits_of(own, k.p{j});
-//# for d in 0..N
-    a.s{j}_{d} += x{j}.s{d};
-//# end
-//# end
-    return a;
-}
-//# else
-fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
-    var a = own;
-    let digits = digits_of(own, x);
-//# for d in 0..N
-    a.s0_{d} += digits.s{d};
-//# end
-    return a;
-}
-//# end
-
-// Whether elements are taken in parts: by a window, and then by another for what is left.
-fn acc_again(a: Acc, window: u32) -> bool {
-    return a.part != ALL && window < {(W + N - 1) / N}u;
-}
-
-// The first window, or the next one.
-fn acc_next(begun: Acc, own: Acc, window: u32) -> Acc {
-    var a = begun;
-//# if W > N
-    if window == 1u {
-        a.part = REST;
-//# for j in 0..SUMS
-//# for d in 0..N
-        a.t{j}_{d} = own.s{j}_{d};
-//# end
-        a.t{j}_{N - 1} -= Ints(own.less);
-//# end
-    }
-//# end
-    return a;
 }
 
 // A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down.
@@ -351,7 +237,8 @@ const DIGIT_SHIFT: Bits = Bits(DIGIT);
 // The same with higher digits, if what is below them is 0.
 fn raised(own: Placed, top: u32) -> Placed {
     var p = own;
-    for (; p.top < top; p.top++) {
+    // After so many nothing is left of it.
+    for (var n = min(top - p.top, {W + 2}u); n > 0u; n--) {
         var lost = Ints(0);
 //# for j in 0..SUMS
         lost |= p.d{j}_0;
@@ -367,6 +254,7 @@ fn raised(own: Placed, top: u32) -> Placed {
         p.far = p.far || lost != 0;
 //# end
     }
+    p.top = top;
     return p;
 }
 
@@ -423,67 +311,9 @@ struct Met {
     flags: u32,
     count: u32,
 }
-//# if PARTIAL_SUM
+//# if FLOATS
 
-// The sum in limbs.
-var<private> exact: Exact;
-//# else
-
-// A sum that is to be rounded.
-struct Total {
-    lowest: i32, // the place of digit 0, in digits
-    one: One,
-    minus: bool, // -0, if it is 0
-    met: Met,
-}
-
-// A sum that is not far.
-fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
-    return Total(i32(top) - {W - 1}, o, minus, Met(OTHER, count));
-}
-
-// The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
-struct Kept {
-    at: i32, // the place of the first
-    a: i32,
-    b: i32,
-    c: i32,
-    d: i32,
-    below: i32,
-}
-
-fn kept_with(own: Kept, digit: i32, at: i32) -> Kept {
-    var k = own;
-    for (; k.at < at; k.at++) {
-        k.below = select(k.below, k.d, k.d != 0);
-        k.d = k.c;
-        k.c = k.b;
-        k.b = k.a;
-        k.a = 0;
-    }
-    k.a = digit;
-    return k;
-}
-
-// What is left out becomes the lowest bit of what is kept, which lies far below the bits of a result, or of its product with
-// the count.
-fn total_of(k: Kept, met: Met) -> Total {
-    var o: One;
-    o.high = k.a;
-    o.d{W - 1} = k.b;
-//# if W > 2
-    o.d{W - 2} = k.c;
-    o.d{W - 3} = select(k.d, (k.d - i32(k.below < 0)) | 1, k.below != 0);
-//# else
-    let below = select(k.below, k.d, k.d != 0);
-    o.d0 = select(k.c, (k.c - i32(below < 0)) | 1, below != 0);
-//# end
-    let minus = (met.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO;
-    return Total(k.at - {W}, one_carried(o), minus, met);
-}
-//# end
-
-// {W} digits of all elements, by integers; for the first of `lanes` invocations.
+// {W} digits of all elements; for the first of `lanes` invocations.
 var<private> met: Met;
 
 fn digits_again(lid: u32, lane: u32, lanes: u32, e: Elements, window: u32) -> One {
@@ -494,10 +324,10 @@ fn digits_again(lid: u32, lane: u32, lanes: u32, e: Elements, window: u32) -> On
         let flag = flag_of(r);
         met.flags |= flag;
         met.count += select(0u, 1u, flag != 0u);
-        let n = number_of(r);
-        let up = i32(n.place) - i32({22 * W}u * window);
+        let n = magnitude_of(select(r, Raw(0u), size_of(r) >= INFINITE));
+        let below = i32({22 * W}u * window) - i32(n.place);
 //# for d in 0..W
-        o.d{d} += digit_at(n.x0, up - {22 * d});
+        o.d{d} += digit_at(n, below + {22 * d});
 //# end
         if i / lanes % 128u == 127u {
             o = one_carried(o);
@@ -515,31 +345,22 @@ fn digits_again(lid: u32, lane: u32, lanes: u32, e: Elements, window: u32) -> On
 //# end
     return o;
 }
-
-//# if PARTIAL_SUM
-// Makes a sum to limbs; if it is far, from all elements again.
-fn to_limbs(lid: u32, lane: u32, lanes: u32, far: bool, top: u32, own: One, minus: bool, e: Elements) {
-    exact = exact_none();
-//# else
-// A sum that is far, from all elements again.
-fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
-    var kept = Kept();
-    let far = true;
 //# end
+//# if PARTIAL_SUM + FLOATS > 0
+
+// Hands on every digit of a sum that is not 0, the lowest first; if it is far, of all elements again.
+fn keep_digits(lid: u32, lane: u32, lanes: u32, far: bool, top: u32, own: One, e: Elements) {
     // Digits are as near to 0 as can be: of a negative sum, those above the highest one are 0 as well.
     var carry = 0;
-//# if PARTIAL_SUM
     var at = select(i32(top) - {W - 1}, 0, far);
     var o = own;
-//# else
-    var at = 0;
-    var o: One;
-//# end
     let windows = select(1u, {WINDOWS}u, far);
     for (var window = 0u; window <= windows; window++) {
+//# if FLOATS
         if far && window < windows {
             o = digits_again(lid, lane, lanes, e, window);
         }
+//# end
         if window == windows {
             o = One();
         }
@@ -548,11 +369,7 @@ fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
             carry = (x + 0x200000) >> 22u;
             let digit = x - (carry << 22u);
             if digit != 0 {
-//# if PARTIAL_SUM
-                add_piece(digit, u32(22 * at));
-//# else
-                kept = kept_with(kept, digit, at);
-//# end
+                keep(digit, at);
             }
             at++;
 //# for d in 0..W - 1
@@ -561,41 +378,111 @@ fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
         }
         carry += o.high;
     }
+}
+//# end
 //# if PARTIAL_SUM
+
+// The sum in limbs.
+var<private> exact: Exact;
+
+fn keep(digit: i32, at: i32) {
+    add_piece(digit, u32(22 * at));
+}
+
+// Makes a sum to limbs.
+fn to_limbs(lid: u32, lane: u32, lanes: u32, far: bool, top: u32, own: One, minus: bool, e: Elements) {
+    exact = exact_none();
+    keep_digits(lid, lane, lanes, far, top, own, e);
+//# if FLOATS
     if !far {
         met = Met(select(OTHER, MINUS_ZERO, minus && end_limb == 0u), e.count);
     }
+    exact.flags = met.flags;
+//# end
 //# if COUNTS
     limbs[{LIMBS}] += i32(met.count & 0xffffffu);
     limbs[{LIMBS + 1}] += i32(met.count >> 24u);
 //# end
-    exact.flags = met.flags;
 }
 //# else
-    return total_of(kept, met);
+
+// A sum that is to be rounded.
+struct Total {
+    lowest: i32, // the place of digit 0, in digits
+    one: One,
+    minus: bool, // -0, if it is 0
+    met: Met,
+}
+
+// A sum that is not far.
+fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
+    return Total(i32(top) - {W - 1}, o, minus, Met(0u, count));
+}
+//# if FLOATS
+
+// The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
+struct Kept {
+    at: i32, // the place of the first
+//# for d in 0..KEPT
+    d{d}: i32,
+//# end
+    below: i32,
+}
+
+var<private> kept: Kept;
+
+fn keep(digit: i32, at: i32) {
+    var k = kept;
+    for (var n = min(at - k.at, {KEPT}); n > 0; n--) {
+        k.below = select(k.below, k.d{KEPT - 1}, k.d{KEPT - 1} != 0);
+//# for d in 1..KEPT
+        k.d{KEPT - d} = k.d{KEPT - d - 1};
+//# end
+        k.d0 = 0;
+    }
+    k.at = at;
+    k.d0 = digit;
+    kept = k;
+}
+
+// A sum that is far, from all elements again. What is left out becomes the lowest bit of what is kept, which lies far below
+// the bits of a result, or of its product with the count.
+fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
+    kept = Kept();
+    keep_digits(lid, lane, lanes, true, 0u, One(), e);
+    let k = kept;
+    var o: One;
+    o.high = k.d0;
+//# for d in 1..KEPT - 1
+    o.d{W - d} = k.d{d};
+//# end
+    o.d{W - KEPT + 1} = select(k.d{KEPT - 1}, (k.d{KEPT - 1} - i32(k.below < 0)) | 1, k.below != 0);
+    let minus = (met.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO;
+    return Total(k.at - {W}, one_carried(o), minus, met);
+}
+//# else
+
+// No sum is far.
+fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
+    return Total();
 }
 //# end
 
-// The digit of x that begins `-up` bits above its lowest bit.
-fn digit_at(x: i32, up: i32) -> i32 {
-    let size = (u32(abs(x)) << u32(clamp(up, 0, 22))) >> u32(clamp(-up, 0, 24));
-    let digit = i32(size) & BELOW;
-    return select(digit, -digit, x < 0);
-}
-
-//# if PARTIAL_SUM == 0
-
 // A result, at the top of a word.
 fn result_of(t: Total) -> Raw {
+    let number = finite_of(t);
+//# if FLOATS
     let nan = element_of(float_bits({NAN_BITS}u));
     let infinities = t.met.flags & (PLUS_INFINITY | MINUS_INFINITY);
     let infinity = signed_bits(float_bits({INFINITY}u << {TOP_FRACTION}u), infinities == MINUS_INFINITY);
-    let number = select(finite_of(t), element_of(infinity), infinities != 0u);
     var none = (t.met.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
 //# if MEAN
     none = none || t.met.count == 0u;
 //# end
-    return select(number, nan, none);
+    return select(select(number, element_of(infinity), infinities != 0u), nan, none);
+//# else
+    return number;
+//# end
 }
 
 fn finite_of(t: Total) -> Raw {
@@ -609,7 +496,7 @@ fn finite_of(t: Total) -> Raw {
         o = one_carried(o);
     }
     // Until the highest digit is not 0.
-    var place = i32(DIGIT) * (t.lowest + {W - 3});
+    var place = i32(DIGIT) * (t.lowest + {W});
     for (var i = 0u; i < {W}u && o.high == 0; i++) {
         o.high = o.d{W - 1};
 //# for d in 1..W
@@ -620,52 +507,140 @@ fn finite_of(t: Total) -> Raw {
     }
     if o.high == 0 {
 //# if MAGNITUDES
-        return 0u;
+        return Raw(0u);
 //# else
-        return select(0u, 0x80000000u, t.minus);
+        return element_of(signed_bits(vec2<u32>(0u), t.minus));
 //# end
     }
-    let a = u32(o.d{W - 1});
-    let b = u32(o.d{W - 2});
-    var c = 0u;
-    var below = 0;
-//# if W > 2
-    c = u32(o.d{W - 3});
-//# for d in 0..W - 3
-    below |= o.d{d};
+    // The digits below it in words, and whether anything is left. A dispatch takes at most 2^30 elements: the highest digit has
+    // 30 bits.
+//# for j in 0..LEADING
+    let w{j} =
+//# for d in 0..W
+//# if (22 * d < 32 * j + 32) & (22 * d + 22 > 32 * j)
+//# if 32 * j + 10 >= 22 * d
+        (u32(o.d{W - 1 - d}) << {32 * j + 10 - 22 * d}u) |
+//# else
+        (u32(o.d{W - 1 - d}) >> {22 * d - 32 * j - 10}u) |
 //# end
 //# end
-    // 96 bits, and the first 64 from the highest one on. A dispatch takes at most 2^30 elements: the highest digit has 30 bits.
-    let w0 = c | (b << 22u);
-    let w1 = (b >> 10u) | (a << 12u);
-    let w2 = (a >> 20u) | (u32(o.high) << 2u);
-    let up = countLeadingZeros(w2);
-    let y1 = (w2 << up) | ((w1 >> 1u) >> (31u - up));
-    let y0 = (w1 << up) | ((w0 >> 1u) >> (31u - up));
-    var l = Leading(vec2<u32>(y0, y1), place + 32 - i32(up), (w0 << up) != 0u || below != 0);
+//# end
+        0u;
+//# end
+    let below =
+//# for d in 0..W
+//# if 22 * d + 22 > 32 * LEADING
+//# if 22 * d < 32 * LEADING
+        (o.d{W - 1 - d} & {4194303 >> (32 * LEADING - 22 * d)}) |
+//# else
+        o.d{W - 1 - d} |
+//# end
+//# end
+//# end
+        0;
+    // From the highest bit on.
+    let up = countLeadingZeros(u32(o.high));
+    let y0 = (u32(o.high) << up) | ((w0 >> 1u) >> (31u - up));
+//# for j in 1..LEADING
+    let y{j} = (w{j - 1} << up) | ((w{j} >> 1u) >> (31u - up));
+//# end
+    let rest = (w{LEADING - 1} << up) != 0u || below != 0;
+    var l = Leading(vec2<u32>(y1, y0), place - 32 - i32(up), rest);
+//# if LEADING == 4
+    let low = vec2<u32>(y3, y2);
+//# else
+    let low = vec2<u32>(0u);
+//# end
 //# if MEAN
-    l = divided(l, max(t.met.count, 1u));
+    l = divided(l, low, max(t.met.count, 1u));
 //# end
+//# if ROOT
+    l = root_of(l, low);
+//# if FLOATS == 0
+    return element_of(whole_of(l));
+//# end
+//# end
+//# if FLOATS
+//# if LEADING == 2
     return element_of(signed_bits(rounded(l), negative));
+//# else
+    return element_of(signed_bits(rounded(Leading(l.bits, l.place, l.rest || any(low != vec2<u32>(0u)))), negative));
+//# end
+//# end
 }
 //# if MEAN
 
-// Divided by a count below 2^31: 33 bits of the quotient are left at least.
-fn divided(l: Leading, count: u32) -> Leading {
-    let high = l.bits.y / count;
-    var rest = l.bits.y % count;
-    var low = 0u;
+// A word of a quotient, and what is left over; the rest is below the count, which is below 2^31.
+fn word_divided(rest: u32, word: u32, count: u32) -> vec2<u32> {
+    var q = vec2<u32>(0u, rest);
     var done = 0u;
     while done < 32u {
         // As many bits as the rest leaves room for.
         let bits = min(countLeadingZeros(count), 32u - done);
-        let x = (rest << bits) | ((l.bits.x << done) >> (32u - bits));
-        low = (low << bits) | (x / count);
-        rest = x % count;
+        let x = (q.y << bits) | ((word << done) >> (32u - bits));
+        q = vec2<u32>((q.x << bits) | (x / count), x % count);
         done += bits;
     }
-    return Leading(vec2<u32>(low, high), l.place, l.rest || rest != 0u);
+    return q;
 }
+
+// Divided by a count below 2^31. The first word of the quotient is not 0: 33 bits are left at least, or 64 of float64.
+fn divided(l: Leading, low: vec2<u32>, count: u32) -> Leading {
+    let a = l.bits.y / count;
+    let b = word_divided(l.bits.y % count, l.bits.x, count);
+//# if LEADING == 4
+    let c = word_divided(b.y, low.y, count);
+    let up = countLeadingZeros(a);
+    let high = (a << up) | ((b.x >> 1u) >> (31u - up));
+    let next = (b.x << up) | ((c.x >> 1u) >> (31u - up));
+    let rest = l.rest || low.x != 0u || c.y != 0u || (c.x << up) != 0u;
+    return Leading(vec2<u32>(next, high), l.place - i32(up), rest);
+//# else
+    return Leading(vec2<u32>(b.x, a), l.place, l.rest || b.y != 0u);
+//# end
+}
+//# end
+//# if ROOT
+
+// The root, bit by bit, of {32 * LEADING} bits: half as many.
+fn root_of(l: Leading, low: vec2<u32>) -> Leading {
+    var bits = vec4<u32>(l.bits.y, l.bits.x, low.y, low.x);
+    // Places of pairs of bits.
+    let odd = u32(l.place) & 1u;
+    var lost = 0u;
+    if odd != 0u {
+        lost = bits[{LEADING - 1}] & 1u;
+        bits = (bits >> vec4<u32>(1u)) | (vec4<u32>(0u, bits.xyz) << vec4<u32>(31u));
+    }
+    var q = vec2<u32>(0u);
+    var rest = vec2<u32>(0u);
+    // A third word of the rest, which is at most twice the root.
+    var high = 0u;
+    for (var i = 0u; i < {16 * LEADING}u; i++) {
+        high = (high << 2u) | (rest.y >> 30u);
+        rest = with_bit(with_bit(rest, bits.x >> 31u), (bits.x >> 30u) & 1u);
+        bits = (bits << vec4<u32>(2u)) | (vec4<u32>(bits.yzw, 0u) >> vec4<u32>(30u));
+        let next = with_bit(with_bit(q, 0u), 1u);
+        let next_high = q.y >> 30u;
+        let fits = high > next_high || (high == next_high && !less_two(rest, next));
+        if fits {
+            high -= next_high + select(0u, 1u, less_two(rest, next));
+            rest = minus_two(rest, next);
+        }
+        q = with_bit(q, select(0u, 1u, fits));
+    }
+    let place = l.place + i32(odd) - {32 * (LEADING - 2)};
+    return Leading(q, place / 2, l.rest || lost != 0u || (high | rest.x | rest.y) != 0u);
+}
+//# if FLOATS == 0
+
+// The whole number below a root, at most the type's largest.
+fn whole_of(l: Leading) -> vec2<u32> {
+    let most = vec2<u32>(0xffffffffu >> {(32 - BITS) * (BITS < 32) + SIGNED * (BITS < 64)}u, {(BITS == 64) * (4294967295 >> SIGNED)}u);
+    let whole = shifted_down(l.bits, u32(max(-l.place, 0)));
+    return select(whole, most, l.place > 0 || less_two(most, whole));
+}
+//# end
 //# end
 //# end
 //# if BY_VEC == 0
@@ -693,6 +668,15 @@ fn is_minus(p: Placed) -> bool {
 //# end
 }
 
+// What an element adds to `signs`.
+fn sign_of(k: Key) -> Signs {
+//# if BITS == 64
+    return k.y;
+//# else
+    return k | ~KEEP;
+//# end
+}
+
 //# if PARTIAL_SUM
 alias Settled = Placed;
 //# else
@@ -702,11 +686,10 @@ alias Settled = Total;
 // The sum of `count` elements that begin with `first`.
 fn settled(lid: u32, own: Placed, first: u32, count: u32) -> Settled {
     let e = Elements(first, 1u, count);
-//# if LANES > 1
     let lane = lid % {LANES}u;
+//# if (LANES > 1) & FLOATS
     let far = any_far(lid, lane == 0u && own.far);
 //# else
-    let lane = 0u;
     let far = own.far;
 //# end
 //# if PARTIAL_SUM
@@ -719,7 +702,7 @@ fn settled(lid: u32, own: Placed, first: u32, count: u32) -> Settled {
     return near_of(own.top, one_of(own), is_minus(own), count);
 //# end
 }
-//# if LANES > 1
+//# if (LANES > 1) & FLOATS
 
 var<workgroup> wg_met: atomic<u32>;
 var<workgroup> wg_far: u32;
@@ -735,6 +718,7 @@ fn any_far(lid: u32, far: bool) -> bool {
     }
     return workgroupUniformLoad(&wg_far) != 0u;
 }
+
 fn placed_from(o: One, signs: u32, count: u32) -> Placed {
     var p: Placed;
     p.count = count;

@@ -83,6 +83,20 @@ fn minus_two(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 fn with_bit(x: vec2<u32>, bit: u32) -> vec2<u32> {
     return vec2<u32>((x.x << 1u) | bit, (x.y << 1u) | (x.x >> 31u));
 }
+
+fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
+    if by >= 32u {
+        return vec2<u32>(x.y >> (by - 32u), 0u);
+    }
+    return vec2<u32>((x.x >> by) | ((x.y << 1u) << (31u - by)), x.y >> by);
+}
+
+fn shifted_up(x: vec2<u32>, by: u32) -> vec2<u32> {
+    if by >= 32u {
+        return vec2<u32>(0u, x.x << (by - 32u));
+    }
+    return vec2<u32>(x.x << by, (x.y << by) | ((x.x >> 1u) >> (31u - by)));
+}
 //# if ROOT
 
 // The root, bit by bit: pairs of bits are taken from the top. It has `wanted` bits, or, if that is 0 (integers), all
@@ -175,20 +189,6 @@ fn rounded(l: Leading) -> vec2<u32> {
     let bits = q.x + (exponent << {MANTISSA - 1}u);
     return vec2<u32>(select(bits, most, exponent >= {INFINITY}u || bits >= most), 0u);
 //# end
-}
-
-fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
-    if by >= 32u {
-        return vec2<u32>(x.y >> (by - 32u), 0u);
-    }
-    return vec2<u32>((x.x >> by) | ((x.y << 1u) << (31u - by)), x.y >> by);
-}
-
-fn shifted_up(x: vec2<u32>, by: u32) -> vec2<u32> {
-    if by >= 32u {
-        return vec2<u32>(0u, x.x << (by - 32u));
-    }
-    return vec2<u32>(x.x << by, (x.y << by) | ((x.x >> 1u) >> (31u - by)));
 }
 
 fn exact_bits(a: Exact) -> vec2<u32> {

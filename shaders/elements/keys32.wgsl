@@ -121,7 +121,7 @@ fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
 }
 
 //# if EXACT
-// An element counts only the first time: then -0, which adds nothing.
+// An element counts only the first time: then it is -0, or a whole 0, which adds nothing.
 fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
     return select(vec4<u32>({NO_ELEMENT}u), v, vec4<bool>(first));
 }

@@ -84,21 +84,34 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         let begun{r} = acc_begin(l{r}, {LOADS}u);
         var b{r} = begun{r};
+//# if BY_FLOATS
 //# for i in 0..LOADS
-        b{r} = acc_take(b{r}, floats_of(w{i}_{r}), 0u);
+        b{r} = acc_take(b{r}, elements_of(w{i}_{r}), 0u);
 //# end
+//# else
+        // A loop: the text of an element is long.
+        for (var i = 0u; i < {LOADS}u; i++) {
+            var v = w0_{r};
+//# for i in 1..LOADS
+            v = select(v, w{i}_{r}, i == {i}u);
+//# end
+            b{r} = acc_take(b{r}, elements_of(v), 0u);
+        }
+//# end
+//# if BY_FLOATS
         for (var window = 0u; acc_again(begun{r}, window); window++) {
             b{r} = acc_next(begun{r}, b{r}, window);
             for (var i = 0u; i < {LOADS}u; i++) {
                 let v = once(unit_at(at0 + i * stride + {r}u), t + i >= fresh);
                 let k = unit_keys(v);
                 b{r} = acc_take(b{r}, Keys(
-//# for j in 0..SUMS
+//# for j in 0..PLANES
                     piece_of(b{r}, k.p{j}),
 //# end
                 ), 0u);
             }
         }
+//# end
         a{r} = acc_add(a{r}, b{r});
 //# end
 //# else

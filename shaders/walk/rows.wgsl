@@ -66,12 +66,25 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# else
     var own = acc_none();
 //# end
+//# if BY_INTEGERS
+    // A loop: the text of an element is long.
+    for (var i = 0u; i < {LOADS}u; i++) {
+        var v = v0;
+//# for i in 1..LOADS
+        v = select(v, v{i}, i == {i}u);
+//# end
+        let k = elements_of(v);
+//# for e in 0..PER
+        own = acc_take(own, key_{e}(k), 0u);
+//# end
+    }
+//# else
 //# for i in 0..LOADS
 //# if SIGNS
     own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
 //# end
 //# if LOOKS
-    let k{i} = floats_of(v{i});
+    let k{i} = elements_of(v{i});
 //# else
     let k{i} = unit_keys(v{i});
 //# end
@@ -79,7 +92,9 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     own = acc_take(own, key_{e}(k{i}), {i * LANES * PER + e}u);
 //# end
 //# end
+//# end
 //# if LOOKS
+//# if BY_FLOATS
     for (var window = 0u; acc_again(begun, window); window++) {
         own = acc_next(begun, own, window);
         for (var i = 0u; i < {LOADS}u; i++) {
@@ -90,6 +105,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
         }
     }
+//# end
 //# end
     return acc_placed(own, frame);
 }
@@ -113,39 +129,45 @@ fn edges_of(p: Part, lane: u32) -> Placed {
 //# for i in 0..TURNS
     let n{i} = lane + {i * LANES}u;
     let behind{i} = n{i} >= {PIECES}u;
-    let w{i} = edge_word(piece_at(p, n{i}).x, n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
+    let v{i} = edge_unit(piece_at(p, n{i}), n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
 //# end
     var l = look_none();
 //# for i in 0..TURNS
-    l = look(l, Unit(w{i}));
+    l = look(l, v{i});
 //# end
     let begun = acc_begin(l, {TURNS * PER / PIECES}u);
     var own = begun;
 //# for i in 0..TURNS
-    let k{i} = floats_of(Unit(w{i}));
+    let k{i} = elements_of(v{i});
 //# for e in 0..PER / PIECES
     own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
 //# end
 //# end
+//# if BY_FLOATS
     for (var window = 0u; acc_again(begun, window); window++) {
         own = acc_next(begun, own, window);
 //# for i in 0..TURNS
-        let k{i} = unit_keys(Unit(w{i}));
+        let k{i} = unit_keys(v{i});
 //# for e in 0..PER / PIECES
         own = acc_take(own, piece_of(own, plane_key(k{i}.p{e}, 0u)), 0u);
 //# end
 //# end
     }
+//# end
     return acc_placed(own, Frame(0u, 0u, 0u, 0u));
 }
 
-// The elements of a word that lie in low..high, if it begins at `place`; -0 for the others.
-fn edge_word(word: u32, place: u32, low: u32, high: u32, there: bool) -> u32 {
+// A piece as a unit, with the elements that lie in low..high, if it begins at `place`; others add nothing.
+fn edge_unit(piece: vec2<u32>, place: u32, low: u32, high: u32, there: bool) -> Unit {
+//# if BITS == 64
+    return select(vec2<u32>(0u, {NO_ELEMENT}u), piece, there & (place >= low) & (place < high)).xyxy;
+//# else
     var w = {NO_ELEMENT}u;
 //# for e in 0..PER / PIECES
-    w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (word & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
+    w = select(w, (w & ~({MASK_0}u << {BITS * e}u)) | (piece.x & ({MASK_0}u << {BITS * e}u)), there & (place + {e}u >= low) & (place + {e}u < high));
 //# end
-    return w;
+    return Unit(w);
+//# end
 }
 //# else
 // The elements of a piece that belong to the row.
@@ -276,11 +298,11 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var a{r} = acc_begin(l, {LEN}u);
     a{r}.signs = 0xffffffffu;
 //# for e in 0..LEN
-    a{r}.signs &= key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}) | ~KEEP;
+    a{r}.signs &= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
 //# end
 //# end
 //# for i in 0..LOADS
-    let k{i} = floats_of(v{i});
+    let k{i} = elements_of(v{i});
 //# end
 //# for r in 0..ROWS
     let begun{r} = a{r};
@@ -289,6 +311,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
     let elements = P.src_delta + item * {ROWS * LEN}u;
+//# if BY_FLOATS
     for (var window = 0u; acc_again(begun0, window); window++) {
 //# for r in 0..ROWS
         a{r} = acc_next(begun{r}, a{r}, window);
@@ -299,6 +322,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
         }
     }
+//# end
 //# else
 //# for i in 0..LOADS
     let k{i} = unit_keys(v{i});

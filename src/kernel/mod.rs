@@ -10,7 +10,6 @@ mod template;
 pub use accumulator::Accumulator;
 
 use crate::DType;
-use crate::sums::Sum;
 use crate::walk::Walk;
 
 /// What a kernel writes.
@@ -280,13 +279,11 @@ impl Kernel {
         let beside = self.beside.map_or(0, StoreFormat::bytes) / 4;
         let partial = matches!(self.out, StoreFormat::Partial(_));
         let partial_sum = matches!(self.out, StoreFormat::PartialSum(_));
-        let rounded = self.acc.sum().is_some_and(Sum::is_rounded);
         let mut names = recipe.names.clone();
         names.extend([
             ("RECORD", record),
             ("PARTIAL", partial.into()),
             ("PARTIAL_SUM", partial_sum.into()),
-            ("ROUNDS", (rounded && !partial_sum).into()),
             // Whether invocations share the limbs of a sum.
             (
                 "TEAMS",

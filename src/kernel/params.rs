@@ -83,8 +83,6 @@ params! {
     team,
     /// Columns: units of a wide row that such a workgroup takes.
     abreast,
-    /// Sums of columns: invocations side by side.
-    across,
     /// Both extremes: partial results of the least, before those of the greatest.
     apart,
     /// 1: combine with the partial results that are there.

@@ -7,7 +7,7 @@ use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::limits::MAX_PARTS;
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, region_params};
-use crate::walk::rows::{MOST_TEAM, block_iterations};
+use crate::walk::rows::MOST_TEAM;
 use crate::walk::strided::Each;
 use crate::walk::{FEW_LOADS, Walk};
 use crate::{AdapterClass, Error};
@@ -18,7 +18,7 @@ const MOST_LOADS: u64 = 8;
 const VECTOR: u64 = 8;
 /// Most units of a run of elements of 32 bits and more. Below, a unit holds more columns, each of which the text names.
 const MOST_RUN: u64 = 16;
-/// The same of sums, each of which has several digits.
+/// The same of sums, each of which has several digits. Of digits that integers make, whose text is longer, a run is one unit.
 const MOST_SUMS_RUN: u64 = 2;
 /// Bytes of a run in rows that a vector of the longest runs does not cover.
 const RUN_BYTES: u64 = 64;
@@ -273,7 +273,7 @@ impl Columns {
         let iterations = match step.acc.sum() {
             Some(sum) => {
                 let columns = self.runs * self.unit / element;
-                self.runs * block_iterations(loads) * (blocks + 1)
+                self.runs * sum.block_iterations(loads) * (blocks + 1)
                     // Every word that is merged has a tree of its own.
                     + tree * u64::from(sum.placed_bytes() / 4)
                     + columns * sum.again_iterations(self.slice * self.team)
@@ -310,13 +310,17 @@ impl ColumnsText {
             ("LOOKS", sum.is_some().into()),
             ("BY_VEC", 1),
             ("SUMS", 32 / kernel.acc.bits().min(32)),
+            ("ABREAST", if kernel.acc.bits() == 64 { 2 } else { 4 }),
             ("WHOLE_UNITS", 1),
         ];
         names.extend(sum.iter().flat_map(|sum| sum.digit_names()));
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both()) {
                 (true, _) => {
-                    fragments!("accumulate/digits" "accumulate/digit_columns" "walk/columns")
+                    fragments!(
+                        "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
+                        "accumulate/integer_digits" "accumulate/digit_columns" "walk/columns"
+                    )
                 }
                 (_, true) => fragments!(
                     "elements/both" "accumulate/columns" "store/emit" "store/leave"
@@ -349,10 +353,11 @@ fn runs(planner: &Planner<'_>, step: &Step, width: u64, unit: u64) -> u64 {
         return 1;
     }
     let most = match step.acc.sum() {
-        Some(_) => MOST_SUMS_RUN,
+        Some(sum) if sum.splits_floats() => MOST_SUMS_RUN,
+        Some(_) => 1,
         None => MOST_RUN,
     };
-    let most = most / (4 / element).max(1);
+    let most = (most / (4 / element).max(1)).max(1);
     match width.div_ceil(VECTOR).next_power_of_two() {
         run if run <= most => run,
         _ => most.min(RUN_BYTES / unit),
@@ -369,7 +374,7 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
             let alone = sum.most_again(most / (runs * unit / step.acc.bytes())) / team;
             // Of the numbers that `loads` chooses from, the dearest.
             let loads = loads / 2 + 1;
-            alone.min(most / (runs * block_iterations(loads)) * loads)
+            alone.min(most / (runs * sum.block_iterations(loads)) * loads)
         }
         None => most * loads,
     }

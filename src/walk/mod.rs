@@ -10,7 +10,6 @@ pub(crate) mod elementwise;
 pub(crate) mod fill;
 pub(crate) mod finish;
 pub(crate) mod gather;
-pub(crate) mod old;
 pub(crate) mod rows;
 pub(crate) mod strided;
 
@@ -22,7 +21,6 @@ use columns::{Columns, ColumnsText};
 use elementwise::ElementwiseText;
 use finish::FinishText;
 use gather::GatherText;
-use old::{SumColumns, SumColumnsText, SumRows, SumRowsText};
 use rows::{Rows, RowsText};
 use strided::{Each, EachText};
 
@@ -37,10 +35,6 @@ pub enum Walk {
     Rows(RowsText),
     /// Neighbouring elements belong to neighbouring segments: an invocation reads some rows of a unit of columns at once.
     Columns(ColumnsText),
-    /// Exact sums of contiguous segments.
-    SumRows(SumRowsText),
-    /// Exact sums of columns.
-    SumColumns(SumColumnsText),
     /// Contiguous tensors, element by element.
     Each(EachText),
     /// A strided view, element by element.
@@ -57,11 +51,9 @@ pub enum Walk {
 
 impl Walk {
     /// The names of all walks.
-    pub const NAMES: [&str; 12] = [
+    pub const NAMES: [&str; 10] = [
         "rows",
         "columns",
-        "sum_rows",
-        "sum_columns",
         "each",
         "strided",
         "finish",
@@ -77,16 +69,14 @@ impl Walk {
         Walk::NAMES[match self {
             Walk::Rows(_) => 0,
             Walk::Columns(_) => 1,
-            Walk::SumRows(_) => 2,
-            Walk::SumColumns(_) => 3,
-            Walk::Each(_) => 4,
-            Walk::Strided => 5,
-            Walk::Finish(_) => 6,
-            Walk::Gather(GatherText { strided: false, .. }) => 7,
-            Walk::Gather(_) => 8,
-            Walk::Fill => 9,
-            Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 10,
-            Walk::Elementwise(_) => 11,
+            Walk::Each(_) => 2,
+            Walk::Strided => 3,
+            Walk::Finish(_) => 4,
+            Walk::Gather(GatherText { strided: false, .. }) => 5,
+            Walk::Gather(_) => 6,
+            Walk::Fill => 7,
+            Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 8,
+            Walk::Elementwise(_) => 9,
         }]
     }
 
@@ -104,7 +94,6 @@ impl Walk {
     pub const fn lanes(self) -> u32 {
         match self {
             Walk::Rows(text) => text.lanes,
-            Walk::SumRows(text) => text.lanes,
             Walk::Finish(text) => text.lanes,
             _ => 1,
         }
@@ -115,8 +104,6 @@ impl Walk {
         match self {
             Walk::Rows(text) => text.loads,
             Walk::Columns(text) => text.loads,
-            Walk::SumRows(text) => text.vecs,
-            Walk::SumColumns(text) => text.runs,
             Walk::Elementwise(text) => text.at_once(),
             _ => 0,
         }
@@ -131,8 +118,6 @@ impl Walk {
         match self {
             Walk::Rows(text) => text.recipe(kernel),
             Walk::Columns(text) => text.recipe(kernel),
-            Walk::SumRows(text) => text.recipe(kernel),
-            Walk::SumColumns(text) => text.recipe(kernel),
             Walk::Each(text) => text.recipe(kernel),
             Walk::Strided => strided::view_recipe(kernel),
             Walk::Finish(text) => text.recipe(kernel),
@@ -149,8 +134,6 @@ pub(crate) enum Mapping {
     Each(Each),
     Rows(Rows),
     Columns(Columns),
-    SumRows(SumRows),
-    SumColumns(SumColumns),
 }
 
 /// Chooses how a region is walked.
@@ -159,9 +142,6 @@ pub(crate) fn choose(planner: &Planner<'_>, step: &Step, b: &Region) -> Mapping 
     let small = b.outer * b.len * b.inner * step.acc.bytes() < 16;
     if small || b.len == 1 || planner.caps.tuning.each {
         return Mapping::Each(Each::WHOLE);
-    }
-    if let Some(sum) = step.acc.sum().filter(|sum| !sum.has_digits()) {
-        return old::choose(planner, step, sum, b).unwrap_or(Mapping::Each(Each::WHOLE));
     }
     let chosen = match b.pitch {
         1 => Rows::fit(planner, step, b).map(Mapping::Rows),
@@ -177,8 +157,6 @@ impl Mapping {
             Mapping::Each(each) => each.slices,
             Mapping::Rows(rows) => rows.slices,
             Mapping::Columns(columns) => columns.parts(),
-            Mapping::SumRows(rows) => rows.slices,
-            Mapping::SumColumns(columns) => columns.slices,
         }
     }
 
@@ -211,8 +189,6 @@ impl Mapping {
         let owns_words = || match self {
             Mapping::Each(_) | Mapping::Rows(_) => true,
             Mapping::Columns(_) => (b.out * step.out.bytes()).is_multiple_of(4),
-            Mapping::SumRows(rows) => rows.owns_words(planner, step, b),
-            Mapping::SumColumns(_) => false,
         };
         let wide = step.out.per_word() == 1;
         // The results of both may begin at different bytes of a word.
@@ -229,8 +205,7 @@ impl Mapping {
         match self {
             Mapping::Rows(rows) => rows.invocations(step, b),
             Mapping::Columns(columns) => columns.invocations(planner, step, b),
-            Mapping::SumRows(rows) => outputs * rows.slices * rows.lanes,
-            Mapping::Each(_) | Mapping::SumColumns(_) => outputs * self.parts(),
+            Mapping::Each(each) => outputs * each.slices,
         }
     }
 
@@ -244,8 +219,6 @@ impl Mapping {
             Mapping::Each(each) => return Mapping::Each(each.shortened(b)),
             Mapping::Rows(rows) => rows.shortened(planner, step, b).map(Mapping::Rows),
             Mapping::Columns(columns) => columns.shortened(planner, step, b).map(Mapping::Columns),
-            Mapping::SumRows(rows) => Some(Mapping::SumRows(rows.shortened(b))),
-            Mapping::SumColumns(columns) => Some(Mapping::SumColumns(columns.shortened(b))),
         };
         // What begins within a unit goes element by element, in as many parts.
         shorter.unwrap_or_else(|| Mapping::Each(Each::sliced(b, b.len.div_ceil(self.parts()))))
@@ -263,8 +236,6 @@ impl Mapping {
             Mapping::Each(each) => each.pass(planner, step, b, merge),
             Mapping::Rows(rows) => rows.pass(planner, step, b, merge),
             Mapping::Columns(columns) => columns.pass(planner, step, b, merge),
-            Mapping::SumRows(rows) => rows.pass(planner, step, b, merge),
-            Mapping::SumColumns(columns) => columns.pass(planner, step, b, merge),
         }
     }
 }

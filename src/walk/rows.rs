@@ -29,13 +29,8 @@ const MANY_ROWS: u64 = 1024;
 
 /// Bytes of workgroup memory to tell all of a workgroup that a sum is far.
 const FAR_BYTES: u32 = 8;
-/// Most invocations that add their sums in workgroup memory, so that no digit or limb outgrows a word.
+/// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
 pub(crate) const MOST_TEAM: u64 = 256;
-/// Most iterations to add a block of so many loads to a sum: two windows of all loads, as many digits as two sums may be
-/// apart, and what ends the loops.
-pub(crate) const fn block_iterations(loads: u64) -> u64 {
-    2 * (loads + 1) + 8 + 8
-}
 
 /// Units that an invocation may read at once.
 fn at_once(planner: &Planner<'_>, unit: u64) -> u64 {
@@ -241,7 +236,8 @@ impl Rows {
     /// Most elements of a part of a row that so many invocations may take.
     fn longest(planner: &Planner<'_>, step: &Step, lanes: u64, unit: u64) -> u64 {
         let element = step.acc.bytes();
-        let block = lanes * at_once(planner, unit) * unit / element;
+        let at_once = at_once(planner, unit);
+        let block = lanes * at_once * unit / element;
         let most = planner.caps.most_iterations();
         // A block an iteration, and a few for edges and the tree.
         let most = most - 64;
@@ -249,8 +245,8 @@ impl Rows {
             // Elements that digits do not hold are taken again, one by one.
             Some(sum) => {
                 let again = sum.again_share(most);
-                let alone = lanes * sum.most_again(again);
-                alone.min(block * ((most - again) / block_iterations(at_once(planner, unit))))
+                let alone = sum.most_again(again).saturating_mul(lanes);
+                alone.min(block * ((most - again) / sum.block_iterations(at_once)))
             }
             None => block * most,
         }
@@ -315,7 +311,7 @@ impl Rows {
         let iterations = match step.acc.sum() {
             Some(sum) => {
                 let again = sum.again_iterations(self.slice.div_ceil(lanes));
-                block_iterations(text.loads.into()) * (blocks + tree + 2) + again
+                sum.block_iterations(text.loads.into()) * (blocks + tree + 2) + again
             }
             None => blocks + tree,
         };
@@ -336,7 +332,7 @@ impl Rows {
         };
         let (src, dst) = (planner.src_view(step, b), part_view(step, b, 0..taken));
         let iterations = match step.acc.sum() {
-            Some(sum) => each * (sum.again_iterations(b.len) + block_iterations(b.len)),
+            Some(sum) => each * (sum.again_iterations(b.len) + sum.block_iterations(b.len)),
             None => 1,
         };
         planner.push(kernel, Some(src), dst, params, items, iterations)?;
@@ -397,6 +393,10 @@ impl RowsText {
             ("SHARE", out.per_word()),
             ("SUBWORDS", subwords.into()),
             ("LOOKS", sum.is_some().into()),
+            (
+                "BY_INTEGERS",
+                sum.is_some_and(|sum| !sum.splits_floats()).into(),
+            ),
             ("BY_VEC", 0),
             ("SUMS", 1),
             ("WHOLE_UNITS", (self.words == 4).into()),
@@ -409,12 +409,14 @@ impl RowsText {
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both(), subwords) {
                 (true, _, true) => fragments!(
-                    "access/units" "accumulate/digits" "accumulate/team" "store/gathered"
+                    "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
+                    "accumulate/integer_digits" "accumulate/team" "store/gathered"
                     "walk/rows"
                 ),
-                (true, _, false) => {
-                    fragments!("access/units" "accumulate/digits" "accumulate/team" "walk/rows")
-                }
+                (true, _, false) => fragments!(
+                    "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
+                    "accumulate/integer_digits" "accumulate/team" "walk/rows"
+                ),
                 (_, true, _) => fragments!(
                     "access/units" "elements/both" "accumulate/row" "accumulate/team"
                     "store/emit" "store/leave" "walk/rows"

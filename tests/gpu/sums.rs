@@ -294,23 +294,26 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Segments whose greatest exponents are all that there are, with the least ones at the ends of a window, of two, and one
-/// beyond; zeros among them, only zeros, elements alone in what they are, and ties.
+/// Segments whose greatest exponents are all that there are, with the least ones at the ends of a window of any kind, of two,
+/// and one beyond; zeros among them, only zeros, elements alone in what they are, and ties.
 pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
     // Exponents between the greatest and the least.
-    const APART: [u64; 14] = [0, 1, 9, 20, 21, 22, 27, 28, 42, 43, 59, 60, 87, 88];
+    const APART: [u64; 20] = [
+        0, 1, 9, 20, 21, 22, 27, 28, 36, 42, 43, 46, 47, 48, 57, 58, 59, 60, 87, 88,
+    ];
     let bits_of = |dtype| match dtype {
         DType::F16 => (5, 10),
         DType::BF16 => (8, 7),
-        _ => (8, 23_u32),
+        DType::F32 => (8, 23_u32),
+        _ => (11, 52),
     };
-    for dtype in [DType::F16, DType::BF16, DType::F32] {
+    for dtype in summed().filter(|t| t.class() == Class::Float) {
         let (exponent, mantissa) = bits_of(dtype);
         let most = (1 << exponent) - 2;
         let element = |segment: u64, place: u64, len: u64, kind: u64| {
             let mut bits = Bits::new(drawn((segment, place, kind)));
             let top = 1 + segment * 7 % most;
-            let apart = APART[(segment / 3 % 14) as usize].min(top - 1);
+            let apart = APART[(segment / 3 % 20) as usize].min(top - 1);
             let number =
                 |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
             let any = number(top - bits.below(apart + 1), bits.draw());

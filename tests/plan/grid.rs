@@ -7,9 +7,7 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 use support::grid::{CLASSES, SIZES, class, elementwise, reductions, sums, variants};
 use support::{drawn, one_of, taken, taken_of};
-use wgreduce::unstable::{
-    Accumulator, ElementwiseText, Pass, RowsText, Slot, Sum, SumColumnsText, Walk,
-};
+use wgreduce::unstable::{Accumulator, ElementwiseText, Pass, RowsText, Slot, Sum, Walk};
 use wgreduce::{AdapterClass, BufferSplits, Caps, Class, DType, Plan, Problem, Tuning};
 
 /// Devices and tunings that plans must work on, with their names.
@@ -167,10 +165,9 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         };
         let (shared, several) = (rows.loads > 0 && rows.rows == 0, rows.rows > 0);
         let words = kernel.out.per_word() > 1;
-        let (mut lanes, mut raw, mut whole) = (1, false, false);
+        let (mut lanes, mut raw) = (1, false);
         let mut taken = None;
         match kernel.walk {
-            Walk::SumRows(text) => (lanes, whole) = (text.lanes, text.whole),
             Walk::Finish(text) => lanes = text.lanes,
             Walk::Each(_) | Walk::Strided => raw = matches!(kernel.acc, Accumulator::Raw(_)),
             Walk::Elementwise(t) => taken = Some(t),
@@ -179,8 +176,8 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
         let zip = pass.stride_table.as_ref().map(|(zip, _)| zip);
         let outer = pass.src.map_or(0, |v| v.bytes / v.element)
             / (u64::from(p.len) * u64::from(p.pitch)).max(1);
-        let columns = ["columns", "sum_columns"].contains(&name);
-        let sums = name == "sum_rows";
+        let columns = name == "columns";
+        let sums = kernel.acc.sum().is_some();
         // Whether an invocation's vec4 lie along the last of several dimensions.
         let zipped = zip.filter(|z| z.shape.len() > 1 && taken.is_some_and(|t| t.vecs));
         let along = zipped.map(|z| z.strides[z.shape.len() - 1][7]);
@@ -200,10 +197,9 @@ fn features(plan: &Plan, seen: &mut BTreeSet<&'static str>) {
             ("several rows", several),
             ("several rows by words", several && rows.words == 1),
             ("results of several rows in words", several && words),
-            ("sums in slices", sums && p.slices > 1),
-            ("sums abreast", sums && lanes > 1),
-            ("sums of whole rows", whole),
-            ("sums in turn", sums && p.coarsening > 1),
+            ("sums in slices", sums && shared && p.slices > 1),
+            ("sums by several", sums && shared && rows.lanes > 1),
+            ("sums of several rows", sums && several),
             ("finished in turn", name == "finish" && p.coarsening > 1),
             ("four vec4", taken.is_some_and(|t| t.at_once() == 4)),
             ("two vec4", taken.is_some_and(|t| t.at_once() == 2)),
@@ -297,17 +293,16 @@ fn every_element_is_summed_once_over_the_grid() {
     failures.truncate(8);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let wanted = [
-        "sum_rows",
-        "sum_columns",
+        "rows",
+        "columns",
         "each",
         "strided",
         "finish",
         "fill",
         "merged partials",
         "sums in slices",
-        "sums abreast",
-        "sums of whole rows",
-        "sums in turn",
+        "sums by several",
+        "sums of several rows",
         "columns direct",
         "columns in slices",
         "finished by lanes",
@@ -329,7 +324,6 @@ fn long_columns_are_summed_in_as_many_iterations_as_were_planned() {
         let plan = check(&problem, &caps, &[0]).unwrap_or_else(|e| panic!("{problem}: {e}"));
         let first = &plan.passes()[0];
         let rows = match first.kernel.walk {
-            Walk::SumColumns(SumColumnsText { runs: 0 }) => first.params.slice,
             Walk::Columns(_) => first.params.slice_rows * first.params.joined,
             _ => 0,
         };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{ColumnsText, EachText, Pass, RowsText, Slot, SumRowsText, Walk};
+use wgreduce::unstable::{ColumnsText, EachText, Pass, RowsText, Slot, Walk};
 use wgreduce::{Plan, Problem};
 
 /// Stages that are drawn.
@@ -173,7 +173,6 @@ fn walk(pass: &Pass) -> String {
     let told = folded(&format!("  {name}: {}{both}", told(pass)), "        ");
     let lines = match pass.kernel.walk {
         Walk::Rows(text) if text.rows == 0 => shared(text.lanes).into(),
-        Walk::SumRows(text) => shared(text.lanes).into(),
         walk => drawn(walk),
     };
     let lines = lines.iter().map(|line| format!("          {line}\n"));
@@ -198,27 +197,6 @@ fn told(pass: &Pass) -> String {
     let words = match kernel.walk {
         Walk::Rows(text) => return rows(pass, text),
         Walk::Columns(text) => return columns(pass, text),
-        Walk::SumRows(SumRowsText {
-            vecs: 1..,
-            whole: true,
-            ..
-        }) => {
-            "one invocation sums a segment, which is a few whole vec4, all read at once; then the next one."
-        }
-        Walk::SumRows(SumRowsText { lanes: 1, .. }) => {
-            "one invocation sums a segment, or a slice of one, by whole vec4; what lies before and behind \
-             them one by one."
-        }
-        Walk::SumRows(SumRowsText { lanes, .. }) => {
-            return format!(
-                "{} share a segment, or a slice of one; each adds vec4 of it that lie {lanes} apart. Their \
-                 sums meet in workgroup memory.",
-                invocations(lanes)
-            );
-        }
-        Walk::SumColumns(_) => {
-            "an invocation sums a column of a slice, or those of some vec4, row by row."
-        }
         Walk::Finish(text) => {
             let done = match sums {
                 true => "partial sums of a segment become a result",
@@ -366,7 +344,7 @@ fn drawn(walk: Walk) -> Vec<String> {
             "memory |aaa|bbb|ccc|ddd|   rows of three",
             "by      000 000 111 111",
         ],
-        Walk::Columns(_) | Walk::SumColumns(_) => &[
+        Walk::Columns(_) => &[
             "row 0  |a b c d|e f g h|",
             "row 1  |a b c d|e f g h|",
             "by      0 0 0 0 1 1 1 1",

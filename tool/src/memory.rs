@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::iter::once;
 use std::ops::Range;
 use wgreduce::unstable::{
-    Accumulator, ColumnsText, EachText, ElementwiseText, Pass, RowsText, Slot, StrideTable,
-    SumColumnsText, SumRowsText, View, Walk,
+    Accumulator, ColumnsText, EachText, ElementwiseText, Pass, RowsText, Slot, StrideTable, View,
+    Walk,
 };
 use wgreduce::{Plan, Problem};
 
@@ -108,7 +108,7 @@ macro_rules! params {
 
 params! {
     items coarsening len pitch inner slices parts slice step kept_dims dims along rows
-    slice_rows row_units width team abreast across
+    slice_rows row_units width team abreast
 }
 
 impl<'a> Loads<'a> {
@@ -132,10 +132,6 @@ impl<'a> Loads<'a> {
         Some(match self.pass.kernel.walk {
             Walk::Rows(text) => self.rows(text, invocation),
             Walk::Columns(text) => self.columns(text, invocation),
-            Walk::SumRows(text) => self.sum_rows(text.lanes.into(), invocation),
-            Walk::SumColumns(SumColumnsText {
-                runs: runs @ (0 | 1),
-            }) => self.sum_columns(runs, invocation),
             Walk::Each(EachText { sliced: true, .. }) => {
                 let item = (invocation < p.items).then_some(invocation);
                 Box::new(item.into_iter().flat_map(move |item| {
@@ -165,23 +161,9 @@ impl<'a> Loads<'a> {
         match self.pass.kernel.walk {
             Walk::Rows(text) => text.loads.into(),
             Walk::Columns(text) => text.loads.into(),
-            Walk::SumRows(SumRowsText { vecs: 0, .. }) => self.sum_block(),
-            Walk::SumRows(text) => text.vecs.into(),
-            // Rows of one column are gathered into vec4.
-            Walk::SumColumns(SumColumnsText { runs: 0 }) => self.sum_block() * self.e.min(4),
-            Walk::SumColumns(_) => self.sum_block() / 2,
             Walk::Elementwise(text) => u64::from(text.inputs * text.at_once().max(1)),
             _ => 1,
         }
-    }
-
-    /// Vec4 that a sum takes at once.
-    fn sum_block(self) -> u64 {
-        self.pass
-            .kernel
-            .acc
-            .sum()
-            .map_or(0, |sum| sum.block().into())
     }
 
     /// Bytes of the first load that there is.
@@ -202,7 +184,6 @@ impl<'a> Loads<'a> {
                 let planes = if kernel.acc.bits() == 64 { 2 } else { planes };
                 planes * u64::from(self.p.team.next_power_of_two().ilog2() + 1)
             }
-            Walk::SumRows(text) if text.lanes > 1 => 3 * self.p.coarsening,
             Walk::Finish(text) if text.lanes > 1 => {
                 let shared = match kernel.acc.sum() {
                     Some(_) => 3,
@@ -361,33 +342,6 @@ impl<'a> Loads<'a> {
         }))
     }
 
-    fn sum_rows(self, lanes: u64, invocation: u64) -> All<'a, Load> {
-        let (p, lane) = (self.p, invocation % lanes);
-        let items = self.outputs(invocation / lanes * p.coarsening, p.coarsening);
-        Box::new(items.flat_map(move |item| {
-            let skip = item % p.slices * p.slice;
-            let begin = self.skipped() + item / p.slices * p.len + skip;
-            let end = begin + p.slice.min(p.len - skip);
-            let first = begin.div_ceil(self.e);
-            let last = first.max(end / self.e);
-            (first + lane..last).step_by(lanes as usize).map(vec4)
-        }))
-    }
-
-    fn sum_columns(self, runs: u32, item: u64) -> All<'a, Load> {
-        let p = self.p;
-        let (part, lane) = (item / p.across, item % p.across);
-        let first = part % p.slices * p.slice;
-        let rows = first..(first + p.slice).min(p.len);
-        let rows = if item < p.items { rows } else { 0..0 };
-        let at = move |t: u64| (part / p.slices * p.len + t) * p.pitch;
-        if runs == 0 {
-            return Box::new(rows.map(move |t| word(0, &self.source, at(t) + lane)));
-        }
-        let skipped = self.skipped();
-        Box::new(rows.map(move |t| vec4((skipped + at(t)) / self.e + lane)))
-    }
-
     /// A part of a segment of a view, or, `raw`, one element.
     fn strided(self, item: u64, raw: bool) -> All<'a, Load> {
         let p = self.p;
@@ -464,14 +418,6 @@ impl<'a> Loads<'a> {
             });
             vecs.flat_map(move |n| (0..inputs).map(move |view| load(o, n, view)))
         })))
-    }
-}
-
-fn vec4(i: u64) -> Load {
-    Load {
-        view: 0,
-        at: i * 16,
-        bytes: 16,
     }
 }
 

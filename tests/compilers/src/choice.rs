@@ -58,7 +58,8 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
         let way = (text.clone(), ways, value("LANES").min(2), value("OUT") >= 5);
         // The kernel has no order for sums.
         let floats = match kernel.acc.sum() {
-            Some(sum) => sum.has_windows(),
+            // Those of integers are squares alone.
+            Some(sum) => sum.is_float(),
             None => value("IS_FLOAT") == 1,
         };
         written_out && of_team && floats == (kernel.acc.bits() > 8) && seen.insert(way)

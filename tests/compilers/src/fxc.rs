@@ -40,7 +40,7 @@ fn jobs(folder: &Path) -> Result<(usize, Vec<Job>)> {
             let path = folder.join(format!("{:04}.hlsl", jobs.len()));
             std::fs::write(&path, &hlsl.text).map_err(|e| format!("{}: {e}", path.display()))?;
             jobs.push(Job {
-                label: format!("{} {:?}", kernel.label(), source.1),
+                label: format!("{} {:?}", kernel.label(), kernel.acc),
                 entry: hlsl.entry,
                 path,
             });

@@ -9,20 +9,17 @@ mod elementwise;
 mod fill;
 mod finish;
 mod gather;
-mod old;
 mod rows;
 mod strided;
 
 use super::interpret::{Cell, Check, Run, ensure};
 use wgreduce::unstable::{Accumulator, Sum, Walk};
-use wgreduce::{Class, NanPolicy, Op};
+use wgreduce::{Class, DType, NanPolicy, Op};
 
 /// Elements that are added to the limbs of a sum between two carries.
 const TAKES: u64 = 60;
 /// Iterations of the longest loop over the bits of a sum's result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
-/// Digits between the highest and the lowest first one of a window.
-const MOST_APART: u64 = 8;
 
 impl Run<'_, '_> {
     pub fn dispatch(&mut self) -> Check {
@@ -33,10 +30,6 @@ impl Run<'_, '_> {
             },
             Walk::Rows(text) => self.rows(text),
             Walk::Columns(text) => self.columns(text),
-            Walk::SumRows(text) => {
-                self.sum_rows(text.lanes, [text.coarsened, text.whole], text.vecs)
-            }
-            Walk::SumColumns(text) => self.sum_columns(text.runs),
             Walk::Elementwise(text) => match text.vecs {
                 false => self.elementwise_words(&text),
                 true => self.elementwise_vecs(&text),
@@ -124,24 +117,38 @@ impl Run<'_, '_> {
     fn block_loops(&self, blocks: u64, loads: u32) -> u64 {
         match self.pass.kernel.acc.sum() {
             None => 0,
-            Some(_) => blocks * (2 + 2 * u64::from(loads) + MOST_APART),
+            // After two more digits than a sum has nothing is left of the lower one.
+            Some(_) => blocks * (2 + 2 * u64::from(loads) + u64::from(self.digits()[1] + 2)),
+        }
+    }
+
+    /// The digits of 22 bits that all numbers take together, none of integers, and those of a sum.
+    fn digits(&self) -> [u32; 2] {
+        let problem = self.machine.problem;
+        let squares = matches!(problem.op(), Op::ReduceL2 | Op::ReduceSumSquare);
+        match (problem.dtype(), squares) {
+            (DType::F16, false) => [2, 2],
+            (DType::F16, true) => [4, 4],
+            (DType::BF16, false) => [12, 4],
+            (DType::BF16, true) => [24, 5],
+            (DType::F32, false) => [13, 6],
+            (DType::F32, true) => [26, 6],
+            (DType::F64, false) => [96, 5],
+            (DType::F64, true) => [191, 9],
+            (dtype, _) => [0, (16 * dtype.size() as u32).div_ceil(22).max(2)],
         }
     }
 
     /// Most iterations to take elements that digits do not hold again, one by one, and to make a result; none without a sum.
     fn far_loops(&self, elements: u32) -> u64 {
-        // Digits that all numbers take, and those that are taken at once.
-        let acc = self.pass.kernel.acc;
-        let (digits, at_once) = match (acc.bits(), acc.sum().map(Sum::limbs)) {
-            (_, None) => return 0,
-            (16, Some(..8)) => (2_u32, 2),
-            (16, _) => (12, 4),
-            _ => (13, 6),
-        };
-        let windows = u64::from(digits.div_ceil(at_once));
+        if self.pass.kernel.acc.sum().is_none() {
+            return 0;
+        }
+        let [digits, at_once] = self.digits();
+        let windows = digits.div_ceil(at_once);
         // Each digit is kept, and moves those above it once; a team has 8 steps.
-        let window = u64::from(elements) + u64::from(3 * at_once) + 8;
-        windows * window + self.end_loops()
+        let beside = (windows + 1) * (3 * at_once + 8);
+        u64::from(windows) * u64::from(elements) + u64::from(beside) + self.end_loops()
     }
 
     /// Iterations over limbs of an invocation that takes `elements` elements one by one.
@@ -167,17 +174,5 @@ impl Run<'_, '_> {
                 parts * (self.limbs() + 1) + self.take_loops(parts) + self.end_loops()
             }
         }
-    }
-
-    /// The positions of a whole vec4.
-    fn vec4(&self, v: u32) -> Check<Vec<u32>> {
-        let src = self.source()?;
-        ensure!(
-            (u64::from(v) + 1) * 16 <= src.bytes,
-            "vec4 {v} of a binding of {} bytes",
-            src.bytes
-        );
-        self.loads(0, src, v * self.e);
-        Ok((v * self.e..(v + 1) * self.e).collect())
     }
 }

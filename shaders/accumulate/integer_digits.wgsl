@@ -1,0 +1,128 @@
+//# if BY_FLOATS == 0
+// Digits by integers, of elements that additions of float32 do not split: the magnitude of an element, or its square, is shifted
+// to its place above the lowest bit of the window, and cut.
+
+fn acc_begin(l: Look, count: u32) -> Acc {
+    var a: Acc;
+    a.top = {TOP_LEAST}u;
+//# if FLOATS
+//# if HALF
+    a.far = (any_of(l.most) & 0x80008000u) != 0u;
+//# else
+    let most = greatest_of(l.most) >> {31 - EXPONENT}u;
+    let least = max((least_of(l.least) + 1u) >> {31 - EXPONENT}u, 1u);
+    a.top = max(({PLACES}u * max(most, 1u) + {MAGNITUDE - PLACES - 1}u) / DIGIT, a.top);
+    a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest_of(a);
+//# end
+    a.signs = signs_of(l);
+//# end
+    return a;
+}
+
+// The place of the lowest bit of a window.
+fn lowest_of(a: Acc) -> u32 {
+    return DIGIT * (a.top - {N - 1}u);
+}
+
+// The elements of a unit.
+fn elements_of(v: Unit) -> Keys {
+    return unit_keys(v);
+}
+
+struct Digits {
+//# for d in 0..N
+    s{d}: i32,
+//# end
+}
+
+fn digits_of(a: Acc, x: Key) -> Digits {
+//# if BITS < 32
+    let n = magnitude_of(x & KEEP);
+//# else
+    let n = magnitude_of(x);
+//# end
+//# if FLOATS
+    let up = n.place - lowest_of(a);
+    let off = up & 31u;
+    let t0 = n.m0 << off;
+//# for k in 1..WORDS_OF
+    let t{k} = (n.m{k} << off) | ((n.m{k - 1} >> 1u) >> (31u - off));
+//# end
+    let t{WORDS_OF} = (n.m{WORDS_OF - 1} >> 1u) >> (31u - off);
+//# for k in WORDS_OF + 1..(22 * N + 31) / 32
+    let t{k} = 0u;
+//# end
+//# for q in 1..(22 * N - MAGNITUDE) / 32 + 1
+    let up{q} = (up >> 5u) == {q}u;
+//# end
+//# for k in 0..(22 * N + 31) / 32
+    var w{k} = t{k};
+//# for q in 1..(22 * N - MAGNITUDE) / 32 + 1
+//# if k >= q
+    w{k} = select(w{k}, t{k - q}, up{q});
+//# else
+    w{k} = select(w{k}, 0u, up{q});
+//# end
+//# end
+//# end
+//# else
+//# for k in 0..(22 * N + 31) / 32
+//# if k < WORDS_OF
+    let w{k} = n.m{k};
+//# else
+    let w{k} = 0u;
+//# end
+//# end
+//# end
+    // The highest first.
+//# for d in 0..N
+//# if (22 * d % 32 > 10) & (22 * d / 32 + 1 < (22 * N + 31) / 32)
+    let d{d} = bitcast<i32>((w{22 * d / 32} >> {22 * d % 32}u) | (w{22 * d / 32 + 1} << {32 - 22 * d % 32}u)) & BELOW;
+//# else
+    let d{d} = bitcast<i32>(w{22 * d / 32} >> {22 * d % 32}u) & BELOW;
+//# end
+//# end
+    return Digits(
+//# for d in 0..N
+//# if MAGNITUDES
+        d{N - 1 - d},
+//# else
+        (d{N - 1 - d} ^ n.sign) - n.sign,
+//# end
+//# end
+    );
+}
+//# if BY_VEC
+
+fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
+    var a = own;
+//# for j in 0..SUMS
+//# for c in 0..ABREAST
+//# if BITS == 64
+    let x{j}_{c} = digits_of(own, k.p{c});
+//# else
+    let x{j}_{c} = digits_of(own, k.p{j}[{c}]);
+//# end
+//# end
+//# for d in 0..N
+    a.s{j}_{d} += Ints(
+//# for c in 0..ABREAST
+        x{j}_{c}.s{d},
+//# end
+    );
+//# end
+//# end
+    return a;
+}
+//# else
+
+fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
+    var a = own;
+    let digits = digits_of(own, x);
+//# for d in 0..N
+    a.s0_{d} += digits.s{d};
+//# end
+    return a;
+}
+//# end
+//# end
