@@ -561,11 +561,7 @@ fn finite_of(t: Total) -> Raw {
 //# end
 //# end
 //# if FLOATS
-//# if LEADING == 2
     return element_of(signed_bits(rounded(l), negative));
-//# else
-    return element_of(signed_bits(rounded(Leading(l.bits, l.place, l.rest || any(low != vec2<u32>(0u)))), negative));
-//# end
 //# end
 }
 //# if MEAN

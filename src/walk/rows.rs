@@ -27,6 +27,8 @@ const LEAST_LANES: [u64; 2] = [4, 2];
 /// Rows from which several are taken at once: the last ones may need a dispatch of their own.
 const MANY_ROWS: u64 = 1024;
 
+/// Most blocks beside those of a slice, in iterations: edges, the tree of 256 invocations, the results in a word.
+const MOST_BESIDE: u64 = 14;
 /// Bytes of workgroup memory to tell all of a workgroup that a sum is far.
 const FAR_BYTES: u32 = 8;
 /// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
@@ -244,7 +246,9 @@ impl Rows {
         match step.acc.sum() {
             // Elements that digits do not hold are taken again, one by one.
             Some(sum) => {
-                let again = sum.again_share(most);
+                // Integers are not, but their blocks and their tree count too.
+                let beside = sum.again_iterations(0) + MOST_BESIDE * sum.block_iterations(at_once);
+                let again = sum.again_share(most).max(beside);
                 let alone = sum.most_again(again).saturating_mul(lanes);
                 alone.min(block * ((most - again) / sum.block_iterations(at_once)))
             }

@@ -72,6 +72,23 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     let bytes = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F16, &[1, 4], &[1])?;
     check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    // Exact ties of a root, 3 m and 4 m, and of a mean whose sum has more than 64 bits.
+    let rows = [0x4333_3333_3333_333b_u64, 0x4339_9999_9999_99a4];
+    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let problem = Problem::reduce_l2(DType::F64, &[1, 2], &[1])?;
+    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    let half = [0x433f_ffff_ffff_fffe_u64, 0x433f_ffff_ffff_ffff];
+    let rows: Vec<u64> = half.into_iter().flat_map(|x| [x; 1025]).collect();
+    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    for shape in [[1, 2050, 1], [1, 2050, 2]] {
+        let problem = Problem::reduce_mean(DType::F64, &shape, &[1])?;
+        let twice = |b: &Vec<u8>| {
+            b.chunks(8)
+                .flat_map(|e| e.repeat(shape[2] as usize))
+                .collect()
+        };
+        check_data(reducer, &problem, 0, [twice(&bytes)].into_iter())?;
+    }
     // A mean that ignores NaNs counts its elements, also those of a run that ends inside a block.
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);

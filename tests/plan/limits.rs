@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use support::grid::{CLASSES, SIZES, class};
 use support::sum_problem;
 use wgreduce::unstable::Pass;
-use wgreduce::{AdapterClass, Caps, DType, IndexType, Plan, Problem};
+use wgreduce::{AdapterClass, Caps, Class, DType, IndexType, Plan, Problem, Tuning};
 
 /// The ways to reduce dimension 1 of a shape.
 fn ways(dtype: DType, shape: &[u64]) -> Vec<Problem> {
@@ -238,6 +238,26 @@ proptest! {
             prop_assert!(done.is_ok(), "{}: {}; {}", problem, done.err().unwrap_or_default(), plan);
             for pass in plan.passes() {
                 prop_assert!(limits(pass, &caps).is_ok());
+            }
+        }
+    }
+}
+
+/// Rows of integers are in no danger of being far, so that only their blocks and what comes after them count.
+#[test]
+fn long_rows_of_integers_have_a_plan_whatever_the_limit_on_iterations() {
+    let caps = Caps::typical(AdapterClass::Software);
+    let alone = caps.tuned(Tuning {
+        invocations: 1,
+        slices: 1,
+        ..caps.tuning.clone()
+    });
+    let integers = support::summed().filter(|t| t.class() != Class::Float);
+    for dtype in integers {
+        for caps in [&caps, &alone] {
+            for n in [15_613_953, 16_000_000, 16_777_216, 40_000_000] {
+                let problem = Problem::reduce_l2(dtype, &[n], &[0]).expect("a problem");
+                Plan::new(&problem, caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
             }
         }
     }
