@@ -41,8 +41,6 @@ pub struct Tuning {
     pub workgroup: u32,
     /// Most invocations that share a row; a power of two. 1: each takes a row or a slice of its own, which suits a CPU.
     pub row_lanes: u32,
-    /// Bytes of a row of an exact sum for each of the invocations that share it.
-    pub lane_bytes: u64,
     /// Invocations that fill the device: shorter work is split to reach them.
     pub invocations: u64,
     /// Bytes of a row for each slice that it may be split into; of a matrix of columns on a software adapter, the least bytes
@@ -73,11 +71,10 @@ impl Tuning {
     }
 
     /// The names and values of all fields, in the order in which they are declared.
-    pub fn fields(&self) -> [(&'static str, u64); 8] {
+    pub fn fields(&self) -> [(&'static str, u64); 7] {
         [
             ("workgroup", self.workgroup.into()),
             ("row_lanes", self.row_lanes.into()),
-            ("lane_bytes", self.lane_bytes),
             ("invocations", self.invocations),
             ("slice_bytes", self.slice_bytes),
             ("slices", self.slices),
@@ -96,7 +93,6 @@ impl Tuning {
         match name {
             "workgroup" => self.workgroup = narrow,
             "row_lanes" => self.row_lanes = narrow,
-            "lane_bytes" => self.lane_bytes = value,
             "invocations" => self.invocations = value,
             "slice_bytes" => self.slice_bytes = value,
             "slices" => self.slices = value,
@@ -119,7 +115,6 @@ impl Tuning {
         let gpu = Tuning {
             workgroup: 256,
             row_lanes: 256,
-            lane_bytes: 128,
             invocations: 1 << 18,
             slice_bytes: 16 << 10,
             slices: 1024,
@@ -162,7 +157,7 @@ mod tests {
         let expected = (0..).zip(names).map(|(i, name)| (name, 1 << i));
         assert!(tuning.fields().into_iter().eq(expected));
         let unknown = tuning.set("strips", 1).expect_err("no field");
-        assert_eq!((&*unknown.name, unknown.names.len()), ("strips", 8));
+        assert_eq!((&*unknown.name, unknown.names.len()), ("strips", 7));
         tuning.set("workgroup", 1 << 40).expect("a field");
         assert_eq!(tuning.workgroup, 1 << 31);
         tuning.set("row_lanes", 7).expect("a field");

@@ -249,6 +249,23 @@ fn the_kernels_are_of_every_walk_and_hold_every_choice() {
     }
 }
 
+/// Devices do not clear workgroup memory: what atomic operations change must be stored before.
+#[test]
+fn atomic_workgroup_memory_is_stored_to_before_it_is_changed() {
+    let mut checked = 0;
+    for text in MODULES.keys() {
+        for variable in text.split("var<workgroup> ").skip(1) {
+            let (name, rest) = variable.split_once(": ").expect("a type");
+            let kind = rest.split_once(';').expect("a declaration").0;
+            if kind.contains("atomic") {
+                assert!(text.contains(&format!("atomicStore(&{name}")), "{name}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 0);
+}
+
 /// No addition of floats takes the result of another, or a compiler may find out what both amount to: a sum or a difference
 /// becomes an integer before anything is made of it, and is neither kept, passed on nor returned. Products are exact, and
 /// may be added.

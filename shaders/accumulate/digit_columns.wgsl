@@ -122,7 +122,7 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
     for (var e = 0u; e < {UNIT * 32 / BITS}u; e++) {
         let c = e / {SUMS}u;
         let plane = e % {SUMS}u;
-        let column = Elements(elements.first + e, elements.stride, elements.count);
+        let column = Elements(elements.first + e, elements.step, elements.count);
         let minus = is_minus(p, c, plane);
         var o = column_0(p, c);
 //# for j in 1..SUMS
@@ -131,13 +131,14 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
         }
 //# end
 //# if PARTIAL_SUM
-        to_limbs(0u, 0u, 1u, p.far, p.top, o, minus, column);
-        exact_write(P.dst_delta + slot + e, exact);
+        leave_sum(0u, 0u, 1u, slot + e, p.far, p.top - {W - 1}u, o, minus, column);
 //# else
         var t = near_of(p.top, o, minus, elements.count);
+//# if FLOATS
         if p.far {
             t = far_of(0u, 0u, 1u, column);
         }
+//# end
         let x = result_of(t);
 //# if BITS == 64
         r = select(r, x.xyxy, vec4<u32>(0u, 0u, 1u, 1u) == vec4<u32>(c));

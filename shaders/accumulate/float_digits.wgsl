@@ -137,15 +137,6 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 //# end
     return a;
 }
-//# else
-fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
-    var a = own;
-    let digits = digits_of(own, x);
-//# for d in 0..N
-    a.s0_{d} += digits.s{d};
-//# end
-    return a;
-}
 //# end
 
 // Whether elements are taken in parts: by a window, and then by another for what is left.

@@ -114,15 +114,5 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 //# end
     return a;
 }
-//# else
-
-fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
-    var a = own;
-    let digits = digits_of(own, x);
-//# for d in 0..N
-    a.s0_{d} += digits.s{d};
-//# end
-    return a;
-}
 //# end
 //# end

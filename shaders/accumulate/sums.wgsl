@@ -1,32 +1,27 @@
-// An exact sum whose elements are taken one by one.
-alias Acc = Exact;
-
-fn acc_none() -> Acc {
-    return exact_none();
+// An exact sum whose elements are taken one by one, wherever they are.
+struct Elements {
+    segment: u32, // where it begins
+    first: u32, // the number of the first one in it
+    step: u32,
+    count: u32,
 }
+alias Acc = Elements;
 
-fn acc_take(a: Acc, r: Raw, at: u32) -> Acc {
-    return exact_take(a, r);
+fn acc_of(segment: u32, begin: u32, end: u32, step: u32) -> Acc {
+    return Elements(segment, begin, step, (end - begin + step - 1u) / step);
 }
-
-fn acc_join_partial(a: Acc, r: u32) -> Acc {
-    return exact_join_partial(a, r);
-}
-
-fn acc_element(a: Acc) -> Raw {
-    return exact_element(a);
-}
-
-fn acc_emit(slot: u32, a: Acc) {
 //# if PARTIAL_SUM
-    exact_write(P.dst_delta + slot, a);
-//# else
-    write_bits(slot, pack(exact_element(a)));
-//# end
-}
-//# if TEAMS
 
-fn acc_across(lid: u32, a: Acc) -> Acc {
-    return exact_across(lid, a);
+fn acc_emit(slot: u32, e: Acc) {
+    leave_sum(0u, 0u, 1u, slot, true, 0u, One(), false, e);
+}
+//# else
+
+fn acc_element(e: Acc) -> Raw {
+    return result_of(far_of(0u, 0u, 1u, e));
+}
+
+fn acc_emit(slot: u32, e: Acc) {
+    write_bits(slot, pack(acc_element(e)));
 }
 //# end

@@ -1,3 +1,24 @@
+// The size of an element, or of its upper word.
+fn size_of(r: Raw) -> u32 {
+//# if BITS == 64
+    return r.y & 0x7fffffffu;
+//# else
+    return r & 0x7fffffffu;
+//# end
+}
+//# if SQUARES
+
+// Bits 12k.. of a magnitude.
+fn digit(low: u32, high: u32, k: u32) -> u32 {
+    let at = 12u * k;
+    let off = at & 31u;
+    if at >= 32u {
+        return (high >> off) & 0xfffu;
+    }
+    return ((low >> off) | ((high << 1u) << (31u - off))) & 0xfffu;
+}
+//# end
+
 // The magnitude of an element, or its square: {MAGNITUDE} bits at most, the lowest words first, times 2^place.
 struct Magnitude {
     place: u32,

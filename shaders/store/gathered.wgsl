@@ -1,5 +1,5 @@
 // Results that share words, each of some neighbouring invocations. A workgroup owns whole words.
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
 var<workgroup> wg_value: array<u32, WG>;
 
 // Writes the values that the first of every `lanes` invocations has, at the top of a word; `first` is the number of the

@@ -1,5 +1,5 @@
 // Results that share words, of invocations that own the words: `value` gives a result.
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
 
 fn write_values(w: u32) {
     var bits = 0u;

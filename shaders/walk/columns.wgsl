@@ -144,7 +144,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     {
         let c = column + {r * UNIT * 32 / BITS}u;
 //# if LOOKS
-        acc_emit(slot + c, Elements(elements.first + {r * UNIT * 32 / BITS}u, elements.stride, elements.count), a{r});
+        acc_emit(slot + c, Elements(elements.first + {r * UNIT * 32 / BITS}u, elements.step, elements.count), a{r});
 //# else
         acc_emit(slot + c, c, a{r});
 //# end

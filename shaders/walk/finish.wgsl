@@ -52,12 +52,12 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         write_place(output, a.best.index);
     }
 //# end
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
     write_gathered(lid, LANES, first, pack(acc_element(a)).x);
 //# end
 }
 //# else
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
 
 fn value(o: u32) -> u32 {
     let a = reduced(o, 0u);
@@ -73,7 +73,7 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     let first = linear(group) * WG * P.coarsening + lid;
     for (var i = 0u; i < P.coarsening; i++) {
         let w = first + i * WG;
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
         if OUT >= 5u {
             write_values(w);
             continue;

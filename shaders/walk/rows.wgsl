@@ -248,21 +248,34 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // Invocations without an item repeat the last one, so that all arrive at the barriers.
     let own = min(item, P.items - 1u);
     var a = reduced(own, lane);
+//# if LOOKS
+//# if TEAMS
+    clear_far(lid);
+//# end
+//# end
 //# if LANES > 1
     a = acc_across(lid, a);
 //# end
+    let there = lane == 0u && item < P.items;
 //# if LOOKS
     let p = part_of(own);
-    let s = settled(lid, a, p.first * PER - p.lead, p.len);
+    let e = Elements(p.first * PER - p.lead, 1u, p.len);
+//# if PARTIAL_SUM
+    settle(lid, select(NOWHERE, item, there), a, e);
+//# else
+    let s = settled(lid, a, e);
+//# end
 //# else
     let s = a;
 //# end
 //# if SUBWORDS
     write_gathered(lid, {LANES}u, first, pack(element(acc_best(s).key)).x);
 //# else
-    if lane == 0u && item < P.items {
+//# if PARTIAL_SUM == 0
+    if there {
         acc_emit(item, s);
     }
+//# end
 //# end
 }
 //# else
@@ -341,6 +354,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# if LOOKS
+//# if FLOATS
     for (var row = 0u; a0.far && row < {ROWS}u; row++) {
         let t = far_of(lid, 0u, 1u, Elements(elements + row * {LEN}u, 1u, {LEN}u));
 //# for r in 0..ROWS
@@ -349,6 +363,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
 //# end
     }
+//# end
 //# end
 //# for r in 0..ROWS
 //# if LOOKS

@@ -7,13 +7,17 @@ fn reduced(o: u32, part: u32) -> Acc {
     let start = segment(o);
     let end = part_end(part);
     let begin = part_begin(part);
+//# if EXACT
+    return acc_of(start, begin, end, part_step());
+//# else
     var a = acc_none();
     for (var i = begin; i < end; i += part_step()) {
         a = acc_take(a, raw(start + offset_of(i)), i);
     }
     return a;
+//# end
 }
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
 
 // The value of output o, at the top of the word.
 fn value(o: u32) -> u32 {
@@ -25,14 +29,14 @@ fn value(o: u32) -> u32 {
 //# end
 
 fn take(w: u32) {
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
     if OUT >= 5u {
         write_values(w);
         return;
     }
 //# end
     if w < P.items {
-//# if PARTIAL == 0
+//# if PARTIAL + PARTIAL_SUM == 0
         if RAW != 0u {
             write_bits(w, pack(raw(segment(w))));
             return;

@@ -255,9 +255,7 @@ impl Kernel {
         if self.walk.has_source() {
             all.extend(fragments!("core/source"));
             all.extend(match self.acc {
-                Accumulator::Sum(_) => fragments!(
-                    "accumulate/sum_limbs" "accumulate/sum_result"
-                ),
+                Accumulator::Sum(_) => fragments!("accumulate/sum" "accumulate/partial_sum"),
                 _ => fragments!("core/better"),
             });
         }
@@ -284,15 +282,6 @@ impl Kernel {
             ("RECORD", record),
             ("PARTIAL", partial.into()),
             ("PARTIAL_SUM", partial_sum.into()),
-            // Whether invocations share the limbs of a sum.
-            (
-                "TEAMS",
-                recipe
-                    .constants
-                    .iter()
-                    .any(|c| c.0 == "SHARED_WORDS")
-                    .into(),
-            ),
             ("OUT", self.out.code()),
             ("BITS", bits),
             ("PLANES", planes),

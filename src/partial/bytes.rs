@@ -7,7 +7,7 @@ use crate::sums::Sum;
 use crate::{Class, DType, IndexType, NanPolicy, Op};
 
 const MAGIC: [u8; 4] = *b"WGRP";
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 3;
 /// Bytes before the shape.
 const HEADER: usize = 16;
 

@@ -1,6 +1,6 @@
 //! Partial results: the result of a part of every segment, to be merged with the other parts.
 //!
-//! Orders candidates; `sums.rs` knows how sums are kept. Devices and the CPU give the same partial results, so each
+//! Orders candidates; `sums` knows how sums are kept. Devices and the CPU give the same partial results, so each
 //! part may be reduced anywhere.
 
 mod bytes;
@@ -45,7 +45,7 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// | bytes | what |
 /// |---|---|
 /// | 0..4 | `WGRP` |
-/// | 4 | the layout: 2 |
+/// | 4 | the layout: 3 |
 /// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs, 6 ReduceSum, 7 ReduceMean, 8 ReduceL1, 9 ReduceL2, 10 ReduceSumSquare |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
@@ -56,11 +56,11 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
 ///
 /// For sums, 8 bytes after the dimensions give the number of elements of each output; then follow, per output, the
-/// words of a partial sum as the shaders keep it. A sum of integers modulo 2^bits has four words: the sum, extended
+/// words of a partial sum. A sum of integers modulo 2^bits has four words: the sum, extended
 /// to 64 bits, and 0. Any other sum has a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else,
-/// 16 anything but -0 and NaN) and limbs of 24 bits, the least first and the last with a sign; a mean that ignores
-/// NaNs also has three limbs that count them. Zeros fill up to a power of two words. Limb 0 begins with the least
-/// bit that an element, or a square, can have.
+/// 16 anything but -0 and NaN) and digits of 22 bits, the least first and the last a whole word with a sign; of a mean
+/// that ignores NaNs three digits before them count the numbers. Zeros fill up to a power of two words. Digit 0 begins
+/// with the least bit that an element, or a square, can have.
 ///
 /// The key is what [`crate::unstable::Keys::key`] gives; the smallest wins. The index counts from the start of
 /// the whole segment; value operators have 0. Without elements, all fields are 0.
@@ -193,8 +193,8 @@ impl Partial {
         Ok(partial)
     }
 
-    /// Reads records that a device wrote; `at` is their first byte among all records.
-    fn take(&mut self, offset: u64, at: u64, bytes: &[u8]) {
+    /// Reads records that a device wrote; `at` is their first byte among all records. Refuses sums that no device leaves.
+    fn take(&mut self, offset: u64, at: u64, bytes: &[u8]) -> Result<(), PartialError> {
         let Kind { dtype, index, .. } = self.kind;
         if let Some(sum) = self.kind.sum() {
             let stride = self.kind.stride();
@@ -205,9 +205,13 @@ impl Partial {
                     // The words after the key are an index, which a sum does not have.
                     words[2..].fill(0);
                 }
-                *total = sum.total(&words).unwrap_or_else(|| sum.nothing());
+                *total = sum.left(&words).ok_or(PartialError::Invalid {
+                    what: "partial sum of a device",
+                    at,
+                    value: words[0].into(),
+                })?;
             }
-            return;
+            return Ok(());
         }
         let places = self.records[at as usize / 16..].iter_mut();
         for (record, bytes) in places.zip(bytes.chunks_exact(16)) {
@@ -218,6 +222,7 @@ impl Partial {
                 record.index = word(&bytes[8..]) + offset;
             }
         }
+        Ok(())
     }
 
     /// A partial result whose records are to be filled in.

@@ -72,8 +72,8 @@ impl Shard {
             return Ok(partial);
         }
         let take = |_, at: u64, bytes: &[u8]| {
-            partial.take(offset, at, bytes);
-            Ok(())
+            let taken = partial.take(offset, at, bytes);
+            taken.map_err(io::Error::other)
         };
         let run = self
             .stream

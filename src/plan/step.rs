@@ -33,7 +33,7 @@ impl Step {
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
         match self.acc.sum() {
-            Some(sum) => sum.take_iterations(elements) + sum.end_iterations(),
+            Some(sum) => sum.take_iterations(elements),
             None => elements + 1,
         }
     }

@@ -41,7 +41,7 @@ const PARTIALS_SHARE: u64 = 32;
 
 /// Most iterations in which one invocation takes elements again that digits do not hold, unless there would be too many parts:
 /// tenths of a second on a slow GPU.
-const MOST_AGAIN: u64 = 1 << 18;
+const MOST_AGAIN: u64 = 1 << 19;
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -313,13 +313,14 @@ impl ColumnsText {
             ("ABREAST", if kernel.acc.bits() == 64 { 2 } else { 4 }),
             ("WHOLE_UNITS", 1),
         ];
-        names.extend(sum.iter().flat_map(|sum| sum.digit_names()));
+        names.extend(sum.iter().flat_map(|sum| sum.block_names(false)));
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both()) {
                 (true, _) => {
                     fragments!(
                         "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
-                        "accumulate/integer_digits" "accumulate/digit_columns" "walk/columns"
+                        "accumulate/integer_digits" "accumulate/digit_columns" "accumulate/one_by_one"
+                        "walk/columns"
                     )
                 }
                 (_, true) => fragments!(

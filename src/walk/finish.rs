@@ -6,6 +6,7 @@ use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::pass::{Slot, View};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, words};
+use crate::sums::MOST_JOINED;
 use crate::walk::Walk;
 use std::ops::Range;
 
@@ -38,7 +39,7 @@ impl Planner<'_> {
         let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
         let lanes = self.shared_by(step).last().unwrap_or(1);
         match step.acc.sum() {
-            Some(sum) => iterations / sum.join_iterations() * lanes,
+            Some(sum) => sum.most_joined(iterations) * lanes,
             None => iterations.saturating_mul(lanes),
         }
     }
@@ -63,7 +64,8 @@ impl Planner<'_> {
         for more in self.shared_by(step) {
             let fits = more <= parts / 2 && (count + 4) * more <= groups * wg;
             let idle = count * lanes < self.caps.tuning.invocations;
-            if fits && (idle || each > self.caps.most_iterations()) {
+            let crowded = step.acc.sum().is_some() && parts > MOST_JOINED * lanes;
+            if fits && (idle || crowded || each > self.caps.most_iterations()) {
                 lanes = more;
             }
         }
@@ -121,10 +123,16 @@ impl FinishText {
             None => Resource::Partials,
         };
         let at_once = shared && sum.is_none() && !kernel.acc.are_terms();
+        let mut names = vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())];
+        names.extend(sum.iter().flat_map(|sum| sum.joining_names()));
         Recipe {
             fragments: match (sum.is_some(), shared) {
-                (true, false) => fragments!("accumulate/sums" "store/values" "walk/finish"),
-                (true, true) => fragments!("accumulate/sums" "store/gathered" "walk/finish"),
+                (true, false) => {
+                    fragments!("accumulate/joined_sums" "store/values" "walk/finish")
+                }
+                (true, true) => {
+                    fragments!("accumulate/joined_sums" "store/gathered" "walk/finish")
+                }
                 (false, false) => {
                     fragments!("accumulate/joined" "store/emit" "store/values" "walk/finish")
                 }
@@ -133,7 +141,7 @@ impl FinishText {
                 ),
             },
             bindings: vec![Resource::Params, source, Resource::Destination],
-            names: vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())],
+            names,
             constants,
             // A value each, beside what is shared.
             workgroup_bytes: match (shared, sum) {

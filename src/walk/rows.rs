@@ -29,8 +29,8 @@ const MANY_ROWS: u64 = 1024;
 
 /// Most blocks beside those of a slice, in iterations: edges, the tree of 256 invocations, the results in a word.
 const MOST_BESIDE: u64 = 14;
-/// Bytes of workgroup memory to tell all of a workgroup that a sum is far.
-const FAR_BYTES: u32 = 8;
+/// Bytes of workgroup memory to tell all of a workgroup that a sum is far, and which digits it has.
+const FAR_BYTES: u32 = 24;
 /// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
 pub(crate) const MOST_TEAM: u64 = 256;
 
@@ -405,7 +405,7 @@ impl RowsText {
             ("SUMS", 1),
             ("WHOLE_UNITS", (self.words == 4).into()),
         ];
-        names.extend(sum.iter().flat_map(|sum| sum.digit_names()));
+        names.extend(sum.iter().flat_map(|sum| sum.block_names(self.lanes > 1)));
         let mut workgroup_bytes = kernel.workgroup * shared;
         if let Some(sum) = sum.filter(|_| self.lanes > 1) {
             workgroup_bytes = kernel.workgroup * sum.placed_bytes() + FAR_BYTES;
@@ -414,12 +414,12 @@ impl RowsText {
             fragments: match (sum.is_some(), kernel.acc.is_both(), subwords) {
                 (true, _, true) => fragments!(
                     "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
-                    "accumulate/integer_digits" "accumulate/team" "store/gathered"
+                    "accumulate/integer_digits" "accumulate/one_by_one" "accumulate/team" "store/gathered"
                     "walk/rows"
                 ),
                 (true, _, false) => fragments!(
                     "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
-                    "accumulate/integer_digits" "accumulate/team" "walk/rows"
+                    "accumulate/integer_digits" "accumulate/one_by_one" "accumulate/team" "walk/rows"
                 ),
                 (_, true, _) => fragments!(
                     "access/units" "elements/both" "accumulate/row" "accumulate/team"

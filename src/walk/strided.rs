@@ -164,10 +164,14 @@ impl Planner<'_> {
 /// Most loop iterations of an invocation that walks `dims` dimensions, the kept ones included.
 fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
     let reduced = (dims - kept).max(1);
-    let sums = kernel.acc.sum().map_or(0, |sum| {
-        sum.take_iterations(share.slice) - share.slice + sum.end_iterations()
-    });
-    u64::from(kernel.out.per_word()) * (share.slice * reduced + dims + 1 + sums)
+    let taken = match kernel.acc.sum() {
+        Some(sum) => {
+            let beside = sum.take_iterations(0);
+            (sum.take_iterations(share.slice) - beside) * reduced + beside
+        }
+        None => share.slice * reduced,
+    };
+    u64::from(kernel.out.per_word()) * (taken + dims + 1)
 }
 
 impl EachText {
@@ -175,7 +179,10 @@ impl EachText {
         Recipe {
             fragments: match kernel.acc {
                 Accumulator::Sum(_) => {
-                    fragments!("access/segments" "accumulate/sums" "store/values" "walk/strided")
+                    fragments!(
+                        "access/segments" "elements/magnitude" "accumulate/one_by_one"
+                        "accumulate/sums" "store/values" "walk/strided"
+                    )
                 }
                 Accumulator::Both { .. } => fragments!(
                     "access/segments" "elements/both" "accumulate/extremes" "store/emit"
@@ -187,11 +194,13 @@ impl EachText {
                 ),
             },
             bindings: vec![Resource::Params, Resource::Destination, Resource::Words],
-            names: vec![
-                ("SHARED", 0),
-                ("SLICED", self.sliced.into()),
-                ("COARSENED", self.coarsened.into()),
-            ],
+            names: names(
+                kernel,
+                &[
+                    ("SLICED", self.sliced.into()),
+                    ("COARSENED", self.coarsened.into()),
+                ],
+            ),
             constants: raw(kernel),
             ..Recipe::default()
         }
@@ -203,8 +212,8 @@ pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
     Recipe {
         fragments: match kernel.acc {
             Accumulator::Sum(_) => fragments!(
-                "access/stride_table" "access/view" "access/parts" "accumulate/sums"
-                "store/values" "walk/strided"
+                "access/stride_table" "access/view" "access/parts" "elements/magnitude"
+                "accumulate/one_by_one" "accumulate/sums" "store/values" "walk/strided"
             ),
             Accumulator::Both { .. } => fragments!(
                 "access/stride_table" "access/view" "access/parts" "elements/both"
@@ -216,10 +225,17 @@ pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
             ),
         },
         bindings: vec![Params, StrideTable, Destination, View(0)],
-        names: vec![("SHARED", 0), ("COARSENED", 0)],
+        names: names(kernel, &[("COARSENED", 0)]),
         constants: raw(kernel),
         ..Recipe::default()
     }
+}
+
+/// The names that the text uses.
+fn names(kernel: &Kernel, own: &[(&'static str, u32)]) -> Vec<(&'static str, u32)> {
+    let mut names = [&[("SHARED", 0)], own].concat();
+    names.extend(kernel.acc.sum().iter().flat_map(|sum| sum.strided_names()));
+    names
 }
 
 /// Whether the element is written as it is.

@@ -58,6 +58,8 @@ const SUBJECTS: &[Subject] = &[
     ("sums_of_short_rows", sums::short),
     ("sums_of_elements_far_apart", sums::far),
     ("sums_at_the_ends_of_windows", sums::windows),
+    ("sums_at_ties", sums::ties),
+    ("sums_of_many_partial_sums", sums::many),
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),
     ("sums_of_nothing_and_over_no_axes", sums::degenerate),

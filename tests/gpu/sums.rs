@@ -9,7 +9,9 @@ use support::grid::CLASSES;
 use support::views::VIEWS;
 use support::{Bits, SUMMANDS, drawn, float_bits, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
-use wgreduce::{AdapterClass, Class, DType, NanPolicy, Plan, Problem, Reducer, Tuning};
+use wgreduce::{
+    AdapterClass, Class, DType, Element, NanPolicy, Op, Plan, Problem, Reducer, Tuning,
+};
 
 /// `[outer, len, inner]`; the middle is summed. Segments of one invocation and of many, which begin and end
 /// inside a vec4, or are cut into slices; columns of whole vec4s and others.
@@ -226,7 +228,7 @@ pub fn side_by_side(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Rows of a few whole vec4s, and columns of few elements, whose sums are rounded without limbs if exponents are near;
+/// Rows of a few whole vec4s, and columns of few elements, whose sums are rounded at once if exponents are near;
 /// also in regions that begin inside a word of results.
 pub fn short(reducer: &Reducer) -> Result<(), Failed> {
     let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
@@ -258,7 +260,7 @@ pub fn short(reducer: &Reducer) -> Result<(), Failed> {
 }
 
 /// Many of the largest mantissas, and sometimes an element far below them. Where it is every eighth, no window holds
-/// a block, and limbs must carry in time; where it is every 4001st, a window holds what comes before it, and the
+/// a block, and digits must carry in time; where it is every 4001st, a window holds what comes before it, and the
 /// second half of the numbers takes the first away, so that every element shows.
 pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     for dtype in summed().filter(|t| t.class() == Class::Float) {
@@ -311,6 +313,106 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// More numbers than a digit counts, and more partial sums than an invocation can add.
+pub fn many(reducer: &Reducer) -> Result<(), Failed> {
+    let problem = Problem::reduce_mean(DType::F16, &[1, 4_400_000], &[1])?.nan(NanPolicy::Ignore);
+    if takes(reducer, "counts", &problem) {
+        let (_, nan, one) = float_bits(DType::F16);
+        let element = |i: u64| {
+            if i.is_multiple_of(70) {
+                nan
+            } else {
+                one + i % 7
+            }
+        };
+        let data = (0..4_400_000).flat_map(|i| (element(i) as u16).to_le_bytes());
+        check_data(reducer, &problem, 0, [data.collect()].into_iter())?;
+    }
+    let mut caps = reducer.caps().tuned(Tuning {
+        invocations: 1,
+        slice_bytes: 64,
+        ..Tuning::of(AdapterClass::Software)
+    });
+    caps.class = AdapterClass::Software;
+    let problem = Problem::reduce_sum(DType::F32, &[400_000, 4], &[0])?;
+    if takes(reducer, "many", &problem) {
+        let parts = Plan::new(&problem, &caps)?.passes()[0].params.parts;
+        if parts <= 512 {
+            return Err(format!("{parts} partial sums").into());
+        }
+        let data = f32::bytes(&[-1.0; 1_600_000]).to_vec();
+        check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
+    }
+    Ok(())
+}
+
+/// Sums, means and roots that lie in the middle between two numbers, and what decides: nothing, or one or two powers of two
+/// anywhere below.
+pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in summed().filter(|t| t.class() == Class::Float) {
+        // Bits of the mantissa with the hidden one, and the exponent of the least power of two.
+        let (mantissa, least) = match dtype {
+            DType::F16 => (11, 24),
+            DType::BF16 => (8, 126),
+            DType::F32 => (24, 126),
+            _ => (53, 180),
+        };
+        let bits = |x: f64| match dtype {
+            DType::F16 => half::f16::from_f64(x).to_bits().into(),
+            DType::BF16 => half::bf16::from_f64(x).to_bits().into(),
+            DType::F32 => u64::from((x as f32).to_bits()),
+            _ => x.to_bits(),
+        };
+        let segments = 4 * (least + 1);
+        for op in [Op::ReduceSum, Op::ReduceMean, Op::ReduceL2] {
+            for (len, inner) in [(8, 1), (8, segments), (200, 1), (200, segments)] {
+                let outer = segments / inner;
+                let problem = support::sum_of(op, dtype, &[outer, len, inner], &[1])?;
+                let element = |segment: u64, place: u64| {
+                    // 2 m is a number, 2 m + 1 is none; (2 m + 1)^2 = (2 m)^2 + (2 u + 1)^2 where m = u (u + 1).
+                    let u = (1u64 << (mantissa - 1)).isqrt() + 1 + segment % 2;
+                    let m = u * (u + 1);
+                    // Two elements decide. The others of a mean are even, and are len (2 m + 1) together.
+                    let others = len - 2;
+                    let half = len * m + len / 2;
+                    let share = half / others + u64::from(place < half % others);
+                    let decides = 0.5f64.powi((segment / 4) as i32);
+                    match (op, place, segment % 4) {
+                        (_, place, 1 | 2) if place == others => decides,
+                        (_, place, 3) if place == others => -decides,
+                        (_, place, 2) if place > others => decides,
+                        (_, place, _) if place >= others => 0.0,
+                        (Op::ReduceMean, ..) => (2 * share) as f64,
+                        (_, 0, _) => (2 * m) as f64,
+                        (Op::ReduceL2, 1, _) => (2 * u + 1) as f64,
+                        (_, 1, _) => 1.0,
+                        _ => 0.0,
+                    }
+                };
+                let bytes = |i| {
+                    let segment = i / (len * inner) * inner + i % inner;
+                    let place = (i / inner + segment) % len;
+                    bits(element(segment, place)).to_le_bytes()[..dtype.size() as usize].to_vec()
+                };
+                for class in CLASSES {
+                    if !takes(reducer, ("ties", class), &problem) {
+                        continue;
+                    }
+                    let mut caps = reducer.caps().tuned(Tuning {
+                        slice_bytes: 64,
+                        invocations: 1 << 18,
+                        ..Tuning::of(class)
+                    });
+                    caps.class = class;
+                    let data = (0..outer * len * inner).flat_map(bytes).collect();
+                    check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Segments whose greatest exponents are all that there are, with the least ones at the ends of a window of any kind, of two,
 /// and one beyond; zeros among them, only zeros, elements alone in what they are, and ties.
 pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
@@ -329,7 +431,11 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
         let most = (1 << exponent) - 2;
         let element = |segment: u64, place: u64, len: u64, kind: u64| {
             let mut bits = Bits::new(drawn((segment, place, kind)));
-            let top = 1 + segment * 7 % most;
+            // From the least exponent up, and from the greatest down.
+            let top = match kind % 2 {
+                0 => 1 + segment * 7 % most,
+                _ => most - segment * 7 % most,
+            };
             let apart = APART[(segment / 3 % 20) as usize].min(top - 1);
             let number =
                 |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
@@ -345,7 +451,8 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 (0 | 1, _) => any | sign,
                 // All alike, and the greatest mantissa.
                 (2, _) => number(top, u64::MAX),
-                // Pairs that cancel, but for a last bit.
+                // Pairs that cancel, but for a last bit, or for the least number that there is.
+                (3, true) if segment.is_multiple_of(5) => 1,
                 (3, true) => number(top - apart, 1),
                 (3, _) => {
                     number(top, (place / 2) * 0x2f_1234_5671) | (place % 2) << (exponent + mantissa)
@@ -502,7 +609,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
         }
     }
     // Some invocations have no element, the others NaNs that are skipped: the sum is 0, not -0.
-    let shared = tuned(reducer, |t| (t.row_lanes, t.lane_bytes) = (64, 8));
+    let shared = tuned(reducer, |t| t.row_lanes = 64);
     for dtype in summed().filter(|dtype| takes_case(reducer, 1, ("shared", dtype))) {
         let problem = Problem::reduce_sum(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         check_data(&shared, &problem, 0, data(&problem))?;

@@ -360,7 +360,7 @@ pub fn every_way(reducer: &Reducer) -> Vec<Reducer> {
     });
     let rows = |lanes| {
         tuned(reducer, move |t| {
-            (t.workgroup, t.row_lanes, t.lane_bytes, t.slice_bytes) = (64, lanes, 16, 256);
+            (t.workgroup, t.row_lanes, t.slice_bytes) = (64, lanes, 256);
         })
     };
     let narrow = tuned(reducer, |t| {

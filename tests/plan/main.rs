@@ -37,7 +37,6 @@ fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
     let mut tuning = Tuning {
         workgroup: 16,
         row_lanes: 8,
-        lane_bytes: 16,
         invocations: 256,
         slice_bytes: 64,
         short_rows: 3,

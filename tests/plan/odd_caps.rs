@@ -8,7 +8,7 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 type Change = (&'static str, fn(&mut Caps, u64));
 
 /// Every limit and every number of the tuning.
-const FIELDS: [Change; 16] = [
+const FIELDS: [Change; 15] = [
     ("binding_bytes", |c, n| c.binding_bytes = n),
     ("buffer_bytes", |c, n| c.buffer_bytes = n),
     ("offset_alignment", |c, n| c.offset_alignment = n),
@@ -19,7 +19,6 @@ const FIELDS: [Change; 16] = [
     ("iterations", |c, n| c.iterations = Some(n as u32)),
     ("workgroup", |c, n| c.tuning.workgroup = n as u32),
     ("row_lanes", |c, n| c.tuning.row_lanes = n as u32),
-    ("lane_bytes", |c, n| c.tuning.lane_bytes = n),
     ("tuning.invocations", |c, n| c.tuning.invocations = n),
     ("slice_bytes", |c, n| c.tuning.slice_bytes = n),
     ("slices", |c, n| c.tuning.slices = n),

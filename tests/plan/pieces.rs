@@ -132,7 +132,6 @@ fn copied_columns_of_a_view_keep_their_indices() {
             *tuning = Tuning {
                 workgroup: 1,
                 row_lanes: 1,
-                lane_bytes: 0,
                 invocations: 0,
                 slice_bytes: 0,
                 slices: 0,

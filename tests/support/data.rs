@@ -415,7 +415,7 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
                 signed | (infinity - 1 - magnitude % least_normal)
             }
             5 => sign,
-            // Half of them zeros, as after a ReLU; the others fill a limb to its highest bits.
+            // Half of them zeros, as after a ReLU; the others fill a digit to its highest bits.
             6 if any & 8 == 0 => 0,
             6 => (24 * (1 + n % rooms) - 3) * least_normal + magnitude % (4 * least_normal),
             7 if special.contains(&i) => match any >> 8 & 3 {

@@ -93,7 +93,7 @@ mod tests {
         let json = json(&caps.tuning);
         assert_eq!(json["workgroup"], caps.tuning.workgroup);
         assert_eq!(json["slice_bytes"], caps.tuning.slice_bytes);
-        assert_eq!(json.as_object().map(|fields| fields.len()), Some(8));
+        assert_eq!(json.as_object().map(|fields| fields.len()), Some(7));
         let text = text(&caps, "  ");
         assert!(text.starts_with("  tuned as integrated: workgroup 256, "));
         assert!(text.lines().all(|line| line.len() <= WIDTH + 2), "{text}");

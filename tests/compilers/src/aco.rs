@@ -224,10 +224,6 @@ const CASES: [(&str, [u64; 2], i64); 6] = [
     ("short axis", [4, 3_000_000], 0),
 ];
 
-/// Added to the label of a kernel that has limbs: it indexes them by an element's exponent, and many limbs, or
-/// those of several columns, are in scratch memory. Loops over windows leave them alone.
-const LIMBS: &str = " (limbs)";
-
 /// The first kernel of each case with discrete tuning, for a type of each width.
 fn cases() -> Result<Vec<(String, Kernel, Source)>> {
     let mut all = Vec::new();
@@ -277,8 +273,6 @@ pub fn compile() -> Result<()> {
             bytes: 0,
         });
         let case = if i < count { "case" } else { "kernel" };
-        let limbs = kernel.acc.sum().is_some_and(|sum| sum.limbs() > 0);
-        let label = if limbs { label + LIMBS } else { label };
         println!(
             "{case}\t{label}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
             c.vgprs, c.spilled, c.scratch, c.waves, c.throughput, hot.instructions, hot.bytes
@@ -322,7 +316,7 @@ fn parse(line: &str) -> Option<(bool, String, Compiled)> {
 }
 
 /// Compiles for every family, in a process each, as RADV reads its environment once. Fails if registers spill
-/// or scratch memory is used, except by limbs. `write` writes the record.
+/// or scratch memory is used. `write` writes the record.
 pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let compile = |_: &mut (), family: &&str| -> Result<Vec<(bool, String, Compiled)>> {
@@ -349,12 +343,7 @@ pub fn check(driver: &str, record: &Path, write: bool) -> Result<()> {
     let families = families.into_iter().collect::<Result<Vec<_>>>()?;
     let mut failed = Vec::new();
     for (family, kernels) in FAMILIES.iter().zip(&families) {
-        let spills = kernels
-            .iter()
-            .filter(|(_, label, c)| match label.ends_with(LIMBS) {
-                true => c.spilled > 0,
-                false => c.spilled + c.scratch > 0,
-            });
+        let spills = kernels.iter().filter(|(_, _, c)| c.spilled + c.scratch > 0);
         failed.extend(spills.map(|(_, label, c)| format!("{family}: {label}: {c:?}")));
         let least = kernels
             .iter()

@@ -95,6 +95,9 @@ impl Run<'_, '_> {
         let mut from = Vec::new();
         for lane in 0..lanes {
             let own = (lane..p.parts).step_by(lanes as usize);
+            // A digit of more partial sums together outgrows a word.
+            let sums = self.pass.kernel.acc.sum().is_some();
+            ensure!(!sums || own.len() <= 256, "{} partial sums", own.len());
             let loops = u64::from(lanes.ilog2() + self.per_word() - 1);
             self.iterated(loops + self.join_loops(own.len() as u32))?;
             for i in own {

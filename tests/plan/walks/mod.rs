@@ -13,11 +13,9 @@ mod rows;
 mod strided;
 
 use super::interpret::{Cell, Check, Run, ensure};
-use wgreduce::unstable::{Accumulator, Sum, Walk};
-use wgreduce::{Class, DType, NanPolicy, Op};
+use wgreduce::unstable::{Accumulator, Walk};
+use wgreduce::{DType, Op};
 
-/// Elements that are added to the limbs of a sum between two carries.
-const TAKES: u64 = 60;
 /// Iterations of the longest loop over the bits of a sum's result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
 
@@ -98,15 +96,6 @@ impl Run<'_, '_> {
         Ok(())
     }
 
-    /// The number of limbs, with those of the count that a mean without its NaNs keeps.
-    fn limbs(&self) -> u64 {
-        let problem = self.machine.problem;
-        let counts = problem.op() == Op::ReduceMean && problem.nan_policy() == NanPolicy::Ignore;
-        let counts = counts && problem.dtype().class() == Class::Float;
-        let limbs = self.pass.kernel.acc.sum().map_or(0, Sum::limbs);
-        u64::from(limbs) + if counts { 3 } else { 0 }
-    }
-
     /// Whether what is read twice would count twice.
     fn adds(&self) -> bool {
         let acc = self.pass.kernel.acc;
@@ -139,29 +128,41 @@ impl Run<'_, '_> {
         }
     }
 
-    /// Most iterations to take elements that digits do not hold again, one by one, and to make a result; none without a sum.
-    fn far_loops(&self, elements: u32) -> u64 {
+    /// How often the elements of an invocation are met that takes them one by one: a sum takes some digits of all at a time, and
+    /// asks first where the digits of floats are.
+    fn passes(&self) -> u64 {
+        let [digits, at_once] = self.digits();
+        match self.pass.kernel.acc.sum() {
+            Some(_) if digits > 0 => u64::from(digits.div_ceil(at_once)) + 1,
+            _ => 1,
+        }
+    }
+
+    /// Iterations beside elements that are taken one by one; none without a sum.
+    fn beside_loops(&self) -> u64 {
         if self.pass.kernel.acc.sum().is_none() {
             return 0;
         }
-        let [digits, at_once] = self.digits();
-        let windows = digits.div_ceil(at_once);
         // Each digit is kept, and moves those above it once; a team has 8 steps.
-        let beside = (windows + 1) * (3 * at_once + 8);
-        u64::from(windows) * u64::from(elements) + u64::from(beside) + self.end_loops()
+        let at_once = u64::from(self.digits()[1]);
+        (self.passes() + 1) * (3 * at_once + 8) + self.end_loops()
     }
 
-    /// Iterations over limbs of an invocation that takes `elements` elements one by one.
-    fn take_loops(&self, elements: u64) -> u64 {
-        elements / TAKES * self.limbs()
+    /// Most iterations to take elements that blocks do not hold again; none without a sum. Integers always are held.
+    fn far_loops(&self, elements: u32) -> u64 {
+        let taken = match self.pass.kernel.acc.sum() {
+            Some(_) if self.digits()[0] > 0 => self.passes() * u64::from(elements),
+            _ => 0,
+        };
+        taken + self.beside_loops()
     }
 
-    /// Iterations of an invocation that begins with nothing and ends with a result: it clears, carries, negates, finds
-    /// the top limb and makes the result, or carries twice and writes a partial.
+    /// Iterations of an invocation that ends with a result: it keeps all digits and divides, or it clears, writes and carries all
+    /// digits of a partial sum.
     fn end_loops(&self) -> u64 {
         match self.pass.kernel.acc.sum() {
             None => 0,
-            Some(_) => 6 * self.limbs() + RESULT,
+            Some(sum) => 4 * u64::from(sum.digits()) + RESULT,
         }
     }
 
@@ -169,10 +170,7 @@ impl Run<'_, '_> {
     fn join_loops(&self, parts: u32) -> u64 {
         match self.pass.kernel.acc.sum() {
             None => u64::from(parts) + 1,
-            Some(_) => {
-                let parts = u64::from(parts);
-                parts * (self.limbs() + 1) + self.take_loops(parts) + self.end_loops()
-            }
+            Some(sum) => u64::from(parts) * u64::from(sum.digits() + 1) + self.end_loops(),
         }
     }
 }

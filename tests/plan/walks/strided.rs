@@ -37,7 +37,7 @@ impl Run<'_, '_> {
         let outer = o / p.pitch;
         let start = p.src_delta + outer * p.len * p.pitch + o - outer * p.pitch;
         let count = u64::from(part.end - part.start);
-        *loops += count + self.take_loops(count) + self.end_loops();
+        *loops += self.passes() * count + self.beside_loops();
         part.map(|i| (start + i * p.pitch, i)).collect()
     }
 
@@ -143,12 +143,13 @@ impl Run<'_, '_> {
         let begin = self.part_begin(part);
         let end = (begin + p.slice * p.step).min(p.len);
         let mut found = Vec::new();
+        let mut own = 0;
         for i in (begin..end).step_by(p.step as usize) {
-            *loops += 1;
-            let along = self.along(p.kept_dims, p.dims, i, loops)?;
+            own += 1;
+            let along = self.along(p.kept_dims, p.dims, i, &mut own)?;
             found.push((start.wrapping_add(along), i));
         }
-        *loops += self.take_loops(found.len() as u64) + self.end_loops();
+        *loops += self.passes() * own + self.beside_loops();
         ensure!(!found.is_empty(), "part {part} is empty");
         self.loads_each(&found)?;
         Ok(found)

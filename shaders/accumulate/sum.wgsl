@@ -1,0 +1,405 @@
+// An exact sum: digits of 22 bits, of which the lowest begins with the least bit that an element, or its square, can have.
+// {SUM_DIGITS} digits hold every sum; {W} neighbouring ones are kept in registers. Here they become a result, rounded once.
+const DIGIT: u32 = 22u; // bits
+const BELOW: i32 = 0x3fffff;
+
+// Which kinds of elements were met.
+const NAN: u32 = 1u;
+const PLUS_INFINITY: u32 = 2u;
+const MINUS_INFINITY: u32 = 4u;
+const MINUS_ZERO: u32 = 8u;
+const OTHER: u32 = 16u; // a number that is not -0
+
+// Neighbouring digits. Carried, all but the highest lie in 0..2^22.
+struct One {
+    high: i32,
+//# for d in 0..W
+    d{d}: i32,
+//# end
+}
+
+fn one_carried(own: One) -> One {
+    var o = own;
+//# for d in 0..W - 1
+    o.d{d + 1} += o.d{d} >> 22u;
+    o.d{d} &= BELOW;
+//# end
+    o.high += o.d{W - 1} >> 22u;
+    o.d{W - 1} &= BELOW;
+    return o;
+}
+//# if PARTIAL_SUM + JOINS + ONE_BY_ONE > 0
+
+// Keeps the digit that x ends with, and gives what is carried to the next. A digit is as near to 0 as can be: of a negative sum
+// those above the highest one are 0 as well.
+fn keep_low(x: i32, place: i32) -> i32 {
+    let carry = (x + 0x200000) >> DIGIT;
+    let digit = x - (carry << DIGIT);
+    if digit != 0 {
+        keep(digit, place);
+    }
+    return carry;
+}
+//# end
+//# if PARTIAL_SUM == 0
+
+//# if JOINS
+alias Count = vec2<u32>;
+//# else
+alias Count = u32; // below 2^31
+//# end
+
+// What was met, and how many elements count.
+struct Met {
+    flags: u32,
+    count: Count,
+}
+
+// A sum that is to be rounded.
+struct Total {
+    lowest: i32, // the place of digit 0, in digits
+    one: One,
+    minus: bool, // -0, if it is 0
+    met: Met,
+}
+
+// The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
+struct Kept {
+    at: i32, // the place of the first
+//# for d in 0..KEPT
+    d{d}: i32,
+//# end
+    below: i32,
+}
+
+var<private> kept: Kept;
+
+fn keep(digit: i32, at: i32) {
+    var k = kept;
+    for (var n = min(at - k.at, {KEPT}); n > 0; n--) {
+        k.below = select(k.below, k.d{KEPT - 1}, k.d{KEPT - 1} != 0);
+//# for d in 1..KEPT
+        k.d{KEPT - d} = k.d{KEPT - d - 1};
+//# end
+        k.d0 = 0;
+    }
+    k.at = at;
+    k.d0 = digit;
+    kept = k;
+}
+
+// The sum whose digits were kept. What is left out becomes the lowest bit of what is kept, which lies far below the bits of a
+// result, or of its product with the count.
+fn total_of(met: Met) -> Total {
+    let k = kept;
+    var o: One;
+    o.high = k.d0;
+//# for d in 1..KEPT - 1
+    o.d{W - d} = k.d{d};
+//# end
+    o.d{W - KEPT + 1} = select(k.d{KEPT - 1}, (k.d{KEPT - 1} - i32(k.below < 0)) | 1, k.below != 0);
+    let minus = (met.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO;
+    return Total(k.at - {W}, one_carried(o), minus, met);
+}
+
+// The leading bits of a result: `bits` times 2^place, and whether anything is left below.
+struct Leading {
+    bits: vec2<u32>,
+    place: i32,
+    rest: bool,
+}
+
+// Bits in a word.
+fn bits_in(x: u32) -> i32 {
+    return 32 - i32(countLeadingZeros(x));
+}
+
+// Bits in two words.
+fn bits_in_two(x: vec2<u32>) -> i32 {
+    return select(bits_in(x.x), 32 + bits_in(x.y), x.y != 0u);
+}
+
+fn less_two(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+fn minus_two(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}
+
+// Twice x, and a bit.
+fn with_bit(x: vec2<u32>, bit: u32) -> vec2<u32> {
+    return vec2<u32>((x.x << 1u) | bit, (x.y << 1u) | (x.x >> 31u));
+}
+
+fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
+    if by >= 32u {
+        return vec2<u32>(x.y >> (by - 32u), 0u);
+    }
+    return vec2<u32>((x.x >> by) | ((x.y << 1u) << (31u - by)), x.y >> by);
+}
+
+fn shifted_up(x: vec2<u32>, by: u32) -> vec2<u32> {
+    if by >= 32u {
+        return vec2<u32>(0u, x.x << (by - 32u));
+    }
+    return vec2<u32>(x.x << by, (x.y << by) | ((x.x >> 1u) >> (31u - by)));
+}
+
+// A result, at the top of a word.
+fn result_of(t: Total) -> Raw {
+    let number = finite_of(t);
+//# if FLOATS
+    let nan = element_of(float_bits({NAN_BITS}u));
+    let infinities = t.met.flags & (PLUS_INFINITY | MINUS_INFINITY);
+    let infinity = signed_bits(float_bits({INFINITY}u << {TOP_FRACTION}u), infinities == MINUS_INFINITY);
+    var none = (t.met.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
+//# if MEAN
+//# if JOINS
+    none = none || (t.met.count.x | t.met.count.y) == 0u;
+//# else
+    none = none || t.met.count == 0u;
+//# end
+//# end
+    return select(select(number, element_of(infinity), infinities != 0u), nan, none);
+//# else
+    return number;
+//# end
+}
+
+fn finite_of(t: Total) -> Raw {
+    var o = t.one;
+    let negative = o.high < 0;
+    if negative {
+        o.high = -o.high;
+//# for d in 0..W
+        o.d{d} = -o.d{d};
+//# end
+        o = one_carried(o);
+    }
+    // Until the highest digit is not 0.
+    var place = i32(DIGIT) * (t.lowest + {W});
+    for (var i = 0u; i < {W}u && o.high == 0; i++) {
+        o.high = o.d{W - 1};
+//# for d in 1..W
+        o.d{W - d} = o.d{W - 1 - d};
+//# end
+        o.d0 = 0;
+        place -= 22;
+    }
+    if o.high == 0 {
+//# if MAGNITUDES
+        return Raw(0u);
+//# else
+        return element_of(signed_bits(vec2<u32>(0u), t.minus));
+//# end
+    }
+    // The digits below it in words, and whether anything is left. A dispatch takes at most 2^30 elements: the highest digit has
+    // 30 bits.
+//# for j in 0..LEADING
+    let w{j} =
+//# for d in 0..W
+//# if (22 * d < 32 * j + 32) & (22 * d + 22 > 32 * j)
+//# if 32 * j + 10 >= 22 * d
+        (u32(o.d{W - 1 - d}) << {32 * j + 10 - 22 * d}u) |
+//# else
+        (u32(o.d{W - 1 - d}) >> {22 * d - 32 * j - 10}u) |
+//# end
+//# end
+//# end
+        0u;
+//# end
+    let below =
+//# for d in 0..W
+//# if 22 * d + 22 > 32 * LEADING
+//# if 22 * d < 32 * LEADING
+        (o.d{W - 1 - d} & {4194303 >> (32 * LEADING - 22 * d)}) |
+//# else
+        o.d{W - 1 - d} |
+//# end
+//# end
+//# end
+        0;
+    // From the highest bit on.
+    let up = countLeadingZeros(u32(o.high));
+    let y0 = (u32(o.high) << up) | ((w0 >> 1u) >> (31u - up));
+//# for j in 1..LEADING
+    let y{j} = (w{j - 1} << up) | ((w{j} >> 1u) >> (31u - up));
+//# end
+    let rest = (w{LEADING - 1} << up) != 0u || below != 0;
+    var l = Leading(vec2<u32>(y1, y0), place - 32 - i32(up), rest);
+//# if LEADING == 4
+    let low = vec2<u32>(y3, y2);
+//# else
+    let low = vec2<u32>(0u);
+//# end
+//# if MEAN
+    l = divided(l, low, t.met.count);
+//# end
+//# if ROOT
+    l = root_of(l, low);
+//# if FLOATS == 0
+    return element_of(whole_of(l));
+//# end
+//# end
+//# if FLOATS
+    return element_of(signed_bits(rounded(l), negative));
+//# end
+}
+//# if MEAN
+//# if JOINS
+
+// Divided, bit by bit, until the quotient has more bits than any type.
+fn divided(l: Leading, low: vec2<u32>, count: Count) -> Leading {
+    var bits = vec4<u32>(l.bits.y, l.bits.x, low.y, low.x);
+    var q = vec2<u32>(0u);
+    var rest = vec2<u32>(0u);
+    var place = l.place + 64;
+    while q.y < 0x00800000u {
+        place--;
+        rest = with_bit(rest, bits.x >> 31u);
+        bits = (bits << vec4<u32>(1u)) | (vec4<u32>(bits.yzw, 0u) >> vec4<u32>(31u));
+        let fits = !less_two(rest, count);
+        if fits {
+            rest = minus_two(rest, count);
+        }
+        q = with_bit(q, select(0u, 1u, fits));
+    }
+    return Leading(q, place, l.rest || any(bits != vec4<u32>(0u)) || (rest.x | rest.y) != 0u);
+}
+//# else
+
+// A word of a quotient, and what is left over; the rest is below the count, which is below 2^31.
+fn word_divided(rest: u32, word: u32, count: u32) -> vec2<u32> {
+    var q = vec2<u32>(0u, rest);
+    var done = 0u;
+    while done < 32u {
+        // As many bits as the rest leaves room for.
+        let bits = min(countLeadingZeros(count), 32u - done);
+        let x = (q.y << bits) | ((word << done) >> (32u - bits));
+        q = vec2<u32>((q.x << bits) | (x / count), x % count);
+        done += bits;
+    }
+    return q;
+}
+
+// Divided by a count below 2^31. The first word of the quotient is not 0: 33 bits are left at least, or 64 of float64.
+fn divided(l: Leading, low: vec2<u32>, elements: Count) -> Leading {
+    let count = max(elements, 1u);
+    let a = l.bits.y / count;
+    let b = word_divided(l.bits.y % count, l.bits.x, count);
+//# if LEADING == 4
+    let c = word_divided(b.y, low.y, count);
+    let up = countLeadingZeros(a);
+    let high = (a << up) | ((b.x >> 1u) >> (31u - up));
+    let next = (b.x << up) | ((c.x >> 1u) >> (31u - up));
+    let rest = l.rest || low.x != 0u || c.y != 0u || (c.x << up) != 0u;
+    return Leading(vec2<u32>(next, high), l.place - i32(up), rest);
+//# else
+    return Leading(vec2<u32>(b.x, a), l.place, l.rest || b.y != 0u);
+//# end
+}
+//# end
+//# end
+//# if ROOT
+
+// The root, bit by bit, of {32 * LEADING} bits: half as many.
+fn root_of(l: Leading, low: vec2<u32>) -> Leading {
+    var bits = vec4<u32>(l.bits.y, l.bits.x, low.y, low.x);
+    // Places of pairs of bits.
+    let odd = u32(l.place) & 1u;
+    var lost = 0u;
+    if odd != 0u {
+        lost = bits[{LEADING - 1}] & 1u;
+        bits = (bits >> vec4<u32>(1u)) | (vec4<u32>(0u, bits.xyz) << vec4<u32>(31u));
+    }
+    var q = vec2<u32>(0u);
+    var rest = vec2<u32>(0u);
+    // A third word of the rest, which is at most twice the root.
+    var high = 0u;
+    for (var i = 0u; i < {16 * LEADING}u; i++) {
+        high = (high << 2u) | (rest.y >> 30u);
+        rest = with_bit(with_bit(rest, bits.x >> 31u), (bits.x >> 30u) & 1u);
+        bits = (bits << vec4<u32>(2u)) | (vec4<u32>(bits.yzw, 0u) >> vec4<u32>(30u));
+        let next = with_bit(with_bit(q, 0u), 1u);
+        let next_high = q.y >> 30u;
+        let fits = high > next_high || (high == next_high && !less_two(rest, next));
+        if fits {
+            high -= next_high + select(0u, 1u, less_two(rest, next));
+            rest = minus_two(rest, next);
+        }
+        q = with_bit(q, select(0u, 1u, fits));
+    }
+    let place = l.place + i32(odd) - {32 * (LEADING - 2)};
+    return Leading(q, place / 2, l.rest || lost != 0u || (high | rest.x | rest.y) != 0u);
+}
+//# if FLOATS == 0
+
+// The whole number below a root, at most the type's largest.
+fn whole_of(l: Leading) -> vec2<u32> {
+    let most = vec2<u32>(0xffffffffu >> {(32 - BITS) * (BITS < 32) + SIGNED * (BITS < 64)}u, {(BITS == 64) * (4294967295 >> SIGNED)}u);
+    let whole = shifted_down(l.bits, u32(max(-l.place, 0)));
+    return select(whole, most, l.place > 0 || less_two(most, whole));
+}
+//# end
+//# end
+//# if FLOATS
+
+// Rounded to nearest, ties to even: the bits of a magnitude, at most infinity's.
+// {ZERO_PLACE}: the place of the least subnormal's bit.
+fn rounded(l: Leading) -> vec2<u32> {
+    let top = l.place + bits_in_two(l.bits) - 1;
+    let unit = max(top - {MANTISSA - 1}, {ZERO_PLACE});
+    let down = unit - l.place;
+    if down > 64 {
+        return vec2<u32>(0u);
+    }
+    // At least one bit is dropped.
+    let off = u32(down - 1);
+    let shifted = shifted_down(l.bits, off);
+    let half = (shifted.x & 1u) != 0u;
+    let back = shifted_up(shifted, off);
+    let rest = l.rest || back.x != l.bits.x || back.y != l.bits.y;
+    var q = shifted_down(shifted, 1u);
+    if half && (rest || (q.x & 1u) != 0u) {
+        q.x += 1u;
+        q.y += select(0u, 1u, q.x == 0u);
+    }
+    // The hidden bit adds one to the exponent.
+    let exponent = u32(unit - {ZERO_PLACE});
+//# if BITS == 64
+    q.y += exponent << 20u;
+    return select(q, vec2<u32>(0u, 0x7ff00000u), exponent >= 0x7ffu || q.y >= 0x7ff00000u);
+//# else
+    let most = {INFINITY}u << {MANTISSA - 1}u;
+    let bits = q.x + (exponent << {MANTISSA - 1}u);
+    return vec2<u32>(select(bits, most, exponent >= {INFINITY}u || bits >= most), 0u);
+//# end
+}
+
+// The bits of an element from those of the word that has the sign.
+fn float_bits(top: u32) -> vec2<u32> {
+//# if BITS == 64
+    return vec2<u32>(0u, top);
+//# else
+    return vec2<u32>(top, 0u);
+//# end
+}
+
+fn signed_bits(bits: vec2<u32>, negative: bool) -> vec2<u32> {
+//# if BITS == 64
+    return bits | vec2<u32>(0u, select(0u, 0x80000000u, negative));
+//# else
+    return bits | vec2<u32>(select(0u, {SIGN_BIT}u, negative), 0u);
+//# end
+}
+//# end
+
+fn element_of(bits: vec2<u32>) -> Raw {
+//# if BITS == 64
+    return bits;
+//# else
+    return bits.x << {32 - BITS}u;
+//# end
+}
+//# end

@@ -1,0 +1,496 @@
+//! How a sum is kept: constants let one arithmetic serve every element type and operator.
+//!
+//! Sums of integers are kept modulo 2^bits, in a key. All others (of floats, and L2) are exact: a fixed-point number in digits of
+//! [`DIGIT_BITS`] bits. It begins with the least bit that an element (or its square) can have, and has room for the sum of as many
+//! elements as a tensor can have. `shaders/accumulate/sum.wgsl` is the shaders' part.
+
+mod total;
+
+use crate::{Class, DType, NanPolicy, Op};
+pub(crate) use total::Total;
+
+/// Bits of a digit. The last one of a sum is a whole word, with a sign.
+const DIGIT_BITS: u32 = 22;
+/// Binades apart that elements of a block may lie at least: of a million normal numbers hardly one is so small.
+const SPREAD: u32 = 30;
+/// The exponent of infinities in float32.
+const FLOAT_INFINITY: i32 = 255;
+/// Digits of a count of elements.
+const COUNT_DIGITS: u32 = 3;
+/// Partial sums that an invocation may join, so that no digit of them together outgrows a word: the highest ones, which may be
+/// larger than others, are together below 2^30, as a dispatch takes fewer elements.
+pub(crate) const MOST_JOINED: u64 = 256;
+/// Most iterations for a result: to divide, or to find a root, bit by bit.
+const RESULT: u64 = 160;
+
+/// A sum of elements of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sum {
+    op: Op,
+    dtype: DType,
+    /// NaNs are not counted.
+    skips: bool,
+}
+
+/// How a float's bits are divided.
+#[derive(Clone, Copy)]
+struct Format {
+    /// Bits of the exponent.
+    exponent: u32,
+    /// Bits of the mantissa, with the hidden one.
+    mantissa: u32,
+}
+
+/// How elements become digits; `shaders/accumulate/digits.wgsl` explains them.
+#[derive(Clone, Copy)]
+struct Window {
+    /// Digits of a window.
+    digits: u32,
+    /// Digits that are kept, below the highest one, which has a sign.
+    all: u32,
+    /// The exponent of digit 0 in float32; wraps below 0. Only where additions of float32 make digits.
+    unit: u32,
+    /// The first digit of a window is one of these.
+    least: u32,
+    most: u32,
+}
+
+impl Sum {
+    /// What the operator sums; `None` if it chooses an element instead.
+    pub fn new(op: Op, dtype: DType, nan: NanPolicy) -> Option<Sum> {
+        let float = dtype.class() == Class::Float;
+        op.is_sum().then_some(Sum {
+            op,
+            dtype,
+            skips: float && nan == NanPolicy::Ignore,
+        })
+    }
+
+    /// The same for partial sums, which know nothing of divisions and roots.
+    pub(crate) fn partial(self) -> Sum {
+        let op = match self.op {
+            Op::ReduceMean if !self.counts() => Op::ReduceSum,
+            Op::ReduceL2 if self.is_float() => Op::ReduceSumSquare,
+            op => op,
+        };
+        Sum { op, ..self }
+    }
+
+    /// Whether it is one of floats.
+    pub fn is_float(self) -> bool {
+        self.dtype.class() == Class::Float
+    }
+
+    pub(crate) fn bits(self) -> u32 {
+        8 * self.dtype.size() as u32
+    }
+
+    fn squares(self) -> bool {
+        matches!(self.op, Op::ReduceL2 | Op::ReduceSumSquare)
+    }
+
+    /// Whether signs do not count, where there are any.
+    fn takes_magnitudes(self) -> bool {
+        let signs = self.dtype.class() != Class::Unsigned;
+        self.squares() || self.op == Op::ReduceL1 && signs
+    }
+
+    /// Whether the number of elements is a part of the sum: skipped ones do not count.
+    fn counts(self) -> bool {
+        self.op == Op::ReduceMean && self.skips
+    }
+
+    /// Whether the result is divided by the number of elements.
+    pub(crate) fn is_mean(self) -> bool {
+        self.op == Op::ReduceMean
+    }
+
+    fn format(self) -> Format {
+        let (exponent, mantissa) = match self.dtype {
+            DType::F16 => (5, 11),
+            DType::BF16 => (8, 8),
+            DType::F32 => (8, 24),
+            DType::F64 => (11, 53),
+            // The magnitude alone.
+            dtype => (0, 8 * dtype.size() as u32),
+        };
+        Format { exponent, mantissa }
+    }
+
+    /// Digits of an exact sum; 0 for a sum modulo 2^bits.
+    pub fn digits(self) -> u32 {
+        if !self.is_float() && self.op != Op::ReduceL2 {
+            return 0;
+        }
+        // At most 2^63 bytes of elements; and a sign.
+        let elements = 64 - self.dtype.size().ilog2();
+        let bits = self.number_bits() + elements;
+        (bits - 31).div_ceil(DIGIT_BITS) + 1
+    }
+
+    /// Whether it is exact, in digits; any other is kept modulo 2^bits.
+    pub fn is_exact(self) -> bool {
+        self.digits() > 0
+    }
+
+    /// The same for the terms of a sum modulo 2^bits: signs matter only for magnitudes and means.
+    pub(crate) fn of_terms(self) -> Sum {
+        let op = match self.op {
+            Op::ReduceL1 if !self.takes_magnitudes() => Op::ReduceSum,
+            op => op,
+        };
+        let dtype = match (op, self.dtype) {
+            (Op::ReduceL1 | Op::ReduceMean, dtype) => dtype,
+            (_, DType::I8) => DType::U8,
+            (_, DType::I16) => DType::U16,
+            (_, DType::I32) => DType::U32,
+            (_, DType::I64) => DType::U64,
+            (_, dtype) => dtype,
+        };
+        Sum { op, dtype, ..self }
+    }
+
+    /// Words of workgroup memory in which a team adds partial sums: digits, the count, and flags.
+    pub(crate) fn shared_words(self) -> u32 {
+        self.digits() + self.count_digits() + 1
+    }
+
+    /// Whether additions of float32 make digits of elements, not integers.
+    pub(crate) fn splits_floats(self) -> bool {
+        self.is_float() && !self.squares() && self.dtype != DType::F64
+    }
+
+    /// Exponents of a sum for each one of an element.
+    fn places(self) -> u32 {
+        if self.squares() { 2 } else { 1 }
+    }
+
+    /// Bits of an element's magnitude, or of its square.
+    fn magnitude(self) -> u32 {
+        self.places() * self.format().mantissa
+    }
+
+    /// Bits of the greatest number, from the least bit that an element can have.
+    fn number_bits(self) -> u32 {
+        // The highest exponent belongs to infinities; the two lowest share a place.
+        let exponents = (1u32 << self.format().exponent).saturating_sub(3);
+        self.places() * exponents + self.magnitude()
+    }
+
+    /// How elements become digits.
+    fn window(self) -> Window {
+        if !self.splits_floats() {
+            let near = self.places() * SPREAD + self.magnitude() + DIGIT_BITS - 1;
+            let bits = near.min(self.number_bits());
+            let digits = bits.div_ceil(DIGIT_BITS).max(2);
+            return Window {
+                digits,
+                all: digits,
+                unit: 0,
+                least: digits - 1,
+                most: (self.number_bits().div_ceil(DIGIT_BITS) - 1).max(digits - 1),
+            };
+        }
+        let Format { exponent, mantissa } = self.format();
+        let bits = DIGIT_BITS as i32;
+        let digits = if self.dtype == DType::F32 { 3 } else { 2 };
+        // The unit of digit 0 is the least bit that an element can have.
+        let unit = 130 - (1 << (exponent - 1)) - mantissa as i32;
+        let (least, most) = match self.dtype {
+            // One window holds every number.
+            DType::F16 => (1, 1),
+            // What is left of 0 is scaled up for each digit but one, and must stay below the unit; M must be finite.
+            _ => (
+                (bits * (digits - 1) + 1 - unit) / bits + 1,
+                (FLOAT_INFINITY - 1 - (bits + 1) - unit) / bits,
+            ),
+        };
+        let all = if least == most { digits } else { 2 * digits };
+        Window {
+            digits: digits as u32,
+            all: all as u32,
+            unit: unit as u32,
+            // No digit that is kept lies below digit 0.
+            least: least.max(all - 1) as u32,
+            most: most as u32,
+        }
+    }
+
+    /// Words, from the highest bit of a sum on, that a result is made of: two hold more bits than any type has, four the
+    /// radicand of a float64, and the quotient of one by a count.
+    fn leading(self) -> u32 {
+        let divided = matches!(self.op, Op::ReduceL2 | Op::ReduceMean);
+        if divided && self.bits() == 64 { 4 } else { 2 }
+    }
+
+    /// Most windows of as many digits as are kept.
+    fn windows(self) -> u32 {
+        self.number_bits().div_ceil(DIGIT_BITS * self.window().all)
+    }
+
+    /// How often elements are met that are taken one by one: once for each window, and of floats once before that.
+    fn passes(self) -> u64 {
+        u64::from(self.windows()) + u64::from(self.is_float())
+    }
+
+    /// Iterations beside elements that are taken one by one: of all windows, of an empty one for the last carries, and of the
+    /// result.
+    fn beside(self) -> u64 {
+        // Over its digits, those that are kept, the steps of a team, and the ends of these loops.
+        let window = 3 * u64::from(self.window().all) + 12;
+        u64::from(self.windows() + 1) * window + self.end_iterations()
+    }
+
+    /// Iterations to take so many elements one by one, and to make a result or a partial sum of them.
+    pub(crate) fn take_iterations(self, elements: u64) -> u64 {
+        self.passes().saturating_mul(elements) + self.beside()
+    }
+
+    /// Elements that can be taken one by one in so many iterations.
+    pub(crate) fn most_elements(self, iterations: u64) -> u64 {
+        let left = iterations.saturating_sub(self.beside());
+        (left / self.passes()).max(1)
+    }
+
+    /// Iterations to take so many elements again where blocks do not hold them, and to make a result of them. Integers always are
+    /// held.
+    pub(crate) fn again_iterations(self, elements: u64) -> u64 {
+        match self.is_float() {
+            true => self.take_iterations(elements),
+            false => self.beside(),
+        }
+    }
+
+    /// Elements that can be taken again in so many iterations.
+    pub(crate) fn most_again(self, iterations: u64) -> u64 {
+        match self.is_float() {
+            true => self.most_elements(iterations),
+            false => u64::MAX,
+        }
+    }
+
+    /// The share of so many iterations for elements that are taken again, if they take about one each before.
+    pub(crate) fn again_share(self, iterations: u64) -> u64 {
+        match self.is_float() {
+            true => iterations * self.passes() / (self.passes() + 1),
+            false => 0,
+        }
+    }
+
+    /// Most iterations to add a block of so many loads to a sum: two windows of all loads, as many digits as two sums may be
+    /// apart, and what ends the loops.
+    pub(crate) fn block_iterations(self, loads: u64) -> u64 {
+        2 * (loads + 1) + 2 * u64::from(self.window().all + 2)
+    }
+
+    /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
+    pub(crate) fn placed_bytes(self) -> u32 {
+        // The place of the highest digit, whether it is far, a count, the signs, the highest digit and those below.
+        4 * (5 + self.window().all)
+    }
+
+    fn count_digits(self) -> u32 {
+        if self.counts() { COUNT_DIGITS } else { 0 }
+    }
+
+    /// Words of a partial sum, a power of two. An exact one has flags, the digits of the count, and digits.
+    pub fn partial_words(self) -> u32 {
+        match self.digits() {
+            0 => 4,
+            digits => (1 + self.count_digits() + digits).next_power_of_two(),
+        }
+    }
+
+    /// Iterations to take a partial sum: its digits, after what is before them.
+    pub(crate) fn join_iterations(self) -> u64 {
+        u64::from(self.digits()) + 1
+    }
+
+    /// Most partial sums that an invocation may join in so many iterations.
+    pub(crate) fn most_joined(self, iterations: u64) -> u64 {
+        let left = iterations.saturating_sub(self.end_iterations());
+        (left / self.join_iterations()).clamp(1, MOST_JOINED)
+    }
+
+    /// Iterations to begin with nothing and to end with a result or a partial sum.
+    pub(crate) fn end_iterations(self) -> u64 {
+        RESULT + 6 * u64::from(self.digits())
+    }
+
+    /// The names that the directives in the shaders use for the terms of a sum modulo 2^bits.
+    pub(crate) fn term_names(self) -> Vec<(&'static str, u32)> {
+        vec![
+            ("SIGNED", (self.dtype.class() == Class::Signed).into()),
+            ("SQUARES", self.squares().into()),
+            ("MAGNITUDES", (self.op == Op::ReduceL1).into()),
+            ("MEAN", self.is_mean().into()),
+        ]
+    }
+
+    /// The names that the directives in the shaders use for an exact sum.
+    pub(crate) fn names(self) -> Vec<(&'static str, u32)> {
+        let Format { exponent, mantissa } = self.format();
+        let float = self.is_float();
+        let flag = u32::from;
+        let infinity = (1u32 << exponent) - 1;
+        // The fraction's bits in the word that has the sign.
+        let fraction = if self.bits() == 64 { 20 } else { mantissa - 1 };
+        // Sums of squares count in squares of the least subnormal.
+        let zero_place = match (self.squares(), self.op) {
+            (true, Op::ReduceSumSquare) => (1u32 << (exponent.max(1) - 1)) + mantissa - 3,
+            _ => 0,
+        };
+        vec![
+            ("FLOATS", flag(float)),
+            ("SIGNED", flag(self.dtype.class() == Class::Signed)),
+            ("SQUARES", flag(self.squares())),
+            ("MAGNITUDES", flag(self.takes_magnitudes())),
+            ("MEAN", flag(self.is_mean())),
+            ("ROOT", flag(self.op == Op::ReduceL2)),
+            ("SKIPS", flag(self.skips)),
+            ("SUM_DIGITS", self.digits()),
+            ("COUNTS", self.count_digits()),
+            ("PARTIAL_WORDS", self.partial_words()),
+            // The digits that a partial sum has at least, the highest of which has a sign.
+            ("NEAR", self.window().all + 1),
+            ("DIGITS", mantissa.div_ceil(12)),
+            ("PLACES", self.places()),
+            ("EXPONENT", exponent),
+            ("INFINITY", infinity),
+            ("INFINITE", infinity << (31 - exponent)),
+            ("MANTISSA", mantissa),
+            ("TOP_FRACTION", fraction),
+            ("ZERO_PLACE", zero_place),
+            // Quiet: the highest bit of the fraction.
+            (
+                "NAN_BITS",
+                ((infinity << 1) | 1) << fraction.clamp(1, 30) >> 1,
+            ),
+            ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
+            // What adds nothing, of all elements of a word, or of the upper one: -0, or a whole 0.
+            (
+                "NO_ELEMENT",
+                match (float, self.bits()) {
+                    (false, _) => 0,
+                    (_, 16) => 0x8000_8000,
+                    _ => 1 << 31,
+                },
+            ),
+        ]
+    }
+
+    /// The names that the directives in the shaders use where partial sums become a result. Tensors of any size have partial
+    /// sums: the count of a mean may have two words.
+    pub(crate) fn joining_names(self) -> Vec<(&'static str, u32)> {
+        let words = if self.is_mean() { 4 } else { self.leading() };
+        vec![
+            ("LEADING", words),
+            ("W", digits_in(words)),
+            ("KEPT", 1 + digits_in(words)),
+            ("MOST_JOINED", MOST_JOINED as u32),
+            ("JOINS", 1),
+            ("ONE_BY_ONE", 0),
+        ]
+    }
+
+    /// The names that the directives in the shaders use for blocks of elements, of which elements that are too far apart are
+    /// taken again. `teams`: whether invocations share a sum.
+    pub(crate) fn block_names(self, teams: bool) -> Vec<(&'static str, u32)> {
+        let mut names = self.digit_names();
+        names.extend([
+            ("STRIDED", 0),
+            ("TEAMS", (teams && self.is_float()).into()),
+            ("ONE_BY_ONE", self.is_float().into()),
+        ]);
+        names
+    }
+
+    /// The same for elements that are taken one by one, wherever they are.
+    pub(crate) fn strided_names(self) -> Vec<(&'static str, u32)> {
+        let mut names = self.digit_names();
+        names.extend([("STRIDED", 1), ("TEAMS", 0), ("ONE_BY_ONE", 1)]);
+        names
+    }
+
+    fn digit_names(self) -> Vec<(&'static str, u32)> {
+        let window = self.window();
+        vec![
+            ("N", window.digits),
+            ("W", window.all),
+            ("UNIT_0", window.unit),
+            ("TOP_LEAST", window.least),
+            ("TOP_MOST", window.most),
+            ("HALF", (self.dtype == DType::F16).into()),
+            ("BY_FLOATS", self.splits_floats().into()),
+            ("MAGNITUDE", self.magnitude()),
+            ("WORDS_OF", self.magnitude().div_ceil(32)),
+            ("LEADING", self.leading()),
+            ("KEPT", 1 + window.all.min(digits_in(self.leading()))),
+            ("JOINS", 0),
+            // The lowest element of a word.
+            ("MASK_0", u32::MAX >> (32 - self.bits().min(32))),
+        ]
+    }
+}
+
+/// Digits from which some words are made, below the highest one.
+fn digits_in(words: u32) -> u32 {
+    (32 * words).div_ceil(DIGIT_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_holds_a_block_of_near_integers_anywhere_and_lies_within_the_sum() {
+        let all = DType::ALL.into_iter().filter(|&t| t != DType::Bool);
+        for (dtype, op) in all.flat_map(|t| Op::SUMS.map(|op| (t, op))) {
+            let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
+            if !sum.is_exact() {
+                continue;
+            }
+            // The highest digit has another one above it, which carries go to.
+            let window = sum.window();
+            assert!(window.most + 2 <= sum.digits(), "{op} {dtype}");
+            assert!(window.least + 1 >= window.all, "{op} {dtype}");
+            if sum.splits_floats() {
+                continue;
+            }
+            let (bits, mantissa) = (DIGIT_BITS * window.digits, sum.format().mantissa);
+            let (places, magnitude) = if sum.squares() {
+                (2, 2 * mantissa)
+            } else {
+                (1, mantissa)
+            };
+            // The highest bit may be the lowest of its digit.
+            let near = magnitude + places * 30 + DIGIT_BITS - 1;
+            let whole = sum.number_bits();
+            assert!(bits >= near.min(whole), "{op} {dtype}: {bits} bits");
+            // The highest digit holds the greatest number.
+            assert!(DIGIT_BITS * (window.most + 1) >= whole, "{op} {dtype}");
+        }
+    }
+
+    #[test]
+    fn units_and_what_is_left_of_elements_are_no_subnormal_numbers() {
+        for dtype in [DType::F16, DType::BF16, DType::F32] {
+            let sum = Sum::new(Op::ReduceSum, dtype, NanPolicy::Propagate).expect("a sum");
+            assert!(sum.splits_floats(), "{dtype}");
+            let window = sum.window();
+            let exponent = |digit: u32| (22 * digit).wrapping_add(window.unit) as i32;
+            let last = window.least + 1 - window.digits;
+            assert!(exponent(last) >= 1, "{dtype}: the last unit");
+            // A zero is scaled up for each digit but one; half a unit is more.
+            let zero = 22 * (window.digits as i32 - 1);
+            assert!(exponent(window.least) > zero + 1, "{dtype}: a zero");
+            assert!(exponent(window.most) + 23 < 255, "{dtype}: M");
+            // The greatest exponent that a window holds: all of float16, others up to 2^109 at least.
+            let held = exponent(window.most) + 21 - 127;
+            assert!(
+                held >= if dtype == DType::F16 { 15 } else { 108 },
+                "{dtype}: {held}"
+            );
+        }
+    }
+}
