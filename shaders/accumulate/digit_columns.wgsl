@@ -6,7 +6,7 @@ fn unit_keys(v: Unit) -> Keys {
 
 fn acc_none() -> Placed {
     var p: Placed;
-    p.top = {TOP_LEAST}u;
+    p.top = {W - 1}u;
     p.signs = Signs(0xffffffffu);
     return p;
 }
@@ -18,11 +18,11 @@ fn acc_add(own: Placed, block: Acc) -> Placed {
     let near = block.top == top && block.part == ALL;
     p.far = p.far || block.far;
     p.signs &= block.signs;
+    let b = block_of(block);
 //# for j in 0..SUMS
-//# for d in 0..N - 1
-    p.d{j}_{W - 1 - d} += select(Ints(0), block.s{j}_{d}, near);
+//# for d in 0..G
+    p.d{j}_{W - 1 - d} += select(Ints(0), b.b{j}_{d}, near);
 //# end
-    p.d{j}_{W - N} += select(Ints(0), block.s{j}_{N - 1} - Ints(block.less), near);
 //# end
     for (var other = !near; other; other = false) {
         p = plus(p, raised(placed_of(block), top));

@@ -157,7 +157,7 @@ struct Acc {
     m: f32,
     unit: f32,
 //# end
-    top: u32, // the first digit of the first window
+    top: u32, // the place of the first digit
     part: u32,
     far: bool,
     signs: Signs,
@@ -165,9 +165,43 @@ struct Acc {
 //# for j in 0..SUMS
 //# for d in 0..N
     s{j}_{d}: Ints,
-    t{j}_{d}: Ints, // those of the first window, in the second
 //# end
 //# end
+//# if G > N
+    up: u32, // the bits by which they lie above places
+    first: Block, // of the first window, in the second
+//# end
+}
+
+// The digits of a block at their places, not carried, the highest first.
+struct Block {
+//# for j in 0..SUMS
+//# for d in 0..G
+    b{j}_{d}: Ints,
+//# end
+//# end
+}
+
+fn block_of(a: Acc) -> Block {
+    var b: Block;
+//# for j in 0..SUMS
+    let last{j} = a.s{j}_{N - 1} - Ints(a.less);
+//# if G == N
+//# for d in 0..N - 1
+    b.b{j}_{d} = a.s{j}_{d};
+//# end
+    b.b{j}_{N - 1} = last{j};
+//# else
+    // The highest bits of each go to the place above.
+//# for d in 0..N - 1
+    b.b{j}_{d} += a.s{j}_{d} >> Bits(DIGIT - a.up);
+    b.b{j}_{d + 1} = (a.s{j}_{d} << Bits(a.up)) & Ints(BELOW);
+//# end
+    b.b{j}_{N - 1} += last{j} >> Bits(DIGIT - a.up);
+    b.b{j}_{N} = (last{j} << Bits(a.up)) & Ints(BELOW);
+//# end
+//# end
+    return b;
 }
 
 // A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down.
@@ -194,25 +228,20 @@ fn placed_of(a: Acc) -> Placed {
     p.top = a.top;
     p.far = a.far;
     p.signs = a.signs;
-//# for j in 0..SUMS
-//# if W == N
-//# for d in 0..N
-    p.d{j}_{N - 1 - d} = a.s{j}_{d};
-//# end
-    p.d{j}_0 -= Ints(a.less);
-//# else
+    var b = block_of(a);
+//# if G > N
     if a.part == REST {
-//# for d in 0..N
-        p.d{j}_{W - 1 - d} = a.t{j}_{d};
-        p.d{j}_{N - 1 - d} = a.s{j}_{d};
+//# for j in 0..SUMS
+//# for d in 0..G
+        p.d{j}_{W - 1 - N - d} = b.b{j}_{d};
 //# end
-        p.d{j}_0 -= Ints(a.less);
-    } else {
-//# for d in 0..N
-        p.d{j}_{W - 1 - d} = a.s{j}_{d};
 //# end
-        p.d{j}_{N} -= Ints(a.less);
+        b = a.first;
     }
+//# end
+//# for j in 0..SUMS
+//# for d in 0..G
+    p.d{j}_{W - 1 - d} += b.b{j}_{d};
 //# end
 //# end
     return p;

@@ -1,7 +1,8 @@
 //# if BY_FLOATS
 // Digits by additions of float32: M is 1.5 * 2^23 units, so that the bits of x + M count x in units: that is a digit, rounded.
-// What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window. Of elements that are
-// further apart, what a window does not hold is scaled up by its length, and goes through the same window once more.
+// What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window, whose first bit is that
+// of the block's greatest element: `block_of` brings their sums to places. Of elements that are further apart, what a window does
+// not hold is scaled up by its length, and goes through the same window once more. float16 has one window, at fixed places.
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
@@ -10,29 +11,30 @@ alias Floats = vec4<f32>;
 //# else
 alias Floats = f32;
 //# end
-// The biased exponent of the unit of digit i is 22 i + UNIT; it wraps.
+// The biased exponent of place 0; it wraps.
 const UNIT: u32 = {UNIT_0}u;
 
 fn acc_begin(l: Look, count: u32) -> Acc {
     var a: Acc;
 //# if HALF
-    a.top = {TOP_MOST}u;
+    let place = DIGIT;
+    a.top = {W - 1}u;
     a.far = (any_of(l.most) & 0x80008000u) != 0u;
     // Subnormal numbers, which a driver may take as 0.
     a.part = select(ALL, UPPER, (all_of(l.least) & 0x80008000u) != 0x80008000u);
 //# else
     let most = greatest_of(l.most) >> 23u;
-    let least = max((least_of(l.least) + 1u) >> 23u, 1u);
-    let top = max((most - UNIT) / DIGIT, {TOP_LEAST}u);
-    // The exponent of the least bit of an element, and those of the last digits. Without an element nothing is too low.
-    let last = select(least - {MANTISSA - 1}u - UNIT, 0x7fffffffu, least_of(l.least) == 0xffffffffu);
-    let one = i32(last) >= i32(DIGIT) * (i32(top) - {N - 1});
-    let two = i32(last) >= i32(DIGIT) * (i32(top) - {2 * N - 1});
-    a.far = top > {TOP_MOST}u || !two;
-    a.top = min(top, {TOP_MOST}u);
-    a.part = select(ALL, UPPER, !one);
+    // The place of the first unit: of an element of exponent 1 the least bit has place 0. M must be finite; no digit that is kept
+    // lies below place 0, and what is left of 0, which is scaled up for each digit but one, stays far below the unit.
+    let place = u32(max(i32(min(most, {INFINITY - 4}u)) + {MANTISSA} - 23, {22 * (W - 2)}));
+    // That of the least bit of all elements, or one less.
+    let last = i32(max(least_of(l.least) >> 23u, 1u)) - 1;
+    a.far = most > {INFINITY - 4}u || last < i32(place) - {22 * (2 * N - 1)};
+    a.part = select(ALL, UPPER, last < i32(place) - {22 * (N - 1)});
+    a.top = place / DIGIT + 1u;
+    a.up = place % DIGIT;
 //# end
-    let exponent = DIGIT * a.top + UNIT;
+    let exponent = place + UNIT;
     a.unit = bitcast<f32>(exponent << 23u);
     let m = ((exponent + 23u) << 23u) | 0x400000u;
     a.m = bitcast<f32>(m);
@@ -88,7 +90,7 @@ fn piece_of(a: Acc, k: Bits) -> Bits {
     // What the first window holds of it, or what it does not, scaled up to its place.
     let exponent = max((x >> Bits(23u)) & Bits(0xffu), Bits(1u));
     // Bits of the element below the last digit.
-    let last = DIGIT * (a.top - {N - 1}u) + UNIT + 23u;
+    let last = (bitcast<u32>(a.unit) >> 23u) - {22 * (N - 1)}u + 23u;
     let below = Bits(last) - min(exponent, Bits(last));
     let none = below >= Bits(24u);
     let mask = (Bits(1u) << min(below, Bits(24u))) - Bits(1u);
@@ -141,21 +143,16 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 
 // Whether elements are taken in parts: by a window, and then by another for what is left.
 fn acc_again(a: Acc, window: u32) -> bool {
-    return a.part != ALL && window < {(W + N - 1) / N}u;
+    return a.part != ALL && window < {1 + G - N}u;
 }
 
 // The first window, or the next one.
 fn acc_next(begun: Acc, own: Acc, window: u32) -> Acc {
     var a = begun;
-//# if W > N
+//# if G > N
     if window == 1u {
         a.part = REST;
-//# for j in 0..SUMS
-//# for d in 0..N
-        a.t{j}_{d} = own.s{j}_{d};
-//# end
-        a.t{j}_{N - 1} -= Ints(own.less);
-//# end
+        a.first = block_of(own);
     }
 //# end
     return a;

@@ -4,7 +4,7 @@
 
 fn acc_begin(l: Look, count: u32) -> Acc {
     var a: Acc;
-    a.top = {TOP_LEAST}u;
+    a.top = {W - 1}u;
 //# if FLOATS
 //# if HALF
     a.far = (any_of(l.most) & 0x80008000u) != 0u;

@@ -13,8 +13,6 @@ pub(crate) use total::Total;
 const DIGIT_BITS: u32 = 22;
 /// Binades apart that elements of a block may lie at least: of a million normal numbers hardly one is so small.
 const SPREAD: u32 = 30;
-/// The exponent of infinities in float32.
-const FLOAT_INFINITY: i32 = 255;
 /// Digits of a count of elements.
 const COUNT_DIGITS: u32 = 3;
 /// Partial sums that an invocation may join, so that no digit of them together outgrows a word: the highest ones, which may be
@@ -46,13 +44,12 @@ struct Format {
 struct Window {
     /// Digits of a window.
     digits: u32,
+    /// Places that these have, one more where a window may begin between places.
+    places: u32,
     /// Digits that are kept, below the highest one, which has a sign.
     all: u32,
-    /// The exponent of digit 0 in float32; wraps below 0. Only where additions of float32 make digits.
+    /// The exponent of place 0 in float32; wraps below 0. Only where additions of float32 make digits.
     unit: u32,
-    /// The first digit of a window is one of these.
-    least: u32,
-    most: u32,
 }
 
 impl Sum {
@@ -185,34 +182,25 @@ impl Sum {
             let digits = bits.div_ceil(DIGIT_BITS).max(2);
             return Window {
                 digits,
+                places: digits,
                 all: digits,
                 unit: 0,
-                least: digits - 1,
-                most: (self.number_bits().div_ceil(DIGIT_BITS) - 1).max(digits - 1),
             };
         }
         let Format { exponent, mantissa } = self.format();
-        let bits = DIGIT_BITS as i32;
-        let digits = if self.dtype == DType::F32 { 3 } else { 2 };
-        // The unit of digit 0 is the least bit that an element can have.
-        let unit = 130 - (1 << (exponent - 1)) - mantissa as i32;
-        let (least, most) = match self.dtype {
+        // Two windows, and of bfloat16 one more: blocks of a segment differ.
+        let (digits, places, all) = match self.dtype {
             // One window holds every number.
-            DType::F16 => (1, 1),
-            // What is left of 0 is scaled up for each digit but one, and must stay below the unit; M must be finite.
-            _ => (
-                (bits * (digits - 1) + 1 - unit) / bits + 1,
-                (FLOAT_INFINITY - 1 - (bits + 1) - unit) / bits,
-            ),
+            DType::F16 => (2, 2, 2),
+            DType::BF16 => (1, 2, 4),
+            _ => (2, 3, 5),
         };
-        let all = if least == most { digits } else { 2 * digits };
         Window {
-            digits: digits as u32,
-            all: all as u32,
-            unit: unit as u32,
-            // No digit that is kept lies below digit 0.
-            least: least.max(all - 1) as u32,
-            most: most as u32,
+            digits,
+            places,
+            all,
+            // Place 0 is the least bit that an element can have.
+            unit: (130 - (1 << (exponent - 1)) - mantissa as i32) as u32,
         }
     }
 
@@ -416,10 +404,9 @@ impl Sum {
         let window = self.window();
         vec![
             ("N", window.digits),
+            ("G", window.places),
             ("W", window.all),
             ("UNIT_0", window.unit),
-            ("TOP_LEAST", window.least),
-            ("TOP_MOST", window.most),
             ("HALF", (self.dtype == DType::F16).into()),
             ("BY_FLOATS", self.splits_floats().into()),
             ("MAGNITUDE", self.magnitude()),
@@ -450,10 +437,10 @@ mod tests {
             if !sum.is_exact() {
                 continue;
             }
-            // The highest digit has another one above it, which carries go to.
-            let window = sum.window();
-            assert!(window.most + 2 <= sum.digits(), "{op} {dtype}");
-            assert!(window.least + 1 >= window.all, "{op} {dtype}");
+            // The place of the greatest number has another one above it, which carries go to.
+            let (window, whole) = (sum.window(), sum.number_bits());
+            assert!(whole.div_ceil(DIGIT_BITS) < sum.digits(), "{op} {dtype}");
+            assert!(window.all <= sum.digits(), "{op} {dtype}");
             if sum.splits_floats() {
                 continue;
             }
@@ -465,10 +452,7 @@ mod tests {
             };
             // The highest bit may be the lowest of its digit.
             let near = magnitude + places * 30 + DIGIT_BITS - 1;
-            let whole = sum.number_bits();
             assert!(bits >= near.min(whole), "{op} {dtype}: {bits} bits");
-            // The highest digit holds the greatest number.
-            assert!(DIGIT_BITS * (window.most + 1) >= whole, "{op} {dtype}");
         }
     }
 
@@ -478,18 +462,25 @@ mod tests {
             let sum = Sum::new(Op::ReduceSum, dtype, NanPolicy::Propagate).expect("a sum");
             assert!(sum.splits_floats(), "{dtype}");
             let window = sum.window();
-            let exponent = |digit: u32| (22 * digit).wrapping_add(window.unit) as i32;
-            let last = window.least + 1 - window.digits;
-            assert!(exponent(last) >= 1, "{dtype}: the last unit");
+            // The lowest place of a first digit, and its exponent in float32.
+            let first = 22
+                * if window.places > window.digits {
+                    window.all - 2
+                } else {
+                    1
+                };
+            let exponent = first.wrapping_add(window.unit) as i32;
+            let last = exponent - 22 * (window.digits as i32 - 1);
+            assert!(last >= 1, "{dtype}: the last unit");
             // A zero is scaled up for each digit but one; half a unit is more.
             let zero = 22 * (window.digits as i32 - 1);
-            assert!(exponent(window.least) > zero + 1, "{dtype}: a zero");
-            assert!(exponent(window.most) + 23 < 255, "{dtype}: M");
-            // The greatest exponent that a window holds: all of float16, others up to 2^109 at least.
-            let held = exponent(window.most) + 21 - 127;
+            assert!(exponent > zero + 1, "{dtype}: a zero");
+            // Both windows lie above place 0, and are kept.
+            let windows = 1 + window.places - window.digits;
+            assert!(first + 22 >= 22 * windows * window.digits, "{dtype}");
             assert!(
-                held >= if dtype == DType::F16 { 15 } else { 108 },
-                "{dtype}: {held}"
+                window.all >= windows * window.digits + windows - 1,
+                "{dtype}"
             );
         }
     }

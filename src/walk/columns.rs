@@ -266,16 +266,13 @@ impl Columns {
             ..region_params(b)
         };
         let kernel = planner.kernel_of(step, Walk::Columns(text));
-        // The tree takes a plane at a time: one for each element of a word.
-        let planes = (4 / element).max(2);
-        let tree = u64::from(self.team.next_power_of_two().ilog2()) * planes;
+        let tree = tree_iterations(step, self.team);
         let blocks = self.slice.div_ceil(loads);
         let iterations = match step.acc.sum() {
             Some(sum) => {
                 let columns = self.runs * self.unit / element;
                 self.runs * sum.block_iterations(loads) * (blocks + 1)
-                    // Every word that is merged has a tree of its own.
-                    + tree * u64::from(sum.placed_bytes() / 4)
+                    + tree
                     + columns * sum.again_iterations(self.slice * self.team)
             }
             None => blocks + tree,
@@ -365,19 +362,29 @@ fn runs(planner: &Planner<'_>, step: &Step, width: u64, unit: u64) -> u64 {
     }
 }
 
+/// Iterations to merge so many slices.
+fn tree_iterations(step: &Step, team: u64) -> u64 {
+    // A plane at a time, one for each element of a word; of sums each word.
+    let planes = (4 / step.acc.bytes()).max(2);
+    let words = step.acc.sum().map_or(1, |sum| sum.placed_bytes() / 4);
+    u64::from(team.next_power_of_two().ilog2()) * planes * u64::from(words)
+}
+
 /// Most rows of a slice.
 fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64) -> u64 {
     let loads = most_loads(planner, step, runs);
-    let most = planner.caps.most_iterations() / 2;
+    let most = planner.caps.most_iterations() - tree_iterations(step, team);
     match step.acc.sum() {
         // Elements that digits do not hold are taken again, one by one, by the first of a team.
         Some(sum) => {
-            let alone = sum.most_again(most / (runs * unit / step.acc.bytes())) / team;
             // Of the numbers that `loads` chooses from, the dearest.
             let loads = loads / 2 + 1;
-            alone.min(most / (runs * sum.block_iterations(loads)) * loads)
+            let block = runs * sum.block_iterations(loads);
+            let most = most.saturating_sub(block) / 2;
+            let alone = sum.most_again(most / (runs * unit / step.acc.bytes())) / team;
+            alone.min(most / block * loads)
         }
-        None => most * loads,
+        None => most / 2 * loads,
     }
 }
 

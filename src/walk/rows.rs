@@ -246,11 +246,11 @@ impl Rows {
         match step.acc.sum() {
             // Elements that digits do not hold are taken again, one by one.
             Some(sum) => {
-                // Integers are not, but their blocks and their tree count too.
-                let beside = sum.again_iterations(0) + MOST_BESIDE * sum.block_iterations(at_once);
-                let again = sum.again_share(most).max(beside);
-                let alone = sum.most_again(again).saturating_mul(lanes);
-                alone.min(block * ((most - again) / sum.block_iterations(at_once)))
+                let (result, each) = (sum.again_iterations(0), sum.block_iterations(at_once));
+                let left = most.saturating_sub(result + MOST_BESIDE * each);
+                let again = sum.again_share(left);
+                let alone = sum.most_again(again + result).saturating_mul(lanes);
+                alone.min(block * ((left - again) / each))
             }
             None => block * most,
         }

@@ -417,8 +417,8 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
 /// and one beyond; zeros among them, only zeros, elements alone in what they are, and ties.
 pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
     // Exponents between the greatest and the least.
-    const APART: [u64; 20] = [
-        0, 1, 9, 20, 21, 22, 27, 28, 36, 42, 43, 46, 47, 48, 57, 58, 59, 60, 87, 88,
+    const APART: [u64; 24] = [
+        0, 1, 9, 14, 15, 20, 21, 22, 27, 28, 31, 32, 36, 37, 42, 43, 46, 47, 48, 57, 58, 64, 65, 88,
     ];
     let bits_of = |dtype| match dtype {
         DType::F16 => (5, 10),
@@ -436,7 +436,7 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 0 => 1 + segment * 7 % most,
                 _ => most - segment * 7 % most,
             };
-            let apart = APART[(segment / 3 % 20) as usize].min(top - 1);
+            let apart = APART[(segment / 3 % 24) as usize].min(top - 1);
             let number =
                 |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
             let any = number(top - bits.below(apart + 1), bits.draw());
@@ -451,7 +451,8 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 (0 | 1, _) => any | sign,
                 // All alike, and the greatest mantissa.
                 (2, _) => number(top, u64::MAX),
-                // Pairs that cancel, but for a last bit, or for the least number that there is.
+                // Pairs that cancel, and an element alone: the least number that there is, or a last bit.
+                (3, false) if place ^ 1 == (segment * 5 + 3) % len || place ^ 1 == len => 0,
                 (3, true) if segment.is_multiple_of(5) => 1,
                 (3, true) => number(top - apart, 1),
                 (3, _) => {
@@ -663,10 +664,12 @@ pub fn parts(reducer: &Reducer) -> Result<(), Failed> {
             let way = drawn((dtype, shape));
             let problem = sum_problem(dtype, &shape, &[1], way)?;
             if takes(reducer, "parts", &problem) {
-                let kind = way / 10 % SUMMANDS;
-                let input = summands(dtype, shape.iter().product(), kind);
-                shard(reducer, &problem, shape, &input, &mut Bits::new(way))?;
-                streamed(reducer, &problem, &[input], 20_000)?;
+                // Any, and those whose digits are the highest ones.
+                for kind in [way / 10 % SUMMANDS, 4] {
+                    let input = summands(dtype, shape.iter().product(), kind);
+                    shard(reducer, &problem, shape, &input, &mut Bits::new(way))?;
+                    streamed(reducer, &problem, &[input], 20_000)?;
+                }
             }
         }
     }
