@@ -8,11 +8,16 @@ struct Acc {
     end: u32,
     flags: u32,
     counted: vec3<u32>, // digits of how many elements count
+    alike: bool, // all are neighbouring digits of the same places: then these are their sums
+//# for d in 0..NEAR
+    d{d}: i32,
+//# end
 }
 
 fn acc_none() -> Acc {
     var a: Acc;
     a.lowest = {SUM_DIGITS}u;
+    a.alike = true;
     return a;
 }
 
@@ -23,6 +28,11 @@ fn acc_join_partial(own: Acc, r: u32) -> Acc {
     let at = {PARTIAL_WORDS}u * r;
     let header = words[at];
     let span = span_of(header);
+    // Loads that do not wait for the first one: most partial sums are alike.
+//# for d in 0..NEAR
+    a.d{d} += bitcast<i32>(words[at + {1 + COUNTS + d}u]);
+//# end
+    a.alike = own.alike && (header & WHOLE_SUM) == 0u && (own.count == 0u || span.x == own.lowest);
     a.lowest = min(a.lowest, span.x);
     a.end = max(a.end, span.x + span.y);
     a.flags |= header & KINDS;
@@ -35,6 +45,13 @@ fn acc_join_partial(own: Acc, r: u32) -> Acc {
 // Digit `place` of their sum, not carried: there are at most {MOST_JOINED}.
 fn digit_of(a: Acc, place: u32) -> i32 {
     var sum = 0;
+//# for d in 0..NEAR
+    sum = select(sum, a.d{d}, place - a.lowest == {d}u);
+//# end
+    if a.alike {
+        return sum;
+    }
+    sum = 0;
     for (var i = 0u; i < a.count; i++) {
         let at = {PARTIAL_WORDS}u * (a.first + i * LANES * P.inner);
         let span = span_of(words[at]);

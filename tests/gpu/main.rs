@@ -60,6 +60,7 @@ const SUBJECTS: &[Subject] = &[
     ("sums_at_the_ends_of_windows", sums::windows),
     ("sums_at_ties", sums::ties),
     ("sums_of_many_partial_sums", sums::many),
+    ("sums_a_hundred_times", sums::a_hundred_times),
     ("sums_of_views_and_scattered_axes", sums::views),
     ("sums_under_small_limits", sums::limits),
     ("sums_of_nothing_and_over_no_axes", sums::degenerate),

@@ -526,6 +526,28 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A driver may compile a kernel once more after some dispatches: every run is read.
+pub fn a_hundred_times(reducer: &Reducer) -> Result<(), Failed> {
+    for dtype in [DType::F16, DType::BF16, DType::F32] {
+        for shape in [[64, 200, 1], [2, 60, 40]] {
+            let problem = Problem::reduce_sum(dtype, &shape, &[1])?;
+            if !takes(reducer, "a hundred times", &problem) {
+                continue;
+            }
+            let n = shape.iter().product();
+            let inputs = [0, 6].map(|kind| summands(dtype, n, kind));
+            let reduction = reducer.prepare_blocking(&problem)?;
+            for run in 0..100 {
+                let input = &[inputs[run % 2].as_slice()];
+                let outputs = reduction.run_bytes_blocking(input)?;
+                wgreduce::reference::verify(&problem, input, &outputs)
+                    .map_err(|e| format!("{problem}, run {run}: {e}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Scattered axes, which take one pass over a view, and all kinds of views.
 pub fn views(reducer: &Reducer) -> Result<(), Failed> {
     let scattered: [(&[u64], &[i64]); 6] = [
