@@ -18,10 +18,10 @@ fn acc_add(own: Placed, block: Acc) -> Placed {
     let near = block.top == top && block.part == ALL;
     p.far = p.far || block.far;
     p.signs &= block.signs;
-    let b = block_of(block);
+    let b = aligned(block);
 //# for j in 0..SUMS
 //# for d in 0..G
-    p.d{j}_{W - 1 - d} += select(Ints(0), b.b{j}_{d}, near);
+    p.d{j}_{W - 1 - d} += select(Ints(0), b.d{j}_{d}, near);
 //# end
 //# end
     for (var other = !near; other; other = false) {

@@ -1,5 +1,6 @@
-// Digits: an exact sum. Digit i counts in 2^(22 i) of the least bit that an element, or its square, can have. {N} digits are a
-// window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them.
+// Digits: an exact sum. Place i counts in 2^(22 i) of the least bit that an element, or its square, can have. {N} digits are a
+// window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them. The
+// window of a block may begin between two places: then its digits have {G}, else as many as they are.
 //
 //   look_none(), look(l, v)  what tells how far apart the elements of some units are
 //   acc_begin(l, count)      an empty sum of a block of so many elements, at most 256, whose window suits them
@@ -110,7 +111,7 @@ fn look(l: Look, v: Unit) -> Look {
     let size = v & Unit(0x7fffffffu);
     return Look(max(l.most, size), min(l.least, size - Unit(1u)), l.signs & v);
 //# end
-//# if HALF
+//# if HALF & (G == N)
     // Two at once: whether there is an exponent of infinities, and whether one of subnormal numbers.
     let most = (v & Unit(0x7c007c00u)) + Unit(0x04000400u);
     let size = v | Unit(0x80008000u);
@@ -157,7 +158,7 @@ struct Acc {
     m: f32,
     unit: f32,
 //# end
-    top: u32, // the place of the first digit
+    top: u32, // the place of the block's highest bits
     part: u32,
     far: bool,
     signs: Signs,
@@ -168,37 +169,35 @@ struct Acc {
 //# end
 //# end
 //# if G > N
-    up: u32, // the bits by which they lie above places
-    first: Block, // of the first window, in the second
+    up: u32, // bits from a place up to a digit above it
+    first: Aligned, // of the first window, in the second
 //# end
 }
 
-// The digits of a block at their places, not carried, the highest first.
-struct Block {
+// The digits of a block at places from `top` down, not carried.
+struct Aligned {
 //# for j in 0..SUMS
 //# for d in 0..G
-    b{j}_{d}: Ints,
+    d{j}_{d}: Ints,
 //# end
 //# end
 }
 
-fn block_of(a: Acc) -> Block {
-    var b: Block;
+fn aligned(a: Acc) -> Aligned {
+    var b: Aligned;
 //# for j in 0..SUMS
-    let last{j} = a.s{j}_{N - 1} - Ints(a.less);
+//# for d in 0..N - 1
+    let s{j}_{d} = a.s{j}_{d};
+//# end
+    let s{j}_{N - 1} = a.s{j}_{N - 1} - Ints(a.less);
+//# for d in 0..N
 //# if G == N
-//# for d in 0..N - 1
-    b.b{j}_{d} = a.s{j}_{d};
-//# end
-    b.b{j}_{N - 1} = last{j};
+    b.d{j}_{d} = s{j}_{d};
 //# else
-    // The highest bits of each go to the place above.
-//# for d in 0..N - 1
-    b.b{j}_{d} += a.s{j}_{d} >> Bits(DIGIT - a.up);
-    b.b{j}_{d + 1} = (a.s{j}_{d} << Bits(a.up)) & Ints(BELOW);
+    // Its highest bits go to the place above.
+    b.d{j}_{d} += s{j}_{d} >> Bits(DIGIT - a.up);
+    b.d{j}_{d + 1} = (s{j}_{d} << Bits(a.up)) & Ints(BELOW);
 //# end
-    b.b{j}_{N - 1} += last{j} >> Bits(DIGIT - a.up);
-    b.b{j}_{N} = (last{j} << Bits(a.up)) & Ints(BELOW);
 //# end
 //# end
     return b;
@@ -228,12 +227,12 @@ fn placed_of(a: Acc) -> Placed {
     p.top = a.top;
     p.far = a.far;
     p.signs = a.signs;
-    var b = block_of(a);
+    var b = aligned(a);
 //# if G > N
     if a.part == REST {
 //# for j in 0..SUMS
 //# for d in 0..G
-        p.d{j}_{W - 1 - N - d} = b.b{j}_{d};
+        p.d{j}_{W - 1 - N - d} = b.d{j}_{d};
 //# end
 //# end
         b = a.first;
@@ -241,7 +240,7 @@ fn placed_of(a: Acc) -> Placed {
 //# end
 //# for j in 0..SUMS
 //# for d in 0..G
-    p.d{j}_{W - 1 - d} += b.b{j}_{d};
+    p.d{j}_{W - 1 - d} += b.d{j}_{d};
 //# end
 //# end
     return p;
@@ -375,8 +374,10 @@ fn is_far(lid: u32, own: Placed) -> bool {
 
 // Leaves the sum of elements as a partial sum.
 fn settle(lid: u32, at: u32, own: Placed, e: Elements) {
-    let lowest = own.top - {W - 1}u;
-    leave_sum(lid, lid % {LANES}u, {LANES}u, at, is_far(lid, own), lowest, one_of(own), is_minus(own), e);
+    // What lies below place 0 is 0.
+    let p = raised(own, max(own.top, {W - 1}u));
+    let lowest = p.top - {W - 1}u;
+    leave_sum(lid, lid % {LANES}u, {LANES}u, at, is_far(lid, p), lowest, one_of(p), is_minus(p), e);
 }
 //# else
 

@@ -1,8 +1,9 @@
 //# if BY_FLOATS
 // Digits by additions of float32: M is 1.5 * 2^23 units, so that the bits of x + M count x in units: that is a digit, rounded.
 // What is left of x is exact, and gives the next digit by units 2^22 times smaller. {N} digits are a window, whose first bit is that
-// of the block's greatest element: `block_of` brings their sums to places. Of elements that are further apart, what a window does
+// of the block's greatest element: `aligned` brings their sums to places. Of elements that are further apart, what a window does
 // not hold is scaled up by its length, and goes through the same window once more. float16 has one window, at fixed places.
+// The squares of half types are float32 too, exactly.
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
@@ -11,30 +12,27 @@ alias Floats = vec4<f32>;
 //# else
 alias Floats = f32;
 //# end
-// The biased exponent of place 0; it wraps.
-const UNIT: u32 = {UNIT_0}u;
 
 fn acc_begin(l: Look, count: u32) -> Acc {
     var a: Acc;
-//# if HALF
-    let place = DIGIT;
+//# if G == N
+    let unit = {22 * (W - 1)}u;
     a.top = {W - 1}u;
     a.far = (any_of(l.most) & 0x80008000u) != 0u;
     // Subnormal numbers, which a driver may take as 0.
     a.part = select(ALL, UPPER, (all_of(l.least) & 0x80008000u) != 0x80008000u);
 //# else
-    let most = greatest_of(l.most) >> 23u;
-    // The place of the first unit: of an element of exponent 1 the least bit has place 0. M must be finite; no digit that is kept
-    // lies below place 0, and what is left of 0, which is scaled up for each digit but one, stays far below the unit.
-    let place = u32(max(i32(min(most, {INFINITY - 4}u)) + {MANTISSA} - 23, {22 * (W - 2)}));
-    // That of the least bit of all elements, or one less.
-    let last = i32(max(least_of(l.least) >> 23u, 1u)) - 1;
-    a.far = most > {INFINITY - 4}u || last < i32(place) - {22 * (2 * N - 1)};
-    a.part = select(ALL, UPPER, last < i32(place) - {22 * (N - 1)});
-    a.top = place / DIGIT + 1u;
-    a.up = place % DIGIT;
+    let most = greatest_of(l.most) >> {31 - EXPONENT}u;
+    // Which bits the first unit and the least one of all elements are; or one below it. Bit 0 is the least one of exponent 1.
+    let unit = u32(max({PLACES} * (i32(min(most, {EXPONENT_MOST}u)) - 1) + {MAGNITUDE} - 22, {UNIT_LEAST}));
+    let lowest = {PLACES} * (i32(max(least_of(l.least) >> {31 - EXPONENT}u, 1u)) - 1);
+    a.far = most > {EXPONENT_MOST}u || lowest < i32(unit) - {22 * (2 * N - 1)};
+    a.part = select(ALL, UPPER, lowest < i32(unit) - {22 * (N - 1)});
+    a.top = unit / DIGIT + 1u;
+    a.up = unit % DIGIT;
 //# end
-    let exponent = place + UNIT;
+    // BIT_0: the exponent of bit 0; it wraps.
+    let exponent = unit + {BIT_0}u;
     a.unit = bitcast<f32>(exponent << 23u);
     let m = ((exponent + 23u) << 23u) | 0x400000u;
     a.m = bitcast<f32>(m);
@@ -57,35 +55,48 @@ fn plane_floats(k: Plane) -> Plane {
 //# if HALF
     // An exponent of float16 counts from 15, one of float32 from 127.
     let bits = ((k >> vec4<u32>(3u)) & vec4<u32>(0x0fffe000u)) | (k & vec4<u32>(0x80000000u));
-    return plane_signed(bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u)));
+    return plane_added(bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u)));
 //# else
-    return plane_signed(k & vec4<u32>(KEEP));
+    return plane_added(k & vec4<u32>(KEEP));
 //# end
 }
 
-fn plane_signed(x: Plane) -> Plane {
+// What is added of elements.
+fn plane_added(x: Plane) -> Plane {
+//# if SQUARES
+    return bitcast<Plane>(bitcast<vec4<f32>>(x) * bitcast<vec4<f32>>(x));
+//# else
 //# if MAGNITUDES
     return x & vec4<u32>(0x7fffffffu);
 //# else
     return x;
 //# end
+//# end
 }
 
 // What a window holds of an element, which is at the top of a word.
 fn piece_of(a: Acc, k: Bits) -> Bits {
-//# if MAGNITUDES
-    let x = k & Bits(KEEP & 0x7fffffffu);
-//# else
-    let x = k & Bits(KEEP);
-//# end
 //# if HALF
     // By integers: a driver may take subnormal numbers as 0.
-    let sign = x & Bits(0x80000000u);
-    let size = (x >> Bits(16u)) & Bits(0x7fffu);
+    let size = (k >> Bits(16u)) & Bits(0x7fffu);
     let normal = (size << Bits(13u)) + Bits(112u << 23u);
     let counted = bitcast<Bits>(Floats(size)) - Bits(24u << 23u);
     let small = select(counted, Bits(0u), size == Bits(0u));
-    return sign | select(normal, small, size < Bits(0x400u));
+    let bits = (k & Bits(0x80000000u)) | select(normal, small, size < Bits(0x400u));
+//# else
+    let bits = k & Bits(KEEP);
+//# end
+//# if SQUARES
+    let x = bitcast<Bits>(bitcast<Floats>(bits) * bitcast<Floats>(bits));
+//# else
+//# if MAGNITUDES
+    let x = bits & Bits(0x7fffffffu);
+//# else
+    let x = bits;
+//# end
+//# end
+//# if G == N
+    return x;
 //# else
     // What the first window holds of it, or what it does not, scaled up to its place.
     let exponent = max((x >> Bits(23u)) & Bits(0xffu), Bits(1u));
@@ -143,7 +154,7 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 
 // Whether elements are taken in parts: by a window, and then by another for what is left.
 fn acc_again(a: Acc, window: u32) -> bool {
-    return a.part != ALL && window < {1 + G - N}u;
+    return a.part != ALL && window < {1 + (G > N)}u;
 }
 
 // The first window, or the next one.
@@ -152,7 +163,7 @@ fn acc_next(begun: Acc, own: Acc, window: u32) -> Acc {
 //# if G > N
     if window == 1u {
         a.part = REST;
-        a.first = block_of(own);
+        a.first = aligned(own);
     }
 //# end
     return a;

@@ -6,14 +6,10 @@ fn acc_begin(l: Look, count: u32) -> Acc {
     var a: Acc;
     a.top = {W - 1}u;
 //# if FLOATS
-//# if HALF
-    a.far = (any_of(l.most) & 0x80008000u) != 0u;
-//# else
     let most = greatest_of(l.most) >> {31 - EXPONENT}u;
     let least = max((least_of(l.least) + 1u) >> {31 - EXPONENT}u, 1u);
     a.top = max(({PLACES}u * max(most, 1u) + {MAGNITUDE - PLACES - 1}u) / DIGIT, a.top);
     a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest_of(a);
-//# end
     a.signs = signs_of(l);
 //# end
     return a;

@@ -1,6 +1,6 @@
 // The sum of partial sums, digit by digit.
 
-// Partial sums, LANES * P.inner apart, and what is known of them before their digits.
+// Partial sums, LANES * P.inner apart, and what is known of them together.
 struct Acc {
     first: u32,
     count: u32,

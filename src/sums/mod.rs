@@ -48,8 +48,12 @@ struct Window {
     places: u32,
     /// Digits that are kept, below the highest one, which has a sign.
     all: u32,
-    /// The exponent of place 0 in float32; wraps below 0. Only where additions of float32 make digits.
-    unit: u32,
+    /// The exponent of bit 0 in float32. This and what follows only where additions of float32 make digits.
+    bit_0: i32,
+    /// The lowest bit that is a window's first unit.
+    unit_least: i32,
+    /// The greatest exponent of an element.
+    exponent_most: i32,
 }
 
 impl Sum {
@@ -154,7 +158,9 @@ impl Sum {
 
     /// Whether additions of float32 make digits of elements, not integers.
     pub(crate) fn splits_floats(self) -> bool {
-        self.is_float() && !self.squares() && self.dtype != DType::F64
+        // A square of float32 has too many bits.
+        let squared = self.squares() && self.dtype == DType::F32;
+        self.is_float() && !squared && self.dtype != DType::F64
     }
 
     /// Exponents of a sum for each one of an element.
@@ -184,23 +190,39 @@ impl Sum {
                 digits,
                 places: digits,
                 all: digits,
-                unit: 0,
+                bit_0: 0,
+                unit_least: 0,
+                exponent_most: 0,
             };
         }
         let Format { exponent, mantissa } = self.format();
-        // Two windows, and of bfloat16 one more: blocks of a segment differ.
-        let (digits, places, all) = match self.dtype {
+        let squares = self.squares();
+        let (digits, places, all) = match (self.dtype, squares) {
             // One window holds every number.
-            DType::F16 => (2, 2, 2),
-            DType::BF16 => (1, 2, 4),
+            (DType::F16, false) => (2, 2, 2),
+            (DType::F16, true) => (4, 4, 4),
+            // Blocks of a segment differ: one place is spare, or one between the digits of two windows.
+            (DType::BF16, false) => (1, 2, 4),
             _ => (2, 3, 5),
         };
+        let [digit, bits] = [DIGIT_BITS, self.magnitude()].map(|n| n as i32);
+        let below = digit * (digits as i32 - 1);
+        // Bit 0 is the least one that an element, or its square, can have.
+        let element = 3 - (1 << (exponent - 1)) - mantissa as i32;
+        let bit_0 = 127 + self.places() as i32 * element;
+        // What is left of a zero is scaled up for each digit but one, and stays below half a unit.
+        let zero = below + 2 - bit_0;
+        // Squares that two windows hold are no subnormal numbers.
+        let normal = 2 * below + digit + 1 - bit_0;
+        // The greatest element begins 22 bits above the unit; with M, 24 bits above it, it is finite.
+        let most = (230 - bit_0 + digit - bits) / self.places() as i32 + 1;
         Window {
             digits,
             places,
             all,
-            // Place 0 is the least bit that an element can have.
-            unit: (130 - (1 << (exponent - 1)) - mantissa as i32) as u32,
+            bit_0,
+            unit_least: if squares { normal } else { zero },
+            exponent_most: most.min((1 << exponent) - 2),
         }
     }
 
@@ -406,7 +428,9 @@ impl Sum {
             ("N", window.digits),
             ("G", window.places),
             ("W", window.all),
-            ("UNIT_0", window.unit),
+            ("BIT_0", window.bit_0 as u32),
+            ("UNIT_LEAST", window.unit_least as u32),
+            ("EXPONENT_MOST", window.exponent_most as u32),
             ("HALF", (self.dtype == DType::F16).into()),
             ("BY_FLOATS", self.splits_floats().into()),
             ("MAGNITUDE", self.magnitude()),
@@ -458,30 +482,32 @@ mod tests {
 
     #[test]
     fn units_and_what_is_left_of_elements_are_no_subnormal_numbers() {
-        for dtype in [DType::F16, DType::BF16, DType::F32] {
-            let sum = Sum::new(Op::ReduceSum, dtype, NanPolicy::Propagate).expect("a sum");
-            assert!(sum.splits_floats(), "{dtype}");
+        let halves = [DType::F16, DType::BF16].map(|t| (t, Op::ReduceSumSquare));
+        let all = [DType::F16, DType::BF16, DType::F32].map(|t| (t, Op::ReduceSum));
+        for (dtype, op) in all.into_iter().chain(halves) {
+            let sum = Sum::new(op, dtype, NanPolicy::Propagate).expect("a sum");
+            assert!(sum.splits_floats(), "{op} {dtype}");
             let window = sum.window();
-            // The lowest place of a first digit, and its exponent in float32.
-            let first = 22
-                * if window.places > window.digits {
-                    window.all - 2
-                } else {
-                    1
-                };
-            let exponent = first.wrapping_add(window.unit) as i32;
-            let last = exponent - 22 * (window.digits as i32 - 1);
-            assert!(last >= 1, "{dtype}: the last unit");
+            let [digits, all] = [window.digits, window.all].map(|n| 22 * n as i32);
+            let fixed = window.places == window.digits;
+            // The lowest first unit, and its exponent in float32.
+            let unit = if fixed { all - 22 } else { window.unit_least };
+            let exponent = unit + window.bit_0;
+            assert!(exponent - digits + 22 >= 1, "{op} {dtype}: the last unit");
             // A zero is scaled up for each digit but one; half a unit is more.
-            let zero = 22 * (window.digits as i32 - 1);
-            assert!(exponent > zero + 1, "{dtype}: a zero");
-            // Both windows lie above place 0, and are kept.
-            let windows = 1 + window.places - window.digits;
-            assert!(first + 22 >= 22 * windows * window.digits, "{dtype}");
-            assert!(
-                window.all >= windows * window.digits + windows - 1,
-                "{dtype}"
-            );
+            assert!(exponent > digits - 22 + 1, "{op} {dtype}: a zero");
+            if fixed {
+                assert!(all >= sum.number_bits() as i32, "{op} {dtype}");
+                continue;
+            }
+            // Both windows are kept.
+            assert!(all > 2 * digits, "{op} {dtype}");
+            // An element at the greatest exponent is less than 2^22 units, of which M is 2^23 and more.
+            let places = sum.places() as i32;
+            let bits = |exponent: i32| places * (exponent - 1) + sum.magnitude() as i32;
+            let most = bits(window.exponent_most) - 22 + window.bit_0;
+            assert!(most + 23 < 254, "{op} {dtype}: {most}");
+            assert!(most + 23 + 2 >= 253 - places, "{op} {dtype}: {most}");
         }
     }
 }
