@@ -4,6 +4,56 @@ fn unit_keys(v: Unit) -> Keys {
     return keys_of(v);
 }
 
+// The columns that are there, of a plane or of the upper words of a unit, and back. What else a plane holds means nothing.
+//# if COLUMNS == 4
+fn columns_of(p: vec4<u32>) -> Bits {
+    return p;
+}
+
+fn plane_of(b: Bits) -> Plane {
+    return b;
+}
+//# end
+//# if COLUMNS == 2
+//# if BITS == 64
+fn columns_of(p: vec2<u32>) -> Bits {
+    return p;
+}
+//# else
+fn columns_of(p: vec4<u32>) -> Bits {
+    return p.xy;
+}
+
+fn plane_of(b: Bits) -> Plane {
+    return b.xyxy;
+}
+//# end
+//# end
+//# if COLUMNS == 1
+//# if BITS == 64
+fn columns_of(p: vec2<u32>) -> Bits {
+    return p.x;
+}
+//# else
+fn columns_of(p: vec4<u32>) -> Bits {
+    return p.x;
+}
+
+fn plane_of(b: Bits) -> Plane {
+    return Plane(b);
+}
+//# end
+//# end
+
+// Column c of them.
+fn column_of(x: Ints, c: u32) -> i32 {
+//# if COLUMNS == 1
+    return x;
+//# else
+    return x[c];
+//# end
+}
+
 fn acc_none() -> Placed {
     var p: Placed;
     p.top = {W - 1}u;
@@ -65,7 +115,7 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
 //# end
 //# end
         x = across(lid, x, n < 2u);
-        p.far = select(p.far, x.x != 0, n == 0u);
+        p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
         p.signs = select(p.signs, ~bitcast<Signs>(x), n == 1u);
 //# for j in 0..SUMS
         p.high{j} = select(p.high{j}, x, n == {2 + j * (W + 1)}u);
@@ -98,9 +148,9 @@ fn across(lid: u32, own: Ints, together: bool) -> Ints {
 // Column c of plane {j}.
 fn column_{j}(p: Placed, c: u32) -> One {
     return One(
-        p.high{j}[c],
+        column_of(p.high{j}, c),
 //# for d in 0..W
-        p.d{j}_{d}[c],
+        column_of(p.d{j}_{d}, c),
 //# end
     );
 }
@@ -108,10 +158,11 @@ fn column_{j}(p: Placed, c: u32) -> One {
 //# end
 // Whether all elements of column c of a plane are negative, or -0.
 fn is_minus(p: Placed, c: u32, plane: u32) -> bool {
+    let signs = u32(column_of(bitcast<Ints>(p.signs), c));
 //# if BITS == 64
-    return (p.signs[c] & 0x80000000u) != 0u;
+    return (signs & 0x80000000u) != 0u;
 //# else
-    return ((p.signs[c] << ({32 - BITS}u - {BITS}u * plane)) & 0x80000000u) != 0u;
+    return ((signs << ({32 - BITS}u - {BITS}u * plane)) & 0x80000000u) != 0u;
 //# end
 }
 

@@ -17,16 +17,14 @@
 // What happens seldom is short, and a loop: software rasterisers run all of a text at least once, with or without need.
 //# if BY_VEC
 alias Unit = vec4<u32>;
-//# if BITS == 64
-alias Bits = vec2<u32>;
-alias Ints = vec2<i32>;
-//# else
-alias Bits = vec4<u32>;
-alias Ints = vec4<i32>;
 //# end
-//# else
+// {COLUMNS} columns are added side by side.
+//# if COLUMNS == 1
 alias Bits = u32;
 alias Ints = i32;
+//# else
+alias Bits = vec{COLUMNS}<u32>;
+alias Ints = vec{COLUMNS}<i32>;
 //# end
 alias Signs = Bits;
 
@@ -128,7 +126,7 @@ fn look(l: Look, v: Unit) -> Look {
 
 fn signs_of(l: Look) -> Signs {
 //# if BY_VEC
-    return l.signs;
+    return columns_of(l.signs);
 //# else
     return all_of(l.signs);
 //# end
@@ -274,10 +272,10 @@ fn raised(own: Placed, top: u32) -> Placed {
         p.d{j}_{W - 1} = p.high{j} & Ints(BELOW);
         p.high{j} >>= DIGIT_SHIFT;
 //# end
-//# if BY_VEC
-        p.far = p.far || any(lost != Ints(0));
-//# else
+//# if COLUMNS == 1
         p.far = p.far || lost != 0;
+//# else
+        p.far = p.far || any(lost != Ints(0));
 //# end
     }
     p.top = top;

@@ -7,10 +7,10 @@
 //
 // No addition of floats takes the result of another one: between them stands an integer operation or a conversion. Else a
 // compiler might find that x - ((x + M) - M) is 0.
-//# if BY_VEC
-alias Floats = vec4<f32>;
-//# else
+//# if COLUMNS == 1
 alias Floats = f32;
+//# else
+alias Floats = vec{COLUMNS}<f32>;
 //# end
 
 fn acc_begin(l: Look, count: u32) -> Acc {
@@ -46,18 +46,18 @@ fn elements_of(v: Unit) -> Keys {
     let k = unit_keys(v);
     return Keys(
 //# for j in 0..PLANES
-        plane_floats(k.p{j}),
+        plane_added(plane_floats(k.p{j})),
 //# end
     );
 }
 
 fn plane_floats(k: Plane) -> Plane {
 //# if HALF
-    // An exponent of float16 counts from 15, one of float32 from 127.
-    let bits = ((k >> vec4<u32>(3u)) & vec4<u32>(0x0fffe000u)) | (k & vec4<u32>(0x80000000u));
-    return plane_added(bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u)));
+    // An exponent of float16 counts from 15, one of float32 from 127. The sign stays.
+    let bits = bitcast<vec4<u32>>(bitcast<vec4<i32>>(k) >> vec4<u32>(3u)) & vec4<u32>(0x8fffe000u);
+    return bitcast<vec4<u32>>(bitcast<vec4<f32>>(bits) * bitcast<f32>((127u + 112u) << 23u));
 //# else
-    return plane_added(k & vec4<u32>(KEEP));
+    return k & vec4<u32>(KEEP);
 //# end
 }
 
@@ -143,7 +143,7 @@ fn digits_of(a: Acc, x: Bits) -> Digits {
 fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
     var a = own;
 //# for j in 0..SUMS
-    let x{j} = digits_of(own, k.p{j});
+    let x{j} = digits_of(own, columns_of(k.p{j}));
 //# for d in 0..N
     a.s{j}_{d} += x{j}.s{d};
 //# end

@@ -93,7 +93,7 @@ fn digits_of(a: Acc, x: Key) -> Digits {
 fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
     var a = own;
 //# for j in 0..SUMS
-//# for c in 0..ABREAST
+//# for c in 0..COLUMNS
 //# if BITS == 64
     let x{j}_{c} = digits_of(own, k.p{c});
 //# else
@@ -102,7 +102,7 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
 //# end
 //# for d in 0..N
     a.s{j}_{d} += Ints(
-//# for c in 0..ABREAST
+//# for c in 0..COLUMNS
         x{j}_{c}.s{d},
 //# end
     );

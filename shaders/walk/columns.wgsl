@@ -106,7 +106,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
                 let k = unit_keys(v);
                 b{r} = acc_take(b{r}, Keys(
 //# for j in 0..PLANES
-                    piece_of(b{r}, k.p{j}),
+                    plane_of(piece_of(b{r}, columns_of(k.p{j}))),
 //# end
                 ), 0u);
             }

@@ -307,7 +307,8 @@ impl ColumnsText {
             ("LOOKS", sum.is_some().into()),
             ("BY_VEC", 1),
             ("SUMS", 32 / kernel.acc.bits().min(32)),
-            ("ABREAST", if kernel.acc.bits() == 64 { 2 } else { 4 }),
+            // Of a plane: of elements of 32 bits and less one from each word.
+            ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),
             ("WHOLE_UNITS", 1),
         ];
         names.extend(sum.iter().flat_map(|sum| sum.block_names(false)));

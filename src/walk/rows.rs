@@ -402,6 +402,7 @@ impl RowsText {
                 sum.is_some_and(|sum| !sum.splits_floats()).into(),
             ),
             ("BY_VEC", 0),
+            ("COLUMNS", 1),
             ("SUMS", 1),
             ("WHOLE_UNITS", (self.words == 4).into()),
         ];

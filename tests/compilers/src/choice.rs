@@ -16,8 +16,8 @@ const SHAPING: [&str; 7] = [
     "WG",
 ];
 
-/// A type of each width. Floats have all the code that integers have, and more.
-const WIDTHS: [DType; 4] = [DType::U8, DType::F16, DType::F32, DType::F64];
+/// A type of each width. Floats have all the code that integers have, and more; sums of both half types differ.
+const WIDTHS: [DType; 5] = [DType::U8, DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// The kernels that differ in more than numbers.
 fn shapes_of(mut all: Vec<(Kernel, Source)>) -> Vec<(Kernel, Source)> {
