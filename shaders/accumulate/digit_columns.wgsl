@@ -45,12 +45,16 @@ fn plane_of(b: Bits) -> Plane {
 //# end
 //# end
 
-// Column c of them.
+// Column c of them. An index that is not constant makes FXC write out the loop around it.
 fn column_of(x: Ints, c: u32) -> i32 {
 //# if COLUMNS == 1
     return x;
-//# else
-    return x[c];
+//# end
+//# if COLUMNS == 2
+    return select(x.x, x.y, c == 1u);
+//# end
+//# if COLUMNS == 4
+    return select(select(x.x, x.y, c == 1u), select(x.z, x.w, c == 3u), c > 1u);
 //# end
 }
 
@@ -182,12 +186,12 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
         }
 //# end
 //# if PARTIAL_SUM
-        leave_sum(0u, 0u, 1u, slot + e, p.far, p.top - {W - 1}u, o, minus, column);
+        leave_sum(0u, slot + e, p.far, p.top - {W - 1}u, o, minus, column);
 //# else
         var t = near_of(p.top, o, minus, elements.count);
 //# if FLOATS
         if p.far {
-            t = far_of(0u, 0u, 1u, column);
+            t = far_of(0u, column);
         }
 //# end
         let x = result_of(t);

@@ -375,14 +375,14 @@ fn settle(lid: u32, at: u32, own: Placed, e: Elements) {
     // What lies below place 0 is 0.
     let p = raised(own, max(own.top, {W - 1}u));
     let lowest = p.top - {W - 1}u;
-    leave_sum(lid, lid % {LANES}u, {LANES}u, at, is_far(lid, p), lowest, one_of(p), is_minus(p), e);
+    leave_sum(lid, at, is_far(lid, p), lowest, one_of(p), is_minus(p), e);
 }
 //# else
 
 fn settled(lid: u32, own: Placed, e: Elements) -> Total {
 //# if FLOATS
     if is_far(lid, own) {
-        return far_of(lid, lid % {LANES}u, {LANES}u, e);
+        return far_of(lid, e);
     }
 //# end
     return near_of(own.top, one_of(own), is_minus(own), e.count);

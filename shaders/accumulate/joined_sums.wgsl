@@ -42,7 +42,7 @@ fn acc_join_partial(own: Acc, r: u32) -> Acc {
     return a;
 }
 
-// Digit `place` of their sum, not carried: there are at most {MOST_JOINED}.
+// Digit `place` of their sum, not carried: of so few it stays below a word (`Sum::most_joined`).
 fn digit_of(a: Acc, place: u32) -> i32 {
     var sum = 0;
 //# for d in 0..NEAR

@@ -15,6 +15,16 @@ fn element_at(e: Elements, i: u32) -> Raw {
 //# end
 }
 
+// What an invocation takes of elements that its team shares.
+fn own_of(lid: u32, e: Elements) -> Elements {
+//# if TEAMS
+    let lane = lid % {LANES}u;
+    return Elements(e.first + lane * e.step, {LANES}u * e.step, (e.count + {LANES - 1}u - lane) / {LANES}u);
+//# else
+    return e;
+//# end
+}
+
 // What an element adds: NaN and infinities add nothing.
 fn added(r: Raw) -> Magnitude {
 //# if FLOATS
@@ -56,12 +66,13 @@ fn flag_of(r: Raw) -> u32 {
 //# end
 
 // The lowest digit that an element has, and the highest one.
-fn extent_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> vec2<u32> {
+fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
 //# if FLOATS
     var above = {22 * SUM_DIGITS}u;
     var highest = 0u;
-    for (var i = lane; i < e.count; i += lanes) {
-        let n = added(element_at(e, i));
+    let own = own_of(lid, e);
+    for (var i = 0u; i < own.count; i++) {
+        let n = added(element_at(own, i));
         let any = (
 //# for k in 0..WORDS_OF
             n.m{k} |
@@ -104,13 +115,14 @@ fn widest(lid: u32, own: vec2<u32>) -> vec2<u32> {
 }
 //# end
 
-// {W} digits of all elements, from digit `first` on; for the first of `lanes` invocations.
-fn digits_of_all(lid: u32, lane: u32, lanes: u32, e: Elements, first: u32) -> One {
+// {W} digits of all elements, from digit `first` on; for the first of a team.
+fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
     var o = One();
     flags = 0u;
     counted = 0u;
-    for (var i = lane; i < e.count; i += lanes) {
-        let r = element_at(e, i);
+    let own = own_of(lid, e);
+    for (var i = 0u; i < own.count; i++) {
+        let r = element_at(own, i);
 //# if FLOATS
         let flag = flag_of(r);
         flags |= flag;
@@ -121,7 +133,7 @@ fn digits_of_all(lid: u32, lane: u32, lanes: u32, e: Elements, first: u32) -> On
 //# for d in 0..W
         o.d{d} += digit_at(n, below + {22 * d});
 //# end
-        if i / lanes % 128u == 127u {
+        if i % 128u == 127u {
             o = one_carried(o);
         }
     }
@@ -142,7 +154,7 @@ fn digits_of_all(lid: u32, lane: u32, lanes: u32, e: Elements, first: u32) -> On
 
 // Keeps the digits of elements, the lowest first. `own`: of elements that are not `far`, their digits from `lowest` on. Others have
 // digits in so many windows.
-fn keep_digits(lid: u32, lane: u32, lanes: u32, far: bool, windows: u32, lowest: u32, own: One, e: Elements) {
+fn keep_digits(lid: u32, far: bool, windows: u32, lowest: u32, own: One, e: Elements) {
     var carry = 0;
     var o = own;
     // Once more for what is carried last.
@@ -153,7 +165,7 @@ fn keep_digits(lid: u32, lane: u32, lanes: u32, far: bool, windows: u32, lowest:
         }
 //# if ONE_BY_ONE
         if far && window < windows {
-            o = digits_of_all(lid, lane, lanes, e, first);
+            o = digits_of_all(lid, e, first);
         }
 //# end
 //# if PARTIAL_SUM
@@ -174,10 +186,10 @@ fn keep_digits(lid: u32, lane: u32, lanes: u32, far: bool, windows: u32, lowest:
 //# end
 //# if (PARTIAL_SUM == 0) & ONE_BY_ONE
 
-fn far_of(lid: u32, lane: u32, lanes: u32, e: Elements) -> Total {
+fn far_of(lid: u32, e: Elements) -> Total {
     kept = Kept();
-    let extent = extent_of(lid, lane, lanes, e);
-    keep_digits(lid, lane, lanes, true, windows_of(extent), extent.x, One(), e);
+    let extent = extent_of(lid, e);
+    keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
     return total_of(Met(flags, counted));
 }
 //# end

@@ -107,13 +107,13 @@ fn write_digits(first: u32, o: One) {
 }
 
 // Leaves the sum of elements, whose digits from `lowest` on are known unless it is far.
-fn leave_sum(lid: u32, lane: u32, lanes: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e: Elements) {
+fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e: Elements) {
     record = select({PARTIAL_WORDS}u * (P.dst_delta + at), NOWHERE, at == NOWHERE);
     var first = lowest;
     var windows = 1u;
 //# if ONE_BY_ONE
     if far {
-        let extent = extent_of(lid, lane, lanes, e);
+        let extent = extent_of(lid, e);
         first = extent.x;
         windows = windows_of(extent);
     }
@@ -133,7 +133,7 @@ fn leave_sum(lid: u32, lane: u32, lanes: u32, at: u32, far: bool, lowest: u32, o
     if !is_alone(windows) {
         begin_record();
     }
-    keep_digits(lid, lane, lanes, far, windows, first, own, e);
+    keep_digits(lid, far, windows, first, own, e);
     if !is_alone(windows) {
         end_record(flags, vec3<u32>(counted, 0u, 0u));
     }

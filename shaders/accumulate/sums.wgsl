@@ -13,12 +13,12 @@ fn acc_of(segment: u32, begin: u32, end: u32, step: u32) -> Acc {
 //# if PARTIAL_SUM
 
 fn acc_emit(slot: u32, e: Acc) {
-    leave_sum(0u, 0u, 1u, slot, true, 0u, One(), false, e);
+    leave_sum(0u, slot, true, 0u, One(), false, e);
 }
 //# else
 
 fn acc_element(e: Acc) -> Raw {
-    return result_of(far_of(0u, 0u, 1u, e));
+    return result_of(far_of(0u, e));
 }
 
 fn acc_emit(slot: u32, e: Acc) {

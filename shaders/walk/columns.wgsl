@@ -84,11 +84,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         let begun{r} = acc_begin(l{r}, {LOADS}u);
         var b{r} = begun{r};
-//# if BY_FLOATS
-//# for i in 0..LOADS
-        b{r} = acc_take(b{r}, elements_of(w{i}_{r}), 0u);
-//# end
-//# else
+//# if LONG
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
             var v = w0_{r};
@@ -97,6 +93,10 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
             b{r} = acc_take(b{r}, elements_of(v), 0u);
         }
+//# else
+//# for i in 0..LOADS
+        b{r} = acc_take(b{r}, elements_of(w{i}_{r}), 0u);
+//# end
 //# end
 //# if BY_FLOATS
         for (var window = 0u; acc_again(begun{r}, window); window++) {

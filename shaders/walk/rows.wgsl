@@ -66,7 +66,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# else
     var own = acc_none();
 //# end
-//# if BY_INTEGERS
+//# if LONG
     // A loop: the text of an element is long.
     for (var i = 0u; i < {LOADS}u; i++) {
         var v = v0;
@@ -146,12 +146,16 @@ fn edges_of(p: Part, lane: u32) -> Placed {
 //# if BY_FLOATS
     for (var window = 0u; acc_again(begun, window); window++) {
         own = acc_next(begun, own, window);
-//# for i in 0..TURNS
-        let k{i} = unit_keys(v{i});
+        for (var i = 0u; i < {TURNS}u; i++) {
+            var v = v0;
+//# for i in 1..TURNS
+            v = select(v, v{i}, i == {i}u);
+//# end
+            let k = unit_keys(v);
 //# for e in 0..PER / PIECES
-        own = acc_take(own, piece_of(own, plane_key(k{i}.p{e}, 0u)), 0u);
+            own = acc_take(own, piece_of(own, plane_key(k.p{e}, 0u)), 0u);
 //# end
-//# end
+        }
     }
 //# end
     return acc_placed(own, Frame(0u, 0u, 0u, 0u));
@@ -356,7 +360,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# if LOOKS
 //# if FLOATS
     for (var row = 0u; a0.far && row < {ROWS}u; row++) {
-        let t = far_of(lid, 0u, 1u, Elements(elements + row * {LEN}u, 1u, {LEN}u));
+        let t = far_of(lid, Elements(elements + row * {LEN}u, 1u, {LEN}u));
 //# for r in 0..ROWS
         if row == {r}u {
             t{r} = t;

@@ -46,6 +46,14 @@ impl Step {
         }
     }
 
+    /// Partial results that an invocation may join in so many iterations.
+    pub(crate) fn most_joined(&self, iterations: u64) -> u64 {
+        match self.acc.sum() {
+            Some(sum) => sum.most_joined(iterations),
+            None => iterations,
+        }
+    }
+
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
         match self.acc.sum() {

@@ -17,7 +17,7 @@ const SPREAD: u32 = 30;
 const COUNT_DIGITS: u32 = 3;
 /// Partial sums that an invocation may join, so that no digit of them together outgrows a word: the highest ones, which may be
 /// larger than others, are together below 2^30, as a dispatch takes fewer elements.
-pub(crate) const MOST_JOINED: u64 = 256;
+const MOST_JOINED: u64 = 256;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
 
@@ -163,6 +163,11 @@ impl Sum {
         self.is_float() && !squared && self.dtype != DType::F64
     }
 
+    /// Whether so much is done with an element that the text of some is a loop: else FXC takes it seconds.
+    pub(crate) fn is_long(self) -> bool {
+        self.squares() || !self.splits_floats()
+    }
+
     /// Exponents of a sum for each one of an element.
     fn places(self) -> u32 {
         if self.squares() { 2 } else { 1 }
@@ -287,10 +292,15 @@ impl Sum {
         }
     }
 
-    /// Most iterations to add a block of so many loads to a sum: two windows of all loads, as many digits as two sums may be
-    /// apart, and what ends the loops.
+    /// Most iterations to add a block of so many loads to a sum: two windows of all loads, before them a loop over a long text,
+    /// as many digits as two sums may be apart, and what ends the loops.
     pub(crate) fn block_iterations(self, loads: u64) -> u64 {
-        2 * (loads + 1) + 2 * u64::from(self.window().all + 2)
+        let loops = if self.splits_floats() && self.is_long() {
+            3
+        } else {
+            2
+        };
+        loops * (loads + 1) + 2 * u64::from(self.window().all + 2)
     }
 
     /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
@@ -397,7 +407,6 @@ impl Sum {
             ("LEADING", words),
             ("W", digits_in(words)),
             ("KEPT", 1 + digits_in(words)),
-            ("MOST_JOINED", MOST_JOINED as u32),
             ("JOINS", 1),
             ("ONE_BY_ONE", 0),
         ]

@@ -305,6 +305,7 @@ impl ColumnsText {
             ("UNIT", self.words),
             ("SHARED", self.shared.into()),
             ("LOOKS", sum.is_some().into()),
+            ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 1),
             ("SUMS", 32 / kernel.acc.bits().min(32)),
             // Of a plane: of elements of 32 bits and less one from each word.

@@ -6,7 +6,6 @@ use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::pass::{Slot, View};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, words};
-use crate::sums::MOST_JOINED;
 use crate::walk::Walk;
 use std::ops::Range;
 
@@ -38,10 +37,7 @@ impl Planner<'_> {
     pub(crate) fn most_parts(&self, step: &Step) -> u64 {
         let iterations = self.caps.most_iterations() / 2 / u64::from(step.out.per_word());
         let lanes = self.shared_by(step).last().unwrap_or(1);
-        match step.acc.sum() {
-            Some(sum) => sum.most_joined(iterations) * lanes,
-            None => iterations.saturating_mul(lanes),
-        }
+        step.most_joined(iterations).saturating_mul(lanes)
     }
 
     /// Makes results of `parts` partials an output, from partial `from` on. `run`: the
@@ -61,11 +57,12 @@ impl Planner<'_> {
         let mut lanes = 1;
         // An invocation alone takes all outputs of a word.
         let each = u64::from(step.out.per_word()) * step.join_iterations(parts) + 1;
+        let most = self.caps.most_iterations();
         for more in self.shared_by(step) {
             let fits = more <= parts / 2 && (count + 4) * more <= groups * wg;
             let idle = count * lanes < self.caps.tuning.invocations;
-            let crowded = step.acc.sum().is_some() && parts > MOST_JOINED * lanes;
-            if fits && (idle || crowded || each > self.caps.most_iterations()) {
+            let crowded = parts > step.most_joined(most).saturating_mul(lanes);
+            if fits && (idle || crowded || each > most) {
                 lanes = more;
             }
         }

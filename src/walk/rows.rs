@@ -29,6 +29,8 @@ const MANY_ROWS: u64 = 1024;
 
 /// Most blocks beside those of a slice, in iterations: edges, the tree of 256 invocations, the results in a word.
 const MOST_BESIDE: u64 = 14;
+/// Most pieces of a row's edges that an invocation takes, one after another if they are far apart.
+const MOST_TURNS: u64 = 8;
 /// Bytes of workgroup memory to tell all of a workgroup that a sum is far, and which digits it has.
 const FAR_BYTES: u32 = 24;
 /// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
@@ -315,7 +317,8 @@ impl Rows {
         let iterations = match step.acc.sum() {
             Some(sum) => {
                 let again = sum.again_iterations(self.slice.div_ceil(lanes));
-                sum.block_iterations(text.loads.into()) * (blocks + tree + 2) + again
+                let edges = sum.block_iterations(MOST_TURNS);
+                sum.block_iterations(text.loads.into()) * (blocks + tree + 1) + edges + again
             }
             None => blocks + tree,
         };
@@ -397,10 +400,7 @@ impl RowsText {
             ("SHARE", out.per_word()),
             ("SUBWORDS", subwords.into()),
             ("LOOKS", sum.is_some().into()),
-            (
-                "BY_INTEGERS",
-                sum.is_some_and(|sum| !sum.splits_floats()).into(),
-            ),
+            ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 0),
             ("COLUMNS", 1),
             ("SUMS", 1),
