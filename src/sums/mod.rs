@@ -206,8 +206,8 @@ impl Sum {
             // One window holds every number.
             (DType::F16, false) => (2, 2, 2),
             (DType::F16, true) => (4, 4, 4),
-            // Blocks of a segment differ: one place is spare, or one between the digits of two windows.
-            (DType::BF16, false) => (1, 2, 4),
+            // The places of two windows; of one window of each of two blocks, one place apart or two.
+            (DType::BF16, false) => (1, 2, 3),
             _ => (2, 3, 5),
         };
         let [digit, bits] = [DIGIT_BITS, self.magnitude()].map(|n| n as i32);

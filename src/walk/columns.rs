@@ -215,7 +215,7 @@ impl Columns {
     /// Rows that are read at once: of the numbers from half of the most on, that which reads the fewest rows again. No
     /// slice has fewer.
     fn loads(self, planner: &Planner<'_>, step: &Step, rows: u64) -> u64 {
-        let most = most_loads(planner, step, self.runs);
+        let most = most_loads(planner, step, [self.runs, self.unit]);
         let most = most.min(self.slice).min(rows / self.team);
         let read = |loads: u64| self.slice.next_multiple_of(loads);
         let best = (most / 2 + 1..=most).rev().min_by_key(|&loads| read(loads));
@@ -374,7 +374,7 @@ fn tree_iterations(step: &Step, team: u64) -> u64 {
 
 /// Most rows of a slice.
 fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64) -> u64 {
-    let loads = most_loads(planner, step, runs);
+    let loads = most_loads(planner, step, [runs, unit]);
     let most = planner.caps.most_iterations() - tree_iterations(step, team);
     match step.acc.sum() {
         // Elements that digits do not hold are taken again, one by one, by the first of a team.
@@ -390,13 +390,15 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
     }
 }
 
-/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper.
-fn most_loads(planner: &Planner<'_>, step: &Step, runs: u64) -> u64 {
+/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper; those of
+/// eight columns leave few registers.
+fn most_loads(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2]) -> u64 {
     let units = match planner.caps.long_kernels {
         true => MOST_LOADS,
         false => FEW_LOADS,
     };
     match step.acc.sum() {
+        Some(_) if unit > 4 * step.acc.bytes() => units / 2,
         Some(_) => units,
         None => (units / runs).max(1),
     }

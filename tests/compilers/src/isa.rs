@@ -1,5 +1,7 @@
 //! Finds the loop of a disassembly that reads the most memory.
 
+use std::ops::Range;
+
 /// A loop: its instructions of the vector units, and the bytes that an invocation reads in one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loop {
@@ -13,8 +15,8 @@ impl Loop {
     }
 }
 
-/// The loop that reads the most, of the loops that hold no other reading loop; loops that read only vec4s come
-/// first. The whole kernel, if no loop reads.
+/// The loop that reads the most, or the whole kernel, without the loops within it: those are for what data seldom has. What reads
+/// only vec4s comes first.
 pub fn hot_loop(assembly: &str) -> Option<Loop> {
     let mut lines: Vec<&str> = Vec::new();
     let mut labels: Vec<(&str, usize)> = Vec::new();
@@ -27,40 +29,34 @@ pub fn hot_loop(assembly: &str) -> Option<Loop> {
         }
     }
     // A branch back to a label ends a loop.
-    let mut loops: Vec<(usize, usize, u64)> = Vec::new();
-    let bytes_of = |lines: &[&str]| lines.iter().map(|l| read(l)).sum();
+    let mut loops: Vec<Range<usize>> = std::iter::once(0..lines.len()).collect();
     for (end, line) in lines.iter().enumerate() {
         let Some((operation, target)) = line.split_once(char::is_whitespace) else {
             continue;
         };
         let label = labels.iter().find(|(label, _)| *label == target.trim());
         if let (true, Some(&(_, begin))) = (operation.contains("branch"), label) {
-            let bytes = bytes_of(lines.get(begin..=end).unwrap_or_default());
-            if bytes > 0 {
-                loops.push((begin, end, bytes));
-            }
+            loops.push(begin..end + 1);
         }
     }
-    let bytes = bytes_of(&lines);
-    if loops.is_empty() && bytes > 0 {
-        loops.push((0, lines.len() - 1, bytes));
-    }
-    let inner = |a: &&(usize, usize, u64)| {
-        let within = |b: &(usize, usize, u64)| a.0 <= b.0 && b.1 <= a.1 && (a.0, a.1) != (b.0, b.1);
-        !loops.iter().any(within)
-    };
-    // The source is read in whole vec4s, partials are not.
-    let vecs = |l: &&(usize, usize, u64)| {
-        let lines = lines.get(l.0..=l.1).unwrap_or_default();
-        let mut reads = lines.iter().map(|l| read(l)).filter(|&bytes| bytes > 0);
-        reads.all(|bytes| bytes == 16)
-    };
-    let hot = loops.iter().filter(inner).max_by_key(|l| (vecs(l), l.2))?;
-    let instructions = lines.get(hot.0..=hot.1)?.iter().map(|l| vector(l)).sum();
-    Some(Loop {
-        instructions,
-        bytes: hot.2,
-    })
+    let within =
+        |a: &Range<usize>, b: &Range<usize>| a != b && b.start <= a.start && a.end <= b.end;
+    let found = loops.iter().map(|own| {
+        let inner: Vec<_> = loops.iter().filter(|l| within(l, own)).collect();
+        let alone = own.clone().filter(|i| !inner.iter().any(|l| l.contains(i)));
+        let lines: Vec<&str> = alone.filter_map(|i| lines.get(i).copied()).collect();
+        let reads: Vec<u64> = lines.iter().map(|l| read(l)).filter(|&n| n > 0).collect();
+        let vecs = reads.iter().all(|&bytes| bytes == 16);
+        let found = Loop {
+            instructions: lines.iter().map(|l| vector(l)).sum(),
+            bytes: reads.iter().sum(),
+        };
+        (vecs, found)
+    });
+    let hot = found
+        .filter(|(_, l)| l.bytes > 0)
+        .max_by_key(|(vecs, l)| (*vecs, l.bytes));
+    hot.map(|(_, l)| l)
 }
 
 /// The instructions of a line that every invocation of a wave takes: scalar ones, branches and loads go to
@@ -93,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_innermost_loop_that_reads_is_found() {
+    fn the_loop_that_reads_the_most_is_found() {
         let text = "BB0:\n\ts_mov_b32 s0, 0 ; be800080\nBB1:\n\tv_add_u32 v1, v1, v2\nBB2:\n\
                     \tbuffer_load_dwordx4 v[0:3], v4, s[0:3], 0 offen ; e05c1000\n\
                     \tv_min_u32_e32 v5, v0, v5\n\tv_dual_mov_b32 v6, v7 :: v_dual_add_nc_u32 v8, v9, v10\n\
