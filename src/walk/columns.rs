@@ -375,7 +375,8 @@ fn tree_iterations(step: &Step, team: u64) -> u64 {
 /// Most rows of a slice.
 fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64) -> u64 {
     let loads = most_loads(planner, step, [runs, unit]);
-    let most = planner.caps.most_iterations() - tree_iterations(step, team);
+    let most = planner.caps.most_iterations();
+    let most = most.saturating_sub(tree_iterations(step, team));
     match step.acc.sum() {
         // Elements that digits do not hold are taken again, one by one, by the first of a team.
         Some(sum) => {
@@ -390,15 +391,16 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
     }
 }
 
-/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper; those of
-/// eight columns leave few registers.
+/// Most rows that are read at once. A sum joins what it has after each time, which a run does not make cheaper; on a GPU those
+/// of eight columns leave few registers.
 fn most_loads(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2]) -> u64 {
     let units = match planner.caps.long_kernels {
         true => MOST_LOADS,
         false => FEW_LOADS,
     };
+    let gpu = planner.caps.class != AdapterClass::Software;
     match step.acc.sum() {
-        Some(_) if unit > 4 * step.acc.bytes() => units / 2,
+        Some(_) if gpu && unit > 4 * step.acc.bytes() => units / 2,
         Some(_) => units,
         None => (units / runs).max(1),
     }
