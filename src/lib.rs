@@ -1,4 +1,4 @@
-//! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max and sums (ReduceSum, ReduceMean, ReduceL1, ReduceL2,
+//! ONNX's ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max, TopK and sums (ReduceSum, ReduceMean, ReduceL1, ReduceL2,
 //! ReduceSumSquare) on any GPU that wgpu supports, for all thirteen element types (sums: all but bool). Results are
 //! bit-identical on every adapter. Sums of floats are exact and rounded once.
 //!
@@ -148,6 +148,7 @@ pub mod unstable {
     pub use crate::walk::gather::GatherText;
     pub use crate::walk::rows::RowsText;
     pub use crate::walk::strided::EachText;
+    pub use crate::walk::top::{FewText, MergeText, TopText};
 }
 
 /// Runs the examples of the README and of `docs/tuning.md` as tests.

@@ -134,17 +134,19 @@ fn elements_go_to_bytes_and_back() {
 
 #[test]
 fn operators_say_what_they_are() {
-    for op in Op::ALL.into_iter().filter(|op| op.is_in_onnx()) {
+    let named = |op: &Op| op.is_in_onnx() && *op != Op::TopK;
+    for op in Op::ALL.into_iter().filter(named) {
         assert_eq!(op.is_max(), op.name().contains("Max"), "{op}");
         assert_eq!(op.is_index(), op.name().starts_with("Arg"), "{op}");
         assert_eq!(op.is_elementwise(), op.name().len() == 3, "{op}");
     }
     assert!(Op::Extremes.is_index() && Op::ArgMaxAbs.is_index());
+    assert!(Op::TopK.is_index() && Op::TopK.is_max() && !Op::TopK.is_elementwise());
     let (onnx, beyond): (Vec<Op>, Vec<Op>) = Op::ALL.into_iter().partition(|op| op.is_in_onnx());
     let names = |ops: Vec<Op>| ops.into_iter().map(Op::name).collect::<Vec<_>>().join(" ");
     assert_eq!(
         names(onnx),
-        "ArgMin ArgMax ReduceMin ReduceMax Min Max \
+        "ArgMin ArgMax ReduceMin ReduceMax Min Max TopK \
          ReduceSum ReduceMean ReduceL1 ReduceL2 ReduceSumSquare"
     );
     assert_eq!(names(beyond), "Extremes ArgMaxAbs ReduceMaxAbs");
@@ -454,17 +456,18 @@ fn an_option_that_the_operator_does_not_have_is_refused() {
     type Setter = fn(Problem, bool) -> Problem;
     type Has = fn(Op) -> bool;
     // Each is given a value that is not the default, or the default.
-    let options: [(&str, Setter, Has); 5] = [
+    let options: [(&str, Setter, Has); 6] = [
         (
             "keepdims",
             |p, set| p.keepdims(!set),
-            |op| !op.is_elementwise(),
+            |op| !op.is_elementwise() && op != Op::TopK,
         ),
         (
             "select_last_index",
             |p, set| p.select_last_index(set),
-            Op::is_index,
+            |op| op.is_index() && op != Op::TopK,
         ),
+        ("largest", |p, set| p.largest(!set), |op| op == Op::TopK),
         (
             "index_type",
             |p, set| p.index_type(if set { IndexType::U32 } else { IndexType::I64 }),
@@ -525,9 +528,65 @@ fn problem_of(op: Op) -> Problem {
         Op::ReduceSumSquare => Problem::reduce_sum_square(F32, &[2], &[]),
         Op::Min => Problem::min(F32, &[[2]]),
         Op::Max => Problem::max(F32, &[[2]]),
+        Op::TopK => Problem::top_k(F32, &[2], 0, 1),
         other => panic!("{other} has no problem here"),
     };
     made.expect("a problem")
+}
+
+#[test]
+fn top_k_is_values_and_indices_of_so_many_elements() {
+    let top = |shape: &[u64], axis, k| Problem::top_k(DType::F16, shape, axis, k);
+    let problem = top(&[2, 5, 3], 1, 4).expect("a problem");
+    let shape = [2, 4, 3];
+    let expected = [
+        wgreduce::Output::new(DType::F16, shape),
+        wgreduce::Output::new(DType::I64, shape),
+    ];
+    assert_eq!(problem.outputs(), expected);
+    assert_eq!(problem.k(), Some(4));
+    assert!(!problem.gives_smallest() && problem.clone().largest(false).gives_smallest());
+    assert_eq!(problem.to_string(), "TopK float16 [2, 5, 3] axes [1] k 4");
+    let smallest = problem.largest(false);
+    assert_eq!(
+        smallest.to_string(),
+        "TopK float16 [2, 5, 3] axes [1] k 4 smallest"
+    );
+    assert_eq!(
+        top(&[2, 5, 3], -1, 0).expect("a problem").outputs()[1].shape,
+        [2, 5, 0]
+    );
+    assert!(top(&[7, 0], 1, 0).is_ok_and(|p| p.check().is_ok()));
+    let caps = Caps::webgpu_default();
+    for (shape, axis, k) in [
+        (&[2, 5][..], 1, 6),
+        (&[2, 5], 0, 3),
+        (&[7, 0], 1, 1),
+        (&[4], 0, u64::MAX),
+    ] {
+        let problem = top(shape, axis, k).expect("a problem");
+        let expected = ProblemError::MoreThanAll {
+            k,
+            len: shape[axis as usize],
+        };
+        assert_eq!(problem.check(), Err(expected.clone()));
+        assert_eq!(evaluate(&problem, &[&[0; 20]]), Err(expected.clone()));
+        let planned = Plan::new(&problem, &caps);
+        assert!(matches!(planned, Err(Error::Problem(e)) if e == expected));
+    }
+    for (shape, axis) in [(&[][..], 0), (&[3], 1), (&[3], -2)] {
+        let rank = shape.len();
+        assert_eq!(
+            top(shape, axis, 0),
+            Err(ProblemError::AxisOutOfRange { axis, rank })
+        );
+    }
+    assert_eq!(
+        Problem::arg_max(DType::F16, &[2], 0)
+            .expect("a problem")
+            .k(),
+        None
+    );
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Asked {
                 .chain(others)
                 .collect::<Vec<_>>()
         };
-        let problem = match self.op % 9 {
+        let problem = match self.op % 10 {
             0 => index(Problem::arg_min(dtype, &shape, axis)?),
             1 => index(Problem::arg_max(dtype, &shape, axis)?),
             2 => reduce(Problem::reduce_min(dtype, &shape, &axes)?),
@@ -81,6 +81,11 @@ impl Asked {
             5 => Problem::max(dtype, &elementwise())?,
             6 => index(Problem::arg_max_abs(dtype, &shape, axis)?),
             7 => reduce(Problem::reduce_max_abs(dtype, &shape, &axes)?),
+            9 => {
+                let k = u64::from(self.axis_count) * u64::from(self.inputs % 7) / 3;
+                let problem = Problem::top_k(dtype, &shape, axis, k)?.largest(values);
+                problem.index_type(index_type)
+            }
             _ => {
                 let problem = Problem::extremes(dtype, &shape, axis)?.keepdims(keepdims);
                 problem.select_last_index(last).index_type(index_type)

@@ -26,8 +26,8 @@ use wgreduce_tool::interrupt;
 use wgreduce_tool::output::{self, Piece, Shared};
 use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
-use wgreduce_tool::part::{Cut, Left, merged};
-use wgreduce_tool::request::Request;
+use wgreduce_tool::part::{Cut, Left, merged, runs_of};
+use wgreduce_tool::request::{Request, in_order};
 
 /// Outputs that a rank merges at once, at least and at most. Messages stay below 2 GiB.
 const FEWEST: u64 = 1 << 10;
@@ -116,6 +116,7 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
     let paths = [Some(output), request.values.as_deref()];
+    let paths = in_order(&cut.problem, paths);
     match cut.is_through_segments() {
         true => merge_partials(world, &cut, left, paths, common)?,
         false => join_outputs(world, &cut, &left, &range, paths, common)?,
@@ -232,9 +233,12 @@ fn merge_partials(
     }
     let files = Files::open(world, paths)?;
     let outputs = cut.problem.outputs();
-    let count = outputs[0].bytes() / outputs[0].dtype.size();
+    // Of TopK the segments, each of which has k results.
+    let k = cut.problem.k().unwrap_or(1).max(1);
+    let count = outputs[0].bytes() / outputs[0].dtype.size() / k;
     let (ranks, rank) = (world.size() as u64, world.rank() as u64);
-    let each = count.div_ceil(ranks).clamp(FEWEST, MOST);
+    let most = (MOST / k).max(1);
+    let each = count.div_ceil(ranks).clamp(FEWEST.min(most), most);
     for first in (0..count).step_by((each * ranks) as usize) {
         let own = |rank: u64| {
             let begin = (first + rank * each).min(count);
@@ -249,7 +253,10 @@ fn merge_partials(
         if let Some(merged) = merged(parts)? {
             let finished = merged.finish().map_err(wgreduce::Error::from)?;
             for (i, data) in finished.iter().enumerate() {
-                files.write(i, own(rank).start * outputs[i].dtype.size(), data)?;
+                let size = outputs[i].dtype.size();
+                for (at, bytes) in runs_of(&cut.problem, &own(rank), size, data) {
+                    files.write(i, at, &bytes)?;
+                }
             }
         }
     }

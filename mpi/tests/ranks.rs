@@ -113,6 +113,17 @@ fn reductions(shape: &[u64], axis: usize) -> Result<Vec<(String, Problem)>, Prob
             index(Problem::arg_max_abs(f32, shape, a)?),
         ),
         (
+            format!("topk IN --axis {axis} --k 3"),
+            Problem::top_k(f32, shape, a, 3)?,
+        ),
+        (
+            format!("topk IN --axis {axis} --k 9 --smallest --nan ignore --index-type uint32"),
+            Problem::top_k(f32, shape, a, 9)?
+                .largest(false)
+                .nan(NanPolicy::Ignore)
+                .index_type(IndexType::U32),
+        ),
+        (
             format!("reduce-min IN --axes {axis}"),
             Problem::reduce_min(f32, shape, &[a])?,
         ),
@@ -165,14 +176,17 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
                     &format!("{line} --device {device} --quiet -o out.npy{values}"),
                 );
                 let (header, out) = folder.read("out.npy");
-                assert_eq!(out, expected[0], "{ranks} ranks, {line}");
+                // Of topk the result is the second output, the indices.
+                let result = usize::from(problem.k().is_some());
+                assert_eq!(out, expected[result], "{ranks} ranks, {line}");
                 let dims = &problem.outputs()[0].shape;
                 let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
                 let comma = if dims.len() == 1 { "," } else { "" };
                 let dims = format!("({}{comma})", dims.join(", "));
                 assert!(header.contains(&dims), "{line}: {header}");
                 if expected.len() > 1 {
-                    assert_eq!(folder.read("v.npy").1, expected[1], "{ranks} ranks, {line}");
+                    let values = folder.read("v.npy").1;
+                    assert_eq!(values, expected[1 - result], "{ranks} ranks, {line}");
                 }
             }
         }

@@ -27,7 +27,15 @@ fn index_at(n: u32) -> There {
 fn there(o: u32) -> There {
 //# if STRIDED
     let t = index_at(Z.starts[0].y + o);
+//# if BEST
+    // P.best results of each output, P.inner apart; the window may begin and end within a row of outputs.
+    let result = P.first_result + o;
+    let output = result / (P.inner * P.best) * P.inner + result % P.inner - P.first_output;
+    let yes = t.yes && output < P.outputs;
+    return There(segment(min(output, P.outputs - 1u)) + t.e * P.stride, yes);
+//# else
     return There(segment(o) + t.e * P.stride, t.yes);
+//# end
 //# else
     let t = index_at(P.indices_delta + o);
     let outer = o / P.pitch;

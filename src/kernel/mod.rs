@@ -265,6 +265,7 @@ impl Kernel {
         // Words of the partial results that it writes or reads.
         let record = match (self.walk, self.out) {
             (Walk::Finish(text), _) => text.words,
+            (Walk::Merge(text), _) => text.words,
             (_, StoreFormat::Partial(words)) => words,
             _ => 0,
         };

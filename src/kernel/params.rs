@@ -83,6 +83,26 @@ params! {
     team,
     /// Columns: units of a wide row that such a workgroup takes.
     abreast,
+    /// Lists of the best: outputs.
+    outputs,
+    /// Entries of a list.
+    entries,
+    /// Lists of an output.
+    lists,
+    /// The first one that a dispatch leaves.
+    first_list,
+    /// Lists that are merged to one.
+    group,
+    /// Such groups of an output. Top: groups of invocations, each of which has its best element.
+    groups,
+    /// Entries of what they are merged to: of TopK's results.
+    best,
+    /// Outputs before the first one in a row of `inner`.
+    first_output,
+    /// Results of such a row before the first one that a dispatch writes.
+    first_result,
+    /// How many it may write.
+    results,
     /// Both extremes: partial results of the least, before those of the greatest.
     apart,
     /// 1: combine with the partial results that are there.

@@ -64,6 +64,16 @@ pub enum OnnxError {
         /// The versions of the operator that have it.
         versions: Vec<i64>,
     },
+    /// An attribute that must be given.
+    #[error("{op} of opset {opset} needs the attribute {attribute}")]
+    MissingAttribute {
+        /// The operator.
+        op: Op,
+        /// The model's opset.
+        opset: i64,
+        /// The attribute.
+        attribute: &'static str,
+    },
     /// An attribute given twice.
     #[error("{op} of opset {opset}: attribute {attribute} is given twice")]
     DuplicateAttribute {
@@ -99,7 +109,7 @@ pub enum OnnxError {
         value: i64,
     },
     /// Too few or too many inputs.
-    #[error("{op} of opset {opset} takes {}, not {actual}", count(*.most))]
+    #[error("{op} of opset {opset} takes {}, not {actual}", count(*.least, *.most))]
     InputCount {
         /// The operator.
         op: Op,
@@ -107,6 +117,8 @@ pub enum OnnxError {
         opset: i64,
         /// Inputs of the node.
         actual: usize,
+        /// The least it takes.
+        least: usize,
         /// The most it takes; `None` if there is no limit.
         most: Option<usize>,
     },
@@ -144,6 +156,45 @@ pub enum OnnxError {
         opset: i64,
         /// Bytes of the axes by their shape.
         expected: u64,
+    },
+    /// A number of elements that is not one `int64` whose value is known.
+    #[error(
+        "{op} of opset {opset}: K must be one int64 of a known value, not {} of shape {shape:?}",
+        .dtype.onnx_name()
+    )]
+    KInput {
+        /// The operator.
+        op: Op,
+        /// The model's opset.
+        opset: i64,
+        /// Type of the input.
+        dtype: DType,
+        /// Its shape.
+        shape: Vec<u64>,
+    },
+    /// A number of elements that a node computes.
+    #[error(
+        "{op} of opset {opset}: K must be a constant or an input, not {name:?}, which a node computes"
+    )]
+    ComputedK {
+        /// The operator.
+        op: Op,
+        /// The model's opset.
+        opset: i64,
+        /// The name of K.
+        name: String,
+    },
+    /// Less than no elements.
+    #[error("{op} of opset {opset}: the {k} best of an axis of {len} elements: k is 0 at least")]
+    NegativeK {
+        /// The operator.
+        op: Op,
+        /// The model's opset.
+        opset: i64,
+        /// How many are wanted.
+        k: i64,
+        /// Elements along the axis.
+        len: u64,
     },
     /// An index operator on a scalar.
     #[error("{op} of opset {opset} needs an input with at least one dimension")]
@@ -358,8 +409,8 @@ pub enum OnnxError {
         /// The type it must have, by ONNX's name.
         expected: &'static str,
     },
-    /// A node with no or several outputs.
-    #[error("{op} of opset {opset} has one output, not {actual}")]
+    /// A node with too few or too many outputs.
+    #[error("{op} of opset {opset} has {}, not {actual}", outputs(*.op))]
     OutputCount {
         /// The operator.
         op: Op,
@@ -444,11 +495,19 @@ fn having(versions: &[i64]) -> String {
     }
 }
 
-fn count(most: Option<usize>) -> &'static str {
-    match most {
-        Some(1) => "one input",
-        Some(_) => "one or two inputs",
-        None => "at least one input",
+fn count(least: usize, most: Option<usize>) -> &'static str {
+    match (least, most) {
+        (2, _) => "two inputs",
+        (_, Some(1)) => "one input",
+        (_, Some(_)) => "one or two inputs",
+        (_, None) => "at least one input",
+    }
+}
+
+fn outputs(op: Op) -> &'static str {
+    match op {
+        Op::TopK => "two outputs",
+        _ => "one output",
     }
 }
 

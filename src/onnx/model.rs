@@ -7,7 +7,7 @@ use super::proto::{OperatorSetIdProto, TypeProto, ValueInfoProto};
 use super::rules::{has_type, is_default_domain, operator};
 use super::tensor::{self, Tensor};
 use super::{Difference, Input, OnnxError, Operator, compare, compare_close};
-use crate::{DType, Element, Problem};
+use crate::{DType, Element, Op, Problem};
 use prost::Message;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -37,7 +37,7 @@ struct Declared {
 struct Node {
     operator: Operator,
     inputs: Vec<String>,
-    output: String,
+    outputs: Vec<String>,
 }
 
 /// Why a model did not run: it does not fit its inputs, or the evaluation failed.
@@ -98,6 +98,7 @@ impl Model {
             }
         }
         check_names(&graph)?;
+        nodes.iter().try_for_each(|node| node.check_k(&nodes))?;
         for proto in graph.initializer {
             constants.insert(proto.name.clone(), Tensor::from_proto(proto)?);
         }
@@ -145,7 +146,9 @@ impl Model {
             let data = given.into_iter().flatten().take(problem.inputs().len());
             let data: Vec<&[u8]> = data.map(Tensor::bytes).collect();
             let result = evaluate(&problem, &data).map_err(RunError::Evaluate)?;
-            values.insert(&node.output, Cow::Owned(result_of(&problem, result)?));
+            let results = results_of(&problem, result)?;
+            let names = node.outputs.iter().map(String::as_str);
+            values.extend(names.zip(results.into_iter().map(Cow::Owned)));
         }
         let mut outputs = Vec::new();
         for output in &self.outputs {
@@ -215,8 +218,8 @@ fn reserve(room: u64, problem: &Problem) -> Result<u64, OnnxError> {
     })
 }
 
-/// The first output of an evaluation, the only one of ONNX's operators.
-fn result_of(problem: &Problem, mut result: Vec<Vec<u8>>) -> Result<Tensor, OnnxError> {
+/// The outputs of an evaluation.
+fn results_of(problem: &Problem, result: Vec<Vec<u8>>) -> Result<Vec<Tensor>, OnnxError> {
     let outputs = problem.outputs();
     let expected: Vec<u64> = outputs.iter().map(|o| o.bytes()).collect();
     let actual: Vec<u64> = result.iter().map(|r| r.len() as u64).collect();
@@ -228,22 +231,42 @@ fn result_of(problem: &Problem, mut result: Vec<Vec<u8>>) -> Result<Tensor, Onnx
             actual,
         });
     }
-    Tensor::new(outputs[0].dtype, &outputs[0].shape, result.swap_remove(0))
+    let tensors = outputs.iter().zip(result);
+    tensors
+        .map(|(output, bytes)| Tensor::new(output.dtype, &output.shape, bytes))
+        .collect()
 }
 
 impl Node {
     fn new(proto: &NodeProto, opset: i64) -> Result<Node, OnnxError> {
         let operator = Operator::new(&proto.op_type, &proto.domain, opset, &proto.attribute)?;
-        match proto.output.as_slice() {
-            [output] => Ok(Node {
+        let expected = if operator.op() == Op::TopK { 2 } else { 1 };
+        match proto.output.len() == expected {
+            true => Ok(Node {
                 operator,
                 inputs: proto.input.clone(),
-                output: output.clone(),
+                outputs: proto.output.clone(),
             }),
-            outputs => Err(OnnxError::OutputCount {
+            false => Err(OnnxError::OutputCount {
                 op: operator.op(),
                 opset,
-                actual: outputs.len(),
+                actual: proto.output.len(),
+            }),
+        }
+    }
+
+    /// Refuses TopK whose number of elements another node computes: the shapes would depend on data.
+    fn check_k(&self, nodes: &[Node]) -> Result<(), OnnxError> {
+        let name = self
+            .inputs
+            .get(1)
+            .filter(|_| self.operator.op() == Op::TopK);
+        match name.filter(|name| nodes.iter().any(|node| node.outputs.contains(name))) {
+            None => Ok(()),
+            Some(name) => Err(OnnxError::ComputedK {
+                op: self.operator.op(),
+                opset: self.operator.opset(),
+                name: name.clone(),
             }),
         }
     }

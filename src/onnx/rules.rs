@@ -27,6 +27,9 @@ enum Attribute {
     SelectLastIndex,
     NoopWithEmptyAxes,
     ConsumedInputs,
+    K,
+    Largest,
+    Sorted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +38,8 @@ enum Inputs {
     Data,
     /// One tensor, and optionally the axes.
     DataAndAxes,
+    /// One tensor, and how many elements.
+    DataAndK,
     /// One or more, all of one shape.
     Equal,
     /// One or more, broadcast against each other.
@@ -51,6 +56,7 @@ const OTHER: &[Op] = &[
     Op::ReduceL2,
     Op::ReduceSumSquare,
 ];
+const TOP: &[Op] = &[Op::TopK];
 
 const FLOAT: &[DType] = &[DType::F16, DType::F32, DType::F64];
 const WIDE: &[DType] = &[DType::I32, DType::I64, DType::U32, DType::U64];
@@ -61,7 +67,7 @@ const BOOL: &[DType] = &[DType::Bool];
 
 /// The whole standard for these operators.
 #[rustfmt::skip]
-const VERSIONS: [Version; 22] = [
+const VERSIONS: [Version; 26] = [
     //   operators  since  element types                           attributes                          inputs
     row( ARG,       1,     &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
     row( ARG,       11,    &[FLOAT, WIDE, INT16, INT8],            &[Axis, Keepdims],                  Data        ),
@@ -85,6 +91,10 @@ const VERSIONS: [Version; 22] = [
     row( OTHER,     11,    &[FLOAT, WIDE],                         &[Axes, Keepdims],                  Data        ),
     row( OTHER,     13,    &[FLOAT, WIDE, BF16],                   &[Axes, Keepdims],                  Data        ),
     row( OTHER,     18,    &[FLOAT, WIDE, BF16],                   &[Keepdims, NoopWithEmptyAxes],     DataAndAxes ),
+    row( TOP,       1,     &[FLOAT],                               &[Axis, K],                         Data        ),
+    row( TOP,       10,    &[FLOAT],                               &[Axis],                            DataAndK    ),
+    row( TOP,       11,    &[FLOAT, WIDE, INT16, INT8],            &[Axis, Largest, Sorted],           DataAndK    ),
+    row( TOP,       24,    &[FLOAT, WIDE, INT16, INT8, BF16],      &[Axis, Largest, Sorted],           DataAndK    ),
 ];
 
 const fn row(
@@ -112,15 +122,22 @@ impl Attribute {
             SelectLastIndex => "select_last_index",
             NoopWithEmptyAxes => "noop_with_empty_axes",
             ConsumedInputs => "consumed_inputs",
+            K => "k",
+            Largest => "largest",
+            Sorted => "sorted",
         }
     }
 }
 
 impl Inputs {
+    fn least(self) -> usize {
+        if self == DataAndK { 2 } else { 1 }
+    }
+
     fn most(self) -> Option<usize> {
         match self {
             Data => Some(1),
-            DataAndAxes => Some(2),
+            DataAndAxes | DataAndK => Some(2),
             Equal | Broadcast => None,
         }
     }
@@ -134,6 +151,8 @@ struct Settings {
     keepdims: bool,
     select_last_index: bool,
     noop_with_empty_axes: bool,
+    k: Option<i64>,
+    largest: bool,
 }
 
 /// An operator of a certain opset with its attributes, all legal.
@@ -152,7 +171,7 @@ pub struct Input<'a> {
     pub dtype: DType,
     /// Shape.
     pub shape: &'a [u64],
-    /// The elements, little-endian: needed only for an axes input.
+    /// The elements, little-endian: needed only for an input of axes, or of how many elements TopK gives.
     pub data: Option<&'a [u8]>,
 }
 
@@ -175,11 +194,13 @@ impl Operator {
         let version = versions(op).rfind(|v| v.since <= opset);
         let version = version.ok_or(OnnxError::NoVersion { op, opset })?;
         let settings = Settings {
-            axis: 0,
+            axis: if op == Op::TopK { -1 } else { 0 },
             axes: Vec::new(),
             keepdims: true,
             select_last_index: false,
             noop_with_empty_axes: false,
+            k: None,
+            largest: true,
         };
         let mut operator = Operator {
             op,
@@ -201,7 +222,14 @@ impl Operator {
             operator.set(attribute, proto)?;
             given.push(attribute);
         }
-        Ok(operator)
+        match operator.version.attributes.contains(&K) && !given.contains(&K) {
+            true => Err(OnnxError::MissingAttribute {
+                op,
+                opset,
+                attribute: K.name(),
+            }),
+            false => Ok(operator),
+        }
     }
 
     /// The operator.
@@ -243,6 +271,10 @@ impl Operator {
             }
             // A hint for memory reuse in early ONNX; it never changed the result.
             ConsumedInputs => drop(self.ints(attribute, proto)?),
+            K => self.settings.k = Some(self.int(attribute, proto)?),
+            Largest => self.settings.largest = self.switch(attribute, proto)?,
+            // The result is sorted either way: the standard leaves the order open.
+            Sorted => drop(self.switch(attribute, proto)?),
         }
         Ok(())
     }
@@ -284,23 +316,29 @@ impl Operator {
     }
 
     /// The problem for these inputs, in the node's order; `None` is an absent input. The problem's inputs are
-    /// the first of them, without the axes.
+    /// the first of them, without the axes and without TopK's number of elements.
     ///
     /// # Errors
     /// If the number of inputs, their types or shapes, or the axes are illegal.
     pub fn problem(&self, inputs: &[Option<Input<'_>>]) -> Result<Problem, OnnxError> {
         let inputs = self.present(inputs)?;
-        let (data, axes) = match self.version.inputs {
-            DataAndAxes => inputs.split_at(1),
+        let (data, beside) = match self.version.inputs {
+            DataAndAxes | DataAndK => inputs.split_at(1),
             Data | Equal | Broadcast => (&inputs[..], &[][..]),
         };
         self.check_types(data)?;
         self.check_shapes(data)?;
-        let axes = match axes {
-            [axes] => self.axes(axes)?,
-            _ => self.settings.axes.clone(),
+        let (mut axes, mut k) = (self.settings.axes.clone(), self.settings.k);
+        match beside {
+            [input] if self.version.inputs == DataAndK => k = Some(self.k(input)?),
+            [input] => axes = self.axes(input)?,
+            _ => {}
+        }
+        let k = match u64::try_from(k.unwrap_or(0)) {
+            Ok(k) => k,
+            Err(_) => return Err(self.negative(data[0].shape, k.unwrap_or(0))),
         };
-        let problem = self.pose(data, &axes);
+        let problem = self.pose(data, &axes, k);
         problem.map_err(|source| OnnxError::Problem {
             op: self.op,
             opset: self.opset,
@@ -308,7 +346,19 @@ impl Operator {
         })
     }
 
-    fn pose(&self, data: &[Input<'_>], axes: &[i64]) -> Result<Problem, ProblemError> {
+    /// The refusal of less than no elements.
+    fn negative(&self, shape: &[u64], k: i64) -> OnnxError {
+        let rank = shape.len() as i64;
+        let axis = (self.settings.axis + rank) % rank.max(1);
+        OnnxError::NegativeK {
+            op: self.op,
+            opset: self.opset,
+            k,
+            len: shape.get(axis as usize).copied().unwrap_or(1),
+        }
+    }
+
+    fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, ProblemError> {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
         let set = &self.settings;
@@ -316,6 +366,9 @@ impl Operator {
             return Problem::elementwise(self.op, dtype, &shapes);
         }
         let problem = match self.op.is_index() {
+            true if self.op == Op::TopK => {
+                Problem::top_k(dtype, shape, set.axis, k)?.largest(set.largest)
+            }
             true => Problem::arg(self.op, dtype, shape, set.axis)?
                 .keepdims(set.keepdims)
                 .select_last_index(set.select_last_index),
@@ -334,12 +387,13 @@ impl Operator {
             .iter()
             .rposition(Option::is_some)
             .map_or(0, |i| i + 1);
-        let most = self.version.inputs.most();
-        if actual == 0 || most.is_some_and(|most| actual > most) {
+        let (least, most) = (self.version.inputs.least(), self.version.inputs.most());
+        if actual < least || most.is_some_and(|most| actual > most) {
             return Err(OnnxError::InputCount {
                 op,
                 opset,
                 actual,
+                least,
                 most,
             });
         }
@@ -394,6 +448,20 @@ impl Operator {
                 first: first.to_vec(),
             }),
         }
+    }
+
+    /// How many elements are wanted.
+    fn k(&self, input: &Input<'_>) -> Result<i64, OnnxError> {
+        let k = match (input.dtype, input.shape, input.data) {
+            (DType::I64, [] | [1], Some(data)) => data.try_into().ok(),
+            _ => None,
+        };
+        k.map(i64::from_le_bytes).ok_or_else(|| OnnxError::KInput {
+            op: self.op,
+            opset: self.opset,
+            dtype: input.dtype,
+            shape: input.shape.to_vec(),
+        })
     }
 
     fn axes(&self, input: &Input<'_>) -> Result<Vec<i64>, OnnxError> {

@@ -25,6 +25,7 @@ const fn number(op: Op) -> Option<u8> {
         Op::ReduceL1 => Some(8),
         Op::ReduceL2 => Some(9),
         Op::ReduceSumSquare => Some(10),
+        Op::TopK => Some(11),
         Op::Min | Op::Max | Op::Extremes => None,
     }
 }
@@ -39,8 +40,10 @@ impl Partial {
             last,
             index,
             values,
+            axis,
+            smallest,
         } = self.kind;
-        let flags = [nan == NanPolicy::Ignore, last, values, self.empty];
+        let flags = [nan == NanPolicy::Ignore, last, values, self.empty, smallest];
         let flags = flags
             .iter()
             .rev()
@@ -53,7 +56,7 @@ impl Partial {
             index.map_or(0, |i| i.dtype().code()),
             flags,
         ]);
-        to.resize(HEADER - 4, 0);
+        to.extend(&(axis.unwrap_or(0) as u32).to_le_bytes()[..3]);
         to.extend((self.shape.len() as u32).to_le_bytes());
         to.extend(self.shape.iter().flat_map(|d| d.to_le_bytes()));
         if let Some(sum) = self.kind.sum() {
@@ -61,6 +64,9 @@ impl Partial {
             let words = self.totals.iter().flat_map(|total| sum.words(total));
             to.extend(words.flat_map(u32::to_le_bytes));
             return to;
+        }
+        if axis.is_some() {
+            to.extend(self.held.to_le_bytes());
         }
         for record in &self.records {
             to.extend(record.key.to_le_bytes());
@@ -102,9 +108,27 @@ impl Partial {
         let dims = dims.ok_or(length(start))?;
         let shape: Vec<u64> = dims.chunks_exact(8).map(word).collect();
         let sum = kind.sum();
-        let counted = if sum.is_some() { 8 } else { 0 };
+        if kind.axis.is_some_and(|axis| axis >= shape.len()) {
+            return Err(PartialError::Invalid {
+                what: "axis",
+                at: 9,
+                value: kind.axis.unwrap_or(0) as u64,
+            });
+        }
+        let counted = if sum.is_some() || kind.axis.is_some() {
+            8
+        } else {
+            0
+        };
         let start = HEADER + dims.len() + counted;
-        let expected = checked_elements(&shape)
+        let count = from.get(start - counted..start).map(word);
+        let count = count.ok_or(length(start as u64))?;
+        // A number that is too large makes the length wrong.
+        let kept = match kind.axis {
+            Some(axis) => [&shape[..axis], &[count], &shape[axis + 1..]].concat(),
+            None => shape.clone(),
+        };
+        let expected = checked_elements(&kept)
             .and_then(|n| n.checked_mul(kind.stride() as u64))
             .and_then(|n| n.checked_add(start as u64));
         if expected != Some(from.len() as u64) {
@@ -116,8 +140,18 @@ impl Partial {
             empty,
             records: Vec::new(),
             totals: Vec::new(),
-            count: word(&from[start - counted..start]),
+            held: if kind.axis.is_some() { count } else { 1 },
+            count: if sum.is_some() { count } else { 0 },
         };
+        if let Some(axis) = kind.axis
+            && (count > partial.shape[axis] || (count == 0) != empty && partial.shape[axis] > 0)
+        {
+            return Err(PartialError::Invalid {
+                what: "number of records",
+                at: (start - 8) as u64,
+                value: count,
+            });
+        }
         if let Some(sum) = sum {
             return partial.read_totals(sum, from, start);
         }
@@ -129,6 +163,18 @@ impl Partial {
             };
             let at = (start + i * kind.stride()) as u64;
             partial.check_record(&record, at)?;
+            // Of TopK, the best first, and none twice.
+            let before = partial
+                .records
+                .last()
+                .filter(|_| !(i as u64).is_multiple_of(partial.held));
+            if before.is_some_and(|before| !kind.better(before, &record)) {
+                return Err(PartialError::Invalid {
+                    what: "order of records",
+                    at,
+                    value: record.key,
+                });
+            }
             partial.records.push(record);
         }
         Ok(partial)
@@ -215,17 +261,23 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         return Err(invalid("index type", 7));
     }
     let flags = header[8];
-    let [ignore, last, values, empty] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
+    let [ignore, last, values, empty, smallest] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
     let dtype = DType::ALL.into_iter().find(|t| t.code() == header[6]);
     let dtype = dtype.filter(|&dtype| !op.is_sum() || dtype != DType::Bool);
     let dtype = dtype.ok_or_else(|| invalid("element type", 6))?;
     // No index points to nothing, and no integer is the mean of nothing.
-    let full = op.is_index() || op == Op::ReduceMean && dtype.class() != Class::Float;
+    let ranked = op == Op::TopK;
+    let full = (op.is_index() && !ranked) || op == Op::ReduceMean && dtype.class() != Class::Float;
     let index_alone = last || values;
-    if flags >= 16 || full && empty || index_alone && !op.is_index() {
+    let own = match ranked {
+        true => values && !last,
+        false => !smallest,
+    };
+    if flags >= 32 || !own || full && empty || index_alone && !op.is_index() {
         return Err(invalid("flag", 8));
     }
-    if let Some(at) = (9..HEADER - 4).find(|&at| header[at] != 0) {
+    let axis = word(&header[9..HEADER - 4]) as usize;
+    if let Some(at) = (9..HEADER - 4).find(|&at| !ranked && header[at] != 0) {
         return Err(invalid("reserved byte", at));
     }
     let kind = Kind {
@@ -239,6 +291,8 @@ fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
         last,
         index,
         values,
+        axis: ranked.then_some(axis),
+        smallest,
     };
     Ok((kind, empty))
 }

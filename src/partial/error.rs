@@ -47,6 +47,14 @@ pub enum PartialError {
         /// Elements of the one to be merged.
         theirs: u64,
     },
+    /// Fewer elements than are wanted: parts are missing.
+    #[error("the {k} best of a segment of {held} elements: parts are missing")]
+    TooFew {
+        /// How many are wanted.
+        k: u64,
+        /// How many elements there are.
+        held: u64,
+    },
     /// An index that the problem's index type cannot hold.
     #[error("index {index} of output {output} does not fit {}", .index_type.dtype())]
     Index {

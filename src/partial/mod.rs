@@ -13,14 +13,17 @@ pub use shard::Shard;
 use crate::keys::Keys;
 use crate::problem::elements;
 use crate::sums::{Sum, Total};
-use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::schedule, reference};
+use crate::{
+    DType, Error, IndexType, NanPolicy, Op, Order, Output, Problem, plan::schedule, reference,
+};
 
 /// The result of a part of every segment: for each output, the order-preserving key of the best
-/// element so far and its index in the whole segment; for sums, the exact sum.
+/// element so far and its index in the whole segment, for TopK those of the best elements in order; for sums, the exact sum.
 ///
 /// Merging is associative and commutative, also for ties and NaNs. A tensor may be cut along the
 /// reduced axis in any way, and the parts merged in any order: the result is that of the whole, byte for byte.
-/// Merge a part of a sum only once: it counts as often as it is merged.
+/// Merge a part of a sum or of TopK only once: it counts as often as it is merged. A part of TopK may have fewer elements
+/// than are wanted of the whole.
 ///
 /// ```
 /// use wgreduce::{DType, Element, Partial, Problem};
@@ -46,14 +49,17 @@ use crate::{DType, Error, IndexType, NanPolicy, Op, Output, Problem, plan::sched
 /// |---|---|
 /// | 0..4 | `WGRP` |
 /// | 4 | the layout: 3 |
-/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs, 6 ReduceSum, 7 ReduceMean, 8 ReduceL1, 9 ReduceL2, 10 ReduceSumSquare |
+/// | 5 | the operator: 0 ArgMin, 1 ArgMax, 2 ReduceMin, 3 ReduceMax, 4 ArgMaxAbs, 5 ReduceMaxAbs, 6 ReduceSum, 7 ReduceMean, 8 ReduceL1, 9 ReduceL2, 10 ReduceSumSquare, 11 TopK |
 /// | 6 | the element type, by its number in ONNX's `TensorProto.DataType` |
 /// | 7 | the index type, likewise; 0 for value operators |
-/// | 8 | flags: 1 NaN is ignored, 2 the last of equals wins, 4 with values, 8 of no elements |
-/// | 9..12 | 0 |
+/// | 8 | flags: 1 NaN is ignored, 2 the last of equals wins, 4 with values, 8 of no elements, 16 TopK of the smallest |
+/// | 9..12 | TopK: the axis; else 0 |
 /// | 12..16 | the rank of the output |
 /// | 8 each | the output's dimensions |
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
+///
+/// For TopK, 8 bytes after the dimensions give the number of records of each segment, then follow those of one segment after the
+/// other, the best first. In the dimensions k stands for the axis.
 ///
 /// For sums, 8 bytes after the dimensions give the number of elements of each output; then follow, per output, the
 /// words of a partial sum. A sum of integers modulo 2^bits has four words: the sum, extended
@@ -71,6 +77,8 @@ pub struct Partial {
     /// There were no elements: the records mean nothing.
     empty: bool,
     records: Vec<Record>,
+    /// TopK: records of each segment; they lie side by side.
+    held: u64,
     /// For sums, instead of records.
     totals: Vec<Total>,
     /// For sums: elements of each output.
@@ -87,6 +95,9 @@ struct Kind {
     /// For index operators, the index type.
     index: Option<IndexType>,
     values: bool,
+    /// For TopK, the axis, and whether the smallest are wanted.
+    axis: Option<usize>,
+    smallest: bool,
 }
 
 /// The best element so far of an output.
@@ -113,13 +124,22 @@ impl Kind {
             nan: problem.nan_policy(),
             last: problem.selects_last_index(),
             index: problem.index_result_type(),
-            values: problem.gives_values(),
+            values: problem.gives_values() || op == Op::TopK,
+            axis: match op {
+                Op::TopK => problem.reduced().iter().position(|&reduced| reduced),
+                _ => None,
+            },
+            smallest: problem.gives_smallest(),
         })
     }
 
     fn keys(&self) -> Keys {
         let zeros_tie = self.index.is_some();
-        match self.op.order() {
+        let order = match self.smallest {
+            true => Some(Order::Least),
+            false => self.op.order(),
+        };
+        match order {
             Some(order) => Keys::new(self.dtype, order, self.nan, zeros_tie),
             None => Keys::of_bits(8 * self.dtype.size() as u32),
         }
@@ -159,7 +179,7 @@ impl Partial {
     /// [`PartialError::ReducesNothing`], [`PartialError::Fused`], [`PartialError::Offset`];
     /// [`crate::ProblemError`] when the input does not fit the problem.
     pub fn from_reference(problem: &Problem, offset: u64, input: &[u8]) -> Result<Partial, Error> {
-        problem.check()?;
+        problem.check_part()?;
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
         if let Some(sum) = partial.kind.sum() {
@@ -169,26 +189,33 @@ impl Partial {
             })?;
             return Ok(partial);
         }
+        let ranked = partial.kind.axis.is_some();
         let problem = match index {
             None => problem.clone(),
-            Some(_) => problem.clone().index_type(IndexType::I64).with_values(true),
+            Some(_) => {
+                let problem = problem.of_part().index_type(IndexType::I64);
+                problem.with_values(!ranked)
+            }
         };
-        let outputs = reference::evaluate(&problem, &[input])?;
+        let mut outputs = reference::evaluate(&problem, &[input])?;
         if partial.empty {
             return Ok(partial);
         }
+        if ranked {
+            // As index operators have them.
+            outputs.swap(0, 1);
+        }
         let keys = partial.kind.keys();
-        let last = outputs.len() - 1;
-        let elements = outputs[last].chunks_exact(dtype.size() as usize);
-        for (record, element) in partial.records.iter_mut().zip(elements) {
-            let bits = word(element);
+        let (last, size) = (outputs.len() - 1, dtype.size() as usize);
+        for i in 0..partial.records.len() {
+            let at = partial.place(i, partial.held);
+            let bits = word(&outputs[last][at * size..][..size]);
+            let record = &mut partial.records[i];
             record.key = keys.key(bits);
             record.element = if partial.kind.values { bits } else { 0 };
-        }
-        if index.is_some() {
-            let indices = outputs[0].chunks_exact(8).map(word);
-            let records = partial.records.iter_mut().zip(indices);
-            records.for_each(|(record, i)| record.index = offset + i);
+            if index.is_some() {
+                record.index = offset + word(&outputs[0][8 * at..][..8]);
+            }
         }
         Ok(partial)
     }
@@ -236,13 +263,15 @@ impl Partial {
             return Err(PartialError::Offset { offset, len });
         }
         let shape = problem.outputs().swap_remove(0).shape;
-        let outputs = elements(&shape) as usize;
+        let held = problem.k().map_or(1, |k| k.min(len));
+        let outputs = (segments(&kind, &shape) * held) as usize;
         let (records, totals, count) = match kind.sum() {
             Some(sum) => (Vec::new(), vec![sum.nothing(); outputs], len),
             None => (vec![Record::default(); outputs], Vec::new(), 0),
         };
         Ok(Partial {
             records,
+            held,
             totals,
             count,
             empty: len == 0,
@@ -261,7 +290,9 @@ impl Partial {
         let nothing = problem.reduced_len() == 0 || range.is_empty();
         let inside = |record: &Record| range.contains(&record.index);
         let counted = self.kind.sum().is_none() || self.count == problem.reduced_len();
+        let held = problem.k().map_or(1, |k| k.min(problem.reduced_len()));
         same && counted
+            && held == self.held
             && *shape == self.shape
             && self.empty == nothing
             && (self.kind.index.is_none() || self.records.iter().all(inside))
@@ -278,29 +309,40 @@ impl Partial {
         } = self.kind;
         let values = (index.is_none() || self.kind.values).then_some(op.value_type(dtype));
         let all = index.map(IndexType::dtype).into_iter().chain(values);
-        all.map(output).collect()
+        let mut all: Vec<Output> = all.map(output).collect();
+        if self.kind.axis.is_some() {
+            all.swap(0, 1);
+        }
+        all
     }
 
-    /// The partial result of some outputs alone, by their numbers in C order; its shape is `[outputs.len()]`. Who
-    /// shares out the merging of large partial results merges such pieces.
+    /// The partial result of some outputs alone, by their numbers in C order; its shape is `[outputs.len()]`. Of TopK these are
+    /// segments, and its shape is `[outputs.len(), k]`. Who shares out the merging of large partial results merges such pieces.
     ///
     /// # Panics
     /// If there are fewer outputs.
     pub fn slice(&self, outputs: std::ops::Range<u64>) -> Partial {
-        let range = outputs.start as usize..outputs.end as usize;
+        let range = |each: u64| (outputs.start * each) as usize..(outputs.end * each) as usize;
         let (records, totals) = match self.kind.sum() {
-            Some(_) => (Vec::new(), self.totals[range].to_vec()),
-            None => (self.records[range].to_vec(), Vec::new()),
+            Some(_) => (Vec::new(), self.totals[range(1)].to_vec()),
+            None => (self.records[range(self.held)].to_vec(), Vec::new()),
         };
+        let mut kind = self.kind;
+        let mut shape = vec![outputs.end - outputs.start];
+        if let Some(axis) = kind.axis {
+            shape.push(self.shape[axis]);
+            kind.axis = Some(1);
+        }
         Partial {
-            shape: vec![outputs.end - outputs.start],
+            kind,
+            shape,
             records,
             totals,
             ..*self
         }
     }
 
-    /// Merges another part into this one. Parts may come in any order and, except for sums, more than once.
+    /// Merges another part into this one. Parts may come in any order and, except for sums and TopK, more than once.
     ///
     /// # Errors
     /// [`PartialError::Different`], [`PartialError::TooMany`]; this is unchanged then.
@@ -323,12 +365,48 @@ impl Partial {
             self.clone_from(other);
             return Ok(());
         }
+        if let Some(axis) = self.kind.axis {
+            self.merge_lists(other, self.shape[axis]);
+            return Ok(());
+        }
         for (ours, theirs) in self.records.iter_mut().zip(&other.records) {
             if self.kind.better(theirs, ours) {
                 *ours = *theirs;
             }
         }
         Ok(())
+    }
+
+    /// Merges lists of both: the best `k` of each segment.
+    fn merge_lists(&mut self, other: &Partial, k: u64) {
+        let kind = self.kind;
+        let [ours, theirs] = [&*self, other].map(|one| one.held as usize);
+        let held = (self.held + other.held).min(k);
+        if held == 0 {
+            return;
+        }
+        let mut merged = Vec::with_capacity(segments(&kind, &self.shape) as usize * held as usize);
+        for segment in 0..segments(&kind, &self.shape) as usize {
+            let mut ours = self.records[segment * ours..][..ours].iter().peekable();
+            let mut theirs = other.records[segment * theirs..][..theirs]
+                .iter()
+                .peekable();
+            let next = || match (ours.peek(), theirs.peek()) {
+                (Some(a), Some(b)) if kind.better(b, a) => theirs.next(),
+                (Some(_), _) => ours.next(),
+                _ => theirs.next(),
+            };
+            merged.extend(std::iter::from_fn(next).take(held as usize));
+        }
+        (self.records, self.held) = (merged, held);
+    }
+
+    /// Where record `i` is among results of which each segment has `each`.
+    fn place(&self, i: usize, each: u64) -> usize {
+        let Some(axis) = self.kind.axis else { return i };
+        let inner = elements(&self.shape[axis + 1..]);
+        let (segment, rank) = (i as u64 / self.held, i as u64 % self.held);
+        ((segment / inner * each + rank) * inner + segment % inner) as usize
     }
 
     fn check_same(&self, other: &Partial) -> Result<(), PartialError> {
@@ -345,6 +423,8 @@ impl Partial {
             ("the NaN policy", nan(a), nan(b)),
             ("select_last_index", a.last.to_string(), b.last.to_string()),
             ("the index type", index(a), index(b)),
+            ("the axis", format!("{:?}", a.axis), format!("{:?}", b.axis)),
+            ("smallest", a.smallest.to_string(), b.smallest.to_string()),
             (
                 "the presence of values",
                 a.values.to_string(),
@@ -361,7 +441,7 @@ impl Partial {
     /// The result once all parts are merged: the bytes of each of [`Partial::outputs`].
     ///
     /// # Errors
-    /// [`PartialError::Index`] when an index does not fit its type.
+    /// [`PartialError::Index`] when an index does not fit its type; [`PartialError::TooFew`] when TopK has not yet all.
     pub fn finish(&self) -> Result<Vec<Vec<u8>>, PartialError> {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
@@ -380,6 +460,12 @@ impl Partial {
             };
             return Ok(vec![bytes(self.records.iter().map(element), size)]);
         };
+        if let Some(axis) = self.kind.axis {
+            let (k, held) = (self.shape[axis], self.held);
+            if held < k {
+                return Err(PartialError::TooFew { k, held });
+            }
+        }
         let most = index_type.greatest();
         if let Some(output) = self.records.iter().position(|r| r.index > most) {
             return Err(PartialError::Index {
@@ -388,13 +474,30 @@ impl Partial {
                 index_type,
             });
         }
-        let indices = self.records.iter().map(|r| r.index);
+        // In the order of results.
+        let mut records = self.records.clone();
+        for (i, record) in self.records.iter().enumerate() {
+            records[self.place(i, self.held)] = *record;
+        }
+        let indices = records.iter().map(|r| r.index);
         let mut outputs = vec![bytes(indices, index_type.dtype().size() as usize)];
         if self.kind.values {
-            outputs.push(bytes(self.records.iter().map(|r| r.element), size));
+            outputs.push(bytes(records.iter().map(|r| r.element), size));
+        }
+        if self.kind.axis.is_some() {
+            outputs.swap(0, 1);
         }
         Ok(outputs)
     }
+}
+
+/// Segments that have records of their own: outputs, of TopK without its axis.
+fn segments(kind: &Kind, shape: &[u64]) -> u64 {
+    let kept = shape
+        .iter()
+        .enumerate()
+        .filter(|(d, _)| kind.axis != Some(*d));
+    kept.map(|(_, size)| size).product()
 }
 
 /// A number of up to 8 bytes.

@@ -105,7 +105,9 @@ impl Shard {
         let axis = self.problem.reduced().iter().position(|&r| r);
         // A scalar is a row of one.
         let (len, inner) = axis.map_or((1, 1), |a| (shape[a], elements(&shape[a + 1..])));
-        for (o, record) in (0u64..).zip(&mut partial.records) {
+        let held = partial.held;
+        for (i, record) in (0u64..).zip(&mut partial.records) {
+            let o = i / held;
             let (outer, column) = (o / inner, o % inner);
             let flat = (outer * len + record.index - offset) * inner + column;
             let at = self.problem.position(0, flat) * size as u64;

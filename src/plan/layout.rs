@@ -51,6 +51,7 @@ impl StridedLayout {
             kept: Vec::new(),
             reduced: Vec::new(),
         };
+        let mut between = false;
         for (d, (&size, &stride)) in shape.iter().zip(&view.strides).enumerate() {
             let reduced = !problem.is_copy() && problem.reduced()[d];
             match reduced {
@@ -61,6 +62,15 @@ impl StridedLayout {
                     layout.reduced.push(Axis { size, stride });
                 }
                 true => layout.unordered(Axis { size, stride }),
+                // Results of TopK lie between those of outer and of inner dimensions.
+                false
+                    if problem.k().is_some()
+                        && problem.reduced()[..d].contains(&true)
+                        && !between =>
+                {
+                    between = true;
+                    layout.kept.push(Axis { size, stride });
+                }
                 false => push(&mut layout.kept, Axis { size, stride }),
             }
         }
@@ -175,7 +185,7 @@ impl Part {
     /// Its parts that fit, in C order. A part takes as many coordinates of the first dimension as fit
     /// together; a coordinate that does not fit alone is divided by the other dimensions. `Err`: an element
     /// that does not fit.
-    fn divided<'a>(
+    pub(crate) fn divided<'a>(
         &self,
         axes: &'a [Axis],
         fits: impl Fn(&Part) -> bool + 'a,
@@ -288,6 +298,11 @@ impl<'a> Window<'a> {
         let all = span(&self.layout.kept, &self.kept.sizes)
             + span(&self.layout.reduced, &self.reduced.sizes);
         [first as u64 - skip, skip, all + 1]
+    }
+
+    /// From an element of a segment along one axis to the next; wraps.
+    pub(crate) fn stride(&self) -> u32 {
+        self.layout.reduced.first().map_or(0, |a| a.stride) as u32
     }
 
     /// The stride table of its dimensions above 1, kept ones first, and how many of them are kept.

@@ -12,6 +12,7 @@
 //! | `reduce` | the passes of a step of contiguous elements |
 //! | `elementwise` `views` | the parts of Min and Max, and the windows of views |
 //! | `extremes` | the passes that give the four results of extremes |
+//! | `top` | the passes of TopK |
 //! | `schedule` | which steps a problem takes |
 
 pub(crate) mod elementwise;
@@ -24,6 +25,7 @@ pub(crate) mod reduce;
 pub(crate) mod schedule;
 pub(crate) mod splits;
 pub(crate) mod step;
+mod top;
 pub(crate) mod views;
 
 pub(crate) use pass::Scratch;
@@ -110,7 +112,10 @@ impl Plan {
 
     fn of(mut planner: Planner<'_>) -> Result<Plan, Error> {
         let Planner { problem, caps, .. } = planner;
-        problem.check()?;
+        match planner.partial {
+            true => problem.check_part()?,
+            false => problem.check()?,
+        }
         caps.suffice(if problem.op().is_elementwise() { 2 } else { 4 })?;
         let sum = Sum::new(problem.op(), problem.dtype(), problem.nan_policy());
         if let Some(sum) = sum.filter(|sum| sum.is_exact()) {

@@ -24,6 +24,9 @@ impl Planner<'_> {
         if problem.op().is_elementwise() && !problem.is_copy() {
             return self.elementwise();
         }
+        if let Some(k) = problem.k() {
+            return self.top_k(k.min(problem.reduced_len()));
+        }
         if problem.reduced_len() == 0 && !problem.is_copy() {
             let nothing = identity(dtype, problem.op());
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);

@@ -128,7 +128,7 @@ impl<'a> Planner<'a> {
         let (problem, dtype) = (self.problem, self.problem.dtype());
         let nan = problem.nan_policy();
         let sum = Sum::new(problem.op(), dtype, nan);
-        match (sum, problem.op().order()) {
+        match (sum, problem.order()) {
             (Some(sum), _) if sum.is_exact() => Accumulator::Sum(sum),
             (Some(sum), _) => Accumulator::Value(Keys::terms(sum)),
             (None, order) => {
@@ -301,7 +301,7 @@ impl<'a> Planner<'a> {
     /// The step that finds the indices of an index operator.
     pub(crate) fn index_step(&self, shape: [u64; 3]) -> Step {
         let problem = self.problem;
-        let order = problem.op().order().unwrap_or(Order::Least);
+        let order = problem.order().unwrap_or(Order::Least);
         let keys = Keys::new(problem.dtype(), order, problem.nan_policy(), true);
         self.last(Step {
             out: self.index_format(),
@@ -346,6 +346,8 @@ impl<'a> Planner<'a> {
             (Some(index), _) if kernel.acc.is_both() => {
                 vec![(1, kernel.out), (2, index), (3, index)]
             }
+            // TopK has values and their indices.
+            (Some(index), _) if self.problem.k().is_some() => vec![(1, index)],
             (Some(index), Slot::Output(i)) => vec![(2 + i, index)],
             _ => Vec::new(),
         };

@@ -35,6 +35,14 @@ pub enum ProblemError {
         /// The input's shape.
         shape: Vec<u64>,
     },
+    /// More elements of an axis are wanted than it has.
+    #[error("the {k} best of an axis of {len} elements: k is at most its length")]
+    MoreThanAll {
+        /// How many are wanted.
+        k: u64,
+        /// Elements along the axis.
+        len: u64,
+    },
     /// A sum of bool: ONNX has none, and does not say whether true + true would be 2 or true.
     #[error("{op} takes no {dtype}: truth values have no sum; as uint8 they can be counted")]
     NoSum {

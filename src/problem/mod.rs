@@ -74,6 +74,9 @@ pub struct Problem {
     nan: NanPolicy,
     index_type: IndexType,
     values: bool,
+    /// TopK: how many elements, and whether the smallest.
+    k: u64,
+    smallest: bool,
     /// What Min and Max broadcast to.
     broadcast: Vec<u64>,
 }
@@ -170,6 +173,33 @@ impl Problem {
         Problem::reduce(Op::ReduceMaxAbs, dtype, shape, axes)
     }
 
+    /// The `k` largest elements along `axis`, the largest first, and their indices: ONNX's TopK. Of equal elements the one
+    /// with the lower index comes first, -0 and +0 are equal, and each keeps its own bits. The outputs are the values and
+    /// the indices; in their shape `k` stands for the length of the axis. With k = 1 they are [`Problem::arg_max`] and its
+    /// value, with k the length of the axis they are the sorted input.
+    ///
+    /// ```
+    /// use wgreduce::{DType, Element, Problem, reference};
+    /// let problem = Problem::top_k(DType::F32, &[5], 0, 3)?;
+    /// let outputs = reference::evaluate(&problem, &[f32::bytes(&[2.0, 7.0, -1.0, 7.0, 0.0])])?;
+    /// assert_eq!(f32::from_bytes(&outputs[0]), [7.0, 7.0, 2.0]);
+    /// assert_eq!(i64::from_bytes(&outputs[1]), [1, 3, 0]);
+    /// # Ok::<(), wgreduce::ProblemError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ProblemError::AxisOutOfRange`], also for a scalar; [`ProblemError::TooLarge`]. A `k` beyond the length of the axis is
+    /// refused by [`Problem::check`]: a part of a tensor may have fewer elements than are wanted of the whole, as [`crate::Partial`]
+    /// has it.
+    pub fn top_k(dtype: DType, shape: &[u64], axis: i64, k: u64) -> Result<Problem, ProblemError> {
+        let mut problem = Problem::new(Op::TopK, dtype, vec![shape.to_vec()])?;
+        let dim = normalise(axis, shape.len())?;
+        problem.reduced = vec![false; shape.len()];
+        problem.reduced[dim] = true;
+        problem.k = k;
+        Ok(problem)
+    }
+
     /// Sum over `axes`; an empty list means all axes, as in ONNX.
     ///
     /// A sum of floats is the exact sum, rounded once to nearest with ties to even. A sum of integers is modulo
@@ -264,6 +294,8 @@ impl Problem {
             nan: NanPolicy::default(),
             index_type: IndexType::default(),
             values: false,
+            k: 0,
+            smallest: false,
             broadcast: Vec::new(),
             views: BTreeMap::new(),
             inputs,
@@ -375,6 +407,14 @@ impl Problem {
         self
     }
 
+    /// Whether TopK gives the largest elements (the default), or the smallest, the smallest first. A NaN is the first
+    /// either way, unless it is ignored: then it is the last.
+    #[must_use]
+    pub fn largest(mut self, largest: bool) -> Problem {
+        self.smallest = !largest;
+        self
+    }
+
     /// Whether an empty list of axes means that no axis is reduced, instead of all; `keepdims` then has no effect.
     /// ReduceMin, ReduceMax, ReduceSum and ReduceMean then copy their input bit for bit; ReduceL1, ReduceL2 and
     /// ReduceSumSquare give magnitudes or squares. Other operators do not have this option. In ONNX from opset 18, for
@@ -435,7 +475,17 @@ impl Problem {
     ///   element of a view would lie before the tensor's first or beyond what the largest tensor can hold.
     /// - [`ProblemError::TooLarge`] for indices of that type.
     /// - [`ProblemError::EmptyAxis`] for a mean of integers over all axes, one of which has size 0.
+    /// - [`ProblemError::MoreThanAll`] for more elements of an axis than it has.
     pub fn check(&self) -> Result<(), ProblemError> {
+        let len = self.reduced_len();
+        match self.k().filter(|&k| k > len) {
+            Some(k) => Err(ProblemError::MoreThanAll { k, len }),
+            None => self.check_part(),
+        }
+    }
+
+    /// The same of a part of a problem, which may have fewer elements than are wanted of the whole.
+    pub(crate) fn check_part(&self) -> Result<(), ProblemError> {
         self.check_options()?;
         for (&input, layout) in &self.views {
             self.check_view(input, layout)?;
@@ -454,10 +504,23 @@ impl Problem {
         let copies = op.is_sum() || matches!(op, Op::ReduceMin | Op::ReduceMax);
         let typed = index_type != IndexType::default();
         let options = [
-            ("keepdims", !self.keepdims, !op.is_elementwise()),
-            ("select_last_index", self.select_last_index, is_index),
+            (
+                "keepdims",
+                !self.keepdims,
+                !op.is_elementwise() && op != Op::TopK,
+            ),
+            (
+                "select_last_index",
+                self.select_last_index,
+                is_index && op != Op::TopK,
+            ),
+            ("largest", self.smallest, op == Op::TopK),
             ("index_type", typed, is_index),
-            ("with_values", self.values, is_index && op != Op::Extremes),
+            (
+                "with_values",
+                self.values,
+                is_index && !matches!(op, Op::Extremes | Op::TopK),
+            ),
             ("noop_with_empty_axes", self.noop, copies),
         ];
         if let Some((option, ..)) = options.into_iter().find(|&(_, set, has)| set && !has) {
@@ -621,6 +684,32 @@ impl Problem {
         self.values
     }
 
+    /// How many elements TopK gives; `None` for other operators.
+    pub fn k(&self) -> Option<u64> {
+        (self.op == Op::TopK).then_some(self.k)
+    }
+
+    /// Whether TopK gives the smallest elements.
+    pub fn gives_smallest(&self) -> bool {
+        self.smallest
+    }
+
+    /// With no more elements wanted than there are.
+    pub(crate) fn of_part(&self) -> Problem {
+        Problem {
+            k: self.k.min(self.reduced_len()),
+            ..self.clone()
+        }
+    }
+
+    /// Which element wins; `None` for sums.
+    pub(crate) fn order(&self) -> Option<Order> {
+        match self.op {
+            Op::TopK if self.smallest => Some(Order::Least),
+            op => op.order(),
+        }
+    }
+
     /// What a NaN does.
     pub fn nan_policy(&self) -> NanPolicy {
         self.nan
@@ -639,7 +728,7 @@ impl Problem {
     }
 
     /// The outputs in order: the result, then the values if [`Problem::with_values`] asked for them.
-    /// [`Problem::extremes`] has four.
+    /// [`Problem::top_k`] has values and indices, [`Problem::extremes`] four.
     pub fn outputs(&self) -> Vec<Output> {
         let shape = self.output_shape();
         let values = Output {
@@ -653,6 +742,7 @@ impl Problem {
                 let index = Output { dtype, shape };
                 match self.op {
                     Op::Extremes => vec![values.clone(), values, index.clone(), index],
+                    Op::TopK => vec![values, index],
                     _ if self.values => vec![index, values],
                     _ => vec![index],
                 }
@@ -665,6 +755,7 @@ impl Problem {
     pub fn output_names(&self) -> &'static [&'static str] {
         match self.op {
             Op::Extremes => &["min", "max", "argmin", "argmax"],
+            Op::TopK => &["values", "indices"],
             op if !op.is_index() => &["values"],
             _ if self.values => &["indices", "values"],
             _ => &["indices"],
@@ -681,6 +772,7 @@ impl Problem {
         let dims = self.inputs[0].iter().zip(&self.reduced);
         let kept = dims.filter_map(|(&d, &r)| match r {
             false => Some(d),
+            true if self.op == Op::TopK => Some(self.k),
             true => self.keepdims.then_some(1),
         });
         kept.collect()
@@ -775,7 +867,11 @@ impl fmt::Display for Problem {
             let axes = self.reduced.iter().enumerate().filter(|(_, r)| **r);
             write!(f, " axes {:?}", axes.map(|(i, _)| i).collect::<Vec<_>>())?;
         }
-        Ok(())
+        match (self.k(), self.smallest) {
+            (Some(k), false) => write!(f, " k {k}"),
+            (Some(k), true) => write!(f, " k {k} smallest"),
+            (None, _) => Ok(()),
+        }
     }
 }
 

@@ -49,6 +49,8 @@ operators! {
     ArgMaxAbs,
     /// Largest magnitude over a set of axes, the L-infinity norm; not in ONNX.
     ReduceMaxAbs,
+    /// The k largest or smallest elements along one axis, in order, and their indices.
+    TopK,
     /// Sum over a set of axes.
     ReduceSum,
     /// Mean over a set of axes.
@@ -101,12 +103,12 @@ impl Op {
         Op::ReduceSumSquare,
     ];
 
-    /// Which element wins; `None` for sums.
+    /// Which element wins, where no option says otherwise; `None` for sums.
     pub const fn order(self) -> Option<Order> {
         match self {
             // Extremes: that of its first output.
             Op::ArgMin | Op::ReduceMin | Op::Min | Op::Extremes => Some(Order::Least),
-            Op::ArgMax | Op::ReduceMax | Op::Max => Some(Order::Greatest),
+            Op::ArgMax | Op::ReduceMax | Op::Max | Op::TopK => Some(Order::Greatest),
             Op::ArgMaxAbs | Op::ReduceMaxAbs => Some(Order::GreatestMagnitude),
             Op::ReduceSum | Op::ReduceMean | Op::ReduceL1 | Op::ReduceL2 | Op::ReduceSumSquare => {
                 None
@@ -134,7 +136,10 @@ impl Op {
 
     /// Whether one of the outputs is an index along one axis.
     pub const fn is_index(self) -> bool {
-        matches!(self, Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs)
+        matches!(
+            self,
+            Op::ArgMin | Op::ArgMax | Op::Extremes | Op::ArgMaxAbs | Op::TopK
+        )
     }
 
     /// The type of a value output over elements of type `dtype`: magnitudes are unsigned.

@@ -17,6 +17,7 @@ mod streamed;
 
 use crate::{DType, NanPolicy, Op, Order, Output, Problem, ProblemError};
 use half::{bf16, f16};
+use std::cmp::Ordering;
 use std::fmt;
 
 pub use streamed::evaluate_streamed;
@@ -61,6 +62,7 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
         Op::ArgMaxAbs => indices(problem, inputs[0], T::magnitude),
         Op::ReduceMaxAbs => vec![values(problem, inputs, T::magnitude)],
         Op::ArgMin | Op::ArgMax => indices(problem, inputs[0], |x: T| x),
+        Op::TopK => best::<T>(problem, inputs[0]),
         Op::ReduceMin | Op::ReduceMax | Op::Min | Op::Max => {
             vec![values(problem, inputs, |x: T| x)]
         }
@@ -150,6 +152,43 @@ fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) 
     bytes
 }
 
+/// The best elements of each segment and their indices, by a stable sort.
+fn best<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
+    let rule = Rule::of(problem);
+    let shape = &problem.inputs()[0];
+    let axis = problem.reduced().iter().position(|&reduced| reduced);
+    let axis = axis.unwrap_or_default();
+    let inner: u64 = shape[axis + 1..].iter().product();
+    let k = problem.k().unwrap_or_default();
+    // Each segment's elements in order, and their positions in the input's data.
+    let segments = shape.iter().product::<u64>() / shape[axis];
+    let mut all: Vec<Vec<(T, usize)>> = vec![Vec::new(); segments as usize];
+    for (position, segment) in positions(problem, 0, shape).zip(output_walk(problem)) {
+        all[segment].push((T::read(&input[position * T::SIZE..]), position));
+    }
+    let outputs = problem.outputs();
+    let mut bytes: Vec<_> = outputs
+        .iter()
+        .map(|o| vec![0; o.bytes() as usize])
+        .collect();
+    let index_size = outputs[1].dtype.size() as usize;
+    for (segment, elements) in (0..).zip(&all) {
+        let mut order: Vec<usize> = (0..elements.len()).collect();
+        // One sorter for all types.
+        let compare: &dyn Fn(&usize, &usize) -> Ordering =
+            &|&a, &b| rule.compare(elements[a].0, elements[b].0);
+        order.sort_by(compare);
+        for (rank, &index) in (0..k).zip(&order) {
+            let to = ((segment / inner * k + rank) * inner + segment % inner) as usize;
+            let element = &input[elements[index].1 * T::SIZE..][..T::SIZE];
+            bytes[0][to * T::SIZE..][..T::SIZE].copy_from_slice(element);
+            let index = (index as u64).to_le_bytes();
+            bytes[1][to * index_size..][..index_size].copy_from_slice(&index[..index_size]);
+        }
+    }
+    bytes
+}
+
 /// What decides between two elements.
 #[derive(Clone, Copy)]
 struct Rule {
@@ -163,8 +202,8 @@ struct Rule {
 impl Rule {
     fn of(problem: &Problem) -> Rule {
         Rule {
-            max: problem.op().is_max(),
-            abs: problem.op().order().is_some_and(Order::compares_magnitudes),
+            max: problem.order().is_some_and(Order::prefers_larger),
+            abs: problem.order().is_some_and(Order::compares_magnitudes),
             ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
             last: problem.selects_last_index(),
         }
@@ -179,6 +218,21 @@ impl Rule {
             (false, false) => below(new, held),
         };
         if new_wins { new } else { held }
+    }
+
+    /// The order of a sorted segment: the best first, equal elements alike. -0 and +0 are equal.
+    fn compare<T: Value>(self, a: T, b: T) -> Ordering {
+        let (lower, higher) = if self.max { (b, a) } else { (a, b) };
+        match (a.is_nan(), b.is_nan()) {
+            (true, true) => Ordering::Equal,
+            (a_nan, b_nan) if a_nan || b_nan => match a_nan == self.ignore_nan {
+                true => Ordering::Greater,
+                false => Ordering::Less,
+            },
+            _ if lower.less(higher) => Ordering::Less,
+            _ if higher.less(lower) => Ordering::Greater,
+            _ => Ordering::Equal,
+        }
     }
 
     /// The result of an empty set.

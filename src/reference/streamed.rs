@@ -67,6 +67,9 @@ fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), 
     if problem.op().is_sum() && !problem.is_copy() {
         return sums(problem, &blocks, kept, host);
     }
+    if let Some(k) = problem.k() {
+        return best(problem, k, &blocks, &kept, host);
+    }
     for kept in kept {
         let mut best: Option<Vec<Vec<u8>>> = None;
         for inside in blocks.cells(reduced) {
@@ -199,7 +202,8 @@ fn block(
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
     let mut outputs = evaluate(&wide(part), &inputs)?;
     if let Some(axis) = index_axis(problem) {
-        for index in outputs[0].chunks_exact_mut(8) {
+        let indices = usize::from(problem.k().is_some());
+        for index in outputs[indices].chunks_exact_mut(8) {
             let place = starts.get(axis).copied().unwrap_or(0) + number(index);
             index.copy_from_slice(&place.to_le_bytes());
         }
@@ -261,9 +265,10 @@ fn index_axis(problem: &Problem) -> Option<usize> {
     problem.op().is_index().then_some(axis)
 }
 
-/// An index operator with int64 indices and values; others unchanged.
+/// An index operator with int64 indices and values, TopK of as many elements as a block has; others unchanged.
 fn wide(problem: Problem) -> Problem {
     match problem.op().is_index() {
+        true if problem.k().is_some() => problem.of_part().index_type(IndexType::I64),
         true => problem.index_type(IndexType::I64).with_values(true),
         false => problem,
     }
@@ -302,6 +307,93 @@ fn merged(
         picked.copied().collect()
     };
     Ok((0..held.len()).map(pick).collect())
+}
+
+/// The best elements over all blocks. What leaves together is the results of whole segments, so that they leave in order.
+fn best(
+    problem: &Problem,
+    k: u64,
+    blocks: &Blocks<'_>,
+    kept: &[Vec<u64>],
+    host: &mut Host<'_>,
+) -> Result<(), Error> {
+    let outputs = problem.outputs();
+    let axis = index_axis(problem).unwrap_or_default();
+    let inner = elements(&blocks.shape[axis + 1..]);
+    let beside = |a: &Vec<u64>, b: &Vec<u64>| axis < blocks.cut && a[..axis] == b[..axis];
+    for row in kept.chunk_by(beside) {
+        let mut all = Vec::new();
+        for kept in row {
+            let mut lists: Option<Vec<Vec<u8>>> = None;
+            for inside in blocks.cells(|d| d == axis) {
+                let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();
+                let new = block(problem, blocks, &starts, host)?;
+                lists = Some(match lists {
+                    None => new,
+                    Some(held) => joined(problem, k, blocks, &starts, held, new)?,
+                });
+            }
+            all.push(lists.unwrap_or_default());
+        }
+        let outer = row[0][..axis].iter().zip(blocks.shape);
+        let at = outer.fold(0, |at, (&start, &size)| at * size + start) * k * inner;
+        for (i, output) in outputs.iter().enumerate() {
+            let size = output.dtype.size();
+            let rows = if row.len() > 1 { k as usize } else { 1 };
+            let piece = |rank: usize, lists: &Vec<Vec<u8>>| {
+                let bytes = lists[i].len() / rows;
+                lists[i][rank * bytes..][..bytes].to_vec()
+            };
+            let bytes = (0..rows).flat_map(|rank| all.iter().flat_map(move |l| piece(rank, l)));
+            let bytes: Vec<u8> = bytes.collect();
+            let bytes = if i == 1 {
+                narrowed(&bytes, size as usize)
+            } else {
+                bytes
+            };
+            host.write(i, at * size, &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// The best elements of two lists, of which `held` comes before `new` in the segments, and their indices.
+fn joined(
+    problem: &Problem,
+    k: u64,
+    blocks: &Blocks<'_>,
+    starts: &[u64],
+    held: Vec<Vec<u8>>,
+    new: Vec<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>, ProblemError> {
+    let axis = index_axis(problem).unwrap_or_default();
+    let sizes: Vec<u64> = (0..)
+        .zip(starts)
+        .map(|(d, &start)| blocks.size(d, start))
+        .collect();
+    let (outer, inner) = (elements(&sizes[..axis]), elements(&sizes[axis + 1..]));
+    let rows = |lists: &[Vec<u8>]| lists[1].len() as u64 / 8 / (outer * inner);
+    let [a, b] = [rows(&held), rows(&new)];
+    let together = |i: usize| -> Vec<u8> {
+        let [one, other] =
+            [&held[i], &new[i]].map(|all| all.chunks_exact(all.len() / outer as usize));
+        one.zip(other)
+            .flat_map(|(one, other)| [one, other].concat())
+            .collect()
+    };
+    let choice = Problem::top_k(problem.dtype(), &[outer, a + b, inner], 1, k.min(a + b))?;
+    let choice = choice
+        .largest(!problem.gives_smallest())
+        .nan(problem.nan_policy());
+    let mut chosen = evaluate(&choice, &[&together(0)])?;
+    let indices = together(1);
+    let each = (k.min(a + b) * inner) as usize;
+    for (i, index) in chosen[1].chunks_exact_mut(8).enumerate() {
+        let row = (i / each) as u64 * (a + b) + number(index);
+        let from = 8 * (row * inner + i as u64 % inner) as usize;
+        index.copy_from_slice(&indices[from..][..8]);
+    }
+    Ok(chosen)
 }
 
 /// Sums over all blocks, rounded once after the last one.
@@ -420,6 +512,11 @@ mod tests {
                     same(&abs.nan(nan));
                 }
                 same(&Problem::extremes(dtype, &shape, 1)?.nan(nan));
+                for (axis, k) in [(0, 1), (0, 4), (1, 3), (1, 5), (2, 2), (2, 6), (2, 0)] {
+                    let top = Problem::top_k(dtype, &shape, axis, k)?.nan(nan);
+                    same(&top.clone().index_type(IndexType::U32));
+                    same(&top.largest(false).strided(0, &[0, -7, 2], 40));
+                }
                 for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3]] {
                     let max = Problem::arg_max(dtype, &shape, 1)?.with_values(true);
                     same(&max.nan(nan).strided(0, &strides, 40));

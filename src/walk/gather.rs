@@ -16,13 +16,21 @@ pub struct GatherText {
     pub index_words: u32,
     /// Whether the elements are those of a strided view.
     pub strided: bool,
+    /// Whether there are several indices for each output.
+    pub best: bool,
 }
 
 impl Planner<'_> {
-    fn gathers_as(&self, index: StoreFormat, value: StoreFormat, strided: bool) -> Kernel {
+    pub(crate) fn gathers_as(
+        &self,
+        index: StoreFormat,
+        value: StoreFormat,
+        strided: bool,
+    ) -> Kernel {
         let text = GatherText {
             index_words: index.bytes() as u32 / 4,
             strided,
+            best: self.problem.k().is_some(),
         };
         self.raw_kernel(value, Walk::Gather(text))
     }
@@ -107,6 +115,7 @@ impl GatherText {
             bindings,
             names: vec![
                 ("STRIDED", self.strided.into()),
+                ("BEST", self.best.into()),
                 ("INDICES", indices.number()),
             ],
             constants: vec![("INDEX_WORDS", self.index_words)],

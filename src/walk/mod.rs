@@ -12,6 +12,7 @@ pub(crate) mod finish;
 pub(crate) mod gather;
 pub(crate) mod rows;
 pub(crate) mod strided;
+pub(crate) mod top;
 
 use crate::Error;
 use crate::kernel::{Kernel, Recipe};
@@ -23,6 +24,7 @@ use finish::FinishText;
 use gather::GatherText;
 use rows::{Rows, RowsText};
 use strided::{Each, EachText};
+use top::{FewText, MergeText, TopText};
 
 /// Loads of an invocation at once where texts with many compile slowly.
 const FEW_LOADS: u64 = 4;
@@ -41,6 +43,12 @@ pub enum Walk {
     Strided,
     /// Partial results become results.
     Finish(FinishText),
+    /// The best elements of parts of segments in order, of each by a workgroup.
+    Top(TopText),
+    /// A few best elements, by an invocation.
+    Few(FewText),
+    /// Lists in order become longer ones, or results.
+    Merge(MergeText),
     /// The elements that indices point to.
     Gather(GatherText),
     /// The same element everywhere.
@@ -51,7 +59,7 @@ pub enum Walk {
 
 impl Walk {
     /// The names of all walks.
-    pub const NAMES: [&str; 10] = [
+    pub const NAMES: [&str; 13] = [
         "rows",
         "columns",
         "each",
@@ -62,6 +70,9 @@ impl Walk {
         "fill",
         "elementwise_words",
         "elementwise_vecs",
+        "top",
+        "few",
+        "merge",
     ];
 
     /// Its name, as plans show it: of some texts a name of their own.
@@ -77,6 +88,9 @@ impl Walk {
             Walk::Fill => 7,
             Walk::Elementwise(ElementwiseText { vecs: false, .. }) => 8,
             Walk::Elementwise(_) => 9,
+            Walk::Top(_) => 10,
+            Walk::Few(_) => 11,
+            Walk::Merge(_) => 12,
         }]
     }
 
@@ -121,6 +135,9 @@ impl Walk {
             Walk::Each(text) => text.recipe(kernel),
             Walk::Strided => strided::view_recipe(kernel),
             Walk::Finish(text) => text.recipe(kernel),
+            Walk::Top(text) => text.recipe(kernel),
+            Walk::Few(text) => text.recipe(),
+            Walk::Merge(_) => top::merge_recipe(),
             Walk::Gather(text) => text.recipe(),
             Walk::Fill => fill::recipe(),
             Walk::Elementwise(text) => text.recipe(),

@@ -25,7 +25,7 @@ fn the_example_of_every_command_runs() {
         folder.cpu(&format!("argmin scores.npy --part {i}/2 -o p{i}.part"));
     }
     let commands = commands(&folder);
-    assert_eq!(commands.len(), 21, "{commands:?}");
+    assert_eq!(commands.len(), 22, "{commands:?}");
     for command in commands {
         // These measure for half a minute.
         if ["bench", "tune"].contains(&command.as_str()) && !support::taken(("example", &command)) {

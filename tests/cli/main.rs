@@ -15,6 +15,7 @@ mod readme;
 mod requests;
 mod streams;
 mod sums;
+mod top_k;
 
 use std::fs;
 use std::path::PathBuf;

@@ -22,6 +22,10 @@ fn line_and_used(command: &str) -> (&'static str, &'static [&'static str]) {
             "none.npy",
             &["device", "check", "nan", "dtype", "memory", "tuning"],
         ),
+        "topk" => (
+            "none.npy --k 1",
+            &["device", "check", "nan", "dtype", "memory", "tuning"],
+        ),
         "merge" => ("none.part -o out.npy", &["memory"]),
         "onnx" => ("none", &["device", "check", "nan", "tuning"]),
         "devices" => ("", &[]),

@@ -16,6 +16,7 @@ mod pieces;
 mod reductions;
 mod sessions;
 mod sums;
+mod top_k;
 mod views;
 mod walks;
 
@@ -68,6 +69,11 @@ const SUBJECTS: &[Subject] = &[
     ("sums_of_parts_and_streams", sums::parts),
     ("sums_of_several_buffers", sums::pieces),
     ("extremes_in_one_read", extremes::extremes),
+    ("top_k_of_rows_and_columns", top_k::contiguous),
+    ("top_k_of_equal_elements", top_k::equal),
+    ("top_k_of_views", top_k::views),
+    ("top_k_of_pieces_streams_and_parts", top_k::pieces),
+    ("top_k_a_hundred_times", top_k::a_hundred_times),
     ("min_and_max_of_strided_views", elementwise::of_views),
     ("empty_and_degenerate_shapes", reductions::degenerate),
     ("buffers_of_foreign_size_and_offset", reductions::foreign),

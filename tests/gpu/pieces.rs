@@ -121,7 +121,7 @@ fn problems_to_cut(dtype: DType, turn: u64) -> Result<Vec<Problem>, ProblemError
 }
 
 /// Up to three random cuts of a tensor, each at a multiple of `vecs` elements.
-fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
+pub fn cut(n: u64, vecs: u64, bits: &mut Bits) -> Vec<u64> {
     let mut cuts = cuts(n.max(1), 1 + bits.draw() % 4, bits);
     cuts.iter_mut().for_each(|c| *c = *c / vecs * vecs);
     cuts.dedup();
@@ -249,7 +249,9 @@ pub fn shard(
         let range = ranges.swap_remove(bits.draw() as usize % ranges.len());
         let data = part(dtype, shape, range.clone(), input);
         let problem = resized(whole, [shape[0], range.end - range.start, shape[2]])?;
-        let memory = [20_000, 1 << 30][bits.draw() as usize % 2];
+        // Lists of a segment take more than a partial result.
+        let least = if whole.k().is_some() { 600_000 } else { 20_000 };
+        let memory = [least, 1 << 30][bits.draw() as usize % 2];
         let ours = reducer.shard_blocking(&problem, memory)?;
         let ours = match range.start.is_multiple_of(2) {
             true => ours.run_bytes_blocking(range.start, &data)?,
@@ -282,10 +284,12 @@ fn resized(problem: &Problem, shape: [u64; 3]) -> Result<Problem, ProblemError> 
         Op::ReduceMin => Problem::reduce_min(dtype, &shape, &[1]),
         Op::ReduceMax => Problem::reduce_max(dtype, &shape, &[1]),
         Op::ReduceMaxAbs => Problem::reduce_max_abs(dtype, &shape, &[1]),
+        Op::TopK => Problem::top_k(dtype, &shape, 1, problem.k().unwrap_or_default()),
         op => support::sum_of(op, dtype, &shape, &[1]),
     }?;
     Ok(resized
         .nan(problem.nan_policy())
+        .largest(!problem.gives_smallest())
         .keepdims(problem.keeps_dims())
         .index_type(problem.index_result_type().unwrap_or_default())
         .select_last_index(problem.selects_last_index())

@@ -7,3 +7,4 @@ mod rules;
 mod runner;
 mod support;
 mod tensors;
+mod top_k;

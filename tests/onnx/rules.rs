@@ -434,6 +434,7 @@ fn axes_are_an_input_from_opset_18_and_of_reduce_sum_from_13() {
                 op,
                 opset,
                 actual: 2,
+                least: 1,
                 most: Some(1),
             };
             match attempt(op, opset, &[], &inputs) {
@@ -672,6 +673,7 @@ fn inputs_are_counted() {
                 op,
                 opset: 20,
                 actual: inputs,
+                least: 1,
                 most
             }
         );
@@ -711,6 +713,7 @@ fn an_absent_input_may_be_only_at_the_end() {
             op: Op::Min,
             opset: 18,
             actual: 0,
+            least: 1,
             most: None
         }
     );

@@ -6,9 +6,10 @@ use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{Model, OnnxError, RunError, Tensor};
 use wgreduce::{DType, Element, Op, Problem, ProblemError};
 
-/// The operators that ONNX has.
+/// The operators of ONNX that have one output: all but TopK.
 pub fn operators() -> Vec<Op> {
-    Op::ALL.into_iter().filter(|op| op.is_in_onnx()).collect()
+    let one = |op: &Op| op.is_in_onnx() && *op != Op::TopK;
+    Op::ALL.into_iter().filter(one).collect()
 }
 
 /// A tensor of typed elements.

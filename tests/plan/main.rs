@@ -9,6 +9,7 @@ mod loads;
 mod named;
 mod odd_caps;
 mod pieces;
+mod top_k;
 mod truth;
 mod views;
 mod walks;

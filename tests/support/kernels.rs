@@ -5,7 +5,7 @@ use crate::grid::{CLASSES, class, elementwise, reductions, variants, views};
 use crate::{catalogue, sum_problem};
 use std::collections::HashMap;
 use wgreduce::unstable::Kernel;
-use wgreduce::{BufferSplits, Caps, DType, NanPolicy, Op, Plan, Problem};
+use wgreduce::{BufferSplits, Caps, DType, IndexType, NanPolicy, Op, Plan, Problem};
 
 /// The text and override values that a pipeline is compiled from.
 pub type Source = (String, Vec<(&'static str, u64)>);
@@ -78,11 +78,31 @@ fn problems(dtype: DType) -> Vec<Problem> {
         }
     }
     all.extend(widths(dtype));
+    all.extend(tops(dtype));
     all.extend(all_sums(dtype));
     let ignoring = all.iter().map(|p| p.clone().nan(NanPolicy::Ignore));
     let ignoring: Vec<Problem> = ignoring.collect();
     all.extend(ignoring);
     all.extend(elementwise(dtype));
+    all
+}
+
+/// The best elements of rows and columns: few and many, in one part and in several.
+fn tops(dtype: DType) -> Vec<Problem> {
+    let mut all = Vec::new();
+    for (shape, of) in [
+        ([4096, 16, 1], &[1, 3][..]),
+        ([4096, 100, 1], &[10, 60]),
+        ([64, 1000, 1], &[7, 600]),
+        ([4, 20_000, 1], &[50, 2000]),
+        ([2, 3000, 500], &[2, 16]),
+    ] {
+        for &k in of {
+            let top = Problem::top_k(dtype, &shape, 1, k).expect("a problem");
+            all.push(top.clone().index_type(IndexType::U32));
+            all.push(top.largest(false));
+        }
+    }
     all
 }
 

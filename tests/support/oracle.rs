@@ -38,6 +38,10 @@ pub fn answers(problem: &Problem, inputs: &[&[u8]]) -> Vec<Vec<u8>> {
         let size = outputs[2].dtype.size();
         return vec![min, max, narrow(&first, size), narrow(&second, size)];
     }
+    if let Some(k) = problem.k() {
+        let op = [Op::ArgMax, Op::ArgMin][usize::from(problem.gives_smallest())];
+        return question(op).top(k, outputs[1].dtype.size());
+    }
     let question = question(problem.op());
     match outputs.as_slice() {
         [index, _] => vec![
@@ -184,6 +188,30 @@ impl Question<'_> {
         let mut all = Vec::new();
         self.segments(|set| all.extend(set[self.index(set)]));
         all
+    }
+
+    /// The best elements of each segment and their indices of `size` bytes: the best of those that are left, again and again.
+    fn top(&self, k: u64, size: u64) -> Vec<Vec<u8>> {
+        let mut all = Vec::new();
+        self.segments(|set| {
+            let mut left: Vec<usize> = (0..set.len()).collect();
+            for _ in 0..k {
+                let rest: Vec<&[u8]> = left.iter().map(|&i| set[i]).collect();
+                let index = left.remove(self.index(&rest));
+                all.push((index as u64, set[index].to_vec()));
+            }
+        });
+        let shape = self.inputs[0].0;
+        let axis = self.reduced.iter().position(|&reduced| reduced);
+        let inner: u64 = axis.map_or(1, |axis| shape[axis + 1..].iter().product());
+        // Rank by rank of a row of segments.
+        let row = (k * inner).max(1) as usize;
+        let rows = all.chunks(row).flat_map(|row| {
+            let at = |i: u64| row[(i % inner * k + i / inner) as usize].clone();
+            (0..k * inner).map(at)
+        });
+        let (indices, elements): (Vec<u64>, Vec<Vec<u8>>) = rows.unzip();
+        vec![elements.concat(), narrow(&indices, size)]
     }
 
     /// Calls a function with the elements of each segment.

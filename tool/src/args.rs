@@ -10,11 +10,11 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, Typ
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use wgreduce::{AdapterClass, DType, IndexType, NanPolicy};
+use wgreduce::{AdapterClass, DType, IndexType, NanPolicy, Op};
 
 use crate::operator::Operator;
 
-/// ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max and exact sums of .npy files on the GPU.
+/// ArgMin, ArgMax, ReduceMin, ReduceMax, Min, Max, TopK and exact sums of .npy files on the GPU.
 ///
 /// Semantics and defaults are ONNX's. Exit codes: 0 done, 1 a check or a case failed,
 /// 2 the request was wrong, 3 the device failed.
@@ -145,13 +145,16 @@ fn unused(name: &str, command: &Command) -> Vec<(String, &'static str)> {
         Command::Plan(plan) => {
             let op = plan.op.op();
             let (index, elementwise) = (op.is_index(), op.is_elementwise());
+            let top = op == Op::TopK;
             let of_op = [
                 ("axis", index),
                 ("axes", !index && !elementwise),
-                ("keepdims", !elementwise),
-                ("values", index),
-                ("select_last_index", index),
+                ("keepdims", !elementwise && !top),
+                ("values", index && !top),
+                ("select_last_index", index && !top),
                 ("index_type", index),
+                ("k", top),
+                ("smallest", top),
             ];
             let foreign = of_op.into_iter().filter(|(_, has)| !has);
             let foreign: Vec<&str> = foreign.map(|(id, _)| id).collect();
@@ -250,6 +253,11 @@ pub enum Command {
     /// Sum of squares over some or all axes: exact, rounded once
     #[command(after_help = "Example:\n  wgreduce reduce-sum-square scores.npy --nan ignore")]
     ReduceSumSquare(Reduce),
+    /// The k largest or smallest elements along an axis, in order, and their indices
+    #[command(
+        after_help = "Example:\n  wgreduce topk scores.npy --k 2 --values best.npy -o where.npy"
+    )]
+    Topk(Top),
     /// Merge what --part wrote to the result of the whole
     #[command(after_help = "Example:\n  wgreduce merge p0.part p1.part -o winner.npy")]
     Merge(Merge),
@@ -307,6 +315,37 @@ pub struct IndexOptions {
     /// The type of the indices
     #[arg(long, value_name = "TYPE", default_value = "int64")]
     pub index_type: Indices,
+}
+
+#[derive(Debug, Args)]
+pub struct Top {
+    /// The input; `-` reads standard input
+    #[arg(value_name = "IN.npy")]
+    pub input: PathBuf,
+    /// The axis, counted from the end when negative
+    #[arg(long, default_value_t = -1, allow_hyphen_values = true, value_parser = axis)]
+    pub axis: i64,
+    #[command(flatten)]
+    pub wanted: Wanted,
+    /// The type of the indices
+    #[arg(long, value_name = "TYPE", default_value = "int64")]
+    pub index_type: Indices,
+    /// Write the elements here; without this and -o both are printed
+    #[arg(long, value_name = "OUT2.npy")]
+    pub values: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Which elements `topk` gives.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Wanted {
+    /// How many elements
+    #[arg(long, value_name = "N", required = true, allow_hyphen_values = true, value_parser = k)]
+    pub k: u64,
+    /// The smallest elements instead of the largest
+    #[arg(long)]
+    pub smallest: bool,
 }
 
 #[derive(Debug, Args)]
@@ -393,7 +432,7 @@ pub struct Plan {
         allow_hyphen_values = true
     )]
     pub shapes: Vec<Shape>,
-    /// The axis of argmin and argmax
+    /// The axis of argmin, argmax and topk
     #[arg(long, allow_hyphen_values = true, conflicts_with = "axes", value_parser = axis)]
     pub axis: Option<i64>,
     /// The axes of the operators named reduce-
@@ -406,6 +445,12 @@ pub struct Plan {
     /// Plan for indices and the elements they point to
     #[arg(long)]
     pub values: bool,
+    /// How many elements topk gives
+    #[arg(long, value_name = "N", required_if_eq("op", "topk"), allow_hyphen_values = true, value_parser = k)]
+    pub k: Option<u64>,
+    /// The smallest elements of topk instead of the largest
+    #[arg(long)]
+    pub smallest: bool,
     /// Plan for a typical device of a class; no adapter is needed
     #[arg(long, value_name = "CLASS")]
     pub class: Option<Class>,
@@ -609,6 +654,11 @@ fn list<T: FromStr>(text: &str, what: &str, example: &str) -> Result<Vec<T>, Str
     items
         .map(|item| item.trim().parse().map_err(|_| wrong(item)))
         .collect()
+}
+
+fn k(text: &str) -> Result<u64, String> {
+    let wrong = |_| format!("k is a whole number, 0 or more, not {text}");
+    text.trim().parse().map_err(wrong)
 }
 
 fn axis(text: &str) -> Result<i64, String> {

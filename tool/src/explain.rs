@@ -68,8 +68,11 @@ fn segments(problem: &Problem) -> String {
         }
     };
     let done = match problem.op().is_sum() {
-        true => "all of which are summed",
-        false => "of which one is chosen",
+        true => "all of which are summed".to_owned(),
+        false => match problem.k() {
+            Some(k) => format!("of which {k} are chosen, in order"),
+            None => "of which one is chosen".to_owned(),
+        },
     };
     let text = format!(
         "Segments: {segments}, of {len} elements each, {done}. The elements of one are {lie}."
@@ -206,6 +209,32 @@ fn told(pass: &Pass) -> String {
                 }
             };
             return format!("{done}; invocations a segment: {}.", text.lanes);
+        }
+        Walk::Top(text) => {
+            return format!(
+                "a workgroup holds {} elements of a segment, {} an invocation. What groups of {} invocations have at \
+                 best tells which elements may be among the {}: these are listed, and sorted.",
+                pass.params.slice,
+                text.held,
+                kernel.workgroup / pass.params.groups.max(1),
+                pass.params.entries
+            );
+        }
+        Walk::Few(text) => {
+            return format!(
+                "an invocation takes {} and keeps its {} best elements in registers, in order.",
+                match pass.params.slices {
+                    1 => "a segment".to_owned(),
+                    n => format!("one of {n} parts of a segment"),
+                },
+                text.entries
+            );
+        }
+        Walk::Merge(_) => {
+            return format!(
+                "{} lists of {} entries, each in order, become one of {}: an invocation counts those before its own.",
+                pass.params.group, pass.params.entries, pass.params.best
+            );
         }
         Walk::Each(EachText { sliced: true, .. }) => {
             "an invocation reduces a part of a segment, element by element, and leaves a partial result."
@@ -354,6 +383,7 @@ fn drawn(walk: Walk) -> Vec<String> {
             "partials |a0 a1 a2 a3|b0 b1 b2 b3|",
             "output  |     a     |     b     |",
         ],
+        Walk::Merge(_) => &["lists  |a0 a1 a2|b0 b1 b2|", "output |a0 b0 b1|"],
         Walk::Strided => &[
             "view   |a0 b0|a1 b1|a2 b2|   and so on, in any order",
             "by       0  1  0  1  0  1",

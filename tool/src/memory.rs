@@ -108,7 +108,7 @@ macro_rules! params {
 
 params! {
     items coarsening len pitch inner slices parts slice step kept_dims dims along rows
-    slice_rows row_units width team abreast
+    slice_rows row_units width team abreast entries
 }
 
 impl<'a> Loads<'a> {
@@ -190,6 +190,11 @@ impl<'a> Loads<'a> {
                     None => u64::from(text.lanes.ilog2()),
                 };
                 shared + u64::from(kernel.out.per_word() > 1)
+            }
+            // Beside those of a search, where a list is too short.
+            Walk::Top(_) => {
+                let sorted = u64::from(self.p.entries.next_power_of_two().ilog2());
+                10 + sorted * (sorted + 1) / 2
             }
             _ => 0,
         }

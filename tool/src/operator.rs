@@ -20,6 +20,7 @@ pub enum Operator {
     ReduceL1,
     ReduceL2,
     ReduceSumSquare,
+    Topk,
 }
 
 impl Operator {
@@ -38,6 +39,7 @@ impl Operator {
             Operator::ReduceL1 => Op::ReduceL1,
             Operator::ReduceL2 => Op::ReduceL2,
             Operator::ReduceSumSquare => Op::ReduceSumSquare,
+            Operator::Topk => Op::TopK,
         }
     }
 
@@ -48,12 +50,13 @@ impl Operator {
     }
 
     /// The problem over one shape, or over several for min and max. An index operator goes over the first
-    /// of the axes, or axis 0; min and max have none.
+    /// of the axes, or axis 0, topk over the last; min and max have none. `k` is how many elements topk gives.
     pub fn problem<S: AsRef<[u64]>>(
         self,
         dtype: DType,
         shapes: &[S],
         axes: &[i64],
+        k: u64,
     ) -> Result<Problem, ProblemError> {
         let shape = shapes.first().map_or(&[][..], |shape| shape.as_ref());
         let axis = axes.first().copied().unwrap_or(0);
@@ -69,6 +72,10 @@ impl Operator {
             Operator::ReduceL1 => Problem::reduce_l1(dtype, shape, axes),
             Operator::ReduceL2 => Problem::reduce_l2(dtype, shape, axes),
             Operator::ReduceSumSquare => Problem::reduce_sum_square(dtype, shape, axes),
+            Operator::Topk => {
+                let axis = axes.first().copied().unwrap_or(-1);
+                Problem::top_k(dtype, shape, axis, k)
+            }
             Operator::Min => Problem::min(dtype, shapes),
             Operator::Max => Problem::max(dtype, shapes),
         }
@@ -82,7 +89,8 @@ impl Operator {
         axes: &[i64],
     ) -> Result<Problem, ProblemError> {
         Ok(self
-            .problem(problem.dtype(), shapes, axes)?
+            .problem(problem.dtype(), shapes, axes, problem.k().unwrap_or(0))?
+            .largest(!problem.gives_smallest())
             .nan(problem.nan_policy())
             .keepdims(problem.keeps_dims())
             .select_last_index(problem.selects_last_index())

@@ -89,11 +89,14 @@ fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
         (None, Some(axes)) => &axes.0,
         (None, None) => &[],
     };
-    let problem = args.op.problem(dtype, &args.shapes, axes);
+    let problem = args
+        .op
+        .problem(dtype, &args.shapes, axes, args.k.unwrap_or(0));
     let problem = with_options(problem.map_err(Error::from)?, &args.options);
     Ok(problem
         .keepdims(args.keepdims.keepdims)
-        .with_values(args.values))
+        .with_values(args.values)
+        .largest(!args.smallest))
 }
 
 fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String {

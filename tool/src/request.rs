@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use wgreduce::{Error, Problem, ProblemError};
+use wgreduce::{Error, Op, Problem, ProblemError};
 
-use crate::args::{Command, Common, Elementwise, Index, IndexOptions, Output, Reduce, Share};
+use crate::args::{Command, Common, Elementwise, Index, IndexOptions, Output, Reduce, Share, Top};
 use crate::failure::Failure;
 use crate::npy::{self, Source};
 use crate::operator::Operator;
@@ -44,6 +44,7 @@ impl<'a> Request<'a> {
             Command::ReduceSumSquare(args) => {
                 Request::reduce(Operator::ReduceSumSquare, args, common)
             }
+            Command::Topk(args) => Request::top(args, common),
             _ => return Ok(None),
         };
         let mut request = request?;
@@ -76,21 +77,11 @@ impl<'a> Request<'a> {
 
     /// `argmin`, `argmax` and `argmax-abs`.
     fn index(operator: Operator, args: &'a Index, common: &Common) -> Result<Request<'a>, Failure> {
-        match (&args.values, &args.output.output) {
-            (Some(values), Some(output)) if output::is_same(values, output) => {
-                let why = "is asked for twice, by -o and --values";
-                return Err(Failure::output(values, why));
-            }
-            (Some(values), None) if output::is_stdout(values) => {
-                let why = "cannot hold the values and the indices: name a file with -o";
-                return Err(Failure::output(values, why));
-            }
-            _ => {}
-        }
+        apart(&args.values, &args.output.output)?;
         let input = npy::open(&args.input, common.dtype)?;
         let options = &args.options;
         let problem = operator
-            .problem(input.dtype(), &[input.shape()], &[args.axis])
+            .problem(input.dtype(), &[input.shape()], &[args.axis], 0)
             .map(|p| with_options(p, options).keepdims(args.keepdims.keepdims))
             .map(|p| p.with_values(args.values.is_some()))
             .and_then(checked)
@@ -103,6 +94,43 @@ impl<'a> Request<'a> {
         })
     }
 
+    /// `topk`.
+    fn top(args: &'a Top, common: &Common) -> Result<Request<'a>, Failure> {
+        apart(&args.values, &args.output.output)?;
+        let input = npy::open(&args.input, common.dtype)?;
+        let operator = Operator::Topk;
+        let problem = operator
+            .problem(input.dtype(), &[input.shape()], &[args.axis], args.wanted.k)
+            .map(|p| p.largest(!args.wanted.smallest))
+            .map(|p| p.index_type(args.index_type.into()))
+            .and_then(checked)
+            .map_err(|e| Failure::input(&args.input, e))?;
+        let inputs = vec![(&args.input, input)];
+        let request = Request::new(operator, problem, inputs, &args.output);
+        Ok(Request {
+            values: &args.values,
+            ..request
+        })
+    }
+
+    /// Where each of the problem's outputs goes.
+    pub fn paths(&self) -> [&'a Option<PathBuf>; 2] {
+        in_order(&self.problem, [self.output, self.values])
+    }
+
+    /// The numbers of the outputs that are printed, in that order.
+    pub fn printed(&self) -> Vec<usize> {
+        let indices = usize::from(self.operator.op() == Op::TopK);
+        let mut printed = Vec::new();
+        if self.output.is_none() {
+            printed.push(indices);
+            if indices == 1 && self.values.is_none() {
+                printed.push(0);
+            }
+        }
+        printed
+    }
+
     /// The operators named `reduce-`.
     fn reduce(
         operator: Operator,
@@ -112,7 +140,7 @@ impl<'a> Request<'a> {
         let input = npy::open(&args.input, common.dtype)?;
         let axes = args.axes.as_ref().map_or(&[][..], |axes| &axes.0);
         let problem = operator
-            .problem(input.dtype(), &[input.shape()], axes)
+            .problem(input.dtype(), &[input.shape()], axes, 0)
             .map(|p| p.keepdims(args.keepdims.keepdims))
             .and_then(checked)
             .map_err(|e| Failure::input(&args.input, e))?;
@@ -140,12 +168,39 @@ impl<'a> Request<'a> {
             return Err(Failure::input(&args.inputs[odd], why));
         }
         let shapes: Vec<&[u64]> = inputs.iter().map(Source::shape).collect();
-        let problem = operator.problem(dtype, &shapes, &[]).map_err(|e| match e {
-            ProblemError::NotBroadcastable { input, .. } => Failure::input(&args.inputs[input], e),
-            e => Failure::from(Error::from(e)),
-        })?;
+        let problem = operator
+            .problem(dtype, &shapes, &[], 0)
+            .map_err(|e| match e {
+                ProblemError::NotBroadcastable { input, .. } => {
+                    Failure::input(&args.inputs[input], e)
+                }
+                e => Failure::from(Error::from(e)),
+            })?;
         let inputs = args.inputs.iter().zip(inputs).collect();
         Ok(Request::new(operator, problem, inputs, &args.output))
+    }
+}
+
+/// What belongs to the result and to the values, in the order of the outputs.
+pub fn in_order<T>(problem: &Problem, [result, values]: [T; 2]) -> [T; 2] {
+    match problem.op() {
+        Op::TopK => [values, result],
+        _ => [result, values],
+    }
+}
+
+/// Refuses one place for the values and the indices.
+fn apart(values: &Option<PathBuf>, output: &Option<PathBuf>) -> Result<(), Failure> {
+    match (values, output) {
+        (Some(values), Some(output)) if output::is_same(values, output) => {
+            let why = "is asked for twice, by -o and --values";
+            Err(Failure::output(values, why))
+        }
+        (Some(values), None) if output::is_stdout(values) => {
+            let why = "cannot hold the values and the indices: name a file with -o";
+            Err(Failure::output(values, why))
+        }
+        _ => Ok(()),
     }
 }
 

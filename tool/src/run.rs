@@ -20,8 +20,7 @@ use crate::request::Request;
 use crate::stream;
 use crate::tensor::{Tensor, fits_memory};
 
-/// Computes, checks, and writes every output to its path; the first one, if it has none, to
-/// stdout.
+/// Computes, checks, and writes every output to its path, or prints it.
 pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     if let Some(share) = request.share {
         return part::run(request, share, common);
@@ -29,6 +28,7 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
     if stream::is_wanted(&request.problem, &request.inputs, common) {
         return stream::run(request, common);
     }
+    let (paths, printed) = (request.paths(), request.printed());
     let read =
         |(path, input): (&PathBuf, Source)| input.read().map_err(|why| Failure::input(path, why));
     let inputs: Vec<Tensor> = request
@@ -44,19 +44,15 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         compute(&device, request.problem, &data, common)?
     };
 
-    let asked = outputs
-        .iter()
-        .zip(&results)
-        .zip([request.output, request.values]);
-    let targets = asked.clone().filter_map(|((tensor, data), path)| {
+    let asked = outputs.iter().zip(&results).zip(paths);
+    let targets = asked.filter_map(|((tensor, data), path)| {
         let path = path.as_deref()?;
         let content = Content::Tensor(tensor, data);
         Some(Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())?;
-    let printed = asked.take(1).filter(|(_, path)| path.is_none());
-    for ((tensor, data), _) in printed {
-        write_stdout(&render(tensor, data))?;
+    for i in printed {
+        write_stdout(&render(&outputs[i], &results[i]))?;
     }
     // Said last, so that after a failure the first line is the error.
     if !common.quiet {

@@ -32,10 +32,9 @@ pub fn memory(common: &Common) -> u64 {
     common.memory << 20
 }
 
-/// Computes, checks, and writes every output to its path; the first one, if it has none, to
-/// stdout.
+/// Computes, checks, and writes every output to its path, or prints it.
 pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
-    let paths = [request.output, request.values];
+    let (paths, printed) = (request.paths(), request.printed());
     let (problem, mut inputs) = (&request.problem, request.inputs);
     let outputs = problem.outputs();
     let fortran = in_fortran_order(&inputs)?;
@@ -44,8 +43,13 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         true => reversed(request.operator, problem).map_err(Error::from)?,
         false => problem.clone(),
     };
-    let places = outputs.iter().zip(paths);
-    let results = places.map(|(output, path)| held(output, path.as_ref(), common));
+    let places = outputs.iter().zip(paths).enumerate();
+    let results = places.map(
+        |(i, (output, path))| match printed.contains(&i) || path.is_some() {
+            true => held(output, path.as_ref(), common),
+            false => Ok(Held::Nothing),
+        },
+    );
     let mut results = results.collect::<Result<Vec<_>, _>>()?;
     let device = Device::open(common)?;
     let mut report = vec![device.line()];
@@ -66,12 +70,15 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         let content = match held {
             Held::Spool(_, file) => Content::Spooled(tensor, fortran, file),
             Held::Memory(data) => Content::Tensor(tensor, data),
+            Held::Nothing => return None,
         };
         Some(Target { path, content })
     });
     output::write(&targets.collect::<Vec<_>>())?;
-    if let Some(Held::Memory(data)) = results.into_iter().next() {
-        print(&outputs[0], data, fortran)?;
+    for i in printed {
+        if let Held::Memory(data) = std::mem::replace(&mut results[i], Held::Nothing) {
+            print(&outputs[i], data, fortran)?;
+        }
     }
     // Said last, so that after a failure the first line is the error.
     if !common.quiet {
@@ -145,6 +152,9 @@ pub fn check(
     let bar = bar(bytes, "checking", common);
     let mut difference = None;
     let compare = |output: usize, at: u64, expected: &[u8]| {
+        if matches!(results[output], Held::Nothing) {
+            return Ok(());
+        }
         let mut actual = vec![0; expected.len()];
         results[output].read(at, &mut actual)?;
         let Output { dtype, shape, .. } = &outputs[output];
@@ -181,13 +191,15 @@ pub enum Held {
     Memory(Vec<u8>),
     /// And what it is for.
     Spool(PathBuf, File),
+    /// Nobody asked for it.
+    Nothing,
 }
 
 impl Held {
     /// The file, of what is held in one.
     pub fn spool(self) -> Option<File> {
         match self {
-            Held::Memory(_) => None,
+            Held::Memory(_) | Held::Nothing => None,
             Held::Spool(_, file) => Some(file),
         }
     }
@@ -203,6 +215,7 @@ impl Held {
                 file.seek(SeekFrom::Start(at))?;
                 file.write_all(bytes)
             }
+            Held::Nothing => Ok(()),
         }
     }
 
@@ -216,6 +229,7 @@ impl Held {
                 file.seek(SeekFrom::Start(at))?;
                 file.read_exact(into)
             }
+            Held::Nothing => Ok(()),
         }
     }
 }
@@ -250,7 +264,7 @@ pub fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
         }
         Error::Sink { output, error, .. } => match &results[output] {
             Held::Spool(path, _) => Failure::file(path, format_args!("cannot be written: {error}")),
-            Held::Memory(_) => Failure::Request(error.to_string()),
+            Held::Memory(_) | Held::Nothing => Failure::Request(error.to_string()),
         },
         error => error.into(),
     }

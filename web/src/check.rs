@@ -44,7 +44,7 @@ pub async fn run(
     let cases = golden::parse(cases).map_err(|e| format!("cases.json cannot be used: {e}"))?;
     let official: Vec<Official> =
         serde_json::from_str(official).map_err(|e| format!("onnx.json cannot be used: {e}"))?;
-    let all = cases.len() + official.len() + 5;
+    let all = cases.len() + official.len() + 6;
     let mut failed = Vec::new();
     let mut done = 0;
     let mut judge = |what: &str, verdict: Result<(), Failure>| {
@@ -65,6 +65,7 @@ pub async fn run(
     judge("the caller's encoder", own_encoder(reducer).await);
     judge("two runs at once", at_once(reducer).await);
     judge("a refused binding", refused_binding(reducer).await);
+    judge("the best elements", best(reducer).await);
     Ok((all, failed))
 }
 
@@ -117,6 +118,26 @@ fn tensor() -> Result<(Problem, Vec<f32>), Error> {
     let data = (0..(ROWS * COLUMNS) as u64).map(score).collect();
     let problem = Problem::arg_max(DType::F32, &[ROWS as u64, COLUMNS as u64], 0)?;
     Ok((problem.keepdims(false), data))
+}
+
+/// The best elements by every walk: of random bytes, and of few values.
+async fn best(reducer: &Reducer) -> Result<(), Failure> {
+    for (dtype, shape, axis, k) in [
+        (DType::F32, [4, 3000], 1, 40),
+        (DType::F32, [2, 3000], 1, 2000),
+        (DType::U8, [2, 5000], 1, 100),
+        (DType::I64, [300, 20], 0, 7),
+        (DType::F16, [1000, 16], 1, 3),
+    ] {
+        let problem = Problem::top_k(dtype, &shape, axis, k)?;
+        let n = problem.input_bytes(0);
+        let random = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
+        let all: Vec<u8> = (0..n).map(random).collect();
+        let few: Vec<u8> = (0..n).map(|i| random(i) & 0x81).collect();
+        golden(reducer, &problem, &[&all]).await?;
+        golden(reducer, &problem.largest(false), &[&few]).await?;
+    }
+    Ok(())
 }
 
 async fn streamed(reducer: &Reducer) -> Result<(), Failure> {

@@ -233,11 +233,16 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
                 ("argmin", Problem::arg_min(dtype, &shape, axis)),
                 ("min", Problem::reduce_min(dtype, &shape, &[axis])),
                 ("sum", Problem::reduce_sum(dtype, &shape, &[axis])),
+                ("top 3", Problem::top_k(dtype, &shape, axis, 3)),
             ];
             for (op, problem) in problems {
                 // Minima of both half types are alike. A sum of float64 is a loop over what was loaded, which is not counted.
-                let left_out = if op == "sum" { DType::F64 } else { DType::BF16 };
-                if dtype == left_out {
+                let left_out = match op {
+                    "sum" => dtype == DType::F64,
+                    "top 3" => dtype != DType::F32,
+                    _ => dtype == DType::BF16,
+                };
+                if left_out {
                     continue;
                 }
                 let problem = problem.map_err(|e| e.to_string())?;

@@ -30,6 +30,15 @@ const SHAPES: [[u64; 3]; 19] = [
     [40, 3, 3],
 ];
 
+/// Shapes whose best elements are wanted, and how many.
+const TOPS: [([u64; 3], u64); 5] = [
+    ([40, 16, 1], 3),
+    ([3, 129, 1], 20),
+    ([2, 5000, 1], 40),
+    ([1, 5000, 1], 2000),
+    ([2, 300, 9], 10),
+];
+
 /// The types whose problems are made here; the golden cases have all types.
 const TYPES: [DType; 4] = [DType::F16, DType::I64, DType::F32, DType::U8];
 
@@ -83,6 +92,13 @@ pub fn each(
             for seed in [0, Seed::ALL.len() as u64, drawn((dtype, shape))] {
                 call(&problem, seed, &|| vec![tensor(dtype, shape, seed)])?;
             }
+        }
+    }
+    for (shape, k) in TOPS {
+        let problem = Problem::top_k(dtype, &shape, 1, k).map_err(|e| e.to_string())?;
+        for (seed, largest) in [(0, true), (drawn((dtype, shape)), false)] {
+            let problem = problem.clone().largest(largest);
+            call(&problem, seed, &|| vec![tensor(dtype, shape, seed)])?;
         }
     }
     for problem in views(dtype).iter().chain(&elementwise(dtype)) {

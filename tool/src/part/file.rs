@@ -44,6 +44,11 @@ pub struct Task {
     keepdims: bool,
     select_last_index: bool,
     index_type: String,
+    /// Of topk alone: how many elements, and whether the smallest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    k: Option<u64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    smallest: bool,
     nan: String,
     fortran: bool,
     dim: Option<usize>,
@@ -103,6 +108,8 @@ impl Task {
             keepdims: problem.outputs()[0].shape.len() == problem.inputs()[0].len(),
             select_last_index: problem.selects_last_index(),
             index_type: index,
+            k: problem.k(),
+            smallest: problem.gives_smallest(),
             nan: nan.into(),
             fortran: cut.fortran,
             dim: cut.dim,
@@ -129,7 +136,9 @@ impl Task {
         if !elementwise && self.axes.is_empty() != self.shapes.first()?.is_empty() {
             return None;
         }
-        let problem = operator.problem(dtype, &self.shapes, &self.axes).ok()?;
+        let problem = operator
+            .problem(dtype, &self.shapes, &self.axes, self.k.unwrap_or(0))
+            .ok()?;
         let problem = problem.nan(match self.nan.as_str() {
             "propagate" => NanPolicy::Propagate,
             "ignore" => NanPolicy::Ignore,
@@ -153,7 +162,9 @@ impl Task {
         let named = |t: &IndexType| t.dtype().to_string() == self.index_type;
         let index = types.into_iter().find(named)?;
         let problem = problem.select_last_index(self.select_last_index);
-        Some(problem.index_type(index).with_values(true))
+        let problem = problem.largest(!self.smallest).index_type(index);
+        let has_values = problem.k().is_none();
+        Some(problem.with_values(has_values))
     }
 
     /// The first difference of another task to this one, in words that go on with where this one is.
@@ -188,6 +199,8 @@ impl Task {
             pair("keepdims", &|h| h.keepdims.to_string()),
             pair("select-last-index", &|h| h.select_last_index.to_string()),
             pair("the index type", &|h| h.index_type.clone()),
+            pair("k", &|h| h.k.map_or("none".into(), |k| k.to_string())),
+            pair("smallest", &|h| h.smallest.to_string()),
             pair("the NaN policy", &|h| h.nan.clone()),
             pair("the number of parts", &|h| h.of.to_string()),
         ];

@@ -12,6 +12,7 @@ use super::file::{self, PartFile};
 use crate::args::{Common, Merge};
 use crate::failure::{Failure, number_of, say};
 use crate::output::{self, Content, Piece, Target};
+use crate::request::in_order;
 use crate::stream;
 use crate::tensor::from_fortran;
 
@@ -46,7 +47,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         }
         (Some(_), _) if !cut.problem.op().is_index() => {
             let why = format!(
-                "--values is for argmin and argmax, not for {}",
+                "--values is for argmin, argmax and topk, not for {}",
                 cut.problem.op()
             );
             return Err(Failure::Request(why));
@@ -58,6 +59,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         refuse_gaps(&ranges, cut.of)?;
     }
     let paths = [Some(args.output.as_path()), args.values.as_deref()];
+    let paths = in_order(&cut.problem, paths);
     for path in paths.into_iter().flatten() {
         output::check_writable(path)?;
     }

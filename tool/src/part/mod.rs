@@ -63,7 +63,7 @@ impl Cut {
             true => stream::reversed(operator, problem).map_err(Error::from)?,
             false => problem.clone(),
         };
-        let has_values = problem.op().is_index();
+        let has_values = problem.op().is_index() && problem.k().is_none();
         let problem = problem.with_values(has_values);
         let mut data = Vec::new();
         for (path, input) in inputs {
@@ -333,6 +333,43 @@ fn dims(problem: &Problem) -> Vec<u64> {
         true => problem.outputs().swap_remove(0).shape,
         false => problem.inputs()[0].clone(),
     }
+}
+
+/// The bytes of some segments' results, which lie segment by segment, and where in an output of `size` bytes an element each run of
+/// them belongs.
+pub fn runs_of(
+    problem: &Problem,
+    segments: &Range<u64>,
+    size: u64,
+    data: &[u8],
+) -> Vec<(u64, Vec<u8>)> {
+    let shape = &problem.inputs()[0];
+    let axis = problem.reduced().iter().position(|&reduced| reduced);
+    let inner = match (problem.k(), axis) {
+        (Some(_), Some(axis)) => shape[axis + 1..].iter().product(),
+        _ => 1,
+    };
+    let k = problem.k().unwrap_or(1);
+    if inner == 1 {
+        return vec![(segments.start * k * size, data.to_vec())];
+    }
+    // Of a row of segments, the results of each rank are neighbours.
+    let mut runs = Vec::new();
+    let mut first = segments.start;
+    while first < segments.end {
+        let (row, column) = (first / inner, first % inner);
+        let end = segments.end.min((row + 1) * inner);
+        for rank in 0..k {
+            let element = |segment| {
+                let at = ((segment - segments.start) * k + rank) * size;
+                &data[at as usize..][..size as usize]
+            };
+            let at = ((row * k + rank) * inner + column) * size;
+            runs.push((at, (first..end).flat_map(element).copied().collect()));
+        }
+        first = end;
+    }
+    runs
 }
 
 /// Reduces one part, and writes what it leaves.

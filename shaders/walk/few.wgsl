@@ -1,0 +1,65 @@
+// Few: an invocation takes a part of a segment and keeps its {ENTRIES} best elements in registers, in order. For short segments, and
+// for columns, of which neighbouring invocations take neighbouring ones.
+override WG: u32;
+
+// Later elements have higher numbers, so of equal ones those that are there stay before.
+const NONE: u32 = 0xffffffffu;
+
+struct List {
+//# for j in 0..ENTRIES
+    k{j}: Key,
+    n{j}: u32,
+//# end
+}
+
+fn list_with(list: List, k: Key, n: u32) -> List {
+    var l = list;
+//# for j in 0..ENTRIES
+    let b{j} = less(k, l.k{j}) | (same(k, l.k{j}) & (n < l.n{j}));
+//# end
+    if b{ENTRIES - 1} {
+//# for i in 1..ENTRIES
+        l.k{ENTRIES - i} = select(select(l.k{ENTRIES - i}, k, b{ENTRIES - i}), l.k{ENTRIES - i - 1}, b{ENTRIES - i - 1});
+        l.n{ENTRIES - i} = select(select(l.n{ENTRIES - i}, n, b{ENTRIES - i}), l.n{ENTRIES - i - 1}, b{ENTRIES - i - 1});
+//# end
+        l.k0 = select(l.k0, k, b0);
+        l.n0 = select(l.n0, n, b0);
+    }
+    return l;
+}
+
+@compute @workgroup_size(WG)
+fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
+    let item = linear(group) * WG + lid;
+    if item >= P.items {
+        return;
+    }
+    let part = item / P.outputs;
+    let output = item - part * P.outputs;
+    let start = segment(output);
+    let end = min((part + 1u) * P.slice, P.len);
+    var list: List;
+//# for j in 0..ENTRIES
+    list.k{j} = PAD;
+    list.n{j} = NONE;
+//# end
+    for (var n = part * P.slice; n < end; n += {LOADS}u) {
+//# for i in 0..LOADS
+        let v{i} = raw(start + (n + select(0u, {i}u, n + {i}u < end)) * P.stride);
+//# end
+        // A loop: the text of an element is long.
+        for (var i = 0u; i < {LOADS}u; i++) {
+            var v = v0;
+//# for i in 1..LOADS
+            v = select(v, v{i}, i == {i}u);
+//# end
+            let there = n + i < end;
+            list = list_with(list, select(PAD, canonical(key(v)), there), select(NONE, n + i, there));
+        }
+    }
+//# for j in 0..ENTRIES
+    if {j}u < P.entries {
+        leave(output, part, {j}u, list.k{j}, list.n{j}, start);
+    }
+//# end
+}

@@ -1,0 +1,223 @@
+//! Planning TopK: each window leaves lists of its best elements; these are merged, round after round, until each segment has one, whose
+//! indices are written. Then the elements that they point to are gathered. Where a window leaves one list, it is written as results.
+
+use crate::Error;
+use crate::kernel::StoreFormat;
+use crate::plan::layout::{Groups, Part, StridedLayout, Window, count, halve};
+use crate::plan::limits::dispatches;
+use crate::plan::pass::Slot;
+use crate::plan::splits::{BufferSplits, runs};
+use crate::plan::step::{Planner, Step};
+use crate::problem::elements;
+use crate::walk::top::{Lists, Ranked, Round};
+
+impl Planner<'_> {
+    /// Plans the `k` best elements of every segment.
+    pub(crate) fn top_k(&mut self, k: u64) -> Result<(), Error> {
+        if k == 0 {
+            return Ok(());
+        }
+        let problem = self.problem;
+        let layout = StridedLayout::whole(problem);
+        let shape = &problem.inputs()[0];
+        let axis = problem.reduced().iter().position(|&reduced| reduced);
+        let len = problem.reduced_len();
+        let outputs = elements(shape) / len;
+        // Partial results lie segment by segment, and so does one result of each.
+        let inner = match self.partial || k == 1 {
+            true => 1,
+            false => elements(&shape[axis.map_or(0, |axis| axis + 1)..]),
+        };
+        let step = Step {
+            dst: Slot::Output(if self.partial { 0 } else { 1 }),
+            ..self.index_step([outputs, 1, 1])
+        };
+        let lists = Lists::of(self, &layout, k);
+        let value = (!self.partial).then(|| StoreFormat::value(problem.dtype()));
+        let written = self.results_per_dispatch(step.out, value);
+        let [kept, mut reduced] = self.windows(&layout, &step, (written / k).max(1), 4)?;
+        // The lists of a window's segment are bound at once.
+        let most = self.most_entries(&step);
+        let needed = |sizes: &[u64]| {
+            let parts = lists.parts(sizes.iter().product());
+            Round::of(lists, parts).items().max(k)
+        };
+        while needed(&reduced) > most && reduced.iter().any(|&size| size > lists.slice) {
+            halve(&mut reduced);
+        }
+        dispatches(count(&layout.reduced, &reduced))?;
+        // Results of an output are not side by side: where their buffers end cuts no window.
+        let splits = BufferSplits {
+            inputs: self.splits.inputs.clone(),
+            outputs: Vec::new(),
+        };
+        let mut groups = Groups::new(&layout, [kept, reduced], &splits);
+        while let Some((kept, reduced)) = groups.next()? {
+            let parts = |part: &Part| lists.parts(part.elements());
+            let all = Round::of(lists, reduced.iter().map(parts).sum());
+            let each = most / all.items().max(k);
+            let fits = |part: &Part| part.elements() <= each.max(1);
+            // One output fits.
+            for kept in kept.divided(&layout.kept, fits).flatten() {
+                let windows = Window::all(&layout, &kept, &reduced);
+                let ranked = Ranked::new(kept.place, kept.elements(), inner, k);
+                self.top_group(&step, &windows, lists, &ranked, written)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Most entries of lists that a binding, a buffer and a dispatch hold.
+    fn most_entries(&self, step: &Step) -> u64 {
+        let format = self.partial_format(step);
+        let piece = self.caps.piece_bytes() / format.bytes();
+        let bound = self.partials(step).min(piece);
+        bound.min(self.caps.most_invocations())
+    }
+
+    /// Plans the windows of the same outputs. A dispatch writes `written` results at most.
+    fn top_group(
+        &mut self,
+        step: &Step,
+        windows: &[Window<'_>],
+        lists: Lists,
+        ranked: &Ranked,
+        written: u64,
+    ) -> Result<(), Error> {
+        let parts = |w: &Window<'_>| lists.parts(w.reduced.elements());
+        let all: u64 = windows.iter().map(parts).sum();
+        let ranges = self.ranges(ranked, written)?;
+        let value = StoreFormat::value(self.problem.dtype());
+        let whole = ranges.len() == 1;
+        if all == 1 && whole && self.partial {
+            return self.top_pass(step, &windows[0], lists, None, ranked);
+        }
+        if all == 1 && whole && value.per_word() == 1 {
+            let both = Step {
+                dst: Slot::Output(0),
+                out: value,
+                beside: Some(step.out),
+                ..*step
+            };
+            return self.top_pass(&both, &windows[0], lists, None, ranked);
+        }
+        let batches = self.batches(step, windows, lists, ranked)?;
+        let mut round = Round::of(lists, 0);
+        for (number, batch) in (0..).zip(&batches) {
+            round = self.leave_lists(step, batch, lists, ranked)?;
+            if batches.len() > 1 {
+                round = self.merge_to_last(step, round, ranked)?;
+                let place = (Slot::Temp(1), number * ranked.k);
+                self.merge_pass(step, round, ranked, Some(place))?;
+            }
+        }
+        if batches.len() > 1 {
+            round = Round {
+                lists: batches.len() as u64,
+                entries: ranked.k,
+                slot: Slot::Temp(1),
+            };
+        }
+        round = self.merge_to_last(step, round, ranked)?;
+        for range in ranges {
+            self.merge_pass(step, round, &range, None)?;
+            if !self.partial {
+                for window in windows {
+                    self.gather_best(step.out, window, &range)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the lists of windows.
+    fn leave_lists(
+        &mut self,
+        step: &Step,
+        windows: &[Window<'_>],
+        lists: Lists,
+        ranked: &Ranked,
+    ) -> Result<Round, Error> {
+        let parts = |w: &Window<'_>| lists.parts(w.reduced.elements());
+        let all = windows.iter().map(parts).sum();
+        let mut before = 0;
+        for window in windows {
+            self.top_pass(step, window, lists, Some([before, all]), ranked)?;
+            before += parts(window);
+        }
+        Ok(Round::of(lists, all))
+    }
+
+    /// Merges lists until one more pass makes them one.
+    fn merge_to_last(
+        &mut self,
+        step: &Step,
+        mut round: Round,
+        ranked: &Ranked,
+    ) -> Result<Round, Error> {
+        while round.groups() > 1 {
+            let to = match round.slot {
+                Slot::Temp(0) => Slot::Partials,
+                _ => Slot::Temp(0),
+            };
+            round = self.merge_pass(step, round, ranked, Some((to, 0)))?;
+        }
+        Ok(round)
+    }
+
+    /// Neighbouring windows whose lists are bound at once. Of more than that, which are windows of one output, each batch leaves one
+    /// list of as many entries as are wanted.
+    fn batches<'a, 'w>(
+        &self,
+        step: &Step,
+        windows: &'a [Window<'w>],
+        lists: Lists,
+        ranked: &Ranked,
+    ) -> Result<Vec<&'a [Window<'w>]>, Error> {
+        let most = self.most_entries(step) / ranked.outputs;
+        let needed = |parts| Round::of(lists, parts).items().max(ranked.k);
+        let what = "entries of an output's lists";
+        let (mut batches, mut first, mut held) = (Vec::new(), 0, 0);
+        for (i, window) in windows.iter().enumerate() {
+            let parts = lists.parts(window.reduced.elements());
+            // A longer list takes all its parts' lists.
+            let divides = i > first && lists.entries == ranked.k;
+            if divides && needed(held + parts) > most {
+                batches.push(&windows[first..i]);
+                (first, held) = (i, 0);
+            }
+            held += parts;
+            Error::within(what, needed(held), most)?;
+        }
+        batches.push(&windows[first..]);
+        let kept = Round {
+            lists: batches.len() as u64,
+            entries: ranked.k,
+            slot: Slot::Temp(1),
+        };
+        Error::within(what, kept.items(), most)?;
+        Ok(batches)
+    }
+
+    /// The ranges of results that a dispatch can write, in one buffer each.
+    fn ranges(&self, ranked: &Ranked, written: u64) -> Result<Vec<Ranked>, Error> {
+        let all = ranked.results.clone();
+        let (results, most) = (all.end - all.start, u32::MAX.into());
+        Error::within("results of segments side by side", results, most)?;
+        dispatches(results.div_ceil(written))?;
+        let ends = (all.start..all.end).step_by(written as usize).skip(1);
+        let mut cuts: Vec<u64> = self.splits.outputs().into_iter().chain(ends).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        let ranges = runs(&cuts, all);
+        // In a stream a range leaves once it is complete.
+        if self.streamed && !ranked.has_rows() && ranges.len() > 1 {
+            Error::within("results of segments side by side", results, written)?;
+        }
+        let range = |results| Ranked {
+            results,
+            ..ranked.clone()
+        };
+        Ok(ranges.into_iter().map(range).collect())
+    }
+}

@@ -1,0 +1,393 @@
+//! The best elements of segments, in order: of a part of each as a list, by a workgroup or by an invocation; and lists that are merged,
+//! until each segment has one. Every element is found by its strides.
+
+use crate::kernel::params::Params;
+use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::plan::layout::{StridedLayout, Window};
+use crate::plan::pass::{Slot, View};
+use crate::plan::step::{Planner, Step, words};
+use crate::walk::Walk;
+use crate::{AdapterClass, Error};
+use std::ops::Range;
+
+/// Most invocations of a workgroup.
+const WORKGROUP: u32 = 256;
+/// Bytes of workgroup memory of an invocation, at most: four entries of a key and a number, and a key. And what is beside them.
+const INVOCATION_BYTES: u32 = 4 * 12 + 8;
+const BESIDE: u32 = 400;
+/// Entries of a list in workgroup memory for each invocation.
+const ENTRIES: u64 = 4;
+/// Elements that an invocation of a workgroup holds, of segments of which fewer are wanted than a list has.
+const HELD: u64 = 16;
+/// Least groups of invocations whose best are compared, and how many for each wanted element: so few more than those reach the floor.
+const GROUPS: [u64; 2] = [32, 4];
+/// Most entries of a list in registers.
+const FEW: u64 = 16;
+/// Longest segments that an invocation takes alone, and the least elements of a part of one.
+const ALONE: u64 = 128;
+/// Elements from one of a segment to the next, from which on neighbouring segments lie side by side.
+const ACROSS: u64 = 8;
+/// Elements that are read before one is used.
+const LOADS: u32 = 8;
+/// Lists that are merged at once.
+const GROUP: u64 = 16;
+
+/// What the text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TopText {
+    /// Elements that an invocation holds.
+    pub held: u32,
+}
+
+/// What the text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FewText {
+    /// Entries of a list.
+    pub entries: u32,
+}
+
+/// What the text depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MergeText {
+    /// Words of an entry.
+    pub words: u32,
+}
+
+/// How segments are cut into lists.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lists {
+    walk: Walk,
+    /// Invocations of a workgroup.
+    workgroup: u32,
+    /// Most elements of a part.
+    pub slice: u64,
+    /// Entries of its list.
+    pub entries: u64,
+}
+
+impl Lists {
+    /// For the `k` best elements of each segment of a layout.
+    pub(crate) fn of(planner: &Planner<'_>, layout: &StridedLayout, k: u64) -> Lists {
+        let len = planner.problem.reduced_len();
+        let apart = layout
+            .reduced
+            .first()
+            .map_or(0, |a| a.stride.unsigned_abs());
+        // A software driver's invocations do not share what they read.
+        let alone = len <= ALONE || planner.caps.class == AdapterClass::Software;
+        if k <= FEW && (alone || apart >= ACROSS) {
+            let outputs = layout.kept.iter().map(|a| a.size).product();
+            let parts = planner.slices(outputs, len / ALONE);
+            let slice = len.div_ceil(parts).min(planner.caps.most_iterations() / 2);
+            return Lists {
+                walk: Walk::Few(FewText {
+                    entries: k.next_power_of_two() as u32,
+                }),
+                workgroup: planner.caps.workgroup(),
+                slice,
+                entries: k.min(slice),
+            };
+        }
+        // Enough for the segment, where it is short.
+        let caps = planner.caps;
+        let room = caps.workgroup_bytes.saturating_sub(BESIDE) / INVOCATION_BYTES;
+        let most = WORKGROUP.min(caps.invocations).min(room).max(1);
+        let most = 1 << most.ilog2();
+        let wg = |held: u64| {
+            let wanted = len.div_ceil(held).next_power_of_two();
+            wanted.max(GROUPS[0]).min(most)
+        };
+        let held = if k <= ENTRIES * wg(HELD) {
+            HELD
+        } else {
+            ENTRIES
+        };
+        let wg = wg(held);
+        Lists {
+            walk: Walk::Top(TopText { held: held as u32 }),
+            workgroup: wg as u32,
+            slice: held * wg,
+            entries: k.min(held * wg),
+        }
+    }
+
+    /// Lists of a segment of so many elements.
+    pub(crate) fn parts(self, len: u64) -> u64 {
+        len.div_ceil(self.slice)
+    }
+}
+
+/// Results, `k` of each output: of outputs from number `first` on, `inner` of which lie side by side; or a range of the rows of results
+/// that hold them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranked {
+    pub first: u64,
+    pub outputs: u64,
+    pub inner: u64,
+    pub k: u64,
+    /// Counted from the first result of all.
+    pub results: Range<u64>,
+}
+
+impl Ranked {
+    pub(crate) fn new(first: u64, outputs: u64, inner: u64, k: u64) -> Ranked {
+        let rows = first / inner..(first + outputs).div_ceil(inner);
+        Ranked {
+            first,
+            outputs,
+            inner,
+            k,
+            results: rows.start * inner * k..rows.end * inner * k,
+        }
+    }
+
+    /// Whether these are all results of whole rows.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.results.end - self.results.start == self.outputs * self.k
+    }
+
+    pub(crate) fn view(&self, slot: Slot, format: StoreFormat) -> View {
+        let Range { start, end } = self.results;
+        View::of(slot, format, start, end - start)
+    }
+
+    fn params(&self) -> Params {
+        let row = self.first / self.inner * self.inner;
+        let Range { start, end } = self.results;
+        Params {
+            best: self.k as u32,
+            inner: self.inner as u32,
+            first_output: (self.first - row) as u32,
+            first_result: (start - row * self.k) as u32,
+            results: (end - start) as u32,
+            ..Params::default()
+        }
+    }
+}
+
+/// Some lists of each output, one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    /// Lists of an output.
+    pub lists: u64,
+    /// Entries of a list.
+    pub entries: u64,
+    /// Where they are.
+    pub slot: Slot,
+}
+
+impl Round {
+    /// Lists of these numbers of windows' parts, of so many entries.
+    pub(crate) fn of(lists: Lists, parts: u64) -> Round {
+        Round {
+            lists: parts,
+            entries: lists.entries,
+            slot: Slot::Partials,
+        }
+    }
+
+    fn group(self) -> u64 {
+        self.lists.min(GROUP)
+    }
+
+    /// Lists of an output after they have been merged.
+    pub(crate) fn groups(self) -> u64 {
+        self.lists.div_ceil(self.group())
+    }
+
+    /// Invocations an output that merge them.
+    pub(crate) fn items(self) -> u64 {
+        self.groups() * self.group() * self.entries
+    }
+}
+
+impl Planner<'_> {
+    /// Leaves the lists of a window's parts; `place`: the number of the first, and how many there are of each output. `None`: they are
+    /// results.
+    pub(crate) fn top_pass(
+        &mut self,
+        step: &Step,
+        window: &Window<'_>,
+        lists: Lists,
+        place: Option<[u64; 2]>,
+        ranked: &Ranked,
+    ) -> Result<(), Error> {
+        let (table, kept) = window.stride_table(1);
+        let (outputs, len) = (window.kept.elements(), window.reduced.elements());
+        let parts = lists.parts(len);
+        let [first, all] = place.unwrap_or([0, 1]);
+        let (step, dst) = match place {
+            None => (*step, ranked.view(step.dst, step.out)),
+            Some(_) => {
+                let step = self.partials_of(*step);
+                let entries = outputs * all * lists.entries;
+                (step, View::of(Slot::Partials, step.out, 0, entries))
+            }
+        };
+        let kernel = Kernel {
+            workgroup: lists.workgroup,
+            ..self.kernel_of(&step, lists.walk)
+        };
+        let items = outputs * parts;
+        let wg = u64::from(kernel.workgroup);
+        let groups = (GROUPS[1] * lists.entries)
+            .next_power_of_two()
+            .max(GROUPS[0]);
+        let params = Params {
+            items: items as u32,
+            kept_dims: kept as u32,
+            stride: window.stride(),
+            len: len as u32,
+            slices: parts as u32,
+            slice: lists.slice as u32,
+            outputs: outputs as u32,
+            entries: lists.entries as u32,
+            lists: all as u32,
+            first_list: first as u32,
+            groups: groups.min(wg) as u32,
+            base: window.reduced.place,
+            ..ranked.params()
+        };
+        let dims = table.shape.len() as u64;
+        let (invocations, iterations) = match lists.walk {
+            Walk::Few(_) => (items, lists.slice.min(len) + dims),
+            _ => {
+                let rounds = u64::from(kernel.acc.bits()) + 16;
+                let stages = u64::from((ENTRIES * wg).ilog2() + 1).pow(2) / 2;
+                (items * wg, rounds + 2 * wg + ENTRIES * (stages + 2) + dims)
+            }
+        };
+        let src = self.window_view(window);
+        self.push(kernel, None, dst, params, invocations, iterations)?;
+        if let Some(pass) = self.passes.last_mut() {
+            pass.stride_table = Some((table, vec![src]));
+        }
+        Ok(())
+    }
+
+    /// Merges lists in groups, to `k` entries at most: to lists that lie in a slot from an entry on, or one list to results.
+    pub(crate) fn merge_pass(
+        &mut self,
+        step: &Step,
+        round: Round,
+        ranked: &Ranked,
+        to: Option<(Slot, u64)>,
+    ) -> Result<Round, Error> {
+        let format = self.partial_format(step);
+        let &Ranked { outputs, k, .. } = ranked;
+        let merged = Round {
+            lists: round.groups(),
+            entries: k.min(round.entries * round.group()),
+            slot: to.map_or(step.dst, |(slot, _)| slot),
+        };
+        let (step, dst) = match to {
+            None => (*step, ranked.view(step.dst, step.out)),
+            Some((slot, at)) => {
+                let entries = outputs * merged.lists * merged.entries;
+                (self.partials_of(*step), View::of(slot, format, at, entries))
+            }
+        };
+        let text = MergeText {
+            words: format.bytes() as u32 / 4,
+        };
+        let kernel = self.kernel_of(&step, Walk::Merge(text));
+        let items = outputs * round.items();
+        let params = Params {
+            items: items as u32,
+            entries: round.entries as u32,
+            lists: round.lists as u32,
+            group: round.group() as u32,
+            groups: merged.lists as u32,
+            best: merged.entries as u32,
+            ..ranked.params()
+        };
+        let src = View::of(round.slot, format, 0, outputs * round.lists * round.entries);
+        let steps = u64::from((round.entries + 1).next_power_of_two().ilog2()) + 2;
+        let iterations = round.group() * steps + 2;
+        self.push(kernel, Some(src), dst, params, items, iterations)?;
+        Ok(merged)
+    }
+
+    /// Gathers the elements of a window that TopK's indices point to.
+    pub(crate) fn gather_best(
+        &mut self,
+        index: StoreFormat,
+        window: &Window<'_>,
+        ranked: &Ranked,
+    ) -> Result<(), Error> {
+        let (table, kept) = window.stride_table(2);
+        let value = StoreFormat::value(self.problem.dtype());
+        let kernel = self.gathers_as(index, value, true);
+        let dst = ranked.view(Slot::Output(0), value);
+        let params = Params {
+            items: (dst.bytes / value.bytes()) as u32,
+            kept_dims: kept as u32,
+            len: window.reduced.elements() as u32,
+            stride: window.stride(),
+            base: window.reduced.place,
+            outputs: ranked.outputs as u32,
+            ..ranked.params()
+        };
+        let views = vec![
+            self.window_view(window),
+            ranked.view(Slot::Output(1), index),
+        ];
+        let iterations = u64::from(value.per_word()) * (kept as u64 + 2);
+        let invocations = words(value, dst.bytes / value.bytes());
+        self.push(kernel, None, dst, params, invocations, iterations)?;
+        if let Some(pass) = self.passes.last_mut() {
+            pass.stride_table = Some((table, views));
+        }
+        Ok(())
+    }
+}
+
+fn window_recipe(walk: &'static [&'static str]) -> Recipe {
+    use Resource::{Destination, Params, StrideTable, View};
+    Recipe {
+        fragments: walk,
+        bindings: vec![Params, StrideTable, Destination, View(0)],
+        names: vec![("LISTS", 1)],
+        ..Recipe::default()
+    }
+}
+
+impl TopText {
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        let list = ENTRIES as u32 * kernel.workgroup;
+        let key = kernel.acc.bits().div_ceil(32) * 4;
+        let mut recipe = window_recipe(fragments!(
+            "access/stride_table" "access/view" "store/emit" "store/ranked" "walk/top"
+        ));
+        let part = self.held * kernel.workgroup;
+        let numbers = [("NUMBER_BITS", part.ilog2()), ("HALF", part / 2)];
+        recipe.names.push(("HELD", self.held));
+        recipe.names.extend(numbers);
+        recipe.constants = vec![("LIST", list)];
+        recipe.workgroup_bytes =
+            list * (key + 4) + kernel.workgroup * key + 4 * (kernel.acc.bits() + 22);
+        recipe
+    }
+}
+
+impl FewText {
+    pub(crate) fn recipe(self) -> Recipe {
+        let mut recipe = window_recipe(fragments!(
+            "access/stride_table" "access/view" "store/emit" "store/ranked" "walk/few"
+        ));
+        recipe
+            .names
+            .extend([("ENTRIES", self.entries), ("LOADS", LOADS)]);
+        recipe
+    }
+}
+
+pub(crate) fn merge_recipe() -> Recipe {
+    use Resource::{Destination, Params, Partials};
+    Recipe {
+        fragments: fragments!("store/emit" "store/ranked" "walk/merge"),
+        bindings: vec![Params, Partials, Destination],
+        names: vec![("LISTS", 0)],
+        ..Recipe::default()
+    }
+}

@@ -1,0 +1,156 @@
+//! `topk`, on the CPU.
+
+use super::{Folder, floats, parts};
+
+const ROWS: [f32; 8] = [1.0, 7.0, -2.0, 7.0, 0.5, 0.5, 9.0, -1.0];
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2, 4)", &ROWS));
+    folder
+}
+
+fn indices(folder: &Folder, name: &str) -> (String, Vec<i64>) {
+    let (header, bytes) = parts(&folder.read(name));
+    let (all, rest) = bytes.as_chunks();
+    assert!(rest.is_empty());
+    (header, all.iter().map(|e| i64::from_le_bytes(*e)).collect())
+}
+
+fn values(folder: &Folder, name: &str) -> Vec<f32> {
+    let (_, bytes) = parts(&folder.read(name));
+    let (all, rest) = bytes.as_chunks();
+    assert!(rest.is_empty());
+    all.iter().map(|e| f32::from_le_bytes(*e)).collect()
+}
+
+#[test]
+fn the_result_is_the_indices_and_both_are_printed_without_a_file() {
+    let folder = folder();
+    let printed = folder.cpu("topk in.npy --k 2");
+    assert_eq!(printed.trim(), "[[1 3]\n [2 0]]\n[[7.0 7.0]\n [9.0 0.5]]");
+    // The values go to their file, and the indices alone are printed.
+    let printed = folder.cpu("topk in.npy --k 2 --values v.npy --smallest");
+    assert_eq!(printed.trim(), "[[2 0]\n [3 0]]");
+    assert_eq!(values(&folder, "v.npy"), [-2.0, 1.0, -1.0, 0.5]);
+    assert_eq!(folder.cpu("topk in.npy --k 1 --axis 0 -o w.npy"), "");
+    let (header, all) = indices(&folder, "w.npy");
+    assert!(
+        header.contains("'shape': (1, 4)") && header.contains("'<i8'"),
+        "{header}"
+    );
+    assert_eq!(all, [0, 0, 1, 0]);
+    folder.cpu("topk in.npy --k 0 -o w.npy --index-type int32");
+    let (header, bytes) = parts(&folder.read("w.npy"));
+    assert!(
+        header.contains("'shape': (2, 0)") && header.contains("'<i4'"),
+        "{header}"
+    );
+    assert!(bytes.is_empty());
+}
+
+#[test]
+fn parts_of_any_length_are_merged_to_the_whole() {
+    let folder = Folder::new();
+    let data: Vec<f32> = (0..60).map(|i| (i * 37 % 19) as f32).collect();
+    folder.write("in.npy", &floats("(3, 10, 2)", &data));
+    for (line, of) in [
+        ("--axis 1 --k 7", 4),
+        ("--axis 1 --k 10 --smallest", 10),
+        ("--axis 0 --k 2", 3),
+        ("--k 1", 2),
+    ] {
+        folder.cpu(&format!(
+            "topk in.npy {line} -o whole.npy --values whole_v.npy"
+        ));
+        let names: Vec<String> = (0..of).rev().map(|i| format!("p{i}.part")).collect();
+        for (i, name) in (0..of).rev().zip(&names) {
+            folder.cpu(&format!("topk in.npy {line} --part {i}/{of} -o {name}"));
+        }
+        let names = names.join(" ");
+        let merged = folder
+            .command(&format!("merge {names} -o m.npy --values v.npy"))
+            .output();
+        assert!(merged.is_ok_and(|done| done.status.success()), "{line}");
+        for (merged, whole) in [("m.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
+            assert_eq!(folder.read(merged), folder.read(whole), "{line}: {merged}");
+        }
+    }
+    folder.cpu("topk in.npy --k 2 --axis 1 --part 0/2 -o a.part");
+    folder.cpu("topk in.npy --k 3 --axis 1 --part 1/2 -o b.part");
+    let told = folder.refused("merge a.part b.part -o m.npy");
+    assert!(told.contains("another problem: k is 3, and 2"), "{told}");
+    folder.cpu("topk in.npy --k 2 --axis 1 --smallest --part 1/2 -o b.part");
+    let told = folder.refused("merge a.part b.part -o m.npy");
+    assert!(told.contains("smallest is true, and false"), "{told}");
+}
+
+#[test]
+fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
+    let folder = Folder::new();
+    let data: Vec<f32> = (0..200_000u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 8) as f32)
+        .collect();
+    folder.write("in.npy", &floats("(4, 50000)", &data));
+    for line in ["--k 5", "--k 2 --axis 0 --smallest"] {
+        folder.cpu(&format!(
+            "topk in.npy {line} -o whole.npy --values whole_v.npy"
+        ));
+        folder.cpu(&format!(
+            "topk in.npy {line} --memory 1 -o w.npy --values v.npy"
+        ));
+        for (piecewise, whole) in [("w.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
+            assert_eq!(folder.read(piecewise), folder.read(whole), "{line}");
+        }
+        // Values that nobody asked for are not kept.
+        folder.cpu(&format!("topk in.npy {line} --memory 1 -o alone.npy"));
+        assert_eq!(folder.read("alone.npy"), folder.read("whole.npy"), "{line}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_numbers() {
+    let folder = folder();
+    for (line, told) in [
+        (
+            "topk in.npy --k 5",
+            "in.npy: the 5 best of an axis of 4 elements",
+        ),
+        (
+            "topk in.npy --k 3 --axis 0",
+            "in.npy: the 3 best of an axis of 2 elements",
+        ),
+        (
+            "topk in.npy --k -1",
+            "k is a whole number, 0 or more, not -1",
+        ),
+        ("topk in.npy --k 1 --axis 2", "in.npy: axis 2"),
+        ("topk in.npy", "--k <N>"),
+        (
+            "topk in.npy --k 1 -o a.npy --values a.npy",
+            "is asked for twice",
+        ),
+        (
+            "topk in.npy --k 1 --values -",
+            "cannot hold the values and the indices",
+        ),
+        ("plan topk --shape 4 --dtype int8", "--k <N>"),
+        (
+            "plan argmax --shape 4 --dtype int8 --k 1",
+            "plan argmax has no option --k",
+        ),
+        (
+            "plan topk --shape 4 --dtype int8 --k 1 --keepdims false",
+            "plan topk has no option --keepdims",
+        ),
+    ] {
+        let output = folder.command(line).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
+        assert!(
+            stderr.starts_with("error: ") && stderr.contains(told),
+            "{line}: {stderr}"
+        );
+    }
+    assert_eq!(folder.names(), ["in.npy"]);
+}

@@ -1,0 +1,234 @@
+//! The best elements in order, by every walk and in every way in.
+
+use super::pieces::{cut, shard, streamed};
+use super::walks::of_class;
+use super::{check_data, same, takes, tuned, turn};
+use libtest_mimic::Failed;
+use support::device::differs_in_pieces;
+use support::views::VIEWS;
+use support::{Bits, drawn, mixed, seeds, tensor, types, zeros};
+use wgreduce::{
+    AdapterClass, BufferSplits, Class, DType, IndexType, NanPolicy, Problem, ProblemError, Reducer,
+};
+
+/// The best elements along dimension 1, in one of the ways to ask for them.
+fn problem(
+    dtype: DType,
+    shape: &[u64],
+    axis: i64,
+    k: u64,
+    way: u64,
+) -> Result<Problem, ProblemError> {
+    let nans = [NanPolicy::Propagate, NanPolicy::Ignore];
+    let types = [IndexType::I64, IndexType::I32, IndexType::U32];
+    Ok(Problem::top_k(dtype, shape, axis, k)?
+        .largest(way.is_multiple_of(2))
+        .nan(nans[(way / 2 % 2) as usize])
+        .index_type(types[(way / 4 % 3) as usize]))
+}
+
+/// How many elements are wanted of so many: around the ends of lists, and of workgroups.
+fn wanted(len: u64) -> impl Iterator<Item = u64> {
+    let some = [0, 1, 2, 3, 7, 8, 16, 17, 32, 33, 100, 256, 257, 1024, 1025];
+    let ends = [len.saturating_sub(1), len];
+    let fit = some.into_iter().filter(move |&k| k + 1 < len);
+    fit.chain(ends).filter(move |&k| k <= len)
+}
+
+/// Mappings that differ: the device's own, a GPU's, and one with small workgroups and many parts.
+fn mappings(reducer: &Reducer) -> [Reducer; 3] {
+    let mut small = tuned(reducer, |t| (t.workgroup, t.invocations) = (16, 1 << 14));
+    let mut caps = small.caps().clone();
+    caps.invocations = 16;
+    small = small.with_caps(caps);
+    [
+        reducer.clone(),
+        of_class(reducer, AdapterClass::Discrete),
+        small,
+    ]
+}
+
+pub fn contiguous(reducer: &Reducer) -> Result<(), Failed> {
+    let mappings = mappings(reducer);
+    let shapes = [
+        [5, 1, 1],
+        [3, 1, 4],
+        [1030, 2, 1],
+        [70, 16, 1],
+        [33, 31, 1],
+        [9, 100, 1],
+        [3, 128, 1],
+        [3, 129, 1],
+        [2, 515, 1],
+        [2, 1000, 1],
+        [1, 4095, 1],
+        [2, 4097, 1],
+        [1, 16_384, 1],
+        [1, 40_000, 1],
+        [2, 40, 7],
+        [1, 37, 24],
+        [3, 300, 9],
+        [2, 130, 80],
+        [2, 3000, 8],
+        [1, 300_000, 1],
+    ];
+    for dtype in types(turn()) {
+        for shape in shapes {
+            for k in wanted(shape[1]) {
+                let way = drawn((dtype, shape, k));
+                let problem = problem(dtype, &shape, 1, k, way)?;
+                let large = shape[1] > 5000;
+                if !takes(reducer, ("top k", large && way % 4 > 0), &problem)
+                    || large && way % 4 > 0
+                {
+                    continue;
+                }
+                let reducer = &mappings[(way / 12 % 3) as usize];
+                let data = seeds(shape).map(|seed| tensor(dtype, shape, seed));
+                let data = data.take(if large { 2 } else { 12 });
+                check_data(reducer, &problem, dtype.size() * (way / 36 % 2), data)?;
+                if dtype.class() == Class::Float {
+                    let zeros = [false, true].map(|nans| zeros(dtype, shape, nans));
+                    check_data(reducer, &problem, 0, zeros.into_iter())?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Elements of which too many are as good as the last one wanted, and those that are in order.
+pub fn equal(reducer: &Reducer) -> Result<(), Failed> {
+    let mappings = mappings(reducer);
+    for dtype in types(turn()) {
+        for shape in [[3, 200, 1], [2, 3000, 1], [1, 17_000, 1], [1, 90, 33]] {
+            for k in wanted(shape[1]) {
+                let way = drawn((shape, k, dtype));
+                let problem = problem(dtype, &shape, 1, k, way)?;
+                if !takes(reducer, "top k of equal elements", &problem) {
+                    continue;
+                }
+                let n = shape.iter().product::<u64>();
+                let size = dtype.size() as usize;
+                // One value; two, of which the better one is rare or not; rising and falling ones.
+                let value = |kind: u64, i: u64| match kind {
+                    0 => 1,
+                    1 => u64::from(i % 97 == 5),
+                    2 => u64::from(i * 7 % 3 == 1),
+                    3 => i / shape[2] % shape[1],
+                    _ => shape[1] - 1 - i / shape[2] % shape[1],
+                };
+                let data = (0..5).map(|kind| {
+                    let mut bytes = Vec::with_capacity(n as usize * size);
+                    for i in 0..n {
+                        let value = value(kind, i);
+                        let value = if dtype == DType::Bool {
+                            value & 1
+                        } else {
+                            value
+                        };
+                        bytes.extend_from_slice(&value.to_le_bytes()[..size]);
+                    }
+                    bytes
+                });
+                check_data(&mappings[(way / 12 % 3) as usize], &problem, 0, data)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+pub fn views(reducer: &Reducer) -> Result<(), Failed> {
+    let mappings = mappings(reducer);
+    for dtype in types(turn()) {
+        for view in VIEWS {
+            for axis in 0..view.0.len() {
+                let way = drawn((dtype, view, axis));
+                let len = view.0[axis];
+                let k = [1, len / 2, len][(way / 12 % 3) as usize].min(len);
+                let plain = problem(dtype, view.0, axis as i64, k, way)?;
+                let problem = plain.strided(0, view.1, view.2);
+                if takes(reducer, "top k of views", &problem) {
+                    let data = mixed(dtype, view.3, way);
+                    let reducer = &mappings[(way / 36 % 3) as usize];
+                    same(reducer, &problem, &[&data], dtype.size())?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Several buffers, bindings that hold a part, streams, and parts that are merged.
+pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
+    let small = reducer.with_caps(reducer.caps().lowered(70_000, 60));
+    for dtype in types(turn()) {
+        // Lists of a segment that no binding holds at once.
+        let shape = [2, 9000, 1];
+        let long = problem(dtype, &shape, 1, 50, drawn(dtype))?;
+        if takes(reducer, "batches of top k", &long) {
+            let small = reducer.with_caps(reducer.caps().lowered(9000, 60));
+            let [.., cramped] = mappings(&small);
+            same(&cramped, &long, &[&tensor(dtype, shape, 5)], 0)?;
+        }
+        for shape in [
+            [3, 200, 1],
+            [40, 8, 1],
+            [2, 30, 5],
+            [1, 9, 90],
+            [1, 3000, 1],
+            [6, 7, 1],
+            [2, 1, 3],
+        ] {
+            for k in [1, 3, 5, shape[1]] {
+                let k = k.min(shape[1]);
+                let way = drawn((dtype, shape, k));
+                let problem = problem(dtype, &shape, 1, k, way)?;
+                if !takes(reducer, "pieces of top k", &problem) {
+                    continue;
+                }
+                let data = tensor(dtype, shape, way);
+                let told = |e: String| format!("{problem}: {e}");
+                same(&small, &problem, &[&data], 0)?;
+                let bits = &mut Bits::new(way);
+                let n = shape.iter().product();
+                let results = shape[0] * k * shape[2];
+                let cuts = BufferSplits {
+                    inputs: vec![cut(n, 1, bits)],
+                    outputs: vec![cut(results, 1, bits), cut(results, 1, bits)],
+                };
+                let either = *bits.pick(&[reducer, &small]);
+                if let Some(e) =
+                    differs_in_pieces(either, &problem, &[&data], &cuts, 8 * bits.below(5))
+                {
+                    return Err(e.into());
+                }
+                let memory = [600_000, 1 << 30][(way / 12 % 2) as usize];
+                streamed(reducer, &problem, std::slice::from_ref(&data), memory).map_err(told)?;
+                shard(reducer, &problem, shape, &data, bits)
+                    .map_err(|e| told(e.message().unwrap_or_default().into()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The places in a list are taken in any order, which must not show.
+pub fn a_hundred_times(reducer: &Reducer) -> Result<(), Failed> {
+    let gpu = of_class(reducer, AdapterClass::Discrete);
+    for (shape, k) in [([4, 3000, 1], 40), ([1, 9000, 1], 7), ([2, 300, 1], 200)] {
+        let problem = problem(DType::F32, &shape, 1, k, 0)?;
+        if !takes(reducer, "top k a hundred times", &problem) {
+            continue;
+        }
+        let inputs = [3, 8].map(|seed| tensor(DType::F32, shape, seed));
+        let reduction = gpu.prepare_blocking(&problem)?;
+        for run in 0..100 {
+            let input = &[inputs[run % 2].as_slice()];
+            let outputs = reduction.run_bytes_blocking(input)?;
+            wgreduce::reference::verify(&problem, input, &outputs)
+                .map_err(|e| format!("{problem}, run {run}: {e}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! TopK by opset: types, attributes, where k comes from, and every way to be refused.
+
+use crate::support::*;
+use wgreduce::DType::{self, *};
+use wgreduce::onnx::proto::GraphProto;
+use wgreduce::onnx::{AttributeProto, OnnxError, Operator, Tensor};
+use wgreduce::{Op, ProblemError};
+
+const NEWEST: i64 = 26;
+
+/// A model of one TopK node, whose k is an input from opset 10 on.
+fn top_k(
+    opset: i64,
+    attributes: &[AttributeProto],
+    data: Tensor,
+    k: Tensor,
+) -> Result<Vec<Tensor>, OnnxError> {
+    let mut inputs = vec![data, k];
+    if opset < 10 {
+        inputs.pop();
+    }
+    let mut proto = one_node(opset, "TopK", attributes, &inputs);
+    let graph = proto.graph.as_mut().unwrap();
+    graph.node[0].output = vec!["values".into(), "indices".into()];
+    graph.output = vec![named("values"), named("indices")];
+    run(&proto, &inputs)
+}
+
+fn k(k: i64) -> Tensor {
+    tensor(&[1], &[k])
+}
+
+fn int(name: &str, value: i64) -> AttributeProto {
+    AttributeProto::int(name, value)
+}
+
+#[test]
+fn every_opset_takes_its_types_and_attributes() {
+    for opset in 1..=NEWEST {
+        for dtype in DType::ALL {
+            let integer = !matches!(dtype, F16 | F32 | F64 | BF16 | Bool);
+            let legal = matches!(dtype, F16 | F32 | F64)
+                || (integer && opset >= 11)
+                || (dtype == BF16 && opset >= 24);
+            let attributes = match opset < 10 {
+                true => vec![int("k", 2)],
+                false => vec![],
+            };
+            match top_k(opset, &attributes, zeros(dtype, &[2, 3]), k(2)) {
+                Ok(outputs) => {
+                    assert!(legal, "{opset} {dtype} ran");
+                    // The last axis, and of equal elements the first ones.
+                    let indices = tensor(&[2, 2], &[0i64, 1, 0, 1]);
+                    assert_eq!(outputs, [zeros(dtype, &[2, 2]), indices], "{opset} {dtype}");
+                }
+                Err(error) => {
+                    assert!(!legal, "{opset} {dtype}: {error}");
+                    assert!(matches!(error, OnnxError::IllegalType { .. }), "{error}");
+                }
+            }
+        }
+        for (name, since, until) in [
+            ("axis", 1, NEWEST),
+            ("largest", 11, NEWEST),
+            ("sorted", 11, NEWEST),
+            ("k", 1, 9),
+            ("keepdims", 0, 0),
+            ("select_last_index", 0, 0),
+        ] {
+            let mut attributes = vec![int(name, 1)];
+            if opset < 10 && name != "k" {
+                attributes.push(int("k", 1));
+            }
+            let made = Operator::new("TopK", "", opset, &attributes);
+            assert_eq!(
+                made.is_ok(),
+                (since..=until).contains(&opset),
+                "{opset} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn axis_direction_and_order_are_the_nodes() {
+    let data = || tensor(&[2, 3], &[5.0f32, -1.0, 5.0, 0.0, 7.0, -2.0]);
+    let run =
+        |attributes: &[AttributeProto], of: i64| top_k(11, attributes, data(), k(of)).unwrap();
+    let largest = [
+        tensor(&[2, 2], &[5.0f32, 5.0, 7.0, 0.0]),
+        tensor(&[2, 2], &[0i64, 2, 1, 0]),
+    ];
+    assert_eq!(run(&[], 2), largest);
+    // An unsorted result may have any order, and has the sorted one.
+    assert_eq!(run(&[int("sorted", 0)], 2), largest);
+    let smallest = [
+        tensor(&[1, 3], &[0.0f32, -1.0, -2.0]),
+        tensor(&[1, 3], &[1i64, 0, 1]),
+    ];
+    assert_eq!(run(&[int("axis", 0), int("largest", 0)], 1), smallest);
+    assert_eq!(run(&[int("axis", -2), int("largest", 0)], 1), smallest);
+    assert_eq!(run(&[], 0), [zeros(F32, &[2, 0]), zeros(I64, &[2, 0])]);
+}
+
+#[test]
+fn k_is_an_initializer_a_constant_or_an_input() {
+    let data = tensor(&[4], &[3i32, 1, 4, 1]);
+    let expected = [tensor(&[2], &[4i32, 3]), tensor(&[2], &[2i64, 0])];
+    let graph = |constants: GraphProto| {
+        let mut top = node("TopK", &["x", "k"], "values");
+        top.output.push("indices".into());
+        let mut nodes = constants.node;
+        nodes.push(top);
+        GraphProto {
+            node: nodes,
+            input: vec![declare("x", I32, &[4])],
+            output: vec![named("values"), named("indices")],
+            initializer: constants.initializer,
+            ..Default::default()
+        }
+    };
+    let initializer = GraphProto {
+        initializer: vec![typed_proto(&k(2), "k")],
+        ..Default::default()
+    };
+    let proto = model(11, graph(initializer));
+    assert_eq!(run(&proto, std::slice::from_ref(&data)).unwrap(), expected);
+    let ints = AttributeProto::ints("value_ints", &[2]);
+    let constant = GraphProto {
+        node: vec![with(node("Constant", &[], "k"), &[ints])],
+        ..Default::default()
+    };
+    let proto = model(13, graph(constant));
+    assert_eq!(run(&proto, std::slice::from_ref(&data)).unwrap(), expected);
+    assert_eq!(top_k(11, &[], data.clone(), k(2)).unwrap(), expected);
+    assert_eq!(
+        top_k(11, &[], data.clone(), tensor(&[], &[2i64])).unwrap(),
+        expected
+    );
+    // What a node computes is not known before it ran.
+    let computed = GraphProto {
+        node: vec![node("ArgMax", &["x"], "k")],
+        ..Default::default()
+    };
+    let error = run(&model(13, graph(computed)), &[data]).unwrap_err();
+    let (op, opset) = (Op::TopK, 13);
+    assert_eq!(
+        error,
+        OnnxError::ComputedK {
+            op,
+            opset,
+            name: "k".into()
+        }
+    );
+}
+
+#[test]
+fn what_is_wrong_with_k_is_told_with_both_numbers() {
+    let data = || zeros(F32, &[2, 3]);
+    let (op, opset) = (Op::TopK, 11);
+    let error = top_k(opset, &[], data(), k(4)).unwrap_err();
+    let source = ProblemError::MoreThanAll { k: 4, len: 3 };
+    assert_eq!(error, OnnxError::Problem { op, opset, source });
+    let error = top_k(opset, &[int("axis", 0)], data(), k(-1)).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::NegativeK {
+            op,
+            opset,
+            k: -1,
+            len: 2
+        }
+    );
+    assert!(
+        error
+            .to_string()
+            .contains("the -1 best of an axis of 2 elements"),
+        "{error}"
+    );
+    let error = top_k(1, &[int("k", i64::MIN)], data(), k(0)).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::NegativeK {
+            op,
+            opset: 1,
+            k: i64::MIN,
+            len: 3
+        }
+    );
+    for (wrong, dtype, shape) in [
+        (tensor(&[2], &[1i64, 1]), I64, vec![2]),
+        (tensor(&[1, 1], &[1i64]), I64, vec![1, 1]),
+        (tensor(&[1], &[1i32]), I32, vec![1]),
+        (tensor::<i64>(&[0], &[]), I64, vec![0]),
+    ] {
+        let error = top_k(opset, &[], data(), wrong).unwrap_err();
+        assert_eq!(
+            error,
+            OnnxError::KInput {
+                op,
+                opset,
+                dtype,
+                shape
+            }
+        );
+    }
+    let attribute = "k";
+    let error = Operator::new("TopK", "", 9, &[]).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::MissingAttribute {
+            op,
+            opset: 9,
+            attribute
+        }
+    );
+    assert!(matches!(
+        top_k(opset, &[int("axis", 2)], data(), k(1)),
+        Err(OnnxError::Problem {
+            source: ProblemError::AxisOutOfRange { .. },
+            ..
+        })
+    ));
+    assert!(matches!(
+        top_k(opset, &[], zeros(F32, &[]), k(1)),
+        Err(OnnxError::Scalar { .. })
+    ));
+}
+
+#[test]
+fn two_inputs_and_two_outputs_are_wanted() {
+    let data = zeros(F32, &[3]);
+    let (op, opset) = (Op::TopK, 11);
+    let mut proto = one_node(opset, "TopK", &[], std::slice::from_ref(&data));
+    let error = run(&proto, std::slice::from_ref(&data)).unwrap_err();
+    assert_eq!(
+        error,
+        OnnxError::OutputCount {
+            op,
+            opset,
+            actual: 1
+        }
+    );
+    assert!(error.to_string().contains("two outputs, not 1"), "{error}");
+    proto.graph.as_mut().unwrap().node[0]
+        .output
+        .push("indices".into());
+    let error = run(&proto, &[data]).unwrap_err();
+    let (least, most) = (2, Some(2));
+    assert_eq!(
+        error,
+        OnnxError::InputCount {
+            op,
+            opset,
+            actual: 1,
+            least,
+            most
+        }
+    );
+    assert!(
+        error.to_string().contains("takes two inputs, not 1"),
+        "{error}"
+    );
+}
