@@ -110,15 +110,16 @@ pub fn equal(reducer: &Reducer) -> Result<(), Failed> {
                 }
                 let n = shape.iter().product::<u64>();
                 let size = dtype.size() as usize;
-                // One value; two, of which the better one is rare or not; rising and falling ones.
+                // One value; two, of which the better one is rare, not rare, or late; rising and falling ones.
                 let value = |kind: u64, i: u64| match kind {
                     0 => 1,
                     1 => u64::from(i % 97 == 5),
                     2 => u64::from(i * 7 % 3 == 1),
                     3 => i / shape[2] % shape[1],
+                    4 => u64::from(i / shape[2] % shape[1] * 5 > 3 * shape[1]),
                     _ => shape[1] - 1 - i / shape[2] % shape[1],
                 };
-                let data = (0..5).map(|kind| {
+                let data = (0..6).map(|kind| {
                     let mut bytes = Vec::with_capacity(n as usize * size);
                     for i in 0..n {
                         let value = value(kind, i);
