@@ -169,6 +169,27 @@ fn parts_of_top_k_that_cannot_be_are_refused() -> Outcome {
         assert!(error.ends_with(message), "{error}");
         assert_eq!(ours, good);
     }
+    // Shapes of more elements than a tensor has.
+    for shape in [[1, u64::MAX], [1 << 62, 1], [u64::MAX, u64::MAX]] {
+        let mut large = bytes[..16 + 2 * 8 + 8 + 24].to_vec();
+        for (at, n) in [(16, shape[0]), (24, shape[1]), (32, 1)] {
+            large[at..at + 8].copy_from_slice(&n.to_le_bytes());
+        }
+        assert!(Partial::from_bytes(&large).is_err(), "{shape:?}");
+    }
+    // No segments, of which each has very many records, or whose number exceeds 64 bits before the one that is 0.
+    for shape in [[0, u64::MAX, 1, 1], [1 << 40, 5, 1 << 40, 0]] {
+        let mut none = bytes[..12].to_vec();
+        none[8] = 4;
+        none.extend(4u32.to_le_bytes());
+        none.extend(shape.iter().flat_map(|n| n.to_le_bytes()));
+        none.extend(shape[1].to_le_bytes());
+        let Ok(mut read) = Partial::from_bytes(&none) else {
+            panic!("{shape:?}");
+        };
+        read.merge(&read.clone())?;
+        assert_eq!(read.finish()?.concat(), [0u8; 0]);
+    }
     // Nothing changes nothing.
     let none = Partial::from_reference(&top(&[2, 0], 1, 2)?, 0, &[])?;
     assert_eq!(none.finish(), Err(PartialError::TooFew { k: 2, held: 0 }));

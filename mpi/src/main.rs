@@ -319,23 +319,24 @@ fn join_outputs(
 struct Files {
     /// One for each output; `None` if it is not asked for.
     all: [Option<(PathBuf, File)>; 2],
-    /// The files of rank 0, which removes them.
-    owned: Vec<Shared>,
+    /// The same of rank 0, which removes them.
+    owned: [Option<Shared>; 2],
 }
 
 impl Files {
     fn open(ranks: &SimpleCommunicator, paths: [Option<&Path>; 2]) -> Result<Files, Failure> {
         let mut files = Files {
             all: [None, None],
-            owned: Vec::new(),
+            owned: [None, None],
         };
-        for (path, file) in paths.into_iter().zip(&mut files.all) {
+        let places = files.all.iter_mut().zip(&mut files.owned);
+        for (path, (file, owned)) in paths.into_iter().zip(places) {
             let Some(path) = path else { continue };
             let mut name = Vec::new();
             if ranks.rank() == 0 {
                 let shared = output::shared(path)?;
                 name = shared.path().as_os_str().as_bytes().to_vec();
-                files.owned.push(shared);
+                *owned = Some(shared);
             }
             let name = sent(&ranks.process_at_rank(0), name);
             let name = PathBuf::from(OsString::from_vec(name));
@@ -371,13 +372,16 @@ impl Files {
         ranks.barrier();
         let mut outputs = Vec::new();
         for (shared, output) in self.owned.iter().zip(cut.problem.outputs()) {
+            let Some(shared) = shared else {
+                outputs.push(None);
+                continue;
+            };
             let unreadable = |e| Failure::file(shared.path(), format_args!("cannot be read: {e}"));
             let file = File::open(shared.path()).map_err(unreadable)?;
-            outputs.push(Data::of(cut, file, &output, common).map_err(unreadable)?);
+            outputs.push(Some(
+                Data::of(cut, file, &output, common).map_err(unreadable)?,
+            ));
         }
-        match outputs.is_empty() {
-            true => Ok(()),
-            false => merge::write(cut, outputs, paths),
-        }
+        merge::write(cut, outputs, paths)
     }
 }

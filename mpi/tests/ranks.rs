@@ -193,6 +193,22 @@ fn any_number_of_ranks_gives_what_the_definition_gives() {
     }
 }
 
+/// The indices of topk are the second output, and the first one is not asked for.
+#[test]
+fn indices_of_the_best_are_written_alone() {
+    let folder = Folder::new();
+    let shape = [14, 9, 22];
+    let data = floats(shape.iter().product(), 61);
+    folder.npy("a.npy", "<f4", false, &shape, &data);
+    for axis in 0..3 {
+        let problem = Problem::top_k(DType::F32, &shape, axis, 5).unwrap();
+        let expected = reference::evaluate(&problem, &[&data]).unwrap();
+        let line = format!("topk a.npy --axis {axis} --k 5 --device cpu --quiet -o out.npy");
+        folder.done(3, &line);
+        assert_eq!(folder.read("out.npy").1, expected[1], "axis {axis}");
+    }
+}
+
 #[test]
 fn inputs_are_matched_and_fortran_order_is_kept_apart() {
     let folder = Folder::new();

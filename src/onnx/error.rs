@@ -185,7 +185,7 @@ pub enum OnnxError {
         name: String,
     },
     /// Less than no elements.
-    #[error("{op} of opset {opset}: the {k} best of an axis of {len} elements: k is 0 at least")]
+    #[error("{op} of opset {opset}: the {k} best of an axis of {len} elements: k is at least 0")]
     NegativeK {
         /// The operator.
         op: Op,

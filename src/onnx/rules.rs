@@ -336,9 +336,20 @@ impl Operator {
         }
         let k = match u64::try_from(k.unwrap_or(0)) {
             Ok(k) => k,
-            Err(_) => return Err(self.negative(data[0].shape, k.unwrap_or(0))),
+            Err(_) => {
+                return Err(OnnxError::NegativeK {
+                    op: self.op,
+                    opset: self.opset,
+                    k: k.unwrap_or(0),
+                    len: self.pose(data, &axes, 0)?.reduced_len(),
+                });
+            }
         };
-        let problem = self.pose(data, &axes, k);
+        self.pose(data, &axes, k)
+    }
+
+    fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, OnnxError> {
+        let problem = self.posed(data, axes, k);
         problem.map_err(|source| OnnxError::Problem {
             op: self.op,
             opset: self.opset,
@@ -346,19 +357,7 @@ impl Operator {
         })
     }
 
-    /// The refusal of less than no elements.
-    fn negative(&self, shape: &[u64], k: i64) -> OnnxError {
-        let rank = shape.len() as i64;
-        let axis = (self.settings.axis + rank) % rank.max(1);
-        OnnxError::NegativeK {
-            op: self.op,
-            opset: self.opset,
-            k,
-            len: shape.get(axis as usize).copied().unwrap_or(1),
-        }
-    }
-
-    fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, ProblemError> {
+    fn posed(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, ProblemError> {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
         let set = &self.settings;

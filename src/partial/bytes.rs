@@ -115,6 +115,11 @@ impl Partial {
                 value: kind.axis.unwrap_or(0) as u64,
             });
         }
+        // An index has eight bytes.
+        let all = checked_elements(&shape).and_then(|n| n.checked_mul(8));
+        if kind.axis.is_some() && all.is_none_or(|bytes| bytes > i64::MAX as u64) {
+            return Err(length(u64::MAX));
+        }
         let counted = if sum.is_some() || kind.axis.is_some() {
             8
         } else {

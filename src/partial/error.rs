@@ -48,11 +48,11 @@ pub enum PartialError {
         theirs: u64,
     },
     /// Fewer elements than are wanted: parts are missing.
-    #[error("the {k} best of a segment of {held} elements: parts are missing")]
+    #[error("{held} of the {k} best elements of a segment are there: parts are missing")]
     TooFew {
         /// How many are wanted.
         k: u64,
-        /// How many elements there are.
+        /// How many there are.
         held: u64,
     },
     /// An index that the problem's index type cannot hold.

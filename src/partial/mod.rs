@@ -381,7 +381,7 @@ impl Partial {
     fn merge_lists(&mut self, other: &Partial, k: u64) {
         let kind = self.kind;
         let [ours, theirs] = [&*self, other].map(|one| one.held as usize);
-        let held = (self.held + other.held).min(k);
+        let held = self.held.saturating_add(other.held).min(k);
         if held == 0 {
             return;
         }
@@ -497,7 +497,7 @@ fn segments(kind: &Kind, shape: &[u64]) -> u64 {
         .iter()
         .enumerate()
         .filter(|(d, _)| kind.axis != Some(*d));
-    kept.map(|(_, size)| size).product()
+    elements(&kept.map(|(_, &size)| size).collect::<Vec<u64>>())
 }
 
 /// A number of up to 8 bytes.

@@ -40,7 +40,7 @@ impl Planner<'_> {
         let most = self.most_entries(&step);
         let needed = |sizes: &[u64]| {
             let parts = lists.parts(sizes.iter().product());
-            Round::of(lists, parts).items().max(k)
+            Round::of(lists, parts).most_items(k)
         };
         while needed(&reduced) > most && reduced.iter().any(|&size| size > lists.slice) {
             halve(&mut reduced);
@@ -55,7 +55,7 @@ impl Planner<'_> {
         while let Some((kept, reduced)) = groups.next()? {
             let parts = |part: &Part| lists.parts(part.elements());
             let all = Round::of(lists, reduced.iter().map(parts).sum());
-            let each = most / all.items().max(k);
+            let each = most / all.most_items(k);
             let fits = |part: &Part| part.elements() <= each.max(1);
             // One output fits.
             for kept in kept.divided(&layout.kept, fits).flatten() {
@@ -175,7 +175,7 @@ impl Planner<'_> {
         ranked: &Ranked,
     ) -> Result<Vec<&'a [Window<'w>]>, Error> {
         let most = self.most_entries(step) / ranked.outputs;
-        let needed = |parts| Round::of(lists, parts).items().max(ranked.k);
+        let needed = |parts| Round::of(lists, parts).most_items(ranked.k);
         let what = "entries of an output's lists";
         let (mut batches, mut first, mut held) = (Vec::new(), 0, 0);
         for (i, window) in windows.iter().enumerate() {
@@ -195,7 +195,7 @@ impl Planner<'_> {
             entries: ranked.k,
             slot: Slot::Temp(1),
         };
-        Error::within(what, kept.items(), most)?;
+        Error::within(what, kept.most_items(ranked.k), most)?;
         Ok(batches)
     }
 
@@ -210,8 +210,9 @@ impl Planner<'_> {
         cuts.sort_unstable();
         cuts.dedup();
         let ranges = runs(&cuts, all);
-        // In a stream a range leaves once it is complete.
-        if self.streamed && !ranked.has_rows() && ranges.len() > 1 {
+        // In a stream a range leaves once it is complete, and partial results are written at once.
+        let whole = self.partial || self.streamed && !ranked.has_rows();
+        if whole && ranges.len() > 1 {
             Error::within("results of segments side by side", results, written)?;
         }
         let range = |results| Ranked {

@@ -4,6 +4,7 @@
 use crate::kernel::params::Params;
 use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::layout::{StridedLayout, Window};
+use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{Slot, View};
 use crate::plan::step::{Planner, Step, words};
 use crate::walk::Walk;
@@ -78,7 +79,8 @@ impl Lists {
         if k <= FEW && (alone || apart >= ACROSS) {
             let outputs = layout.kept.iter().map(|a| a.size).product();
             let parts = planner.slices(outputs, len / ALONE);
-            let slice = len.div_ceil(parts).min(planner.caps.most_iterations() / 2);
+            let most = MAX_REGION.min(planner.caps.most_iterations() / 2);
+            let slice = len.div_ceil(parts).min(most);
             return Lists {
                 walk: Walk::Few(FewText {
                     entries: k.next_power_of_two() as u32,
@@ -196,8 +198,24 @@ impl Round {
     }
 
     /// Invocations an output that merge them.
-    pub(crate) fn items(self) -> u64 {
+    fn items(self) -> u64 {
         self.groups() * self.group() * self.entries
+    }
+
+    /// Most invocations an output of this round and of those after it, until `k` entries are left: no fewer than entries are read or
+    /// written.
+    pub(crate) fn most_items(self, k: u64) -> u64 {
+        let mut most = self.items().max(k);
+        let mut round = self;
+        while round.groups() > 1 {
+            round = Round {
+                lists: round.groups(),
+                entries: k.min(round.entries * round.group()),
+                ..round
+            };
+            most = most.max(round.items());
+        }
+        most
     }
 }
 

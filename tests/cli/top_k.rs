@@ -76,6 +76,18 @@ fn parts_of_any_length_are_merged_to_the_whole() {
             assert_eq!(folder.read(merged), folder.read(whole), "{line}: {merged}");
         }
     }
+    // The indices alone, of parts that cut the segments and of others.
+    for line in ["--axis 1 --k 7", "--axis 0 --k 2", "--k 1"] {
+        folder.cpu(&format!("topk in.npy {line} -o whole.npy"));
+        for i in 0..2 {
+            folder.cpu(&format!("topk in.npy {line} --part {i}/2 -o p{i}.part"));
+        }
+        let merged = folder
+            .command("merge p0.part p1.part -o alone.npy")
+            .output();
+        assert!(merged.is_ok_and(|done| done.status.success()), "{line}");
+        assert_eq!(folder.read("alone.npy"), folder.read("whole.npy"), "{line}");
+    }
     folder.cpu("topk in.npy --k 2 --axis 1 --part 0/2 -o a.part");
     folder.cpu("topk in.npy --k 3 --axis 1 --part 1/2 -o b.part");
     let told = folder.refused("merge a.part b.part -o m.npy");

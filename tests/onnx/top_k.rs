@@ -187,6 +187,12 @@ fn what_is_wrong_with_k_is_told_with_both_numbers() {
             len: 3
         }
     );
+    // The axis is checked before k.
+    for axis in [2, -3, i64::MAX, i64::MIN] {
+        let error = top_k(opset, &[int("axis", axis)], data(), k(-1)).unwrap_err();
+        let source = ProblemError::AxisOutOfRange { axis, rank: 2 };
+        assert_eq!(error, OnnxError::Problem { op, opset, source });
+    }
     for (wrong, dtype, shape) in [
         (tensor(&[2], &[1i64, 1]), I64, vec![2]),
         (tensor(&[1, 1], &[1i64]), I64, vec![1, 1]),

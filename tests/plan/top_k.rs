@@ -71,6 +71,30 @@ fn plans_stay_within_every_limit_or_name_it() {
     );
 }
 
+/// Rounds of merging round the number of lists up, so a later one may take more than the first.
+#[test]
+fn no_round_of_merging_exceeds_a_binding() {
+    let caps = Caps {
+        invocations: 16,
+        ..class(AdapterClass::Discrete)
+    };
+    let mut planned = 0;
+    for binding in [280_000, 300_000, 400_000, 524_284, 700_000] {
+        let caps = caps.lowered(binding, 65_535);
+        for len in (4000..40_000).step_by(500) {
+            let problem = Problem::top_k(DType::F64, &[len], 0, len).expect("a problem");
+            let Ok(plan) = Plan::new(&problem, &caps) else {
+                continue;
+            };
+            for pass in plan.passes() {
+                limits(pass, &caps).unwrap_or_else(|e| panic!("{problem} by {binding}: {e}"));
+            }
+            planned += 1;
+        }
+    }
+    assert!(planned > 100, "{planned}");
+}
+
 #[test]
 fn walks_are_chosen_by_length_and_by_how_many_are_wanted() {
     let of = |caps: &Caps, dtype, shape: [u64; 3], k| {

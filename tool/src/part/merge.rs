@@ -174,12 +174,13 @@ fn merged_files(paths: &[PathBuf]) -> Result<Option<Partial>, Failure> {
 }
 
 /// The outputs of a partial result of all parts, or of no elements.
-pub fn finished(cut: &Cut, partial: Option<Partial>) -> Result<Vec<Data>, Failure> {
+pub fn finished(cut: &Cut, partial: Option<Partial>) -> Result<Vec<Option<Data>>, Failure> {
     let outputs = match partial {
         Some(partial) => partial.finish().map_err(Error::from)?,
         None => reference::evaluate(&cut.problem, &[&[]]).map_err(Error::from)?,
     };
-    Ok(outputs.into_iter().map(Data::Memory).collect())
+    let data = |bytes| Some(Data::Memory(bytes));
+    Ok(outputs.into_iter().map(data).collect())
 }
 
 /// Writes the outputs of parts side by side, still apart. `covered` is in order.
@@ -213,13 +214,13 @@ fn gather(cut: &Cut, covered: &[(Range<u64>, &PathBuf)], output: &Path) -> Resul
     }])
 }
 
-/// The outputs of all parts, each in its place.
+/// The outputs of all parts that were asked for, each in its place.
 fn assembled(
     cut: &Cut,
     parts: &[PathBuf],
     paths: [Option<&Path>; 2],
     common: &Common,
-) -> Result<Vec<Data>, Failure> {
+) -> Result<Vec<Option<Data>>, Failure> {
     let outputs = cut.problem.outputs();
     let mut spools = Vec::new();
     for path in paths {
@@ -236,9 +237,12 @@ fn assembled(
             }
         }
     }
-    let spools = spools.into_iter().flatten().zip(&outputs);
-    let whole = |(file, output)| Data::of(cut, file, output, common);
-    let data: io::Result<Vec<Data>> = spools.map(whole).collect();
+    let spools = spools.into_iter().zip(&outputs);
+    let whole = |(file, output): (Option<File>, _)| {
+        file.map(|file| Data::of(cut, file, output, common))
+            .transpose()
+    };
+    let data: io::Result<Vec<Option<Data>>> = spools.map(whole).collect();
     data.map_err(|e| Failure::Request(format!("what was merged cannot be read: {e}")))
 }
 
@@ -271,27 +275,31 @@ pub fn place(
     Ok(())
 }
 
-/// Writes the outputs that were asked for.
-pub fn write(cut: &Cut, outputs: Vec<Data>, paths: [Option<&Path>; 2]) -> Result<(), Failure> {
+/// Writes the outputs that were asked for, and have a path.
+pub fn write(
+    cut: &Cut,
+    outputs: Vec<Option<Data>>,
+    paths: [Option<&Path>; 2],
+) -> Result<(), Failure> {
     let whole = match cut.fortran {
         true => stream::reversed(cut.operator, &cut.problem).map_err(Error::from)?,
         false => cut.problem.clone(),
     };
     let tensors = whole.outputs();
-    let in_order: Vec<Data> = outputs
+    let in_order: Vec<Option<Data>> = outputs
         .into_iter()
         .zip(&tensors)
         .map(|(data, tensor)| match data {
-            Data::Memory(data) if cut.fortran => {
+            Some(Data::Memory(data)) if cut.fortran => {
                 let size = tensor.dtype.size() as usize;
-                Data::Memory(from_fortran(data, &tensor.shape, size))
+                Some(Data::Memory(from_fortran(data, &tensor.shape, size)))
             }
             data => data,
         })
         .collect();
     let all = in_order.iter().zip(&tensors).zip(paths);
     let targets = all.filter_map(|((data, tensor), path)| {
-        let content = match data {
+        let content = match data.as_ref()? {
             Data::Memory(data) => Content::Tensor(tensor, data),
             Data::Spool(file) => Content::Spooled(tensor, cut.fortran, file),
         };
