@@ -192,6 +192,10 @@ impl Question<'_> {
 
     /// The best elements of each segment and their indices of `size` bytes: the best of those that are left, again and again.
     fn top(&self, k: u64, size: u64) -> Vec<Vec<u8>> {
+        let shape = self.inputs[0].0;
+        if k == 0 || shape.contains(&0) {
+            return vec![Vec::new(); 2]; // The other dimensions may have any size.
+        }
         let mut all = Vec::new();
         self.segments(|set| {
             let mut left: Vec<usize> = (0..set.len()).collect();
@@ -201,12 +205,10 @@ impl Question<'_> {
                 all.push((index as u64, set[index].to_vec()));
             }
         });
-        let shape = self.inputs[0].0;
         let axis = self.reduced.iter().position(|&reduced| reduced);
         let inner: u64 = axis.map_or(1, |axis| shape[axis + 1..].iter().product());
         // Rank by rank of a row of segments.
-        let row = (k * inner).max(1) as usize;
-        let rows = all.chunks(row).flat_map(|row| {
+        let rows = all.chunks((k * inner) as usize).flat_map(|row| {
             let at = |i: u64| row[(i % inner * k + i / inner) as usize].clone();
             (0..k * inner).map(at)
         });
