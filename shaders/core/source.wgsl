@@ -1,13 +1,26 @@
+//# if VIEW_VECS
+// A view of whole vec4.
+@group(0) @binding(3) var<storage, {READ}> src: array<vec4<u32>>;
+
+fn word(w: u32) -> u32 {
+    return src[w / 4u][w % 4u];
+}
+//# else
 // The source, as words: any word of it can be read, whatever the size of the binding.
 @group(0) @binding(3) var<storage, {READ}> words: array<u32>;
+
+fn word(w: u32) -> u32 {
+    return words[w];
+}
+//# end
 
 // Element e.
 fn raw(e: u32) -> Raw {
     let w = word_of(e);
 //# if BITS == 64
-    return raw_from(words[w], words[w + 1u], e);
+    return raw_from(word(w), word(w + 1u), e);
 //# else
-    return raw_from(words[w], 0u, e);
+    return raw_from(word(w), 0u, e);
 //# end
 }
 //# if SRC

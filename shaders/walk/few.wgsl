@@ -2,8 +2,7 @@
 // for columns, of which neighbouring invocations take neighbouring ones.
 override WG: u32;
 
-// Later elements have higher numbers, so of equal ones those that are there stay before.
-const NONE: u32 = 0xffffffffu;
+const NONE: u32 = 0xffffffffu; // the number of no element
 
 struct List {
 //# for j in 0..ENTRIES
@@ -12,12 +11,14 @@ struct List {
 //# end
 }
 
+// Later elements have higher numbers, so of equal ones those that are there stay before.
 fn list_with(list: List, k: Key, n: u32) -> List {
     var l = list;
-//# for j in 0..ENTRIES
-    let b{j} = less(k, l.k{j}) | (same(k, l.k{j}) & (n < l.n{j}));
-//# end
+    let b{ENTRIES - 1} = less(k, l.k{ENTRIES - 1}) | (l.n{ENTRIES - 1} == NONE);
     if b{ENTRIES - 1} {
+//# for j in 0..ENTRIES - 1
+        let b{j} = less(k, l.k{j}) | (l.n{j} == NONE);
+//# end
 //# for i in 1..ENTRIES
         l.k{ENTRIES - i} = select(select(l.k{ENTRIES - i}, k, b{ENTRIES - i}), l.k{ENTRIES - i - 1}, b{ENTRIES - i - 1});
         l.n{ENTRIES - i} = select(select(l.n{ENTRIES - i}, n, b{ENTRIES - i}), l.n{ENTRIES - i - 1}, b{ENTRIES - i - 1});
@@ -44,18 +45,40 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
     list.n{j} = NONE;
 //# end
     for (var n = part * P.slice; n < end; n += {LOADS}u) {
+//# if UNITS
+//# for i in 0..LOADS / PER
+        let w{i} = unit((start + n) / {PER}u + select(0u, {i}u, n + {i * PER}u < end));
+//# end
+//# for i in 0..LOADS / PER
+        let k{i} = unit_keys(w{i});
+//# for e in 0..PER
+        let x{i * PER + e} = key_{e}(k{i});
+//# end
+//# end
+//# else
 //# for i in 0..LOADS
         let v{i} = raw(start + (n + select(0u, {i}u, n + {i}u < end)) * P.stride);
 //# end
+//# for i in 0..LOADS
+        let x{i} = key(v{i});
+//# end
+//# end
+//# if ENTRIES > 4
         // A loop: the text of an element is long.
         for (var i = 0u; i < {LOADS}u; i++) {
-            var v = v0;
+            var x = x0;
 //# for i in 1..LOADS
-            v = select(v, v{i}, i == {i}u);
+            x = select(x, x{i}, i == {i}u);
 //# end
             let there = n + i < end;
-            list = list_with(list, select(PAD, canonical(key(v)), there), select(NONE, n + i, there));
+            list = list_with(list, select(PAD, canonical(x), there), select(NONE, n + i, there));
         }
+//# else
+//# for i in 0..LOADS
+        let there{i} = n + {i}u < end;
+        list = list_with(list, select(PAD, canonical(x{i}), there{i}), select(NONE, n + {i}u, there{i}));
+//# end
+//# end
     }
 //# for j in 0..ENTRIES
     if {j}u < P.entries {

@@ -5,20 +5,21 @@
 override WG: u32;
 override LIST: u32; // entries that a list holds, a power of two
 
-const NONE: u32 = 0xffffffffu;
+// Beyond all numbers in the part.
+const NONE: u32 = {2 * HALF}u;
 
 // Rounds of the search: bits of a key, and of a number in the part.
 const ROUNDS: u32 = {BITS + NUMBER_BITS}u;
 
 var<workgroup> wg_best: array<Key, WG>; // of each group
 var<workgroup> wg_floor: Key;
-// Elements that reach the floor; those beyond it, those before the border, and the counts of all rounds.
+// Elements that reach the floor, those before the border, those beyond the floor, and the counts of all rounds.
 var<workgroup> wg_counts: array<atomic<u32>, {BITS + NUMBER_BITS + 3}>;
 var<workgroup> wg_shared: u32; // what all invocations are to know
 var<workgroup> wg_keys: array<Key, LIST>;
 var<workgroup> wg_numbers: array<u32, LIST>;
 
-// A key, and a number in the part: of equal keys the lower number comes first. Numbers beyond the part are no elements: PAD.
+// A key, and a number in the part: of equal keys the lower number comes first.
 struct Entry {
     key: Key,
     number: u32,
@@ -27,6 +28,63 @@ struct Entry {
 fn before(a: Entry, b: Entry) -> bool {
     return less(a.key, b.key) | (same(a.key, b.key) & (a.number < b.number));
 }
+
+// How far plane q is from the first one, in elements of the part.
+fn ahead_of(q: u32) -> u32 {
+    return q / {EACH}u * {TAKEN}u * WG + q % {EACH}u;
+}
+
+// Which elements of a plane come before an entry; they are `ahead` of these places.
+fn plane_before(p: Plane, places: Places, ahead: u32, b: Entry) -> Mask {
+    return plane_less(p, Plane(b.key)) | (plane_same(p, Plane(b.key)) & is_below(places, ahead, b.number));
+}
+
+//# if BITS == 64
+// The places of a plane's elements.
+fn places_of(first: u32, step: u32) -> Places {
+    return first;
+}
+
+// Which elements, `ahead` of these places, have numbers below another.
+fn is_below(places: Places, ahead: u32, number: u32) -> Mask {
+    return i32(places) < i32(number - ahead);
+}
+
+fn place(places: Places, c: u32) -> u32 {
+    return places;
+}
+
+fn plane_best(p: Plane) -> Key {
+    return p;
+}
+
+// A bit for each element.
+fn bits_of(m: Mask) -> u32 {
+    return select(0u, 1u, m);
+}
+//# else
+fn places_of(first: u32, step: u32) -> Places {
+    return vec4<u32>(first) + vec4<u32>(0u, step, 2u * step, 3u * step);
+}
+
+fn is_below(places: Places, ahead: u32, number: u32) -> Mask {
+    return vec4<i32>(places) < vec4<i32>(i32(number - ahead));
+}
+
+fn place(places: Places, c: u32) -> u32 {
+    return places[c];
+}
+
+fn plane_best(p: Plane) -> Key {
+    return combined(combined(p.x, p.y), combined(p.z, p.w));
+}
+
+// A bit for each element.
+fn bits_of(m: Mask) -> u32 {
+    let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), m);
+    return bits.x | bits.y | bits.z | bits.w;
+}
+//# end
 
 // With the bit of a round, the highest first.
 fn with_bit_of(b: Entry, round: u32) -> Entry {
@@ -72,18 +130,47 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
     let first = part * P.slice;
     let count = min(P.slice, P.len - first);
     let begin = start + first * P.stride;
-    let own_begin = begin + lid * P.stride;
-//# for i in 0..HELD
-    let n{i} = lid + {i}u * WG;
-    let there{i} = n{i} < count;
-    let v{i} = raw(select(begin, own_begin + {i}u * WG * P.stride, there{i}));
+//# if UNITS
+    let places = places_of(lid * PER, {PLANES}u);
+//# else
+    let places = places_of(lid, WG);
 //# end
-//# for i in 0..HELD
-    let p{i} = Entry(select(PAD, canonical(key(v{i})), there{i}), n{i});
+//# for i in 0..LOADS
+//# if UNITS
+    let at{i} = lid + {i}u * WG;
+    let there{i} = at{i} * PER < count;
+    let v{i} = unit(begin / PER + select(0u, at{i}, there{i}));
+//# else
+//# for c in 0..PLANE
+    let at{i * PLANE + c} = lid + {i * PLANE + c}u * WG;
+    let v{i * PLANE + c} = raw(begin + select(0u, at{i * PLANE + c}, at{i * PLANE + c} < count) * P.stride);
 //# end
-    var own = p0.key;
-//# for i in 1..HELD
-    own = combined(own, p{i}.key);
+    let there{i} = at{i * PLANE} < count;
+//# end
+//# end
+//# for i in 0..LOADS
+//# if UNITS
+    let k{i} = unit_keys(v{i});
+//# for j in 0..PLANES
+    var p{i * PLANES + j} = k{i}.p{j};
+//# end
+    var best{i} = p{i * PLANES};
+//# for j in 1..PLANES
+    best{i} = plane_combined(best{i}, p{i * PLANES + j});
+//# end
+//# else
+//# if BITS == 64
+    var p{i} = key(v{i});
+//# else
+    var p{i} = key4(vec4<u32>(v{i * 4}, v{i * 4 + 1}, v{i * 4 + 2}, v{i * 4 + 3}));
+//# end
+    let best{i} = select(Plane(PAD), p{i}, is_below(places, ahead_of({i}u), count));
+//# end
+    let first{i} = select(PAD, canonical(plane_best(best{i})), there{i});
+//# end
+    var own = first0;
+//# for i in 1..LOADS
+    own = combined(own, first{i});
 //# end
     wg_best[lid] = own;
     if lid == 0u {
@@ -91,60 +178,85 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
     }
     workgroupBarrier();
     // A power of two: nobody reads what another one writes.
+    var group_best = own;
     if lid < P.groups {
         for (var i = lid + P.groups; i < WG; i += P.groups) {
-            own = combined(own, wg_best[i]);
+            group_best = combined(group_best, wg_best[i]);
         }
-        wg_best[lid] = own;
+        wg_best[lid] = group_best;
     }
     workgroupBarrier();
     if lid < P.groups {
         var rank = 0u;
         for (var i = 0u; i < P.groups; i++) {
-            rank += select(0u, 1u, before(Entry(wg_best[i], i), Entry(own, lid)));
+            rank += select(0u, 1u, before(Entry(wg_best[i], i), Entry(group_best, lid)));
         }
         // Where more elements are wanted than there are groups, none has this rank.
         if rank == P.entries - 1u {
-            wg_floor = own;
+            wg_floor = group_best;
         }
     }
     workgroupBarrier();
     let floor = wg_floor;
-    // Bit i: the invocation's element i is to be listed.
-    var mask = 0u;
-//# for i in 0..HELD
-    mask |= select((1u << {i}u), 0u, less(floor, p{i}.key));
+    // Those before the border are listed: at first all that reach the floor.
+    var border = Entry(floor, NONE);
+    // A bit for each element of the invocation.
+//# for w in 0..MASKS
+    var mask{w} = 0u;
 //# end
     var slot = 0u;
-    if mask != 0u {
-        slot = atomicAdd(&wg_counts[0], countOneBits(mask));
-    }
-    workgroupBarrier();
-    if lid == 0u {
-        wg_shared = atomicLoad(&wg_counts[0]);
-    }
-    var listed = workgroupUniformLoad(&wg_shared);
-    if listed > LIST {
+    var listed = 0u;
+    for (var searched = 0u; ; searched = 1u) {
+//# for w in 0..MASKS
+        mask{w} = 0u;
+//# end
+        if !less(border.key, own) {
+//# for i in 0..LOADS
+            if there{i} & !less(border.key, first{i}) {
+//# for q in i * EACH..(i + 1) * EACH
+                mask{q * PLANE / 32} |= bits_of(plane_before(plane_canonical(p{q}), places, ahead_of({q}u), border) & is_below(places, ahead_of({q}u), count)) << {q * PLANE % 32}u;
+//# end
+            }
+//# end
+        }
+        let mine = (
+//# for w in 0..MASKS
+            countOneBits(mask{w}) +
+//# end
+            0u
+        );
+        if mine > 0u {
+            slot = atomicAdd(&wg_counts[searched], mine);
+        }
+        workgroupBarrier();
+        if lid == 0u {
+            wg_shared = atomicLoad(&wg_counts[searched]);
+        }
+        listed = workgroupUniformLoad(&wg_shared);
+        if listed <= LIST {
+            break;
+        }
         var beyond = 0u;
-//# for i in 0..HELD
-        beyond += select(0u, 1u, less(p{i}.key, floor));
+//# for q in 0..HELD / PLANE
+        p{q} = select(Plane(PAD), plane_canonical(p{q}), is_below(places, ahead_of({q}u), count));
+        beyond += countOneBits(bits_of(plane_less(p{q}, Plane(floor))));
 //# end
         if beyond > 0u {
-            atomicAdd(&wg_counts[1], beyond);
+            atomicAdd(&wg_counts[2], beyond);
         }
         workgroupBarrier();
         if lid == 0u {
             // Where elements at the floor alone are too many, it is known which keys count.
-            wg_shared = select(0u, {BITS}u, atomicLoad(&wg_counts[1]) <= P.entries);
+            wg_shared = select(0u, {BITS}u, atomicLoad(&wg_counts[2]) <= P.entries);
         }
         let first_round = workgroupUniformLoad(&wg_shared);
         // The greatest entry before which no more than P.entries elements are.
-        var border = Entry(select(Key(0u), floor, first_round > 0u), 0u);
+        border = Entry(select(Key(0u), floor, first_round > 0u), 0u);
         for (var round = first_round; round < ROUNDS; round++) {
             let higher = with_bit_of(border, round);
             var own_before = 0u;
-//# for i in 0..HELD
-            own_before += select(0u, 1u, before(p{i}, higher));
+//# for q in 0..HELD / PLANE
+            own_before += countOneBits(bits_of(plane_before(p{q}, places, ahead_of({q}u), higher)));
 //# end
             if own_before > 0u {
                 atomicAdd(&wg_counts[3u + round], own_before);
@@ -154,29 +266,27 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
                 border = higher;
             }
         }
-        mask = 0u;
-//# for i in 0..HELD
-        mask |= select(0u, (1u << {i}u), before(p{i}, border));
-//# end
-        if mask != 0u {
-            slot = atomicAdd(&wg_counts[2], countOneBits(mask));
-        }
-        listed = P.entries;
     }
     // In any order.
-    if mask != 0u {
-//# for i in 0..HELD
-        if (mask & (1u << {i}u)) != 0u {
-            wg_keys[slot] = p{i}.key;
-            wg_numbers[slot] = p{i}.number;
-            slot++;
+//# for w in 0..MASKS
+    if mask{w} != 0u {
+//# for q in w * HELD / MASKS / PLANE..(w + 1) * HELD / MASKS / PLANE
+        if (mask{w} & ({PLANE_BITS}u << {q * PLANE % 32}u)) != 0u {
+//# for c in 0..PLANE
+            if (mask{w} & (1u << {(q * PLANE + c) % 32}u)) != 0u {
+                wg_keys[slot] = canonical(plane_key(p{q}, {c}u));
+                wg_numbers[slot] = place(places, {c}u) + ahead_of({q}u);
+                slot++;
+            }
+//# end
         }
 //# end
     }
-    // The places behind the entries hold entries after all others.
-    let last = listed - 1u;
+//# end
+    // The places behind the entries hold entries after all others. A short part may have fewer than are wanted.
+    let last = max(listed, P.entries) - 1u;
     let half = (1u << (32u - countLeadingZeros(last))) / 2u;
-    for (var i = last + 1u + lid; i < 2u * half; i += WG) {
+    for (var i = listed + lid; i < max(2u * half, 1u); i += WG) {
         wg_keys[i] = PAD;
         wg_numbers[i] = NONE;
     }

@@ -179,6 +179,8 @@ pub(crate) struct Recipe {
     pub fragments: &'static [&'static str],
     /// What is bound.
     pub bindings: Vec<Resource>,
+    /// Whether it reads its view as whole vec4.
+    pub reads_vecs: bool,
     /// Whether it writes results as whole vec4 only.
     pub writes_vecs: bool,
     /// Whether it writes results of two words as one.
@@ -290,6 +292,7 @@ impl Kernel {
             ("ONES", ones),
             ("E", 128 / bits),
             ("SRC", recipe.bindings.contains(&Resource::Vecs).into()),
+            ("VIEW_VECS", recipe.reads_vecs.into()),
             ("DST_VECS", recipe.writes_vecs.into()),
             ("DST_PAIRS", recipe.writes_pairs.into()),
             ("BESIDE", beside as u32),

@@ -27,6 +27,17 @@ pub(crate) struct StridedLayout {
 }
 
 impl StridedLayout {
+    /// Whether its segments are contiguous, and all begin and end with a whole group of so many elements.
+    pub(crate) fn has_whole(&self, group: u64) -> bool {
+        let [Axis { size, stride: 1 }] = self.reduced[..] else {
+            return false;
+        };
+        let apart = self.kept.iter().filter(|axis| axis.size > 1);
+        let mut places = apart.map(|axis| axis.stride.unsigned_abs());
+        [size, self.first].iter().all(|n| n.is_multiple_of(group))
+            && places.all(|stride| stride.is_multiple_of(group))
+    }
+
     /// The layout of input 0; `None` for a tensor in C order.
     pub(crate) fn of(problem: &Problem) -> Option<StridedLayout> {
         let view = problem.layout(0)?;
@@ -298,6 +309,12 @@ impl<'a> Window<'a> {
         let all = span(&self.layout.kept, &self.kept.sizes)
             + span(&self.layout.reduced, &self.reduced.sizes);
         [first as u64 - skip, skip, all + 1]
+    }
+
+    /// Whether its segments are whole groups of so many contiguous elements; see [`StridedLayout::has_whole`].
+    pub(crate) fn has_whole(&self, group: u64) -> bool {
+        let (at, len) = (self.reduced.at.unsigned_abs(), self.reduced.elements());
+        self.layout.has_whole(group) && at.is_multiple_of(group) && len.is_multiple_of(group)
     }
 
     /// From an element of a segment along one axis to the next; wraps.

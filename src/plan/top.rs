@@ -9,7 +9,7 @@ use crate::plan::pass::Slot;
 use crate::plan::splits::{BufferSplits, runs};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
-use crate::walk::top::{Lists, Ranked, Round};
+use crate::walk::top::{Lists, Ranked, Round, WHOLE};
 
 impl Planner<'_> {
     /// Plans the `k` best elements of every segment.
@@ -44,6 +44,12 @@ impl Planner<'_> {
         };
         while needed(&reduced) > most && reduced.iter().any(|&size| size > lists.slice) {
             halve(&mut reduced);
+        }
+        // Windows of long segments begin with whole vec4.
+        if let [size] = &mut reduced[..]
+            && (WHOLE..len).contains(size)
+        {
+            *size -= *size % WHOLE;
         }
         dispatches(count(&layout.reduced, &reduced))?;
         // Results of an output are not side by side: where their buffers end cuts no window.

@@ -136,7 +136,7 @@ impl Walk {
             Walk::Strided => strided::view_recipe(kernel),
             Walk::Finish(text) => text.recipe(kernel),
             Walk::Top(text) => text.recipe(kernel),
-            Walk::Few(text) => text.recipe(),
+            Walk::Few(text) => text.recipe(kernel),
             Walk::Merge(_) => top::merge_recipe(),
             Walk::Gather(text) => text.recipe(),
             Walk::Fill => fill::recipe(),

@@ -18,8 +18,13 @@ const INVOCATION_BYTES: u32 = 4 * 12 + 8;
 const BESIDE: u32 = 400;
 /// Entries of a list in workgroup memory for each invocation.
 const ENTRIES: u64 = 4;
-/// Elements that an invocation of a workgroup holds, of segments of which fewer are wanted than a list has.
-const HELD: u64 = 16;
+/// Elements that an invocation of a workgroup holds: of long segments of whole vec4 that fill the device, of others, and of 64 bits,
+/// of which FXC compiles no more in time.
+const HELD: [u64; 3] = [64, 16, 8];
+/// Elements that are whole vec4, whatever their type.
+pub(crate) const WHOLE: u64 = 16;
+/// Least invocations that share a segment of which each holds more.
+const SHARED: u64 = 64;
 /// Least groups of invocations whose best are compared, and how many for each wanted element: so few more than those reach the floor.
 const GROUPS: [u64; 2] = [32, 4];
 /// Most entries of a list in registers.
@@ -28,8 +33,8 @@ const FEW: u64 = 16;
 const ALONE: u64 = 128;
 /// Elements from one of a segment to the next, from which on neighbouring segments lie side by side.
 const ACROSS: u64 = 8;
-/// Elements that are read before one is used.
-const LOADS: u32 = 8;
+/// Elements that are read before one is used, one by one and by vec4.
+const LOADS: [u32; 2] = [8, 16];
 /// Lists that are merged at once.
 const GROUP: u64 = 16;
 
@@ -38,6 +43,8 @@ const GROUP: u64 = 16;
 pub struct TopText {
     /// Elements that an invocation holds.
     pub held: u32,
+    /// Whether it reads whole vec4.
+    pub units: bool,
 }
 
 /// What the text depends on.
@@ -45,6 +52,8 @@ pub struct TopText {
 pub struct FewText {
     /// Entries of a list.
     pub entries: u32,
+    /// Whether it reads whole vec4.
+    pub units: bool,
 }
 
 /// What the text depends on.
@@ -80,10 +89,11 @@ impl Lists {
             let outputs = layout.kept.iter().map(|a| a.size).product();
             let parts = planner.slices(outputs, len / ALONE);
             let most = MAX_REGION.min(planner.caps.most_iterations() / 2);
-            let slice = len.div_ceil(parts).min(most);
+            let slice = len.div_ceil(parts).min(most).next_multiple_of(WHOLE);
             return Lists {
                 walk: Walk::Few(FewText {
                     entries: k.next_power_of_two() as u32,
+                    units: false,
                 }),
                 workgroup: planner.caps.workgroup(),
                 slice,
@@ -99,14 +109,30 @@ impl Lists {
             let wanted = len.div_ceil(held).next_power_of_two();
             wanted.max(GROUPS[0]).min(most)
         };
-        let held = if k <= ENTRIES * wg(HELD) {
-            HELD
-        } else {
-            ENTRIES
+        let outputs: u64 = layout.kept.iter().map(|a| a.size).product();
+        let filled = outputs * len / HELD[0] >= planner.caps.tuning.invocations;
+        let size = planner.problem.dtype().size();
+        let whole = planner.aligned && layout.has_whole(WHOLE);
+        let more = whole && filled && len >= SHARED * HELD[0];
+        let choices = match more {
+            _ if size == 8 => &HELD[2..],
+            true => &HELD[..2],
+            false => &HELD[1..2],
         };
+        // Of the groups' best elements a quarter is no floor; then nearly all are listed.
+        let by_floor = |held: &u64| 4 * k <= 3 * wg(*held);
+        let listed = |held: &u64| k <= ENTRIES * wg(*held);
+        let held = choices.iter().copied().find(by_floor);
+        let held = held
+            .or_else(|| choices.iter().copied().find(listed))
+            .unwrap_or(ENTRIES);
         let wg = wg(held);
+        let text = TopText {
+            held: held as u32,
+            units: false,
+        };
         Lists {
-            walk: Walk::Top(TopText { held: held as u32 }),
+            walk: Walk::Top(text),
             workgroup: wg as u32,
             slice: held * wg,
             entries: k.min(held * wg),
@@ -242,9 +268,19 @@ impl Planner<'_> {
                 (step, View::of(Slot::Partials, step.out, 0, entries))
             }
         };
+        let per = 16 / self.problem.dtype().size();
+        let units = self.aligned && window.has_whole(per);
+        let walk = match lists.walk {
+            Walk::Top(text) => Walk::Top(TopText {
+                units: units && u64::from(text.held) >= per,
+                ..text
+            }),
+            Walk::Few(text) => Walk::Few(FewText { units, ..text }),
+            other => other,
+        };
         let kernel = Kernel {
             workgroup: lists.workgroup,
-            ..self.kernel_of(&step, lists.walk)
+            ..self.kernel_of(&step, walk)
         };
         let items = outputs * parts;
         let wg = u64::from(kernel.workgroup);
@@ -370,17 +406,42 @@ fn window_recipe(walk: &'static [&'static str]) -> Recipe {
     }
 }
 
+/// The names of a text that reads its source by vec4 or element by element.
+fn read_names(kernel: &Kernel, units: bool) -> [(&'static str, u32); 3] {
+    let per = if units { 128 / kernel.acc.bits() } else { 1 };
+    [("UNITS", units.into()), ("PER", per), ("WORDS", 4)]
+}
+
 impl TopText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         let list = ENTRIES as u32 * kernel.workgroup;
         let key = kernel.acc.bits().div_ceil(32) * 4;
-        let mut recipe = window_recipe(fragments!(
-            "access/stride_table" "access/view" "store/emit" "store/ranked" "walk/top"
-        ));
+        let mut recipe = window_recipe(match self.units {
+            true => fragments!(
+                "access/stride_table" "access/view" "access/units" "store/emit" "store/ranked" "walk/top"
+            ),
+            false => {
+                fragments!("access/stride_table" "access/view" "store/emit" "store/ranked" "walk/top")
+            }
+        });
+        recipe.reads_vecs = self.units;
+        let bits = kernel.acc.bits();
+        // Elements of a plane, and planes of a load.
+        let plane = if bits == 64 { 1 } else { 4 };
+        let each = if self.units { 128 / bits / plane } else { 1 };
         let part = self.held * kernel.workgroup;
-        let numbers = [("NUMBER_BITS", part.ilog2()), ("HALF", part / 2)];
-        recipe.names.push(("HELD", self.held));
-        recipe.names.extend(numbers);
+        recipe.names.extend(read_names(kernel, self.units));
+        recipe.names.extend([
+            ("HELD", self.held),
+            ("PLANE", plane),
+            ("PLANE_BITS", (1 << plane) - 1),
+            ("EACH", each),
+            ("TAKEN", plane * each),
+            ("LOADS", self.held / plane / each),
+            ("MASKS", self.held.div_ceil(32)),
+            ("NUMBER_BITS", part.ilog2()),
+            ("HALF", part / 2),
+        ]);
         recipe.constants = vec![("LIST", list)];
         recipe.workgroup_bytes =
             list * (key + 4) + kernel.workgroup * key + 4 * (kernel.acc.bits() + 22);
@@ -389,13 +450,21 @@ impl TopText {
 }
 
 impl FewText {
-    pub(crate) fn recipe(self) -> Recipe {
-        let mut recipe = window_recipe(fragments!(
-            "access/stride_table" "access/view" "store/emit" "store/ranked" "walk/few"
-        ));
+    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
+        let mut recipe = window_recipe(match self.units {
+            true => fragments!(
+                "access/stride_table" "access/view" "access/units" "store/emit" "store/ranked" "walk/few"
+            ),
+            false => {
+                fragments!("access/stride_table" "access/view" "store/emit" "store/ranked" "walk/few")
+            }
+        });
+        recipe.reads_vecs = self.units;
+        let loads = LOADS[usize::from(self.units)];
+        recipe.names.extend(read_names(kernel, self.units));
         recipe
             .names
-            .extend([("ENTRIES", self.entries), ("LOADS", LOADS)]);
+            .extend([("ENTRIES", self.entries), ("LOADS", loads)]);
         recipe
     }
 }

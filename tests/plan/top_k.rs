@@ -126,5 +126,10 @@ fn walks_are_chosen_by_length_and_by_how_many_are_wanted() {
             ["few", "merge"]
         );
         assert_eq!(of(&caps, DType::I32, [5, 0, 3], 0), [""; 0]);
+        // A workgroup holds such a row where the rows fill the device.
+        assert_eq!(of(&caps, DType::F16, [2000, 16_384, 1], 17)[0], "top");
+        assert_eq!(of(&caps, DType::F32, [2000, 16_384, 1], 17), ["top"]);
+        let parts = ["top", "merge", "strided_gather"];
+        assert_eq!(of(&caps, DType::F32, [2000, 16_385, 1], 17), parts);
     }
 }
