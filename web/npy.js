@@ -8,42 +8,44 @@ const TYPES = {
     V2: "bfloat16",
 };
 
-// The element type, shape, order and bytes of a file; throws a sentence about one that cannot be read.
+// The element type, shape, order and bytes of a file; throws why one cannot be read, as the end of a sentence.
 export function readNpy(buffer) {
     const bytes = new Uint8Array(buffer);
     const magic = [0x93, ...new TextEncoder().encode("NUMPY")];
     if (bytes.length < 10 || magic.some((byte, i) => bytes[i] !== byte)) {
-        throw new Error("This is not an .npy file.");
+        throw new Error("it is no .npy file.");
     }
     const view = new DataView(buffer);
     const long = bytes[6] > 1;
     const start = long ? 12 : 10;
     if (bytes.length < start) {
-        throw new Error("The file ends within its header.");
+        throw new Error("it ends within its header.");
     }
     const end = start + (long ? view.getUint32(8, true) : view.getUint16(8, true));
     if (end > bytes.length) {
-        throw new Error("The file ends within its header.");
+        throw new Error("it ends within its header.");
     }
     const header = new TextDecoder("latin1").decode(bytes.subarray(start, end));
     const descr = /'descr':\s*'([<>=|]?)(\w\d+)'/.exec(header);
     const order = /'fortran_order':\s*(True|False)/.exec(header);
     const dims = /'shape':\s*\(([\d,\s]*)\)/.exec(header);
     if (!order || !dims || !/'descr'/.test(header)) {
-        throw new Error("The file's header is malformed.");
+        throw new Error("its header is malformed.");
     }
     const dtype = descr && TYPES[descr[2]];
     if (!dtype) {
-        throw new Error("The file's elements are of a type that cannot be reduced.");
+        const [, code] = /'descr':\s*'([^']*)'/.exec(header) ?? [];
+        throw new Error(`its elements are ${code ? `of NumPy's type “${code}”` : "records"}, which cannot be reduced.`);
     }
     if (descr[1] === ">" && !descr[2].endsWith("1")) {
-        throw new Error("The file's elements are big-endian; this page reads little-endian ones.");
+        throw new Error("its elements are big-endian, and this page reads little-endian ones.");
     }
     const shape = dims[1].split(",").map((dim) => dim.trim()).filter(Boolean).map(Number);
     const size = dtype === "bool" ? 1 : Number(/\d+/.exec(descr[2])[0]);
     const expected = shape.reduce((all, dim) => all * dim, size);
     if (expected !== bytes.length - end) {
-        throw new Error(`The header says ${expected} bytes, and ${bytes.length - end} are there.`);
+        const [wanted, there] = [expected, bytes.length - end].map((n) => n.toLocaleString("en"));
+        throw new Error(`its header says ${dtype} of shape [${shape.join(", ")}], ${wanted} bytes, and ${there} follow it.`);
     }
     return { dtype, shape, fortran: order[1] === "True", data: bytes.subarray(end) };
 }

@@ -4,8 +4,15 @@ import init, { Device, charts_of, elements_of, most_bytes } from "./wgreduce_web
 import { readNpy } from "./npy.js";
 
 const $ = (id) => document.getElementById(id);
-const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax",
+const OPERATORS = ["ArgMin", "ArgMax", "ReduceMin", "ReduceMax", "TopK",
     "ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare"];
+// The fields of options that not every operator has.
+const OPTIONS = {
+    k: (op) => op === "TopK",
+    largest: (op) => op === "TopK",
+    keepdims: (op) => op !== "TopK",
+    last: (op) => op.startsWith("Arg"),
+};
 const TYPES = ["float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64",
     "uint8", "uint16", "uint32", "uint64", "bool"];
 
@@ -14,7 +21,10 @@ const MOST_TYPED = 4_000_000;
 
 let device;
 let file;
+// The shape and type of the typed numbers, while those of a file are shown.
+let typed;
 let saved;
+let stopped;
 
 // A program that traps, out of memory or by a panic, answers no more: whoever waits for it must be told.
 let end;
@@ -37,13 +47,17 @@ function notice(error) {
 addEventListener("error", (event) => notice(event.error));
 addEventListener("unhandledrejection", (event) => notice(event.reason));
 
+function sentence(words) {
+    return words.charAt(0).toUpperCase() + words.slice(1) + (words.endsWith(".") ? "" : ".");
+}
+
 // What the program answers, if it lives.
 async function asked(call) {
     try {
         return await Promise.race([call(), ended]);
     } catch (error) {
         notice(error);
-        throw error instanceof WebAssembly.RuntimeError ? await ended.catch((why) => why) : error;
+        throw error instanceof WebAssembly.RuntimeError ? await ended.catch((why) => why) : new Error(sentence(error.message));
     }
 }
 
@@ -56,14 +70,25 @@ function say(id, text, kind = "") {
     $(id).className = kind;
 }
 
-function integers(text) {
-    const words = text.split(/[\s,]+/).filter(Boolean);
+// The whole numbers of a field.
+function integers(id, least = -Infinity) {
+    const words = $(id).value.split(/[\s,()[\]]+/).filter(Boolean);
     const numbers = words.map(Number);
-    const odd = words.find((_, i) => !Number.isSafeInteger(numbers[i]));
+    const odd = words.find((_, i) => !Number.isSafeInteger(numbers[i]) || numbers[i] < least);
     if (odd !== undefined) {
-        throw new Error(`“${odd}” is no whole number.`);
+        const name = $(id).labels[0].textContent.trim();
+        throw new Error(`${name}: “${odd}” is no whole number${least === 0 ? " from 0" : ""}.`);
     }
     return numbers;
+}
+
+// The one number of TopK's field.
+function count() {
+    const numbers = integers("k", 0);
+    if (numbers.length !== 1) {
+        throw new Error(`k: one whole number is needed, and there are ${numbers.length}.`);
+    }
+    return numbers[0];
 }
 
 async function about() {
@@ -93,39 +118,55 @@ function describe(about) {
 }
 
 async function takeFile(blob) {
+    const fields = $("try").firstElementChild;
+    fields.disabled = true;
+    forgetFile();
     try {
         if (blob.size > most_bytes()) {
-            throw new Error(`${blob.name} has ${blob.size.toLocaleString("en")} bytes, and this page takes `
+            throw new Error(`it has ${blob.size.toLocaleString("en")} bytes, and this page takes `
                 + `${most_bytes().toLocaleString("en")} at most: the tool wgreduce takes files of any size.`);
         }
         file = readNpy(await blob.arrayBuffer());
+        typed = { shape: $("shape").value, dtype: $("dtype").value };
         $("dtype").value = file.dtype;
         $("shape").value = file.shape.join(", ");
-        $("file").firstElementChild.textContent =
-            `${blob.name}: ${file.dtype}, ${file.data.length.toLocaleString("en")} bytes`;
-        say("verdict", "");
+        $("name").textContent = $("name").title = blob.name;
+        $("kind").textContent = `: ${file.dtype}, ${file.data.length.toLocaleString("en")} bytes`;
     } catch (error) {
-        file = undefined;
-        say("verdict", error.message, "bad");
+        say("verdict", `${blob.name} cannot be read: ${error.message}`, "bad");
     }
+    enable(fields);
+    showInput();
+}
+
+// Back to the typed numbers; nothing of the file is left, nor a result.
+function forgetFile() {
+    for (const [id, value] of Object.entries(typed ?? {})) {
+        $(id).value = value;
+    }
+    file = typed = undefined;
+    say("verdict", "");
     $("result").hidden = true;
     showInput();
 }
 
 function showInput() {
-    $("file").hidden = !file;
+    $("file").hidden = $("forget").hidden = !file;
     $("numbers").disabled = $("shape").disabled = $("dtype").disabled = Boolean(file);
+    for (const [id, has] of Object.entries(OPTIONS)) {
+        $(id).labels[0].hidden = !has($("op").value);
+    }
 }
 
-// Values in rows of the last dimension.
-function rows(answer) {
-    const width = answer.shape.at(-1) ?? 1;
-    const lines = [];
-    for (let i = 0; i < answer.shown.length; i += width) {
-        lines.push(answer.shown.slice(i, i + width).join("  "));
+// Type and shape, and the values in rows of the last dimension.
+function shown(output) {
+    const width = output.shape.at(-1) ?? 1;
+    const lines = [`${output.dtype} [${output.shape.join(", ")}]`];
+    for (let i = 0; i < output.shown.length; i += width) {
+        lines.push(output.shown.slice(i, i + width).join("  "));
     }
-    if (answer.shown.length < answer.elements) {
-        lines.push(`… ${(answer.elements - answer.shown.length).toLocaleString("en")} more`);
+    if (output.shown.length < output.elements) {
+        lines.push(`… ${(output.elements - output.shown.length).toLocaleString("en")} more`);
     }
     return lines.join("\n");
 }
@@ -137,28 +178,31 @@ async function reduce(event) {
     $("result").hidden = true;
     say("verdict", "Reducing …");
     try {
-        const dtype = $("dtype").value;
+        const [op, dtype] = [$("op").value, $("dtype").value];
         const request = {
-            op: $("op").value,
+            op,
             dtype,
-            shape: integers($("shape").value),
-            axes: integers($("axes").value),
-            keepdims: $("keepdims").checked,
-            select_last_index: $("last").checked,
+            shape: integers("shape", 0),
+            axes: integers("axes"),
             ignore_nan: $("ignore-nan").checked,
             fortran: file?.fortran ?? false,
+            ...OPTIONS.keepdims(op) && { keepdims: $("keepdims").checked },
+            ...OPTIONS.last(op) && { select_last_index: $("last").checked },
+            ...OPTIONS.k(op) && { k: count(), largest: $("largest").checked },
         };
-        const typed = $("numbers").value;
-        if (!file && typed.length > MOST_TYPED) {
-            throw new Error(`${typed.length.toLocaleString("en")} characters are typed, and this page reads `
+        const text = $("numbers").value;
+        if (!file && text.length > MOST_TYPED) {
+            throw new Error(`${text.length.toLocaleString("en")} characters are typed, and this page reads `
                 + `${MOST_TYPED.toLocaleString("en")} at most: drop an .npy file.`);
         }
         const answer = JSON.parse(await asked(() =>
-            device.reduce(JSON.stringify(request), file ? file.data : elements_of(dtype, typed))));
-        $("result").textContent = `${answer.dtype} [${answer.shape.join(", ")}]\n${rows(answer)}`;
+            device.reduce(JSON.stringify(request), file ? file.data : elements_of(dtype, text))));
+        // Of several outputs each has its name: TopK's.
+        const names = answer.outputs.length > 1 ? ["values: ", "indices: "] : [""];
+        $("result").textContent = answer.outputs.map((output, i) => names[i] + shown(output)).join("\n");
         $("result").hidden = false;
         const verdict = answer.difference ?? "the CPU reference agrees, byte for byte";
-        say("verdict", `${answer.milliseconds.toFixed(2)} ms with both ways; ${verdict}.`,
+        say("verdict", `${answer.milliseconds.toFixed(2)} ms with upload and readback; ${verdict}.`,
             answer.difference ? "bad" : "good");
     } catch (error) {
         say("verdict", error.message, "bad");
@@ -178,6 +222,8 @@ function row(measured) {
     cell(measured.case);
     cell(measured.op);
     cell(measured.dtype);
+    const shapes = measured.inputs.map((shape) => `[${shape.join(", ")}]`).join(" ");
+    cell([shapes, ...measured.axes].join(" "), "shape");
     if (!measured.verified) {
         cell(measured.error, "bad").colSpan = 3;
         return line;
@@ -196,15 +242,21 @@ async function measure(event) {
     fields.disabled = $("save").hidden = true;
     $("rows").hidden = true;
     $("charts").replaceChildren();
-    $("measuring").hidden = false;
+    $("running").hidden = false;
+    $("stop").disabled = stopped = false;
     say("measured", "");
+    let wanted = 0;
     try {
         const measured = await asked(() => device.measure($("filter").value.trim(), (done, all, next) => {
-            $("measuring").max = all;
+            $("measuring").max = wanted = all;
             $("measuring").value = done;
             say("measured", `${done} of ${all}: ${next}`);
+            return stopped;
         }));
         const rows = JSON.parse(measured);
+        if (rows.length === 0) {
+            throw new Error("Stopped before the first case was measured.");
+        }
         // Nothing of it comes from elsewhere: names of cases, operators and types, and numbers.
         $("charts").innerHTML = await asked(() => charts_of(measured));
         const { adapter, limits } = await about();
@@ -214,14 +266,21 @@ async function measure(event) {
         const wrong = rows.filter((row) => !row.verified).length;
         const shares = rows.filter((row) => row.verified).map((row) => row.ratio).sort((a, b) => a - b);
         const middle = shares.length ? `, by the median ${shares[shares.length >> 1].toFixed(2)} of the ceiling` : "";
-        say("measured", `${rows.length - wrong} of ${rows.length} cases are right${middle}; `
+        const part = rows.length < wanted ? `Stopped after ${rows.length} of ${wanted} cases. ` : "";
+        say("measured", `${part}${rows.length - wrong} of ${rows.length} cases are right${middle}; `
             + (rows.some((row) => row.timed_by === "timestamps") ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
             wrong ? "bad" : "good");
     } catch (error) {
         say("measured", error.message, "bad");
     }
-    $("measuring").hidden = true;
+    $("running").hidden = true;
     enable(fields);
+}
+
+// A case that has begun is measured to its end.
+function stop() {
+    $("stop").disabled = stopped = true;
+    say("measured", `Stops after this: ${$("measured").textContent}`);
 }
 
 function save() {
@@ -233,9 +292,11 @@ function save() {
 }
 
 async function fetched(name) {
-    const response = await fetch(name);
+    const response = await fetch(name).catch((error) => {
+        throw new Error(`${name} cannot be fetched: ${error.message}.`);
+    });
     if (!response.ok) {
-        throw new Error(`${name} cannot be fetched: ${response.status}.`);
+        throw new Error(`${name} cannot be fetched: the server answers ${response.status}.`);
     }
     return response.text();
 }
@@ -253,8 +314,11 @@ async function check() {
             $("progress").value = done;
         })));
         const failed = result.failed.length;
+        const all = result.golden + result.onnx + result.interfaces;
         const seconds = ((performance.now() - start) / 1000).toFixed(1);
-        say("checked", `${result.cases - failed} of ${result.cases} cases are right, byte for byte, in ${seconds} s.`,
+        const onnx = result.onnx ? `${result.onnx} of ONNX's own tests` : "none of ONNX's own tests, which this page lacks";
+        say("checked", `${all - failed} of ${all} cases are right, byte for byte, in ${seconds} s: `
+            + `${result.golden} small tensors, ${onnx}, and ${result.interfaces} of the library's interfaces.`,
             failed ? "bad" : "good");
         for (const failure of result.failed.slice(0, 20)) {
             const line = document.createElement("li");
@@ -285,21 +349,24 @@ async function open() {
         return;
     }
     describe(await about());
-    say("status", "Ready: the device gave the right answers to all that it was asked.", "good");
+    say("status", "Ready: the self-test passed.", "good");
     enable($("try").firstElementChild);
     enable($("measure").firstElementChild);
     enable($("check"));
 
     $("measure").addEventListener("submit", measure);
+    $("stop").addEventListener("click", stop);
     $("save").addEventListener("click", save);
     $("try").addEventListener("submit", reduce);
     $("check").addEventListener("click", check);
-    $("npy").addEventListener("change", () => $("npy").files[0] && takeFile($("npy").files[0]));
-    $("forget").addEventListener("click", () => {
-        file = undefined;
+    $("op").addEventListener("change", showInput);
+    $("choose").addEventListener("click", () => $("npy").click());
+    $("npy").addEventListener("change", () => {
+        takeFile($("npy").files[0]);
+        // So that the same file can be chosen again.
         $("npy").value = "";
-        showInput();
     });
+    $("forget").addEventListener("click", forgetFile);
     const zone = $("try").closest("section");
     for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]]) {
         zone.addEventListener(name, (event) => {
@@ -307,7 +374,13 @@ async function open() {
             zone.classList.toggle("over", over);
         });
     }
-    zone.addEventListener("drop", (event) => event.dataTransfer.files[0] && takeFile(event.dataTransfer.files[0]));
+    zone.addEventListener("drop", (event) => {
+        const [dropped] = event.dataTransfer.files;
+        // What runs is of the file before.
+        if (dropped && !$("try").firstElementChild.disabled) {
+            takeFile(dropped);
+        }
+    });
     // For tests, and for the curious.
     globalThis.wgreduce = { device };
 }

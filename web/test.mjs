@@ -227,13 +227,46 @@ class Page {
         return { verdict: await this.text("verdict"), result: await this.text("result") };
     }
 
-    async drop(name, bytes) {
+    async drop(name, bytes, before = "") {
         await this.value(`{
+            ${before}
             const transfer = new DataTransfer();
             transfer.items.add(new File([new Uint8Array(${JSON.stringify([...bytes])})], ${JSON.stringify(name)}));
             document.getElementById("try").dispatchEvent(
                 new DragEvent("drop", { dataTransfer: transfer, bubbles: true, cancelable: true }));
         }`);
+    }
+
+    click(id) {
+        return this.value(`document.getElementById("${id}").click()`);
+    }
+
+    measure(filter) {
+        return this.value(`document.getElementById("filter").value = ${JSON.stringify(filter)};
+            document.getElementById("measured").textContent = "";
+            document.getElementById("measure").requestSubmit()`);
+    }
+
+    // Checks with other texts in place of the files that are fetched.
+    check(texts) {
+        return this.value(`{
+            const real = fetch;
+            globalThis.fetch = async (name) => {
+                const text = ${JSON.stringify(texts)}[name];
+                return text === undefined ? real(name) : new Response(text);
+            };
+            document.getElementById("checked").textContent = "";
+            document.getElementById("check").click();
+            globalThis.fetch = real;
+        }`);
+    }
+
+    // What can be seen of the input.
+    input() {
+        return this.value(`Object.fromEntries(["shape", "dtype", "numbers", "file", "result"].map((id) => {
+            const field = document.getElementById(id);
+            return [id, field.hidden ? "hidden" : field.disabled ? "disabled" : field.value ?? field.textContent];
+        }))`);
     }
 
     // Lays the page out for a screen.
@@ -261,7 +294,7 @@ function npy(descr, order, shape, data) {
 const TESTS = {
     async "typed numbers are reduced"(page) {
         const { verdict, result } = await page.reduce({ numbers: "3 1 2 [9, 9, -4]", shape: "2, 3", axes: "1", op: "ArgMax" });
-        assert.match(verdict, /ms .* byte for byte/);
+        assert.match(verdict, /ms with upload and readback; .* byte for byte/);
         assert.equal(result, "int64 [2]\n0  0");
         const last = await page.reduce({ last: true, keepdims: true });
         assert.equal(last.result, "int64 [2, 1]\n0\n1");
@@ -274,10 +307,37 @@ const TESTS = {
 
     async "wrong input is told in words"(page) {
         const told = async (fields) => (await page.reduce(fields)).verdict;
-        assert.match(await told({ op: "ArgMin", dtype: "uint8", numbers: "1 300", shape: "2", axes: "0" }), /“300” is no uint8/);
-        assert.match(await told({ numbers: "1 2 3" }), /3 bytes|2 bytes/);
-        assert.match(await told({ numbers: "1 2", axes: "4" }), /axis 4/);
-        assert.match(await told({ axes: "x" }), /“x” is no whole number/);
+        assert.equal(await told({ op: "ArgMin", dtype: "uint8", numbers: "1 300", shape: "2", axes: "0" }), "“300” is no uint8.");
+        assert.equal(await told({ dtype: "float32", numbers: "1 2 3" }), "Shape [2] takes 2 numbers, not 3.");
+        assert.equal(await told({ shape: "" }), "Shape [] takes 1 number, not 3.");
+        assert.match(await told({ shape: "2", axes: "4" }), /^Axis 4 is out of range for rank 1.*\.$/);
+        assert.equal(await told({ axes: "0 0" }), "ArgMin takes one axis, not 2.");
+        assert.equal(await told({ axes: "x" }), "Axes: “x” is no whole number.");
+        assert.equal(await told({ shape: "2, -3", axes: "0" }), "Shape: “-3” is no whole number from 0.");
+        assert.equal(await told({ shape: "2.5" }), "Shape: “2.5” is no whole number from 0.");
+        assert.equal(await told({ op: "TopK", shape: "3", k: "-1" }), "k: “-1” is no whole number from 0.");
+        assert.equal(await told({ k: "" }), "k: one whole number is needed, and there are 0.");
+        assert.match(await told({ k: "4" }), /^The 4 best of an axis of 3 elements/);
+        await page.set({ k: "2" });
+    },
+
+    async "the best elements come with their indices, and with the options that TopK has"(page) {
+        const options = () => page.value(`["keepdims", "last", "k", "largest", "ignore-nan"].filter((id) =>
+            document.getElementById(id).checkVisibility())`);
+        const choose = async (op) => {
+            await page.value(`document.getElementById("op").value = "${op}";
+                document.getElementById("op").dispatchEvent(new Event("change"))`);
+            return options();
+        };
+        assert.deepEqual(await choose("ReduceSum"), ["keepdims", "ignore-nan"]);
+        assert.deepEqual(await choose("ArgMax"), ["keepdims", "last", "ignore-nan"]);
+        assert.deepEqual(await choose("TopK"), ["k", "largest", "ignore-nan"]);
+        const { verdict, result } = await page.reduce({ dtype: "int16", numbers: "3 1 2 9 9 -4", shape: "2, 3", axes: "1", k: "2" });
+        assert.match(verdict, /byte for byte/);
+        assert.equal(result, "values: int16 [2, 2]\n3  2\n9  9\nindices: int64 [2, 2]\n0  2\n0  1");
+        const least = await page.reduce({ largest: false });
+        assert.equal(least.result, "values: int16 [2, 2]\n1  2\n-4  9\nindices: int64 [2, 2]\n1  2\n2  0");
+        await page.set({ largest: true, dtype: "float32" });
     },
 
     // Before there are buffers to be used again.
@@ -315,7 +375,7 @@ const TESTS = {
         const fields = { op: "ReduceMax", dtype: "int16", numbers: "1 5 2", shape: "3, 1", axes: "0" };
         const pipelines = await page.value(`faults.kernels = true; faults.pipelines`);
         const { verdict } = await page.reduce(fields);
-        assert.match(verdict, /^the device refused a pipeline: .*nvalid/);
+        assert.match(verdict, /^The device refused a pipeline: .*nvalid/);
         await page.value(`faults.kernels = false`);
         assert.equal((await page.reduce(fields)).result, "int16 [1]\n5");
         const made = await page.value(`faults.pipelines`);
@@ -335,8 +395,9 @@ const TESTS = {
             }
             expected.push(best);
         }
+        await page.set({ shape: "2, 3", dtype: "int8" });
         await page.drop("scores.npy", npy("<f4", "False", [100, 60], data));
-        await page.reads("file", /scores.npy: float32, 24,000 bytes/);
+        await page.reads("file", /^scores.npy: float32, 24,000 bytes$/);
         const { verdict, result } = await page.reduce({ op: "ArgMax", axes: "0" });
         assert.match(verdict, /byte for byte/);
         assert.equal(result, `int64 [60]\n${expected.join("  ")}`);
@@ -344,36 +405,73 @@ const TESTS = {
         await page.drop("turned.npy", npy("<f4", "True", [60, 100], data));
         await page.reads("file", /turned/);
         assert.equal((await page.reduce({ axes: "1" })).result, `int64 [60]\n${expected.join("  ")}`);
-        await page.drop("broken.npy", npy("<f4", "False", [7, 60], data));
-        await page.reads("verdict", /1680 bytes, and 24000 are there/);
-        await page.drop("text.npy", Buffer.from("no numbers here"));
-        await page.reads("verdict", /not an .npy file/);
+        // None is taken while another is reduced.
+        await page.drop("late.npy", npy("<f4", "False", [100, 60], data),
+            `document.getElementById("try").requestSubmit();`);
+        assert.match(await page.text("file"), /turned/);
+        await page.reads("verdict", /byte for byte/);
+        await page.click("forget");
+        const typed = { shape: "2, 3", dtype: "int8", file: "hidden", result: "hidden" };
+        const { numbers, ...back } = await page.input();
+        assert.deepEqual(back, typed);
+    },
+
+    async "a file that cannot be read is told in words, and leaves nothing of the file before"(page) {
+        const good = npy("<f4", "False", [2, 2], Float32Array.of(1, 2, 3, 4));
+        const large = new Uint8Array(1680);
+        const before = { shape: "2, 3", dtype: "int8", numbers: "3 1 2 9 9 -4", file: "hidden", result: "hidden" };
+        await page.set({ shape: before.shape, dtype: before.dtype, numbers: before.numbers });
+        for (const [name, bytes, words] of [
+            ["broken.npy", npy("<f4", "False", [7, 60], large.subarray(4).slice()),
+                "its header says float32 of shape [7, 60], 1,680 bytes, and 1,676 follow it."],
+            ["text.npy", Buffer.from("no numbers here"), "it is no .npy file."],
+            ["short.npy", good.subarray(0, 40), "it ends within its header."],
+            ["complex.npy", npy("<c8", "False", [2], large), "its elements are of NumPy's type “<c8”, which cannot be reduced."],
+            ["big.npy", npy(">f4", "False", [420], large), "its elements are big-endian, and this page reads little-endian ones."],
+        ]) {
+            await page.drop("good.npy", good);
+            await page.reads("file", /good/);
+            await page.reduce({ op: "ArgMax", axes: "0" });
+            assert.deepEqual(await page.input(), { shape: "disabled", dtype: "disabled", numbers: "disabled",
+                file: "good.npy: float32, 16 bytes", result: "int64 [2]\n1  1" });
+            await page.drop(name, bytes);
+            assert.equal(await page.reads("verdict", /cannot be read/), `${name} cannot be read: ${words}`);
+            assert.deepEqual(await page.input(), before);
+        }
     },
 
     async "every golden case is right"(page) {
         const { cases } = JSON.parse(await readFile(join(site, "cases.json"), "utf8"));
-        await page.value(`document.getElementById("check").click()`);
+        await page.click("check");
         const words = await page.reads("checked", /./);
         assert.equal(await page.text("failures"), "");
         const official = JSON.parse(await readFile(join(site, "onnx.json"), "utf8")).length;
         assert.ok(official === 135 || official === 0 && !process.env.CI, `${official} cases of ONNX's own`);
         // And one tensor in four ways, a binding that is refused, and the best elements.
         const all = cases.length + official + 6;
-        assert.match(words, new RegExp(`^${all} of ${all} cases are right`));
+        assert.match(words, new RegExp(`^${all} of ${all} cases are right.*: ${cases.length} small tensors, `
+            + `${official || "none"} of ONNX's own tests.*, and 6 of the library's interfaces\\.$`));
         console.log(`    ${words}`);
     },
 
+    async "what was checked is told, without ONNX's cases too"(page) {
+        await page.check({ "cases.json": `{"tensors": [], "cases": []}`, "onnx.json": "[]" });
+        assert.match(await page.reads("checked", /./), new RegExp("^6 of 6 cases are right, .*: 0 small tensors, "
+            + "none of ONNX's own tests, which this page lacks, and 6 of the library's interfaces\\.$"));
+    },
+
     async "cases are measured and saved as bench writes them"(page, browser) {
-        await page.set({ filter: "nothing like it" });
-        await page.value(`document.getElementById("measure").requestSubmit()`);
-        await page.reads("measured", /no case has “nothing like it”/);
-        await page.set({ filter: "tiny" });
-        await page.value(`document.getElementById("measure").requestSubmit()`);
+        await page.measure("nothing like it");
+        await page.reads("measured", /^No case has “nothing like it”/);
+        await page.measure("tiny");
         const words = await page.reads("measured", /cases are|failed/);
+        assert.deepEqual(await page.value(`[...document.querySelectorAll("#rows tbody tr")].map((row) =>
+            [...row.cells].slice(0, 4).map((cell) => cell.textContent))`),
+            [["tiny", "argmin", "float32", "[8, 1000] 1"], ["tiny", "reduce-min", "float32", "[8, 1000] 1"]]);
         assert.match(words, /^2 of 2 cases are right, by the median \d\.\d\d of the ceiling; timed by the GPU's clock/);
         assert.equal(await page.value(`document.querySelectorAll("#charts svg rect").length`), 2);
         await browser.send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: browser.profile });
-        await page.value(`document.getElementById("save").click()`);
+        await page.click("save");
         const path = join(browser.profile, "wgreduce.json");
         const saved = await until(async () => JSON.parse(await readFile(path, "utf8")));
         assert.deepEqual(saved.map((row) => [row.case, row.op, row.dtype]),
@@ -386,14 +484,55 @@ const TESTS = {
         }
     },
 
-    async "it is readable in both colours and on a phone"(page) {
-        for (const scheme of ["light", "dark"]) {
-            for (const width of [1000, 400]) {
-                await page.show("page", scheme, width);
-                const beyond = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
-                assert.equal(await page.value(beyond), 0, `something is wider than ${width} pixels`);
+    async "it is readable in both colours and on a phone, before and after errors"(page) {
+        const looks = async (name) => {
+            for (const scheme of ["light", "dark"]) {
+                for (const width of [1000, 400]) {
+                    await page.show(name, scheme, width);
+                    const beyond = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
+                    assert.equal(await page.value(beyond), 0, `something is wider than ${width} pixels`);
+                    const right = await page.value(`Math.max(0, ...[...document.querySelectorAll("#rows td")].map((cell) =>
+                        cell.getBoundingClientRect().right))`);
+                    assert.ok(right < width, `a figure ends at ${right} of ${width} pixels`);
+                    const tops = await page.value(`["shape", "dtype", "op", "axes"].map((id) =>
+                        document.getElementById(id).labels[0].getBoundingClientRect().top)`);
+                    assert.equal(new Set(tops).size, width > 500 ? 1 : 2, `labels are not in line: ${tops}`);
+                }
             }
-        }
+        };
+        const opacity = `getComputedStyle(document.getElementById("numbers").labels[0]).opacity`;
+        await until(async () => assert.equal(await page.value(opacity), "1"));
+        const name = `${"scores of all the nights ".repeat(8)}.npy`;
+        await page.drop(name, npy("<f4", "False", [2, 2], Float32Array.of(1, 2, 3, 4)));
+        await page.reads("file", /nights/);
+        await page.reduce({ op: "TopK", axes: "0", k: "1" });
+        await until(async () => assert.equal(await page.value(opacity), "0.5", "what is disabled looks as if it were not"));
+        await looks("page");
+        // Cut at its end, and whole to whoever points at it.
+        assert.deepEqual(await page.value(`(({ scrollWidth, clientWidth, title }) =>
+            [scrollWidth > clientWidth, getComputedStyle(document.getElementById("name")).textOverflow, title])(
+            document.getElementById("name"))`), [true, "ellipsis", name]);
+        await page.drop(name, Buffer.from("no numbers here"));
+        await page.reads("verdict", /cannot be read/);
+        await page.measure("nothing like it");
+        await page.reads("measured", /^No case/);
+        await page.check({ "onnx.json": "[1" });
+        await page.reads("checked", /cannot be used/);
+        await looks("errors");
+    },
+
+    async "a measurement can be stopped"(page) {
+        await page.measure("D argmin");
+        await page.reads("measured", /^0 of 7: the ceiling/);
+        await page.click("stop");
+        assert.match(await page.text("measured"), /^Stops after this: 0 of 7/);
+        await page.reads("measured", /^Stopped before the first case was measured\.$/);
+        await page.measure("D argmin");
+        await page.reads("measured", /^0 of 7: D/);
+        await page.click("stop");
+        await page.reads("measured", /^Stopped after 1 of 7 cases\. 1 of 1 cases are right, by the median/);
+        assert.equal(await page.value(`document.querySelectorAll("#rows tbody tr").length`), 1);
+        assert.equal(await page.value(`document.getElementById("stop").checkVisibility()`), false);
     },
 
     async "out of memory is told in words, and with room again the page goes on"(page) {
@@ -401,17 +540,17 @@ const TESTS = {
         await page.drop("large.npy", npy("<u1", "False", [3 << 19], new Uint8Array(3 << 19)));
         await page.reads("file", /large/);
         const { verdict } = await page.reduce({ op: "ArgMin", axes: "0" });
-        assert.equal(verdict, `out of device memory: an input of ${3 << 19} bytes`);
+        assert.equal(verdict, `Out of device memory: an input of ${3 << 19} bytes.`);
         await page.value(`faults.buffers = () => false`);
         assert.equal((await page.reduce({})).result, "int64 []\n0");
-        await page.value(`document.getElementById("forget").click()`);
+        await page.click("forget");
     },
 
     async "what a browser has no memory for, and what it refuses, is told in words"(page) {
         // The browser's own errors: 1 GiB is within the limits of SwiftShader, which has no room for it; above every limit
         // a buffer is invalid.
-        for (const [size, told] of [[2 ** 30, /^out of device memory: an input of 3145728 bytes$/],
-            [2 ** 50, /^the device refused an input: .*1125899906842624/]]) {
+        for (const [size, told] of [[2 ** 30, /^Out of device memory: an input of 3145728 bytes\.$/],
+            [2 ** 50, /^The device refused an input: .*1125899906842624/]]) {
             await page.value(`globalThis.create = GPUDevice.prototype.createBuffer;
                 GPUDevice.prototype.createBuffer = function (descriptor) {
                     return create.call(this, { ...descriptor, size: descriptor.size > 1 << 20 ? ${size} : descriptor.size });
@@ -423,7 +562,7 @@ const TESTS = {
             console.log(`    ${verdict}`);
             await page.value(`GPUDevice.prototype.createBuffer = create`);
         }
-        await page.value(`document.getElementById("forget").click()`);
+        await page.click("forget");
         const { result } = await page.reduce({ dtype: "float32", numbers: "4 2", shape: "2", axes: "0" });
         assert.equal(result, "int64 []\n1");
     },
@@ -446,24 +585,23 @@ const TESTS = {
     async "tensors that the page has no room for are refused in words"(page) {
         // Indices take eight times what they are of.
         const { verdict } = await page.reduce({ op: "ArgMax", dtype: "uint8", shape: "1, 40000000", axes: "0", numbers: "1" });
-        assert.match(verdict, /^this takes 1320000000 bytes of the page's memory, and 1073741824 are the most/);
+        assert.match(verdict, /^This takes 1320 MB of the page's memory, and 1073 are the most/);
         await page.value(`{
             const event = new Event("drop", { bubbles: true, cancelable: true });
             const file = Object.defineProperty(new File([], "huge.npy"), "size", { value: 2 ** 31 });
             document.getElementById("try").dispatchEvent(Object.assign(event, { dataTransfer: { files: [file] } }));
         }`);
-        await page.reads("verdict", /^huge.npy has 2,147,483,648 bytes, and this page takes 1,073,741,824 at most/);
+        await page.reads("verdict", /^huge.npy cannot be read: it has 2,147,483,648 bytes, and this page takes 1,073,741,824 at most/);
         assert.match((await page.reduce({ numbers: "1 ".repeat(2_500_000) })).verdict, /^5,000,000 characters are typed/);
     },
 
     async "a case that cannot be measured leaves the others"(page) {
         // As large as inputs of 16 bits are, and nothing else.
         await page.value(`faults.buffers = (size) => size === 32 << 20`);
-        await page.set({ filter: "D argmin" });
-        await page.value(`document.getElementById("measure").requestSubmit()`);
+        await page.measure("D argmin");
         const words = await page.reads("measured", /cases are/);
         const rows = await page.value(`[...document.querySelectorAll("#rows tbody tr")].map((row) =>
-            [row.cells[2].textContent, row.cells[3].textContent])`);
+            [row.cells[2].textContent, row.cells[4].textContent])`);
         const large = rows.filter(([dtype]) => dtype.endsWith("float16"));
         assert.ok(large.length > 0 && rows.length > large.length + 1);
         for (const [dtype, text] of rows) {
@@ -476,11 +614,8 @@ const TESTS = {
     async "what is fetched and is not what it should be is told in words"(page) {
         for (const [name, text] of [["cases", "{}"], ["cases", `{"tensors": [["float32", [2], "zz"]], "cases": []}`],
             ["cases", `{"tensors": [], "cases": [{"in": [3], "out": 4}]}`], ["onnx", "[1"]]) {
-            await page.value(`globalThis.real = fetch; globalThis.fetch = async (name) => name === "${name}.json"
-                ? new Response(${JSON.stringify(text)}) : real(name);`);
-            await page.value(`document.getElementById("checked").textContent = ""; document.getElementById("check").click()`);
-            await page.reads("checked", new RegExp(`^${name}.json cannot be used`));
-            await page.value(`globalThis.fetch = real`);
+            await page.check({ [`${name}.json`]: text });
+            await page.reads("checked", new RegExp(`^The page's ${name}.json cannot be used`));
         }
     },
 
@@ -517,6 +652,13 @@ try {
         const words = await page.reads("status", /^(?!Asking)./);
         assert.match(words, /^Ready/);
         assert.match(await page.text("about"), /maxBufferSize/);
+        const icon = `(async () => {
+            const icon = new Image();
+            icon.src = document.querySelector("link[rel=icon]").href;
+            await icon.decode();
+            return icon.width > 0;
+        })()`;
+        assert.ok(await page.value(icon));
     });
     for (const [name, run] of Object.entries(TESTS)) {
         await test(name, () => run(page, browser));
@@ -530,14 +672,13 @@ try {
         const other = await browser.page(server.address, hidden);
         assert.match(await other.reads("status", /^(?!Asking)./), /^Ready/);
         assert.match(await other.text("about"), /timestampsno/);
-        await other.set({ filter: "tiny argmin" });
-        await other.value(`document.getElementById("measure").requestSubmit()`);
+        await other.measure("tiny argmin");
         assert.match(await other.reads("measured", /cases are|rror/), /^1 of 1 .* timed by the page's clock/);
     });
     await test("a program that ends is told in words, in every section", async () => {
         const other = await browser.page(server.address);
         assert.match(await other.reads("status", /^(?!Asking)./), /^Ready/);
-        await other.value(`document.getElementById("check").click()`);
+        await other.click("check");
         await until(async () => assert.ok(await other.value(`document.getElementById("progress").value > 0`)));
         // What no browser does; wgpu ends the program.
         await other.value(`GPUDevice.prototype.createBuffer = () => { throw new RangeError("no such thing"); }`);

@@ -9,7 +9,7 @@ mod golden;
 
 use crate::Failure;
 use futures::channel::oneshot;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use wgreduce::onnx::{Model, Tensor};
 use wgreduce::wgpu::{BufferDescriptor, BufferUsages, MapMode};
 use wgreduce::{
@@ -21,6 +21,17 @@ const ROWS: usize = 3000;
 const COLUMNS: usize = 500;
 /// Bytes that a stream or a shard may use: about a sixth of the tensor.
 const MEMORY: u64 = 1 << 20;
+/// Cases that are no golden ones and not ONNX's: the last ones below.
+const INTERFACES: usize = 6;
+
+/// How many cases of each kind were run, and which failed.
+#[derive(Serialize)]
+pub struct Checked {
+    golden: usize,
+    onnx: usize,
+    interfaces: usize,
+    failed: Vec<String>,
+}
 
 /// One of ONNX's node tests, with its data in hexadecimal digits.
 #[derive(Deserialize)]
@@ -33,18 +44,18 @@ struct Official {
 
 /// Runs every golden case of the text `cases` and compares all bytes with those of the CPU reference, which the tests
 /// compare with the file: ONNX does not say which NaN comes out. Then runs ONNX's own cases, of the text `official`,
-/// and one tensor through every interface. `progress` gets the number of finished cases and of all. Returns the number
-/// of cases and the failures.
+/// and one tensor through every interface. `progress` gets the number of finished cases and of all.
 pub async fn run(
     reducer: &Reducer,
     cases: &str,
     official: &str,
     mut progress: impl FnMut(usize, usize),
-) -> Result<(usize, Vec<String>), Failure> {
-    let cases = golden::parse(cases).map_err(|e| format!("cases.json cannot be used: {e}"))?;
-    let official: Vec<Official> =
-        serde_json::from_str(official).map_err(|e| format!("onnx.json cannot be used: {e}"))?;
-    let all = cases.len() + official.len() + 6;
+) -> Result<Checked, Failure> {
+    let cases =
+        golden::parse(cases).map_err(|e| format!("the page's cases.json cannot be used: {e}"))?;
+    let official: Vec<Official> = serde_json::from_str(official)
+        .map_err(|e| format!("the page's onnx.json cannot be used: {e}"))?;
+    let all = cases.len() + official.len() + INTERFACES;
     let mut failed = Vec::new();
     let mut done = 0;
     let mut judge = |what: &str, verdict: Result<(), Failure>| {
@@ -66,7 +77,12 @@ pub async fn run(
     judge("two runs at once", at_once(reducer).await);
     judge("a refused binding", refused_binding(reducer).await);
     judge("the best elements", best(reducer).await);
-    Ok((all, failed))
+    Ok(Checked {
+        golden: cases.len(),
+        onnx: official.len(),
+        interfaces: INTERFACES,
+        failed,
+    })
 }
 
 impl Official {

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::cell::RefCell;
 use wasm_bindgen::prelude::*;
 use web_time::Instant;
-use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Problem, Reducer, reference};
+use wgreduce::{AdapterChoice, DType, NanPolicy, Op, Output, Problem, Reducer, reference};
 
 /// Elements of a result that are shown.
 const SHOWN: usize = 1000;
@@ -37,29 +37,45 @@ struct Request {
     dtype: String,
     shape: Vec<u64>,
     axes: Vec<i64>,
+    #[serde(default = "yes")]
     keepdims: bool,
     #[serde(default)]
     select_last_index: bool,
     #[serde(default)]
     ignore_nan: bool,
+    /// TopK's alone, as `largest` is.
+    #[serde(default)]
+    k: u64,
+    #[serde(default = "yes")]
+    largest: bool,
     /// Whether the first index runs fastest.
     #[serde(default)]
     fortran: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Serialize)]
 struct Answer {
     problem: String,
     plan: String,
+    outputs: Vec<Shown>,
+    /// The time of a second run: the first one compiles.
+    milliseconds: f64,
+    /// The difference from the CPU reference, if there is one.
+    difference: Option<String>,
+}
+
+/// An output, for the page.
+#[derive(Serialize)]
+struct Shown {
     dtype: &'static str,
     shape: Vec<u64>,
     elements: u64,
     /// The first elements.
     shown: Vec<String>,
-    /// The time of a second run: the first one compiles.
-    milliseconds: f64,
-    /// The difference from the CPU reference, if there is one.
-    difference: Option<String>,
 }
 
 impl Request {
@@ -78,6 +94,7 @@ impl Request {
             Op::ArgMax => Problem::arg_max(dtype, shape, axis()?)?,
             Op::ReduceMin => Problem::reduce_min(dtype, shape, &self.axes)?,
             Op::ReduceMax => Problem::reduce_max(dtype, shape, &self.axes)?,
+            Op::TopK => Problem::top_k(dtype, shape, axis()?, self.k)?,
             Op::ReduceSum => Problem::reduce_sum(dtype, shape, &self.axes)?,
             Op::ReduceMean => Problem::reduce_mean(dtype, shape, &self.axes)?,
             Op::ReduceL1 => Problem::reduce_l1(dtype, shape, &self.axes)?,
@@ -87,7 +104,8 @@ impl Request {
         };
         problem = problem
             .keepdims(self.keepdims)
-            .select_last_index(self.select_last_index);
+            .select_last_index(self.select_last_index)
+            .largest(self.largest);
         if self.ignore_nan {
             problem = problem.nan(NanPolicy::Ignore);
         }
@@ -152,7 +170,8 @@ impl Device {
     }
 
     /// Checks the device with the golden cases and ONNX's own; each argument is the text of a file. `progress` is
-    /// called with the number of finished cases and of all. Returns the number of cases and the failures, as JSON.
+    /// called with the number of finished cases and of all. Returns the number of cases of each kind and the failures,
+    /// as JSON.
     pub async fn check(
         &self,
         cases: &str,
@@ -164,20 +183,20 @@ impl Device {
             let _ = progress.call2(&JsValue::NULL, &done.into(), &all.into());
         };
         let checked = check::run(&self.reducer, cases, official, progress).await;
-        let (cases, failed) = checked.map_err(told)?;
-        Ok(json!({ "cases": cases, "failed": failed }).to_string())
+        Ok(serde_json::to_string(&checked.map_err(told)?)?)
     }
 
     /// Measures the quick cases of the catalogue that have `filter` in their name, operator and type. `progress` is
-    /// called with the number of finished cases, of all cases, and the next case. Returns rows as JSON, as `wgreduce
-    /// bench --json` does.
+    /// called with the number of finished cases, of all cases, and the next case; if it returns something true, that one
+    /// and the others are left out. Returns rows as JSON, as `wgreduce bench --json` does.
     pub async fn measure(
         &self,
         filter: &str,
         progress: &js_sys::Function,
     ) -> Result<String, JsError> {
         let progress = |done: usize, all: usize, next: &str| {
-            let _ = progress.call3(&JsValue::NULL, &done.into(), &all.into(), &next.into());
+            let stop = progress.call3(&JsValue::NULL, &done.into(), &all.into(), &next.into());
+            stop.is_ok_and(|stop| stop.is_truthy())
         };
         let rows = measure::run(&self.reducer, filter, progress)
             .await
@@ -196,6 +215,7 @@ impl Device {
         let request: Request = serde_json::from_str(request)?;
         let problem = request.problem()?;
         room(&problem)?;
+        numbers(&problem, data)?;
         let reduction = self.reducer.prepare(&problem).await?;
         let first = reduction.run_bytes(&[data]).await?;
         let start = Instant::now();
@@ -205,14 +225,16 @@ impl Device {
             let verified = reference::verify(&problem, &[data], outputs);
             verified.err().map(|difference| difference.to_string())
         });
-        let output = &problem.outputs()[0];
-        Ok(Answer {
-            problem: problem.to_string(),
-            plan: reduction.plan().to_string(),
+        let shown = |(output, bytes): (&Output, &Vec<u8>)| Shown {
             dtype: output.dtype.name(),
             shape: output.shape.clone(),
             elements: output.bytes() / output.dtype.size(),
-            shown: elements::shown(output.dtype, &outputs[0], SHOWN),
+            shown: elements::shown(output.dtype, bytes, SHOWN),
+        };
+        Ok(Answer {
+            problem: problem.to_string(),
+            plan: reduction.plan().to_string(),
+            outputs: problem.outputs().iter().zip(&outputs).map(shown).collect(),
             milliseconds,
             difference: verified,
         })
@@ -229,11 +251,25 @@ fn room(problem: &Problem) -> Result<(), Failure> {
     match needed <= ROOM {
         true => Ok(()),
         false => Err(format!(
-            "this takes {needed} bytes of the page's memory, and {ROOM} are the most: \
-             the tool wgreduce takes tensors of any size"
+            "this takes {} MB of the page's memory, and {} are the most: \
+             the tool wgreduce takes tensors of any size",
+            needed.div_ceil(1_000_000),
+            ROOM / 1_000_000
         )
         .into()),
     }
+}
+
+/// Refuses data of another size than the shape's. The library would count bytes; people type numbers.
+fn numbers(problem: &Problem, data: &[u8]) -> Result<(), Failure> {
+    let size = problem.dtype().size();
+    let (typed, wanted) = (data.len() as u64 / size, problem.input_bytes(0) / size);
+    if typed == wanted {
+        return Ok(());
+    }
+    let s = if wanted == 1 { "" } else { "s" };
+    let shape = &problem.inputs()[0];
+    Err(format!("shape {shape:?} takes {wanted} number{s}, not {typed}").into())
 }
 
 /// Bytes of tensors that a page may hold at once.

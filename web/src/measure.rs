@@ -43,12 +43,12 @@ const CEILING_ROUNDS: usize = 3;
 const CPU_REPEATS: u32 = 200;
 
 /// Measures the quick cases that have `filter` in their name, operator and type. `progress` gets the number of finished
-/// cases, of all cases, and the next case. Returns rows as `wgreduce bench --json` writes them; a case that failed has
-/// no time, but an `error`.
+/// cases, of all cases, and the next case, and returns whether to stop before that. Returns rows as `wgreduce bench
+/// --json` writes them; a case that failed has no time, but an `error`.
 pub async fn run(
     reducer: &Reducer,
     filter: &str,
-    mut progress: impl FnMut(usize, usize, &str),
+    mut progress: impl FnMut(usize, usize, &str) -> bool,
 ) -> Result<Vec<Value>, Failure> {
     let mut cases = catalogue();
     cases.retain(|case| case.quick && case.to_string().contains(filter));
@@ -59,10 +59,14 @@ pub async fn run(
     let gpu = Gpu::new(reducer);
     let mut rows = Vec::new();
     for of_kind in cases.chunk_by(|a, b| Kind::of(a.op) == Kind::of(b.op)) {
-        progress(rows.len(), cases.len(), "the ceiling");
+        if progress(rows.len(), cases.len(), "the ceiling") {
+            return Ok(rows);
+        }
         let ceiling = gpu.told(Ceiling::new(&gpu, Kind::of(of_kind[0].op))).await;
         for case in of_kind {
-            progress(rows.len(), cases.len(), &case.to_string());
+            if progress(rows.len(), cases.len(), &case.to_string()) {
+                return Ok(rows);
+            }
             let measured = match &ceiling {
                 Ok(ceiling) => gpu.told(row(reducer, &gpu, ceiling, case)).await,
                 Err(error) => Err(format!("the ceiling: {error}").into()),
