@@ -13,7 +13,7 @@ export function readNpy(buffer) {
     const bytes = new Uint8Array(buffer);
     const magic = [0x93, ...new TextEncoder().encode("NUMPY")];
     if (bytes.length < 10 || magic.some((byte, i) => bytes[i] !== byte)) {
-        throw new Error("it is no .npy file.");
+        throw new Error("it is not in NumPy's .npy format.");
     }
     const view = new DataView(buffer);
     const long = bytes[6] > 1;

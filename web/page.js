@@ -223,7 +223,8 @@ function row(measured) {
     cell(measured.op);
     cell(measured.dtype);
     const shapes = measured.inputs.map((shape) => `[${shape.join(", ")}]`).join(" ");
-    cell([shapes, ...measured.axes].join(" "), "shape");
+    const axes = measured.axes.join(" ");
+    cell(axes ? `${shapes}, ${axes}` : shapes, "shape");
     if (!measured.verified) {
         cell(measured.error, "bad").colSpan = 3;
         return line;
@@ -265,10 +266,10 @@ async function measure(event) {
         $("rows").hidden = $("save").hidden = false;
         const wrong = rows.filter((row) => !row.verified).length;
         const shares = rows.filter((row) => row.verified).map((row) => row.ratio).sort((a, b) => a - b);
-        const middle = shares.length ? `, by the median ${shares[shares.length >> 1].toFixed(2)} of the ceiling` : "";
+        const middle = shares.length ? ` The median share of the ceiling is ${shares[shares.length >> 1].toFixed(2)}.` : "";
         const part = rows.length < wanted ? `Stopped after ${rows.length} of ${wanted} cases. ` : "";
-        say("measured", `${part}${rows.length - wrong} of ${rows.length} cases are right${middle}; `
-            + (rows.some((row) => row.timed_by === "timestamps") ? "timed by the GPU's clock." : "timed by the page's clock, many to a submission."),
+        const clock = rows.some((row) => row.timed_by === "timestamps") ? "the GPU's clock" : "the page's clock, many to a submission";
+        say("measured", `${part}${rows.length - wrong} of ${rows.length} cases are right, timed by ${clock}.${middle}`,
             wrong ? "bad" : "good");
     } catch (error) {
         say("measured", error.message, "bad");
