@@ -247,12 +247,15 @@ class Page {
             document.getElementById("measure").requestSubmit()`);
     }
 
-    // Checks with other texts in place of the files that are fetched.
+    // Checks with other texts in place of the files that are fetched; null cannot be had.
     check(texts) {
         return this.value(`{
             const real = fetch;
             globalThis.fetch = async (name) => {
                 const text = ${JSON.stringify(texts)}[name];
+                if (text === null) {
+                    throw new TypeError("Failed to fetch");
+                }
                 return text === undefined ? real(name) : new Response(text);
             };
             document.getElementById("checked").textContent = "";
@@ -619,6 +622,8 @@ const TESTS = {
             await page.check({ [`${name}.json`]: text });
             await page.reads("checked", new RegExp(`^The page's ${name}.json cannot be used`));
         }
+        await page.check({ "cases.json": null });
+        await page.reads("checked", /^cases.json cannot be fetched: Failed to fetch\.$/);
     },
 
     async "a device that is destroyed is told in words"(page) {
