@@ -66,3 +66,12 @@ fn the_commands_of_the_readme_print_what_it_shows() {
         );
     }
 }
+
+#[test]
+fn the_readme_shows_an_example_as_it_is() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let read = |name| fs::read_to_string(root.join(name)).unwrap();
+    let (readme, example) = (read("README.md"), read("examples/own_buffers.rs"));
+    let (_, program) = example.split_once("\n\n").unwrap();
+    assert!(readme.contains(&format!("```rust,no_run\n{program}```")));
+}
