@@ -29,7 +29,7 @@ pub enum Error {
     Unsupported {
         /// `the device of ADAPTER`, or `adapter ADAPTER`.
         device: String,
-        /// The field of [`wgpu::Limits`], or `version of OpenGL's shading language`.
+        /// The field of `wgpu::Limits`, or `version of OpenGL's shading language`.
         what: &'static str,
         /// Its value.
         actual: u64,

@@ -4,7 +4,7 @@
 //!
 //! A [`Problem`] says what to compute. A [`Plan`] lists the dispatches that compute it under a device's [`Caps`].
 //! A [`Reduction`] is a compiled plan, and a [`BoundReduction`] is a reduction with its buffers. There are
-//! three ways to use the crate, depending on what the caller has.
+//! three ways to use the crate.
 //!
 //! # One call: host data in, host data out
 //!
@@ -23,7 +23,7 @@
 //!
 //! # Plan once, run often
 //!
-//! [`Reducer::prepare`] plans and compiles; runs then reuse pipelines and buffers. What may wait is a future that
+//! [`Reducer::prepare`] plans and compiles. Runs then reuse pipelines and buffers. A call that may wait is a future, which
 //! completes under any executor: `open`, `prepare`, `stream`, `shard`, all runs. Each has a twin that blocks, named
 //! `run_blocking` and so on. Other calls return at once, except `new` and `close`, which wait for the device, and
 //! `bind`, which may compile.
@@ -43,9 +43,9 @@
 //!
 //! # Inside the caller's own frame
 //!
-//! [`Reducer::new`] uses the caller's device and queue. [`Reduction::bind`] binds slices of existing buffers, at
-//! any offset. [`BoundReduction::encode`] records into the caller's encoder; it never fails, allocates no GPU
-//! memory and does not touch the queue.
+//! [`Reducer::new`] uses the caller's device and queue. [`Reduction::bind`] binds slices of existing buffers, which
+//! have the usage `STORAGE`, at any element ([`Buffers`] has all usages). [`BoundReduction::encode`] records into the
+//! caller's encoder. It never fails, allocates no GPU memory and does not touch the queue.
 //!
 //! ```
 //! # use wgreduce::{Buffers, DType, Error, Problem, Reducer, wgpu};
@@ -53,11 +53,7 @@
 //! #     tokens: &wgpu::Buffer, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
 //! let reducer = Reducer::new(device, queue)?;
 //! let reduction = reducer.prepare_blocking(&Problem::arg_max(DType::F16, &[8, 151_936], 1)?)?;
-//! let bound = reduction.bind(Buffers {
-//!     inputs: &[logits.slice(..).into()],
-//!     outputs: &[tokens.slice(..).into()],
-//!     scratch: None, // or slices of the caller's own buffers
-//! })?;
+//! let bound = reduction.bind(Buffers::new(&[logits.slice(..).into()], &[tokens.slice(..).into()]))?;
 //! bound.encode(encoder);
 //! # Ok(())
 //! # }
@@ -66,7 +62,7 @@
 //! # What else is here
 //!
 //! - [`Problem::strided`] reads views of larger tensors without a copy.
-//! - [`Problem::extremes`] gives minimum, maximum and the indices of both, from one read where that pays.
+//! - [`Problem::extremes`] gives minimum, maximum and the indices of both. It reads the data once where that pays.
 //! - [`mod@reference`] defines every result, on the CPU; [`reference::verify`] compares a device's results with it.
 //! - [`Reducer::stream`] reduces data larger than memory piece by piece, within a given amount of memory.
 //! - [`Reducer::shard`] makes a [`Partial`] of a part of a tensor. Partial results from anywhere merge in any order.
@@ -80,9 +76,11 @@
 //! With the feature `webgpu`, everything that does not block runs in a browser, on `wasm32-unknown-unknown`.
 //! There nothing is `Send`, and the browser drives the device (`docs/web.md`).
 //!
-//! The folder `examples` has a program for each of these: `one_call`, `planned`, `own_encoder`,
-//! `sampling` (a language model's logits), `batching` (a thousand small reductions),
-//! `cross_check` (checks another program's results), `exact_sum` (next to two sums that depend on the order).
+//! The folder `examples` has a program for each of these: `one_call`, `planned`, `own_buffers` (the caller's buffers,
+//! and the result read back), `own_encoder` (between two shaders of an application), `sampling` (a language model's
+//! logits), `batching` (a thousand small reductions), `nearest` (TopK), `shards` (two devices, one tensor),
+//! `cross_check` (checks another program's results), `exact_sum` (next to sums that depend on the order),
+//! `pipeline_cache` (keeps what a driver compiled).
 
 #![forbid(unsafe_code)]
 // A page has one thread; elsewhere these types are Send and Sync.

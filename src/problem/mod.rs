@@ -111,8 +111,8 @@ impl Problem {
 
     /// Smallest and largest element along `axis` and the index of each. The outputs are those of
     /// [`Problem::reduce_min`], [`Problem::reduce_max`], [`Problem::arg_min`] and [`Problem::arg_max`], in this
-    /// order and bit for bit. The input is read once where that pays, else four times: of
-    /// segments that are short, and on software adapters of columns that are whole vec4 or narrower than 32 bits. Then a
+    /// order and bit for bit. The input is read once where that pays. It is read four times where segments are short,
+    /// and on software adapters for columns that are whole vec4 or have elements of fewer than 32 bits. Then a
     /// stream, too, reads what exceeds a window four times.
     ///
     /// ```
@@ -174,9 +174,9 @@ impl Problem {
     }
 
     /// The `k` largest elements along `axis`, the largest first, and their indices: ONNX's TopK. Of equal elements the one
-    /// with the lower index comes first, -0 and +0 are equal, and each keeps its own bits. The outputs are the values and
-    /// the indices; in their shape `k` stands for the length of the axis. With k = 1 they are [`Problem::arg_max`] and its
-    /// value, with k the length of the axis they are the sorted input.
+    /// with the lower index comes first. -0 and +0 are equal, and each keeps its own bits. The outputs are the values and
+    /// the indices, in a shape with `k` in place of the length of the axis. With k = 1 they are [`Problem::arg_max`] and its
+    /// value. With k the length of the axis they are the sorted input.
     ///
     /// ```
     /// use wgreduce::{DType, Element, Problem, reference};

@@ -12,9 +12,11 @@ use std::num::NonZeroU64;
 /// The memory of a tensor, in C order: one slice, `buffer.slice(..).into()`, or several that hold it one after
 /// another, `(&slices[..]).into()`. A tensor larger than the device's `max_buffer_size` needs several buffers.
 ///
-/// A slice may begin at any multiple of the element's size, in a buffer with the usage `STORAGE`. All slices
-/// but the last hold whole elements. The buffer, not the slice, must extend to the end of the tensor's
-/// last 4-byte word.
+/// A slice may begin at any multiple of the element's size. All slices but the last hold whole elements. The buffer,
+/// not the slice, must extend to the end of the tensor's last 4-byte word.
+///
+/// A buffer needs the usage `STORAGE`, for an input too. [`Buffers`] has the usages that
+/// copies to and from the host add.
 #[derive(Clone, Copy, Debug)]
 pub struct Tensor<'a> {
     slices: Slices<'a>,
@@ -90,14 +92,43 @@ impl<'a> Tensor<'a> {
 
 /// The caller's buffers for [`crate::Reduction::bind`]. The library never changes a byte outside
 /// the slices of outputs and scratch.
+///
+/// The library asks for the usage `STORAGE` alone. The caller's own copies ask for more:
+///
+/// | buffer | usages |
+/// |---|---|
+/// | inputs, outputs, scratch | `STORAGE` |
+/// | an input that `wgpu::Queue::write_buffer` or a copy fills | also `COPY_DST` |
+/// | an output that a copy reads | also `COPY_SRC` |
+/// | the buffer that the caller maps to read a result | `COPY_DST` and `MAP_READ`; the library never sees it |
+///
+/// ```no_run
+/// use wgreduce::wgpu::{BufferDescriptor, BufferUsages};
+/// use wgreduce::{AdapterChoice, Buffers, DType, Error, Problem, Reducer};
+/// # fn main() -> Result<(), Error> {
+/// let reducer = Reducer::open_blocking(&AdapterChoice::Auto)?;
+/// let buffer = |size, usage| {
+///     let mapped_at_creation = false;
+///     reducer.device().create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation })
+/// };
+/// let scores = buffer(24, BufferUsages::STORAGE | BufferUsages::COPY_DST);
+/// let winners = buffer(16, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+/// let reduction = reducer.prepare_blocking(&Problem::arg_max(DType::F32, &[2, 3], 1)?)?;
+/// let bound = reduction.bind(Buffers::new(&[scores.slice(..).into()], &[winners.slice(..).into()]))?;
+/// # let _ = bound;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The example `own_buffers` is the whole program: it writes the input, records, and reads the result back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Buffers<'a> {
     /// One tensor per input.
     pub inputs: &'a [Tensor<'a>],
     /// One tensor per output. Inputs, outputs and scratch may lie in one buffer but must not overlap: nothing is
     /// reduced in place. If they share a buffer, kernels bind their inputs as writable storage and are compiled for
-    /// it once. Only a tensor's own bytes count, not the rest of its slice; for a view, all bytes from the start
-    /// of the larger tensor to its highest element.
+    /// it once. Only a tensor's own bytes count, not the rest of its slice. The bytes of a view are all from the start
+    /// of the larger tensor to the view's highest element.
     pub outputs: &'a [Tensor<'a>],
     /// Scratch for partial results: one slice for each of [`crate::Reduction::scratch_sizes`], in buffers with
     /// the usage `STORAGE`, beginning at a multiple of [`crate::Caps::offset_alignment`] of the reducer's caps. For

@@ -88,7 +88,7 @@ impl Reducer {
     /// without a bound, for all work submitted before, so call it before the first frame. Runs no self-test;
     /// [`Reducer::self_test`] does.
     ///
-    /// The limits of [`wgpu::Limits::downlevel_defaults`] suffice. At least 4 storage and 2 uniform buffers per
+    /// The limits of `wgpu::Limits::downlevel_defaults` suffice. At least 4 storage and 2 uniform buffers per
     /// stage, 9 bindings per group, 128 invocations and 16,352 bytes of workgroup memory are needed.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ impl Reducer {
     }
 
     /// The same device and pipelines; later compilations use this pipeline cache. The caller creates it on
-    /// the same device with [`wgpu::Features::PIPELINE_CACHE`], and saves its data for the next process, as the
+    /// the same device with `wgpu::Features::PIPELINE_CACHE`, and saves its data for the next process, as the
     /// example `pipeline_cache` does. Most desktop drivers have a cache of their own; there it adds nothing.
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Reducer {

@@ -21,7 +21,7 @@ pub enum Polling {
     /// under any executor. wgpu may run callbacks of other work there.
     #[default]
     Thread,
-    /// The application, which must call [`wgpu::Device::poll`] while futures are pending, as a
+    /// The application, which must call `wgpu::Device::poll` while futures are pending, as a
     /// frame loop does. There is no thread: without polls, futures never complete.
     Caller,
 }
