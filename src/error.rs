@@ -45,7 +45,7 @@ pub enum Error {
         message: String,
     },
     /// The given queue belongs to another device.
-    #[error("the queue is not that of the device, which is of adapter {adapter}")]
+    #[error("the queue belongs to another device than the given one, of adapter {adapter}")]
     ForeignQueue {
         /// The name of the device's adapter.
         adapter: String,
@@ -62,7 +62,7 @@ pub enum Error {
         limit: u64,
     },
     /// The offset alignment of the caps is not a power of two up to 65536.
-    #[error("an offset alignment of {alignment}, which is no power of two up to 65536")]
+    #[error("the offset alignment is {alignment}, which is no power of two up to 65536")]
     OffsetAlignment {
         /// The alignment, in bytes.
         alignment: u64,

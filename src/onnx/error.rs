@@ -185,7 +185,7 @@ pub enum OnnxError {
         name: String,
     },
     /// Less than no elements.
-    #[error("{op} of opset {opset}: the {k} best of an axis of {len} elements: k is at least 0")]
+    #[error("{op} of opset {opset}: k is {k} for an axis of {len} elements, and must be 0 or more")]
     NegativeK {
         /// The operator.
         op: Op,

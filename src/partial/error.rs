@@ -48,7 +48,7 @@ pub enum PartialError {
         theirs: u64,
     },
     /// Fewer elements than are wanted: parts are missing.
-    #[error("{held} of the {k} best elements of a segment are there: parts are missing")]
+    #[error("k is {k}, but a segment has only {held} elements: parts are missing")]
     TooFew {
         /// How many are wanted.
         k: u64,

@@ -36,7 +36,7 @@ pub enum ProblemError {
         shape: Vec<u64>,
     },
     /// More elements of an axis are wanted than it has.
-    #[error("the {k} best of an axis of {len} elements: k is at most its length")]
+    #[error("k is {k}, more than the {len} elements of the axis")]
     MoreThanAll {
         /// How many are wanted.
         k: u64,
@@ -158,7 +158,7 @@ pub enum ProblemError {
         actual: usize,
     },
     /// An output that the problem does not have.
-    #[error("output {output} of {op}, which has {outputs}")]
+    #[error("there is no output {output}: {op} has {outputs}")]
     NoSuchOutput {
         /// The operator.
         op: Op,

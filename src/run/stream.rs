@@ -356,7 +356,7 @@ impl<'a> Windows<'a> {
         };
         let back = |_| {
             let usage = U::MAP_READ | U::COPY_DST;
-            let buffer = context.buffer("a result's way back", layout.back(), usage)?;
+            let buffer = context.buffer("a readback buffer", layout.back(), usage)?;
             let pending = None;
             Ok(Back { buffer, pending })
         };

@@ -67,7 +67,7 @@ impl Workspace {
             outputs.map(make).collect::<Result<Vec<_>, _>>()
         };
         let result = results("an output", U::STORAGE | U::COPY_SRC)?;
-        let readback = results("a result's way back", U::MAP_READ | U::COPY_DST)?;
+        let readback = results("a readback buffer", U::MAP_READ | U::COPY_DST)?;
         let (from, to) = (slices(&inputs), slices(&result));
         let from: Vec<Tensor<'_>> = from.iter().map(|s| s.as_slice().into()).collect();
         let to: Vec<Tensor<'_>> = to.iter().map(|s| s.as_slice().into()).collect();

@@ -126,11 +126,11 @@ fn what_is_wrong_is_named_with_its_numbers() {
     for (line, told) in [
         (
             "topk in.npy --k 5",
-            "in.npy: the 5 best of an axis of 4 elements",
+            "in.npy: k is 5, more than the 4 elements of the axis",
         ),
         (
             "topk in.npy --k 3 --axis 0",
-            "in.npy: the 3 best of an axis of 2 elements",
+            "in.npy: k is 3, more than the 2 elements of the axis",
         ),
         (
             "topk in.npy --k -1",

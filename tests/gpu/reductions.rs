@@ -184,7 +184,7 @@ fn several_results(reducer: &Reducer, scores: &[f32; 6]) -> Result<(), Failed> {
         [
             "ArgMax gives 2 outputs where the call takes 1",
             "output 1 is float32 (f32) in the problem but int64 (i64) in the call",
-            "output 2 of ArgMax, which has 2",
+            "there is no output 2: ArgMax has 2",
         ]
     );
     let least = Problem::min(DType::F32, &[[6], [6]])?;

@@ -174,7 +174,7 @@ fn what_is_wrong_with_k_is_told_with_both_numbers() {
     assert!(
         error
             .to_string()
-            .contains("the -1 best of an axis of 2 elements"),
+            .contains("k is -1 for an axis of 2 elements"),
         "{error}"
     );
     let error = top_k(1, &[int("k", i64::MIN)], data(), k(0)).unwrap_err();
