@@ -2,8 +2,8 @@
 
 use crate::tuning::{AdapterClass, Tuning};
 
-/// Iterations that plans for Mesa's software drivers allow an invocation: half of what these drivers do, because
-/// invocations whose loops differ count together.
+/// Iterations that plans for Mesa's software drivers allow an invocation: half of what these drivers do before they stop
+/// loops, because invocations whose loops differ count together.
 pub(crate) const MESA_ITERATIONS: u32 = 32_768;
 
 /// What a device allows, and its tuning: all that the planner knows of it. Fields may be added: write
@@ -24,12 +24,12 @@ pub struct Caps {
     pub workgroup_bytes: u32,
     /// Storage buffers that a shader can bind.
     pub storage_buffers: u32,
-    /// Whether the driver compiles kernels of some thousand instructions. Else rows and columns read four units at once, and
-    /// exact sums one vec4 of columns.
+    /// Whether the driver compiles kernels of some thousand instructions. If not, rows and columns read four units at once,
+    /// and exact sums one vec4 of columns.
     pub long_kernels: bool,
-    /// Most iterations of an invocation, over all its loops, before the driver ends them and reports nothing;
-    /// `None`: no such limit. Mesa's software drivers have it: they end all loops once the invocations of a SIMD
-    /// vector have run 65,535 together.
+    /// Most iterations of an invocation, over all its loops, before the driver silently stops them; `None`: no such
+    /// limit. Mesa's software drivers have one: they stop all loops once the invocations of a SIMD vector have run
+    /// 65,535 iterations together.
     pub iterations: Option<u32>,
     /// Kind of machine.
     pub class: AdapterClass,

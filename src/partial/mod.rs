@@ -17,8 +17,8 @@ use crate::{
     DType, Error, IndexType, NanPolicy, Op, Order, Output, Problem, plan::schedule, reference,
 };
 
-/// The result of a part of every segment: for each output, the order-preserving key of the best
-/// element so far and its index in the whole segment, for TopK those of the best elements in order; for sums, the exact sum.
+/// The result of a part of every segment. For each output it has the order-preserving key of the best element so far and
+/// its index in the whole segment. For TopK it has those of the best elements in order, and for sums the exact sum.
 ///
 /// Merging is associative and commutative, also for ties and NaNs. A tensor may be cut along the
 /// reduced axis in any way, and the parts merged in any order: the result is that of the whole, byte for byte.
@@ -58,15 +58,17 @@ use crate::{
 /// | 8 each | the output's dimensions |
 /// | 16 or 24 each | per output, in C order: key, index and, with values, the element's bits |
 ///
-/// For TopK, 8 bytes after the dimensions give the number of records of each segment, then follow those of one segment after the
-/// other, the best first. In the dimensions k stands for the axis.
+/// For TopK, 8 bytes after the dimensions give the number of records of each segment. The records of one segment after
+/// the other follow, the best first. In the dimensions k stands in place of the length of the axis.
 ///
-/// For sums, 8 bytes after the dimensions give the number of elements of each output; then follow, per output, the
-/// words of a partial sum. A sum of integers modulo 2^bits has four words: the sum, extended
-/// to 64 bits, and 0. Any other sum has a word of flags (1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else,
-/// 16 anything but -0 and NaN) and digits of 22 bits, the least first and the last a whole word with a sign; of a mean
-/// that ignores NaNs three digits before them count the numbers. Zeros fill up to a power of two words. Digit 0 begins
-/// with the least bit that an element, or a square, can have.
+/// For sums, 8 bytes after the dimensions give the number of elements of each output. The words of a partial sum follow
+/// for each output. A sum of integers modulo 2^bits has four words: the sum, extended to 64 bits, and 0. Any other sum
+/// has these words, with zeros after them up to a power of two:
+///
+/// - flags: 1 NaN, 2 +infinity, 4 -infinity, 8 -0 and nothing else, 16 anything but -0 and NaN;
+/// - for a mean that ignores NaNs, three digits that count the numbers;
+/// - digits of 22 bits, the least first. The last one is a whole word with a sign. Digit 0 begins with the least bit
+///   that an element, or a square, can have.
 ///
 /// The key is what [`crate::unstable::Keys::key`] gives; the smallest wins. The index counts from the start of
 /// the whole segment; value operators have 0. Without elements, all fields are 0.
@@ -316,8 +318,9 @@ impl Partial {
         all
     }
 
-    /// The partial result of some outputs alone, by their numbers in C order; its shape is `[outputs.len()]`. Of TopK these are
-    /// segments, and its shape is `[outputs.len(), k]`. Who shares out the merging of large partial results merges such pieces.
+    /// The partial result of some outputs alone, by their numbers in C order. Its shape is `[outputs.len()]`. For TopK the
+    /// numbers are those of segments, and the shape is `[outputs.len(), k]`. Several processes can so share the merging of
+    /// large partial results: each merges such pieces.
     ///
     /// # Panics
     /// If there are fewer outputs.
@@ -441,7 +444,8 @@ impl Partial {
     /// The result once all parts are merged: the bytes of each of [`Partial::outputs`].
     ///
     /// # Errors
-    /// [`PartialError::Index`] when an index does not fit its type; [`PartialError::TooFew`] when TopK has not yet all.
+    /// [`PartialError::Index`] when an index does not fit its type; [`PartialError::TooFew`] when parts of TopK are
+    /// missing.
     pub fn finish(&self) -> Result<Vec<Vec<u8>>, PartialError> {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);

@@ -15,8 +15,11 @@ const BLOCK: u64 = 1 << 20;
 const BLOCK_OF_SUMS: u64 = 1 << 15;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors, but for the results of a row of segments side by side in TopK; a block of a view reads all that the block spans. `read(input, offset, bytes)` fills `bytes` with
-/// the input's bytes from `offset` on; `write(output, offset, bytes)` receives an output's bytes, in order, each once.
+/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. A block of a view reads all
+/// that the block spans.
+///
+/// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
+/// receives an output's bytes, in order, each once.
 ///
 /// # Errors
 /// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::Problem`] as [`Problem::check`].

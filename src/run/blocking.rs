@@ -44,7 +44,7 @@ impl Reducer {
     }
 
     /// Drops this handle within the timeout. A plain drop of the last handle waits for a busy device, without a
-    /// bound; if the device is still busy after the timeout, a thread does that.
+    /// bound. If the device is still busy after the timeout, a thread goes on waiting.
     ///
     /// # Errors
     /// [`Error::Timeout`] if the device was still busy; [`Error::DeviceLost`].

@@ -37,8 +37,8 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::NoBackend`], [`Error::NoAdapter`], [`Error::Unsupported`], [`Error::NoDevice`],
-    /// [`Error::SelfTest`], and the errors of a run. If `Auto` can use no adapter, the first one's error other than
-    /// [`Error::Unsupported`], or else that.
+    /// [`Error::SelfTest`], and the errors of a run. If `Auto` can use no adapter, it gives the first error that is not
+    /// [`Error::Unsupported`], or else the first one.
     pub async fn open(choice: &AdapterChoice) -> Result<Reducer, Error> {
         let (adapters, others) = adapter::choose(choice).await?;
         let (mut passed, mut failed) = (Vec::new(), Vec::new());
@@ -113,10 +113,12 @@ impl Reducer {
     ///
     /// [`Reducer::caps`] then has, field by field, the stricter of what the device allows and what is asked: the
     /// smaller limit, the larger `offset_alignment`, `long_kernels` only if both have it, `iterations` if either has.
-    /// `class` and `tuning` are no limits and stay as they are. A limit of zero, or below what every plan needs,
-    /// and an alignment that no device has are kept and refused where a problem is planned: [`Reducer::prepare`]
-    /// gives [`Error::Limit`] or [`Error::OffsetAlignment`], and for a tuning that [`Tuning::check`](crate::Tuning::check)
-    /// refuses [`Error::Tuning`].
+    /// `class` and `tuning` are no limits and stay as they are.
+    ///
+    /// This refuses nothing. What is wrong with the caps is an error where a problem is planned, as by
+    /// [`Reducer::prepare`]: [`Error::Limit`] for a limit of zero or below what every plan needs,
+    /// [`Error::OffsetAlignment`] for an alignment that no device has, and [`Error::Tuning`] for a tuning that
+    /// [`Tuning::check`](crate::Tuning::check) refuses.
     #[must_use]
     pub fn with_caps(&self, caps: Caps) -> Reducer {
         let limits = self.engine.context().device.limits();

@@ -156,8 +156,8 @@ impl StreamedReduction {
         self.layout.bytes(&self.ready.plan)
     }
 
-    /// Bytes that a run reads of all inputs; more than their size if scattered axes, broadcast inputs or both extremes,
-    /// found one by one, make it read some of them again.
+    /// Bytes that a run reads of all inputs. They are more than the inputs' size if some are read again: for scattered
+    /// axes, for broadcast inputs, and for both extremes that are found one by one.
     pub fn read_bytes(&self) -> u64 {
         let mut held = Held::default();
         let views = self.ready.plan.passes().iter().flat_map(inputs);
@@ -166,10 +166,10 @@ impl StreamedReduction {
 
     /// Runs. The future completes under any executor, as [`crate::Polling`] says.
     ///
-    /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on;
+    /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on.
     /// `write(output, offset, bytes)` receives bytes of an output. Bytes are little endian, in C order. Each byte of
-    /// an output is written once, in order; inputs are read forward, except for parts that are read again, or row by row
-    /// of some columns, then of the next. Both functions are called by whoever polls the future.
+    /// an output is written once, in order. Inputs are read forward, with two exceptions: some parts are read again, and
+    /// columns are read row by row, some columns after the others. Whoever polls the future calls both functions.
     ///
     /// # Errors
     /// [`Error::Source`] and [`Error::Sink`] with the functions' errors; [`Error::OutOfMemory`],
