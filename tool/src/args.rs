@@ -273,7 +273,7 @@ pub enum Command {
         after_help = "Example:\n  wgreduce plan argmax --shape 64,512,512 --dtype float32 --axis 1"
     )]
     Plan(Plan),
-    /// Benchmark this device: verify and time each case, beside a plain read of as much data
+    /// Benchmark this device: verify each case, and time it beside a plain read
     #[command(after_help = "Example:\n  wgreduce bench --quick --filter tiny --html bench.html")]
     Bench(Bench),
     /// Search for a tuning that is faster on this device, for --tuning
