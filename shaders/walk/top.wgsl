@@ -1,7 +1,9 @@
 // Top: a workgroup takes a part of a segment, {HELD} elements an invocation, and leaves the P.entries best of them in order. What
 // groups of invocations have at best gives a floor: the best of the groups hold as many elements as are wanted, so that no worse
-// element counts. Those that reach it are listed, and sorted. Where more reach it than a list holds (many
-// equal elements, or as many wanted), a border between them is found bit by bit: at equal cost, whatever the elements.
+// element counts. Those that reach it are listed, and sorted. Where more reach it than a list holds (many equal elements, or as
+// many wanted), a border between them is found bit by bit: at equal cost, whatever the elements.
+//
+// An invocation holds planes of keys (vec32.wgsl, vec64.wgsl), of vec4 that it reads or of {PLANE} elements that are WG apart.
 override WG: u32;
 override LIST: u32; // entries that a list holds, a power of two
 
@@ -34,18 +36,18 @@ fn ahead_of(q: u32) -> u32 {
     return q / {EACH}u * {TAKEN}u * WG + q % {EACH}u;
 }
 
-// Which elements of a plane come before an entry; they are `ahead` of these places.
+// Which elements of a plane, so many ahead of these places, come before an entry.
 fn plane_before(p: Plane, places: Places, ahead: u32, b: Entry) -> Mask {
     return plane_less(p, Plane(b.key)) | (plane_same(p, Plane(b.key)) & is_below(places, ahead, b.number));
 }
 
 //# if BITS == 64
-// The places of a plane's elements.
+// The numbers of the first plane's elements.
 fn places_of(first: u32, step: u32) -> Places {
     return first;
 }
 
-// Which elements, `ahead` of these places, have numbers below another.
+// Which elements, so many ahead of these places, have lower numbers.
 fn is_below(places: Places, ahead: u32, number: u32) -> Mask {
     return i32(places) < i32(number - ahead);
 }
@@ -79,7 +81,6 @@ fn plane_best(p: Plane) -> Key {
     return combined(combined(p.x, p.y), combined(p.z, p.w));
 }
 
-// A bit for each element.
 fn bits_of(m: Mask) -> u32 {
     let bits = select(vec4<u32>(0u), vec4<u32>(1u, 2u, 4u, 8u), m);
     return bits.x | bits.y | bits.z | bits.w;
@@ -154,9 +155,9 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# for j in 0..PLANES
     var p{i * PLANES + j} = k{i}.p{j};
 //# end
-    var best{i} = p{i * PLANES};
+    var bests{i} = p{i * PLANES};
 //# for j in 1..PLANES
-    best{i} = plane_combined(best{i}, p{i * PLANES + j});
+    bests{i} = plane_combined(bests{i}, p{i * PLANES + j});
 //# end
 //# else
 //# if BITS == 64
@@ -164,13 +165,13 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# else
     var p{i} = key4(vec4<u32>(v{i * 4}, v{i * 4 + 1}, v{i * 4 + 2}, v{i * 4 + 3}));
 //# end
-    let best{i} = select(Plane(PAD), p{i}, is_below(places, ahead_of({i}u), count));
+    let bests{i} = select(Plane(PAD), p{i}, is_below(places, ahead_of({i}u), count));
 //# end
-    let first{i} = select(PAD, canonical(plane_best(best{i})), there{i});
+    let best{i} = select(PAD, canonical(plane_best(bests{i})), there{i});
 //# end
-    var own = first0;
+    var own = best0;
 //# for i in 1..LOADS
-    own = combined(own, first{i});
+    own = combined(own, best{i});
 //# end
     wg_best[lid] = own;
     if lid == 0u {
@@ -206,13 +207,13 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# end
     var slot = 0u;
     var listed = 0u;
-    for (var searched = 0u; ; searched = 1u) {
+    for (var searched = 0u; searched < 2u; searched++) {
 //# for w in 0..MASKS
         mask{w} = 0u;
 //# end
         if !less(border.key, own) {
 //# for i in 0..LOADS
-            if there{i} & !less(border.key, first{i}) {
+            if there{i} & !less(border.key, best{i}) {
 //# for q in i * EACH..(i + 1) * EACH
                 mask{q * PLANE / 32} |= bits_of(plane_before(plane_canonical(p{q}), places, ahead_of({q}u), border) & is_below(places, ahead_of({q}u), count)) << {q * PLANE % 32}u;
 //# end
