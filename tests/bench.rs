@@ -314,6 +314,7 @@ fn requests_that_cannot_be_met_are_refused_before_any_work() {
         ("bench --json none/out.json", "none/out.json"),
         ("bench --html none/out.html", "none/out.html"),
         ("bench --compare none.json", "none.json"),
+        ("bench --from none.json", "none.json: cannot be read"),
         ("bench --html x.html --peers none.json", "none.json"),
         ("bench --dtype int8", "--dtype"),
         ("bench --device cpu", "cpu reference"),

@@ -13,16 +13,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches, ValueEnum};
 use mpi::collective::SystemOperation;
 use mpi::request::{self, WaitGuard};
 use mpi::topology::{Process, SimpleCommunicator};
 use mpi::traits::*;
 use wgreduce::Partial;
-use wgreduce_tool::args::{Cli, Common, Share};
+use wgreduce_tool::args::{self, Cli, Common, Share};
 use wgreduce_tool::device::Device;
 use wgreduce_tool::failure::{Failure, say};
 use wgreduce_tool::interrupt;
+use wgreduce_tool::operator::Operator;
 use wgreduce_tool::output::{self, Piece, Shared};
 use wgreduce_tool::part::file::Task;
 use wgreduce_tool::part::merge::{self, Data};
@@ -41,8 +42,7 @@ fn main() -> ExitCode {
         return ExitCode::from(3);
     };
     let world = universe.world();
-    let command = Cli::command().name("wgreduce-mpi").bin_name("wgreduce-mpi");
-    let matches = command.try_get_matches();
+    let matches = definition().try_get_matches();
     let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match understood(&world, parsed) {
         Ok(Some(cli)) => cli,
@@ -69,6 +69,33 @@ fn main() -> ExitCode {
             world.abort(failure.code().into())
         }
     }
+}
+
+/// The operators of `wgreduce`, with what is different under MPI. Its other commands are refused later, by name.
+fn definition() -> clap::Command {
+    let tool = Cli::command()
+        .name("wgreduce-mpi")
+        .bin_name("wgreduce-mpi")
+        .about("The operators of wgreduce over the ranks of an MPI job")
+        .long_about(
+            "The operators of wgreduce over the ranks of an MPI job: each rank reduces a part of the input, and \
+             rank 0 puts the result in place.\n\n\
+             All ranks get the same command line, and see the folder of the result. The options are wgreduce's, but \
+             -o is required. If a rank fails, the job ends with an exit code that is not 0.",
+        )
+        .override_usage("mpirun -n RANKS wgreduce-mpi <COMMAND> <IN.npy> -o <OUT.npy> [OPTIONS]")
+        .after_help("Example:\n  mpirun -n 16 wgreduce-mpi argmin big.npy --axis 0 -o winner.npy");
+    args::with_used_options(tool).mut_subcommands(|command| {
+        if Operator::from_str(command.get_name(), false).is_err() {
+            return command.hide(true);
+        }
+        command
+            .mut_arg("output", |arg| {
+                arg.required(true).help("Where rank 0 puts the result")
+            })
+            .mut_arg("part", |arg| arg.hide(true))
+            .after_help("All ranks get the same command line.")
+    })
 }
 
 /// The command line, if all ranks have one; `None` if all were asked for help, which rank 0 prints. The first rank with
@@ -99,7 +126,8 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     let common = &cli.common;
     let (rank, size) = (world.rank() as u64, world.size() as u64);
     let (request, output, cut) = first(world, requested(cli, size))?;
-    first(world, check_same(world, &cut, request.values.is_some()))?;
+    let values = request.values.as_deref();
+    first(world, check_same(world, &cut, output, values))?;
     let mut inputs = request.inputs;
     let parts = rank..rank + 1;
     let range = cut.range(&parts);
@@ -115,7 +143,7 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     if common.check {
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
-    let paths = [Some(output), request.values.as_deref()];
+    let paths = [Some(output), values];
     let paths = in_order(&cut.problem, paths);
     match cut.is_through_segments() {
         true => merge_partials(world, &cut, left, paths, common)?,
@@ -124,22 +152,32 @@ fn job(cli: &Cli, world: &SimpleCommunicator) -> Result<Vec<String>, Failure> {
     Ok(if common.quiet { Vec::new() } else { report })
 }
 
-/// Refuses ranks with another request or other data than rank 0's. The first of them has the error, which names all.
-fn check_same(world: &SimpleCommunicator, cut: &Cut, values: bool) -> Result<(), Failure> {
+/// Refuses ranks with another request, other outputs or other data than rank 0's. The first of them has the error, which
+/// names all.
+fn check_same(
+    world: &SimpleCommunicator,
+    cut: &Cut,
+    output: &Path,
+    values: Option<&Path>,
+) -> Result<(), Failure> {
     let own = Task::of(cut);
     let root = world.process_at_rank(0);
-    let first = Task::from_bytes(&sent(&root, own.to_bytes()));
-    let first_values = sent(&root, vec![u8::from(values)]) == [1];
-    let asked = |values| if values { "asked for" } else { "not" };
-    let difference = match first.as_ref().map(|first| first.difference(&own)) {
+    let mut difference = match Task::from_bytes(&sent(&root, own.to_bytes())) {
         None => Some("another version".into()),
-        Some(None) if values != first_values => Some(format!(
-            "another problem: --values is {}, and {}",
-            asked(values),
-            asked(first_values)
-        )),
-        Some(difference) => difference,
+        Some(first) => first.difference(&own),
     };
+    for (option, path) in [("-o", Some(output)), ("--values", values)] {
+        let own = path.map_or(&[][..], |path| path.as_os_str().as_bytes());
+        let first = sent(&root, own.to_vec());
+        let name = |path: &[u8]| match path {
+            [] => "absent".into(),
+            path => String::from_utf8_lossy(path).into_owned(),
+        };
+        if own != first && difference.is_none() {
+            let [own, first] = [own, &first].map(name);
+            difference = Some(format!("another output: {option} is {own}, and {first}"));
+        }
+    }
     let mut differ = vec![false; world.size() as usize];
     world.all_gather_into(&difference.is_some(), &mut differ[..]);
     let Some(difference) = difference else {
@@ -174,10 +212,10 @@ fn requested(cli: &Cli, ranks: u64) -> Result<Requested<'_>, Failure> {
     let request = Request::of(&cli.command, &cli.common)?;
     let refused = |why: &str| Err(Failure::Request(why.into()));
     let Some(mut request) = request else {
-        return refused("wgreduce-mpi runs the operators alone; the rest is wgreduce's");
+        return refused("this is a command of wgreduce; wgreduce-mpi has the operators");
     };
     if request.share.is_some() {
-        return refused("--part is what a rank does: leave it out");
+        return refused("--part: each rank reduces one part already; leave it out");
     }
     let Some(output) = request.output else {
         return refused("wgreduce-mpi needs the name of a file, as in -o out.npy");

@@ -333,13 +333,13 @@ fn a_rank_that_fails_ends_the_job_with_one_line() {
             2,
             "error: rank 0: none.npy: cannot be read",
         ),
-        ("argmin a.npy", 2, "wgreduce-mpi needs the name of a file"),
+        ("argmin a.npy", 2, "--output <OUT.npy>"),
         (
             "argmin a.npy --part 0/2 -o p.part",
             2,
-            "--part is what a rank does",
+            "--part: each rank reduces one part already",
         ),
-        ("devices", 2, "wgreduce-mpi runs the operators alone"),
+        ("devices", 2, "this is a command of wgreduce; "),
         ("argmin a.npy -o none/out.npy", 2, "there is no folder none"),
         (
             "argmin a.npy --device NoSuchDevice -o out.npy",
@@ -382,7 +382,11 @@ fn ranks_that_were_asked_for_different_things_end_the_job() {
         ),
         (
             "argmin a.npy --device cpu -o out.npy --values v.npy",
-            "error: rank 1: another problem: --values is asked for, and not on rank 0",
+            "error: rank 1: another output: --values is v.npy, and absent on rank 0",
+        ),
+        (
+            "argmin a.npy --device cpu -o other.npy",
+            "error: rank 1: another output: -o is other.npy, and out.npy on rank 0",
         ),
         ("argmin a.npy --unheard", "'--unheard'"),
         ("--help", "Usage"),
@@ -395,11 +399,27 @@ fn ranks_that_were_asked_for_different_things_end_the_job() {
         assert!(told.contains(named), "{other}: {told}");
         assert_eq!(folder.names(), ["a.npy", "b.npy"], "{other}");
     }
-    let help = folder.run(3, "--help");
-    let told = String::from_utf8_lossy(&help.stdout)
-        .matches("Usage")
-        .count();
-    assert!(help.status.success() && told == 1, "{told}");
+}
+
+#[test]
+fn help_is_printed_once_and_is_of_what_runs_under_mpi() {
+    let folder = Folder::new();
+    let help = |line: &str| {
+        let help = folder.run(3, line);
+        assert!(help.status.success(), "{line}");
+        String::from_utf8(help.stdout).unwrap()
+    };
+    let told = help("--help");
+    assert_eq!(told.matches("Usage").count(), 1, "{told}");
+    for words in ["mpirun -n", "MPI job", "-o is required", "\n  reduce-sum "] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    for command in ["merge", "bench", "devices", "completions"] {
+        assert!(!told.contains(&format!("\n  {command} ")), "{told}");
+    }
+    let told = help("argmin --help");
+    assert!(told.contains("--output <OUT.npy>  Where rank 0 puts"), "{told}");
+    assert!(!told.contains("--part") && !told.contains("Example"), "{told}");
 }
 
 /// As if machines had copies of a file that differ: every rank ends, and those that differ from rank 0 are named.

@@ -164,13 +164,44 @@ fn every_adapter_gives_what_the_cpu_gives() {
             assert_eq!(text(&output.stdout), expected, "{line} on {adapter}");
             let mut lines = stderr.lines();
             assert!(lines.next().unwrap().starts_with("device: "), "{stderr}");
-            assert!(lines.next().unwrap().starts_with("plan: "), "{stderr}");
+            let plan = lines.next().unwrap();
+            assert!(plan.starts_with("plan: ") && plan.len() < 80, "{plan}");
+            assert!(
+                plan.ends_with(" dispatch") || plan.ends_with(" dispatches"),
+                "{plan}"
+            );
             assert!(
                 lines.next().unwrap().starts_with("time: upload "),
                 "{stderr}"
             );
         }
     }
+}
+
+#[test]
+fn a_run_names_the_kernels_of_its_plan_when_asked() {
+    let folder = Folder::new();
+    if adapters(&folder).is_empty() {
+        return;
+    }
+    folder.write("in.npy", &floats("(100000,)", &[1.0; 100_000]));
+    // Held in memory, and read piece by piece.
+    for line in ["argmin in.npy", "argmin in.npy --memory 1"] {
+        let plan = |line: &str| {
+            let stderr = text(&folder.run(line).stderr);
+            let plan = stderr.lines().find(|line| line.starts_with("plan: "));
+            plan.expect("a plan").to_owned()
+        };
+        let short = plan(line);
+        assert!(!short.contains("reduce/"), "{short}");
+        let long = plan(&format!("{line} --verbose"));
+        assert!(
+            long.contains(" reduce/") && long.contains("; scratch "),
+            "{long}"
+        );
+    }
+    folder.refused("argmin in.npy --verbose --quiet");
+    folder.refused("plan argmin --shape 9 --dtype int8 --verbose");
 }
 
 #[test]

@@ -8,11 +8,12 @@ fn a_plan_draws_who_reads_what() {
     let line = "plan argmin --shape 4,16777216 --dtype float32 --axis 1";
     let plan = folder.cpu(line);
     for words in [
+        "8 dispatches: 268443680 bytes read and written, 1024 bytes of scratch",
         "canonical: 4 kept, 16777216 reduced",
         "tuned as integrated: workgroup ",
         "on paper: 128-byte lines used 1.00 at once, 1.00 cached; by subgroups of 64 1.00, 1.00",
         "  128 bytes in flight by each of 32768 invocations; partials 0.00 %; dispatches 8, barriers 56",
-        "[input 0]\n    |  pass 0: rows",
+        "[input 0]\n    |  pass 0: rows, 128 workgroups of 256 invocations\n",
         "256 invocations (four are drawn) share one of 128 slices of a row",
         "each reads 8 vec4 of it, 4096 bytes apart, before it uses one",
         "[partials: ",
@@ -27,8 +28,24 @@ fn a_plan_draws_who_reads_what() {
     let sum = folder.cpu("plan min --shape 9 --shape 1 --dtype int8");
     assert!(sum.contains("[input 0] [input 1]"), "{sum}");
     let scattered = folder.cpu("plan reduce-max --shape 8,16,8,16,64 --axes 0,2,4 --dtype int8");
-    assert!(scattered.contains("scattered\nin memory"), "{scattered}");
-    for text in [plan, fused, sum, scattered] {
+    assert!(
+        scattered.contains("in runs of\n64 in memory"),
+        "{scattered}"
+    );
+    let apart = folder.cpu("plan reduce-max --shape 8,16,8,16 --axes 0,2 --dtype int8");
+    assert!(apart.contains("scattered in\nmemory"), "{apart}");
+    // What is dispatched comes first, and what tunes it last.
+    let places = [
+        "dispatches: ",
+        "Segments: ",
+        "who reads",
+        "pass  kernel",
+        "on paper: ",
+        "tuned as",
+    ];
+    let places = places.map(|words| plan.find(words).expect(words));
+    assert!(places.is_sorted(), "{plan}");
+    for text in [plan, fused, sum, scattered, apart] {
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
     }
 }
@@ -142,8 +159,14 @@ fn a_tuning_is_read_from_a_file_field_by_field() {
     assert!(json.contains("/wg64x"), "{json}");
     assert!(!json.contains("\"each\""), "{json}");
     for (text, why) in [
-        (&b"{"[..], "my.json: EOF while parsing"),
-        (b"{}", "my.json: no tuning: an object \"tuning\""),
+        (
+            &b"# Not JSON"[..],
+            "my.json: no JSON at line 1, column 1; name a file that `wgreduce tune -o FILE` writes",
+        ),
+        (
+            b"{}",
+            "my.json: no object \"tuning\" in it; name a file that `wgreduce tune -o FILE` writes",
+        ),
         (
             br#"{"tuning": {"lanes": 1}}"#,
             "my.json: no field of the tuning is called \"lanes\"; there are: workgroup, ",

@@ -29,9 +29,13 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The tool's definition. A command's help has the options that it uses.
+/// The tool's definition.
 pub fn definition() -> clap::Command {
-    let mut tool = Cli::command();
+    with_used_options(Cli::command())
+}
+
+/// A tool with help of each command that has the options that it uses.
+pub fn with_used_options(mut tool: clap::Command) -> clap::Command {
     // Before this, commands do not have the options of all.
     tool.build();
     tool.mut_subcommands(|command| {
@@ -117,7 +121,9 @@ fn of_another_command(
 }
 
 /// The options of [`Common`], without `--quiet`, which every command takes.
-const COMMON: [&str; 6] = ["device", "check", "nan", "dtype", "memory", "tuning"];
+const COMMON: [&str; 7] = [
+    "device", "check", "nan", "dtype", "memory", "tuning", "verbose",
+];
 
 /// Those of [`COMMON`] that a command uses; none if it is not named here.
 fn used(command: &str) -> &'static [&'static str] {
@@ -206,6 +212,9 @@ pub struct Common {
     /// Write nothing but the result and errors
     #[arg(long, global = true)]
     pub quiet: bool,
+    /// Name the kernels of the plan, and what each reads and writes
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use wgreduce::unstable::{ColumnsText, EachText, Pass, RowsText, Slot, Walk};
 use wgreduce::{Plan, Problem};
 
+use crate::failure::number_of;
+
 /// Stages that are drawn.
 const SHOWN: usize = 12;
 
@@ -63,8 +65,12 @@ fn segments(problem: &Problem) -> String {
         [] => "a segment each",
         [at] if at + 1 == dims.len() => "neighbours in memory",
         [_] => "apart in memory, their neighbours belonging to other segments",
-        _ => {
-            "scattered in memory, because dimensions that are kept lie between those that are reduced"
+        [.., last] => {
+            let runs = match last + 1 == dims.len() {
+                true => format!("in runs of {} in memory", dims[last].size),
+                false => "scattered in memory".into(),
+            };
+            &format!("{runs}, because dimensions that are kept lie between those that are reduced")
         }
     };
     let done = match problem.op().is_sum() {
@@ -136,13 +142,14 @@ impl Stage<'_> {
         let most = self.passes.iter().map(|pass| pass.iterations).max();
         let _ = write!(
             text,
-            "    |  {passes}: {}, workgroups: {groups} of {}\n    |  \
-             reads {} bytes, writes {}, at most {} iterations an invocation\n    v\n",
+            "    |  {passes}: {}, {} of {}\n    |  \
+             reads {} bytes, writes {}, at most {} an invocation\n    v\n",
             kernel.walk.name(),
-            kernel.workgroup,
+            number_of(groups as usize, "workgroup"),
+            number_of(kernel.workgroup as usize, "invocation"),
             sum(&Pass::src_bytes),
             sum(&Pass::dst_bytes),
-            most.unwrap_or(0),
+            number_of(most.unwrap_or(0) as usize, "iteration"),
         );
     }
 }

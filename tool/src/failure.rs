@@ -107,10 +107,11 @@ pub fn say(line: &str) {
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// A number of things: `1 file`, `2 files`.
+/// A number of things: `1 file`, `2 files`, `2 dispatches`.
 pub fn number_of(count: usize, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
+        _ if what.ends_with("ch") => format!("{count} {what}es"),
         _ => format!("{count} {what}s"),
     }
 }

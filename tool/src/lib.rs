@@ -12,6 +12,7 @@ mod explain;
 pub mod failure;
 mod header;
 pub mod interrupt;
+mod json;
 mod manual;
 pub mod memory;
 mod npy;

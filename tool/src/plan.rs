@@ -2,7 +2,7 @@
 //!
 //! Prints the table and the JSON; `explain.rs` makes the drawings. Runs nothing.
 
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use serde_json::{Value, json};
 use wgreduce::unstable::Pass;
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
@@ -10,8 +10,9 @@ use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
 use crate::args::{self, Common};
 use crate::device::Device;
 use crate::explain::explain;
-use crate::failure::{Failure, write_stdout};
+use crate::failure::{Failure, number_of, write_stdout};
 use crate::memory::{Costs, LineUse};
+use crate::print::{align_right, plain};
 use crate::request::with_options;
 use crate::tuning;
 
@@ -100,6 +101,7 @@ fn problem(args: &args::Plan, dtype: DType) -> Result<Problem, Failure> {
 }
 
 fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String {
+    let dispatches = number_of(plan.passes().len(), "dispatch");
     let moved = bytes_moved(plan);
     let scratch = plan.scratch_bytes();
     let dims = canonical(problem);
@@ -114,8 +116,8 @@ fn describe(device: &str, caps: &Caps, problem: &Problem, plan: &Plan) -> String
     };
     let table = table(plan);
     format!(
-        "{problem}\non {device}\ncanonical: {dims}\n\n{explained}\n\n{table}{more}\n\
-         moves {moved} bytes, scratch {scratch} bytes\n{costs}{tuning}",
+        "{problem}\non {device}\n{dispatches}: {moved} bytes read and written, {scratch} bytes of scratch\n\
+         canonical: {dims}\n\n{explained}\n\n{table}{more}\n\n{costs}{tuning}",
         explained = explain(problem, plan),
         table = table.trim_fmt(),
         costs = costs(problem, plan).unwrap_or_default(),
@@ -148,9 +150,7 @@ fn costs(problem: &Problem, plan: &Plan) -> Option<String> {
 }
 
 fn table(plan: &Plan) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
+    let mut table = plain([
         "pass",
         "kernel",
         "workgroups",
@@ -169,6 +169,7 @@ fn table(plan: &Plan) -> Table {
             pass.iterations.to_string(),
         ]);
     }
+    align_right(&mut table, [0, 2, 3, 4, 5]);
     table
 }
 

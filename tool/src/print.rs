@@ -1,9 +1,10 @@
-//! Tensors as text, the way NumPy prints them; times.
+//! Tensors as text, the way NumPy prints them; times; tables.
 //!
 //! Knows an element's type and bytes, not where they come from.
 
 use std::time::Duration;
 
+use comfy_table::{CellAlignment, Table, presets};
 use half::{bf16, f16};
 use wgreduce::{DType, Output};
 
@@ -14,6 +15,22 @@ const EDGE: u64 = 3;
 /// Where rows are broken, as NumPy's `linewidth`.
 const LINE: usize = 75;
 const GAP: &str = "...";
+
+/// A table without lines.
+pub fn plain<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(header);
+    table
+}
+
+pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
+    for number in columns {
+        if let Some(column) = table.column_mut(number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
 
 pub fn milliseconds(time: Duration) -> String {
     format!("{:.3} ms", time.as_secs_f64() * 1e3)

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use wgreduce::reference::{self, VerifyError};
-use wgreduce::{Error, Problem, Reducer, Times};
+use wgreduce::{Error, Plan, Problem, Reducer, Times};
 
 use crate::args::Common;
 use crate::device::Device;
-use crate::failure::{Failure, say, write_stdout};
+use crate::failure::{Failure, number_of, say, write_stdout};
 use crate::npy::Source;
 use crate::output::{self, Content, Target};
 use crate::part;
@@ -81,7 +81,7 @@ pub fn compute(
             report.push(format!("time: {}", milliseconds(start.elapsed())));
             results
         }
-        Device::Gpu(reducer) => compute_on(reducer, &problem, inputs, &mut report)?,
+        Device::Gpu(reducer) => compute_on(reducer, &problem, inputs, &mut report, common)?,
     };
     if common.check {
         check(&problem, inputs, &results)?;
@@ -95,12 +95,24 @@ fn compute_on(
     problem: &Problem,
     inputs: &[&[u8]],
     report: &mut Vec<String>,
+    common: &Common,
 ) -> Result<Vec<Vec<u8>>, Failure> {
     let reduction = reducer.prepare_blocking(problem)?;
     let (results, times) = reduction.run_timed_blocking(inputs)?;
-    report.push(format!("plan: {}", reduction.plan()));
+    report.push(plan_line(problem, reduction.plan(), common));
     report.push(time_line(&times));
     Ok(results)
+}
+
+/// How much is dispatched; with `--verbose` what.
+pub fn plan_line(problem: &Problem, plan: &Plan, common: &Common) -> String {
+    match common.verbose {
+        true => format!("plan: {plan}"),
+        false => format!(
+            "plan: {problem}: {}",
+            number_of(plan.passes().len(), "dispatch")
+        ),
+    }
 }
 
 fn time_line(times: &Times) -> String {

@@ -18,6 +18,7 @@ use crate::operator::Operator;
 use crate::output::{self, Content, Target};
 use crate::print::{milliseconds, render};
 use crate::request::{Inputs, Request};
+use crate::run::plan_line;
 use crate::tensor::from_fortran;
 
 /// Whether the data, once on the host and once on the device, is too much for `--memory`.
@@ -126,7 +127,7 @@ pub fn compute(
         }
         Device::Gpu(reducer) => {
             let stream = reducer.stream_blocking(problem, memory(common))?;
-            report.push(format!("plan: {}", stream.plan()));
+            report.push(plan_line(problem, stream.plan(), common));
             let bar = bar(stream.read_bytes(), "reducing", common);
             let read = counted(&bar, inputs);
             stream.run_blocking(read, write)

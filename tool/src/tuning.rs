@@ -5,7 +5,10 @@ use wgreduce::{Caps, Tuning};
 
 use crate::args::Common;
 use crate::failure::Failure;
+use crate::json;
 
+/// What writes the files that `--tuning` reads.
+const WRITER: &str = "`wgreduce tune -o FILE`";
 /// Columns of the text.
 const WIDTH: usize = 96;
 
@@ -38,11 +41,10 @@ pub fn from_file(common: &Common, caps: &Caps) -> Result<Caps, Failure> {
         return Ok(caps.clone());
     };
     let refused = |why: String| Failure::file(path, why);
-    let text = std::fs::read_to_string(path).map_err(|e| refused(e.to_string()))?;
-    let file: Value = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+    let file: Value = json::read(path, WRITER)?;
     let Some(fields) = file.get("tuning").and_then(Value::as_object) else {
-        let why = r#"no tuning: an object "tuning" of fields by name is wanted"#;
-        return Err(refused(why.into()));
+        let why = format!("no object \"tuning\" in it; name a file that {WRITER} writes");
+        return Err(refused(why));
     };
     let mut tuning = caps.tuning.clone();
     for (name, value) in fields {

@@ -130,26 +130,61 @@ pub struct Timing {
     pub single_gpu_ns: Option<u64>,
     /// Alone, from submission to completion.
     pub wall_ns: u64,
-    /// Alone: CPU time from an empty encoder to the return of the submission.
-    pub call_ns: u64,
+    /// Alone: CPU time from an empty encoder to the return of the submission; a page in a browser does not know it.
+    pub call_ns: Option<u64>,
+    /// What older versions did not save.
+    pub spread: Option<Spread>,
+}
+
+/// The least and the greatest that were measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// Of [`Timing::ns`].
+    pub ns: [u64; 2],
+    /// Of the share of what was timed beside, each divided by the median.
+    pub share: [f64; 2],
 }
 
 impl Timing {
-    fn of(batches: &[Run], many: u64, singles: &[Run]) -> Timing {
+    /// `beside` took so many nanoseconds after each of the batches.
+    fn of(batches: &[Run], many: u64, singles: &[Run], beside: &[u64]) -> Timing {
         let of = |runs: &[Run], ns: fn(&Run) -> Option<u64>| {
             median(runs.iter().filter_map(ns).collect())
         };
+        let timed: Vec<u64> = batches.iter().filter_map(|run| run.gpu_ns).collect();
+        let ns: Vec<u64> = match timed.is_empty() {
+            true => singles.iter().map(|run| run.wall_ns.max(1)).collect(),
+            false => timed.iter().map(|ns| (ns / many).max(1)).collect(),
+        };
+        let turns = batches.iter().zip(beside);
+        let shares: Vec<f64> = turns
+            .map(|(run, &ns)| ns as f64 / run.ns() as f64)
+            .collect();
         Timing {
             gpu_ns: of(batches, |run| run.gpu_ns).map(|ns| (ns / many).max(1)),
             single_gpu_ns: of(singles, |run| run.gpu_ns),
             wall_ns: of(singles, |run| Some(run.wall_ns)).unwrap_or(0).max(1),
-            call_ns: of(singles, |run| Some(run.call_ns)).unwrap_or(0).max(1),
+            call_ns: of(singles, |run| Some(run.call_ns)),
+            spread: Spread::of(ns, shares),
         }
     }
 
     /// The device's time, or the wall time if there is none.
     pub fn ns(&self) -> u64 {
         self.gpu_ns.unwrap_or(self.wall_ns)
+    }
+}
+
+impl Spread {
+    /// None of nothing.
+    fn of(mut ns: Vec<u64>, mut shares: Vec<f64>) -> Option<Spread> {
+        ns.sort_unstable();
+        shares.sort_by(f64::total_cmp);
+        let median = shares.get(shares.len() / 2)?;
+        Some(Spread {
+            ns: [*ns.first()?, *ns.last()?],
+            share: [shares.first()? / median, shares.last()? / median],
+        })
     }
 }
 
@@ -362,8 +397,8 @@ impl Gpu<'_> {
             let alone = (0..SINGLES).map(|_| self.time(1, &record));
             singles = alone.collect::<Result<_, _>>()?;
         }
-        let beside_ns = median(besides).unwrap_or(0).max(1);
-        Ok((Timing::of(&batches, many[0], &singles), beside_ns))
+        let timing = Timing::of(&batches, many[0], &singles, &besides);
+        Ok((timing, median(besides).unwrap_or(0).max(1)))
     }
 
     /// How often something must be recorded into a pass to take this long, found by trying. Once without timestamps.
@@ -490,15 +525,24 @@ mod tests {
         };
         let batches = [4000, 4400, 9000].map(|ns| run(Some(ns), 10_000));
         let singles = [300, 150, 200].map(|ns| run(Some(ns), 2 * ns));
-        let timing = Timing::of(&batches, 40, &singles);
+        let timing = Timing::of(&batches, 40, &singles, &[80, 88, 90]);
         assert_eq!(
             (timing.gpu_ns, timing.single_gpu_ns),
             (Some(110), Some(200))
         );
-        assert_eq!((timing.wall_ns, timing.call_ns, timing.ns()), (400, 7, 110));
+        assert_eq!(
+            (timing.wall_ns, timing.call_ns, timing.ns()),
+            (400, Some(7), 110)
+        );
+        let spread = timing.spread.expect("a spread");
+        assert_eq!(spread.ns, [100, 225]);
+        // The last turn had half the share of the others.
+        assert_eq!(spread.share, [0.5, 1.0]);
         // Without timestamps the wall's clock counts.
-        let singles = [run(None, 500)];
-        let timing = Timing::of(&singles, 1, &singles);
+        let singles = [run(None, 500), run(None, 600)];
+        let timing = Timing::of(&singles[..1], 1, &singles, &[500]);
+        assert_eq!(timing.spread.map(|spread| spread.ns), Some([500, 600]));
+        let timing = Timing::of(&singles[..1], 1, &singles[..1], &[500]);
         assert_eq!((timing.gpu_ns, timing.single_gpu_ns), (None, None));
         assert_eq!(timing.ns(), 500);
     }

@@ -24,6 +24,7 @@ svg line, svg polyline[stroke='#000000'] { stroke: var(--faint); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap;
   font-size: .9em; }
 th, td { text-align: left; padding: .15rem .6rem; border-bottom: 1px solid var(--faint); }
+:is(th, td):nth-child(n+5):not(:nth-child(12)) { text-align: right; }
 ";
 
 /// The page, or why it could not be drawn.
@@ -256,11 +257,9 @@ fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn figures(row: &Row) -> String {
-    let [_, _, _, gpu, _, wall, gbps, ..] = cells(row);
-    match (&row.measured, gpu.as_str()) {
-        (Err(_), _) => "wrong".into(),
-        (Ok(_), "-") => format!("{gbps} GB/s, {wall}"),
-        (Ok(_), _) => format!("{gbps} GB/s, {gpu}"),
+    match (&row.measured, row.gbps()) {
+        (Ok(timing), Some(gbps)) => format!("{} GB/s, {}", digits(gbps), time(timing.ns())),
+        _ => "wrong".into(),
     }
 }
 
@@ -279,13 +278,10 @@ fn table(rows: &[Row]) -> String {
     for row in rows {
         text += "<tr>";
         let mut cells = cells(row);
-        // Without the bar of characters.
-        cells[7] = or_dash(row.ratio().map(percent));
         if row.measured.is_ok() && !row.how.is_empty() {
-            cells[9] = row.how.clone();
+            cells[10] = row.how.clone();
         }
-        let low = if row.is_slowed() { " (low)" } else { "" };
-        let clock = or_dash(row.clock.map(percent)) + low;
+        let clock = or_dash(row.clock.map(percent));
         push_cells(&mut text, "td", with(&cells, inputs(&row.case), clock));
     }
     text + "</table>\n"

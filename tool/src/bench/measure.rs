@@ -172,7 +172,7 @@ impl Measuring<'_> {
             cpu_ns: checked.cpu_ns,
             ceiling_gbps: ceiling.gbps(beside_ns),
             clock,
-            cost,
+            cost: Some(cost),
             host,
         })
     }

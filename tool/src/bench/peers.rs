@@ -1,11 +1,11 @@
 //! What the scripts in benches/peers measured, read from their JSON.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::json;
 
 /// What a peer reached in a case.
 #[derive(Clone, Debug)]
@@ -28,10 +28,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Figure>, Failure> {
 }
 
 fn read_one(path: &Path, figures: &mut Vec<Figure>) -> Result<(), Failure> {
-    let text =
-        fs::read(path).map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
-    let rows: Vec<Value> = serde_json::from_slice(&text)
-        .map_err(|e| Failure::file(path, format_args!("is no list of a peer's: {e}")))?;
+    let rows: Vec<Value> = json::read(path, "a script in benches/peers")?;
     for (i, row) in rows.iter().enumerate() {
         let text = |name: &str| {
             let no = || Failure::file(path, format!("row {i} has no {name}, as a peer's must"));

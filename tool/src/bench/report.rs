@@ -1,30 +1,32 @@
 //! What was measured, for people and for programs.
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::Table;
 use serde_json::{Value, json};
 use wgreduce::wgpu::AdapterInfo;
 
 use super::Part;
 use super::catalogue::Case;
-use super::gpu::{FULL_CLOCK, Timing};
+use super::gpu::{FULL_CLOCK, Spread, Timing};
 use super::growth::{self, Fit};
 use crate::failure::number_of;
+use crate::print::{align_right, plain};
 
-/// Cells of the small bar.
-const BAR: usize = 6;
+/// A row whose greatest time is more than this many times its least is marked.
+const NOISY: f64 = 1.5;
 /// From this size on, time must grow with size.
 const LINEAR_BYTES: u64 = 4 << 20;
 
-pub const HEADER: [&str; 10] = [
+pub const HEADER: [&str; 11] = [
     "case",
     "op",
     "dtype",
-    "GPU",
-    "alone",
-    "wall",
+    "GPU us",
+    "alone us",
+    "wall us",
     "GB/s",
+    "least, most",
     "of ceiling",
-    "CPU",
+    "CPU us",
     "verified",
 ];
 
@@ -58,7 +60,8 @@ pub struct Row {
     pub ceiling_gbps: f64,
     /// The clock of the processors after it, as a share of its height; none where it is not watched.
     pub clock: Option<f64>,
-    pub cost: Cost,
+    /// A page in a browser does not know it.
+    pub cost: Option<Cost>,
     pub host: Option<Host>,
 }
 
@@ -91,6 +94,32 @@ impl Row {
     /// From host data.
     pub fn host_gbps(&self) -> Option<f64> {
         Some(self.bytes as f64 / self.host?.ns as f64)
+    }
+
+    /// The least and the greatest bandwidth that was measured.
+    pub fn gbps_spread(&self) -> Option<[f64; 2]> {
+        let [least, most] = self.spread()?.ns;
+        Some([most, least].map(|ns| self.bytes as f64 / ns as f64))
+    }
+
+    /// The least and the greatest share of the ceiling.
+    pub fn ratio_spread(&self) -> Option<[f64; 2]> {
+        let ratio = self.ratio()?;
+        Some(self.spread()?.share.map(|share| share * ratio))
+    }
+
+    fn spread(&self) -> Option<Spread> {
+        self.measured.as_ref().ok()?.spread
+    }
+
+    /// Whether its times differ too much for its figures to mean more than their order of magnitude.
+    pub fn is_noisy(&self) -> bool {
+        let spread = self.spread();
+        spread.is_some_and(
+            |Spread {
+                 ns: [least, most], ..
+             }| most as f64 > NOISY * least as f64,
+        )
     }
 
     /// Whether the clock of the processors was too low for the row to count.
@@ -143,13 +172,17 @@ impl Report {
             "gbps": row.gbps(),
             "ceiling_gbps": row.ceiling_gbps,
             "ratio": row.ratio(),
+            "least_ns": row.spread().map(|spread| spread.ns[0]),
+            "most_ns": row.spread().map(|spread| spread.ns[1]),
+            "least_ratio": row.ratio_spread().map(|spread| spread[0]),
+            "most_ratio": row.ratio_spread().map(|spread| spread[1]),
             "clock": row.clock,
             "verified": row.measured.is_ok(),
             "verified_how": row.how,
             "cpu_ns": row.cpu_ns,
-            "plan_ns": row.cost.plan_ns,
-            "encode_ns": row.cost.encode_ns,
-            "call_ns": timing.map(|t| t.call_ns),
+            "plan_ns": row.cost.map(|cost| cost.plan_ns),
+            "encode_ns": row.cost.map(|cost| cost.encode_ns),
+            "call_ns": timing.and_then(|t| t.call_ns),
             "end_to_end_ns": row.host.map(|host| host.ns),
             "staging_gbps": row.host.and(self.staging_gbps),
             "fit_wall_ns": fit.map(|fit| fit.ns(row.bytes)),
@@ -196,8 +229,24 @@ impl Report {
         let slowed = self.rows.iter().filter(|row| row.is_slowed()).count();
         if slowed > 0 {
             notes.push(format!(
-                "slowed: {slowed} cases (!), after which the clock was below {} of its height",
+                "slowed: {} (!), after which the clock was below {} of its height",
+                number_of(slowed, "case"),
                 percent(FULL_CLOCK)
+            ));
+        }
+        let noisy = self.rows.iter().filter(|row| row.is_noisy()).count();
+        if noisy > 0 {
+            notes.push(format!(
+                "noisy: {} (~), whose slowest turn took more than {NOISY} times the fastest",
+                number_of(noisy, "case")
+            ));
+        }
+        let above = |row: &&Row| row.ratio().is_some_and(|ratio| ratio > 1.0);
+        let above = self.rows.iter().filter(above).count();
+        if above > 0 {
+            notes.push(format!(
+                "above 100%: {}; what fits a cache is read faster than the ceiling's data, which are in memory",
+                number_of(above, "case")
             ));
         }
         for row in &self.rows {
@@ -248,23 +297,35 @@ impl Report {
 
     /// The CPU's part, at its median and at its worst.
     fn cost_note(&self) -> Option<String> {
-        let line = |what: &str, of: &dyn Fn(&Row) -> u64| {
-            let mut rows: Vec<&Row> = self.rows.iter().collect();
-            rows.sort_by_key(|row| of(row));
-            let (median, worst) = (rows.get(rows.len() / 2)?, rows.last()?);
-            let [median, most] = [median, worst].map(|row| time(of(row)));
+        let line = |what: &str, of: &dyn Fn(&Row) -> Option<u64>| {
+            let rows = self.rows.iter().filter_map(|row| Some((of(row)?, row)));
+            let mut rows: Vec<(u64, &Row)> = rows.collect();
+            rows.sort_by_key(|(ns, _)| *ns);
+            let ((median, _), (most, worst)) = (rows.get(rows.len() / 2)?, rows.last()?);
+            let [median, most] = [median, most].map(|ns| time(*ns));
             Some(format!("{what} {median} (most: {most}, {})", worst.case))
         };
-        let plan = line("planning", &|row| row.cost.plan_ns)?;
-        let encode = line("encoding", &|row| row.cost.encode_ns)?;
-        let call = line("from call to submit", &|row| {
-            row.measured.as_ref().map_or(0, |timing| timing.call_ns)
-        })?;
-        Some(format!("on the CPU: {plan}\n  {encode}\n  {call}"))
+        let lines = [
+            line("planning", &|row| Some(row.cost?.plan_ns)),
+            line("encoding", &|row| Some(row.cost?.encode_ns)),
+            line("from call to submit", &|row| {
+                row.measured.as_ref().ok()?.call_ns
+            }),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        (!lines.is_empty()).then(|| format!("on the CPU: {}", lines.join("\n  ")))
     }
 
     fn host_table(&self) -> Table {
-        let mut table = plain(["case", "op", "MB", "wall", "GB/s", "of staging copy", "GPU"]);
+        let mut table = plain([
+            "case",
+            "op",
+            "MB",
+            "wall us",
+            "GB/s",
+            "of staging copy",
+            "GPU us",
+        ]);
         for row in self.rows.iter().filter(|row| row.host.is_some()) {
             let gbps = row.host_gbps();
             let ratio = gbps.zip(self.staging_gbps).map(|(gbps, most)| gbps / most);
@@ -272,10 +333,10 @@ impl Report {
                 row.case.name.to_string(),
                 row.case.command().into(),
                 digits(row.bytes as f64 / 1e6),
-                or_dash(row.host.map(|host| time(host.ns))),
+                or_dash(row.host.map(|host| micros(host.ns))),
                 or_dash(gbps.map(digits)),
-                or_dash(ratio.map(share)),
-                or_dash(row.measured.as_ref().ok().map(|t| time(t.ns()))),
+                or_dash(ratio.map(percent)),
+                or_dash(row.measured.as_ref().ok().map(|t| micros(t.ns()))),
             ]);
         }
         align_right(&mut table, 2..7);
@@ -286,9 +347,9 @@ impl Report {
         let mut table = plain([
             "elements",
             "op",
-            "GPU",
-            "wall",
-            "fitted",
+            "GPU us",
+            "wall us",
+            "fitted us",
             "wall/fitted",
             "GB/s",
         ]);
@@ -299,9 +360,9 @@ impl Report {
             table.add_row([
                 row.case.name.to_string(),
                 row.case.command().into(),
-                or_dash(timing.and_then(|t| t.gpu_ns).map(time)),
-                or_dash(timing.map(|t| time(t.wall_ns))),
-                or_dash(fit.map(|fit| time(fit.ns(row.bytes).max(0.0) as u64))),
+                or_dash(timing.and_then(|t| t.gpu_ns).map(micros)),
+                or_dash(timing.map(|t| micros(t.wall_ns))),
+                or_dash(fit.map(|fit| micros(fit.ns(row.bytes).max(0.0) as u64))),
                 or_dash(off.map(|off| format!("{off:.2}"))),
                 or_dash(row.gbps().map(digits)),
             ]);
@@ -347,43 +408,30 @@ pub fn driver(info: &AdapterInfo) -> String {
         .into()
 }
 
-pub fn plain<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(header);
-    table
-}
-
-pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) {
-    for number in columns {
-        if let Some(column) = table.column_mut(number) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-}
-
 fn table<'a>(rows: impl Iterator<Item = &'a Row>) -> Table {
     let mut table = plain(HEADER);
     for row in rows {
         table.add_row(cells(row));
     }
-    align_right(&mut table, [3, 4, 5, 6, 8]);
+    align_right(&mut table, 3..10);
     table
 }
 
 /// A row of the table, under [`HEADER`].
 pub fn cells(row: &Row) -> [String; HEADER.len()] {
     let timing = row.measured.as_ref().ok();
+    let spread = row.gbps_spread().map(|gbps| gbps.map(digits).join(", "));
     [
         row.case.name.to_string(),
         row.case.command().into(),
         row.case.dtype.to_string(),
-        or_dash(timing.and_then(|t| t.gpu_ns).map(time)),
-        or_dash(timing.and_then(|t| t.single_gpu_ns).map(time)),
-        or_dash(timing.map(|t| time(t.wall_ns))),
+        or_dash(timing.and_then(|t| t.gpu_ns).map(micros)),
+        or_dash(timing.and_then(|t| t.single_gpu_ns).map(micros)),
+        or_dash(timing.map(|t| micros(t.wall_ns))),
         or_dash(row.gbps().map(digits)),
-        or_dash(row.ratio().map(share)) + if row.is_slowed() { "!" } else { "" },
-        or_dash(row.cpu_ns.map(time)),
+        or_dash(spread) + if row.is_noisy() { "~" } else { "" },
+        or_dash(row.ratio().map(percent)) + if row.is_slowed() { "!" } else { "" },
+        or_dash(row.cpu_ns.map(micros)),
         if timing.is_some() { "yes" } else { "NO" }.into(),
     ]
 }
@@ -407,6 +455,11 @@ pub fn time(ns: u64) -> String {
     format!("{} {unit}", digits(value))
 }
 
+/// In one unit, for tables.
+fn micros(ns: u64) -> String {
+    format!("{:.1}", ns as f64 / 1e3)
+}
+
 /// Three of them.
 pub fn digits(value: f64) -> String {
     match value {
@@ -414,13 +467,6 @@ pub fn digits(value: f64) -> String {
         ..99.95 => format!("{value:.1}"),
         _ => format!("{value:.0}"),
     }
-}
-
-/// A bar of the share, and the share.
-fn share(ratio: f64) -> String {
-    let full = (ratio * BAR as f64).round().clamp(0.0, BAR as f64) as usize;
-    let bar = "#".repeat(full) + &".".repeat(BAR - full);
-    format!("{bar} {:>3.0}%", 100.0 * ratio)
 }
 
 #[cfg(test)]
@@ -438,13 +484,13 @@ mod tests {
             bytes: 9_999 * 999_000_000,
             measured: Err("not yet".into()),
             how: String::new(),
-            cpu_ns: Some(999_000),
+            cpu_ns: Some(999_000_000),
             ceiling_gbps: 1100.0,
             clock: Some(0.5),
-            cost: Cost {
+            cost: Some(Cost {
                 plan_ns: 999_000,
                 encode_ns: 999_000,
-            },
+            }),
             host: None,
         }
     }
@@ -455,7 +501,11 @@ mod tests {
             gpu_ns: Some(999_000_000),
             single_gpu_ns: Some(999_000_000),
             wall_ns: 999_000_000,
-            call_ns: 999_000,
+            call_ns: Some(999_000),
+            spread: Some(Spread {
+                ns: [999_000_000, 3_000_000_000],
+                share: [0.5, 1.5],
+            }),
         };
         let row = |(i, case)| Row {
             measured: if i == 0 { Err("x".into()) } else { Ok(slow) },
@@ -469,7 +519,8 @@ mod tests {
         );
         let wrong = text.lines().nth(1).unwrap_or_default();
         assert!(wrong.contains(" - ") && wrong.ends_with("NO"), "{wrong}");
-        assert!(text.contains("###### 909%!"), "{text}");
+        assert!(text.contains(" 3330, 9999~ "), "{text}");
+        assert!(text.contains(" 909%! "), "{text}");
     }
 
     #[test]
@@ -502,8 +553,48 @@ mod tests {
             ..row(catalogue()[0].clone())
         };
         let rows = [of(Some(0.94)), of(Some(0.95)), of(None)];
-        let marked = rows.each_ref().map(|row| cells(row)[7].ends_with('!'));
+        let marked = rows.each_ref().map(|row| cells(row)[8].ends_with('!'));
         assert_eq!(marked, [true, false, false]);
+    }
+
+    #[test]
+    fn a_row_of_a_wide_spread_is_marked_and_a_share_above_the_ceiling_explained() {
+        let of = |most, ceiling_gbps| Row {
+            measured: Ok(Timing {
+                gpu_ns: Some(110),
+                single_gpu_ns: None,
+                wall_ns: 200,
+                call_ns: None,
+                spread: Some(Spread {
+                    ns: [100, most],
+                    share: [0.9, 1.1],
+                }),
+            }),
+            bytes: 1100,
+            ceiling_gbps,
+            ..row(catalogue()[0].clone())
+        };
+        let rows = vec![of(150, 10.0), of(151, 20.0), of(100, 8.0)];
+        let spreads = rows.iter().map(|row| cells(row)[7].clone());
+        let expected = ["7.33, 11.0", "7.28, 11.0~", "11.0, 11.0"];
+        assert_eq!(spreads.collect::<Vec<_>>(), expected);
+        assert_eq!(rows[1].ratio_spread(), Some([0.45, 0.55]));
+        let report = Report {
+            info: AdapterInfo::new(DeviceType::Cpu, Backend::Noop),
+            rows,
+            ceilings: Vec::new(),
+            staging_gbps: None,
+            left_out: Vec::new(),
+            saved: false,
+        };
+        let text = report.text();
+        assert!(text.contains("noisy: 1 case (~), "), "{text}");
+        assert!(
+            text.contains("above 100%: 1 case; what fits a cache"),
+            "{text}"
+        );
+        // What was not measured has no figure.
+        assert!(!text.contains("from call to submit"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A report that was saved: what `--json` or the page in a browser wrote, read again.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
@@ -9,9 +8,10 @@ use wgreduce::{DType, Op};
 
 use super::Part;
 use super::catalogue::{Case, catalogue};
-use super::gpu::Timing;
+use super::gpu::{Spread, Timing};
 use super::report::{Cost, Host, Report, Row};
 use crate::failure::Failure;
+use crate::json;
 
 const BACKENDS: [Backend; 6] = [
     Backend::Vulkan,
@@ -21,13 +21,15 @@ const BACKENDS: [Backend; 6] = [
     Backend::BrowserWebGpu,
     Backend::Noop,
 ];
+/// What writes the files that `--from` and `--compare` read.
+pub const WRITER: &str = "`wgreduce bench --json FILE` or the page in a browser";
+
 /// Reads a report. The lines of its ceilings were not saved.
 pub fn read(path: &Path) -> Result<Report, Failure> {
     let wrong = |why: String| Failure::file(path, why);
-    let text = fs::read(path).map_err(|e| wrong(format!("cannot be read: {e}")))?;
-    let values: Vec<Value> = serde_json::from_slice(&text)
-        .map_err(|e| wrong(format!("is no list of bench --json: {e}")))?;
-    let first = values.first().ok_or_else(|| wrong("has no row".into()))?;
+    let values: Vec<Value> = json::read(path, WRITER)?;
+    let none = || wrong(format!("no row; name a file that {WRITER} writes"));
+    let first = values.first().ok_or_else(none)?;
     let text = |name: &str| first[name].as_str().unwrap_or("?");
     let backend = BACKENDS.into_iter().find(|b| b.to_str() == text("backend"));
     let mut info = AdapterInfo::new(DeviceType::Other, backend.unwrap_or(Backend::Noop));
@@ -36,7 +38,7 @@ pub fn read(path: &Path) -> Result<Report, Failure> {
     let known = catalogue();
     let row = |(i, value)| {
         let row = row(value, &known);
-        row.ok_or_else(|| wrong(format!("row {i} is not as bench --json writes")))
+        row.ok_or_else(|| wrong(format!("row {i} is not as {WRITER} writes it")))
     };
     Ok(Report {
         info,
@@ -65,8 +67,8 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
             gpu_ns: number("gpu_ns"),
             single_gpu_ns: number("single_gpu_ns"),
             wall_ns: number("wall_ns")?,
-            // A page does not know it.
-            call_ns: number("call_ns").unwrap_or(0),
+            call_ns: number("call_ns"),
+            spread: spread(value),
         })
     };
     let error = value["error"].as_str().unwrap_or("wrong");
@@ -84,11 +86,18 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
         cpu_ns: number("cpu_ns"),
         clock: value["clock"].as_f64(),
         ceiling_gbps: value["ceiling_gbps"].as_f64().unwrap_or(0.0),
-        cost: Cost {
-            plan_ns: number("plan_ns").unwrap_or(0),
-            encode_ns: number("encode_ns").unwrap_or(0),
-        },
+        cost: number("plan_ns")
+            .zip(number("encode_ns"))
+            .map(|(plan_ns, encode_ns)| Cost { plan_ns, encode_ns }),
         host: number("end_to_end_ns").map(|ns| Host { ns }),
+    })
+}
+
+fn spread(value: &Value) -> Option<Spread> {
+    let share = |name: &str| Some(value[name].as_f64()? / value["ratio"].as_f64()?);
+    Some(Spread {
+        ns: [value["least_ns"].as_u64()?, value["most_ns"].as_u64()?],
+        share: [share("least_ratio")?, share("most_ratio")?],
     })
 }
 

@@ -22,6 +22,7 @@ use crate::args::{Common, Tune};
 use crate::device::Device;
 use crate::failure::{Failure, say, write_stdout};
 use crate::output::{self, Content, Target};
+use crate::print::{align_right, plain};
 use crate::tuning;
 
 /// Not searched: it keeps watchdogs quiet.
@@ -636,7 +637,7 @@ fn text(complete: bool, changes: &[Change], gains: &[Gain]) -> String {
     if changes.is_empty() {
         return format!("nothing is faster than the tuning that was there\n{end}");
     }
-    let mut table = report::plain([
+    let mut table = plain([
         "case",
         "op",
         "type",
@@ -657,7 +658,7 @@ fn text(complete: bool, changes: &[Change], gains: &[Gain]) -> String {
             after,
         ]);
     }
-    report::align_right(&mut table, 3..7);
+    align_right(&mut table, 3..7);
     let mean = mean(gains);
     let mut steps = String::new();
     for change in changes {
