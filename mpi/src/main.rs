@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use clap::{CommandFactory, FromArgMatches, ValueEnum};
+use clap::{Arg, CommandFactory, FromArgMatches, ValueEnum};
 use mpi::collective::SystemOperation;
 use mpi::request::{self, WaitGuard};
 use mpi::topology::{Process, SimpleCommunicator};
@@ -89,11 +89,13 @@ fn definition() -> clap::Command {
         if Operator::from_str(command.get_name(), false).is_err() {
             return command.hide(true);
         }
+        let of_ranks = |arg: Arg| match arg.get_id().as_str() {
+            "output" => arg.required(true).help("Where rank 0 puts the result"),
+            "part" => arg.hide(true),
+            _ => arg,
+        };
         command
-            .mut_arg("output", |arg| {
-                arg.required(true).help("Where rank 0 puts the result")
-            })
-            .mut_arg("part", |arg| arg.hide(true))
+            .mut_args(of_ranks)
             .after_help("All ranks get the same command line.")
     })
 }
@@ -202,7 +204,10 @@ fn sent(root: &Process<'_>, mut bytes: Vec<u8>) -> Vec<u8> {
     let mut length = bytes.len();
     root.broadcast_into(&mut length);
     bytes.resize(length, 0);
-    root.broadcast_into(&mut bytes[..]);
+    // MPI refuses the address of nothing.
+    if length > 0 {
+        root.broadcast_into(&mut bytes[..]);
+    }
     bytes
 }
 

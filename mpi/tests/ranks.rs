@@ -411,15 +411,18 @@ fn help_is_printed_once_and_is_of_what_runs_under_mpi() {
     };
     let told = help("--help");
     assert_eq!(told.matches("Usage").count(), 1, "{told}");
-    for words in ["mpirun -n", "MPI job", "-o is required", "\n  reduce-sum "] {
+    for words in ["mpirun -n", "MPI job", "-o is required", "reduce-sum"] {
         assert!(told.contains(words), "{words}: {told}");
     }
-    for command in ["merge", "bench", "devices", "completions"] {
-        assert!(!told.contains(&format!("\n  {command} ")), "{told}");
+    for command in ["merge", "bench", "completions"] {
+        assert!(!told.contains(command), "{told}");
     }
     let told = help("argmin --help");
-    assert!(told.contains("--output <OUT.npy>  Where rank 0 puts"), "{told}");
-    assert!(!told.contains("--part") && !told.contains("Example"), "{told}");
+    assert!(told.contains("Where rank 0 puts the result"), "{told}");
+    assert!(
+        !told.contains("--part") && !told.contains("Example"),
+        "{told}"
+    );
 }
 
 /// As if machines had copies of a file that differ: every rank ends, and those that differ from rank 0 are named.

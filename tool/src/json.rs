@@ -13,7 +13,7 @@ pub fn read<T: DeserializeOwned>(path: &Path, writer: &str) -> Result<T, Failure
         fs::read(path).map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
     serde_json::from_slice(&text).map_err(|e| {
         let why = match e.is_data() {
-            true => e.to_string(),
+            true => "no list at its top".to_owned(),
             false => format!("no JSON at line {}, column {}", e.line(), e.column()),
         };
         Failure::file(

@@ -21,6 +21,7 @@ struct Before {
     shapes: Value,
     gbps: Option<f64>,
     ratio: Option<f64>,
+    ceiling_gbps: Option<f64>,
     spreads: Option<Spreads>,
 }
 
@@ -52,6 +53,7 @@ impl Earlier {
                 shapes: row["inputs"].clone(),
                 gbps: number("gbps"),
                 ratio: number("ratio"),
+                ceiling_gbps: number("ceiling_gbps"),
                 spreads: spreads(),
             };
             earlier.insert([case, op, dtype], before);
@@ -62,6 +64,11 @@ impl Earlier {
     /// One row per case that both runs have: GB/s and shares of the ceiling then and now, the speedup, and whether it is
     /// more than noise.
     pub fn text(&self, rows: &[Row]) -> String {
+        let pairs: Vec<(&Before, &Row)> = rows
+            .iter()
+            .filter_map(|row| Some((self.before(row)?, row)))
+            .collect();
+        let drifts = [false, true].map(|elementwise| drift(&pairs, elementwise));
         let mut table = plain([
             "case",
             "op",
@@ -76,21 +83,18 @@ impl Earlier {
         ]);
         let mut verdicts = Vec::new();
         let mut logs = [Vec::new(), Vec::new()];
-        let mut new = 0;
-        for row in rows {
-            let Some(before) = self.before(row) else {
-                new += 1;
-                continue;
-            };
+        for &(before, row) in &pairs {
             let bandwidth = [before.gbps, row.gbps()];
             let share = [before.ratio, row.ratio()];
             logs[0].extend(ratio(bandwidth).map(f64::ln));
             logs[1].extend(ratio(share).map(f64::ln));
-            let spreads = row.gbps_spread().zip(row.ratio_spread());
-            let spreads = spreads.map(|(gbps, ratio)| [gbps, ratio]);
-            let verdict = match before.spreads.zip(spreads) {
-                Some((was, is)) => verdict(was, is),
-                None => UNKNOWN,
+            let drift = drifts[usize::from(row.case.op.is_elementwise())];
+            let spreads = before.spreads.zip(spreads(row));
+            let verdict = match (spreads, ratio(bandwidth), ratio(share)) {
+                (Some((was, is)), Some(bandwidth), Some(share)) => {
+                    verdict([was, is], [bandwidth, share], drift)
+                }
+                _ => UNKNOWN,
             };
             let times = |pair| report::or_dash(ratio(pair).map(|r| format!("{r:.2}x")));
             let [was, is] = bandwidth.map(|gbps| report::or_dash(gbps.map(report::digits)));
@@ -118,14 +122,18 @@ impl Earlier {
                 count => format!("; {count} {verdict}"),
             }
         });
+        let [read, copy] = drifts;
         format!(
-            "{}\n\ncompared: {} cases, {new} are new{}\n  \
-             {:.3}x the bandwidth and {:.3}x the share of the ceiling (geometric means)\n",
+            "{}\n\ncompared: {} cases, {} are new{}\n  \
+             {:.3}x the bandwidth and {:.3}x the share of the ceiling (geometric means)\n  \
+             the ceilings varied by {:.2}x: a smaller change is noise, and one that some turns contradict\n",
             table.trim_fmt(),
             logs[0].len(),
+            rows.len() - pairs.len(),
             counted.concat(),
             mean(&logs[0]),
             mean(&logs[1]),
+            read.max(copy),
         )
     }
 
@@ -148,17 +156,35 @@ const SAME: &str = "within noise";
 /// A run has no spreads: of an older version, or its result was wrong.
 const UNKNOWN: &str = "no spread";
 
-/// What changed, if all turns say so, in bandwidth and in the share of the ceiling: whatever slows the machine down changes
-/// the first alone, and whatever slows the ceiling down the second alone.
-fn verdict(was: Spreads, is: Spreads) -> &'static str {
-    let above = |high: Spreads, low: Spreads| {
-        let mut pairs = high.into_iter().zip(low);
-        pairs.all(|([least, _], [_, most])| least > most)
-    };
-    match (above(is, was), above(was, is)) {
-        (true, _) => FASTER,
-        (_, true) => SLOWER,
-        _ => SAME,
+fn spreads(row: &Row) -> Option<Spreads> {
+    Some([row.gbps_spread()?, row.ratio_spread()?])
+}
+
+/// How many times the least the greatest ceiling of both runs is, of those that are read or copied: what differs with the
+/// time of the day, not with the kernels.
+fn drift(pairs: &[(&Before, &Row)], elementwise: bool) -> f64 {
+    let of_kind = pairs
+        .iter()
+        .filter(|(_, row)| row.case.op.is_elementwise() == elementwise);
+    let ceilings = of_kind.flat_map(|(before, row)| {
+        let before = before.ceiling_gbps;
+        before.into_iter().chain([row.ceiling_gbps])
+    });
+    let [least, most] = ceilings.fold([f64::MAX, 0.0], |[least, most], gbps| {
+        [gbps.min(least), gbps.max(most)]
+    });
+    (most / least).max(1.0)
+}
+
+/// What changed, if all turns say so, in bandwidth and in the share of the ceiling, and the medians by more than the drift:
+/// what slows the machine down changes the first alone, and what slows the ceiling down the second alone.
+fn verdict([was, is]: [Spreads; 2], ratios: [f64; 2], drift: f64) -> &'static str {
+    let above = |high: Spreads, low: Spreads| high.iter().zip(low).all(|(h, l)| h[0] > l[1]);
+    let all = |far: fn(f64, f64) -> bool| ratios.iter().all(|&ratio| far(ratio, drift));
+    match () {
+        () if above(is, was) && all(|ratio, drift| ratio > drift) => FASTER,
+        () if above(was, is) && all(|ratio, drift| ratio * drift < 1.0) => SLOWER,
+        () => SAME,
     }
 }
 
@@ -171,17 +197,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_one_in_all_turns_of_bandwidth_and_share() {
+    fn a_change_is_one_in_all_turns_of_bandwidth_and_share_and_above_the_drift() {
         let was = [[10.0, 12.0], [0.5, 0.6]];
-        for (is, said) in [
-            ([[12.1, 13.0], [0.61, 0.7]], FASTER),
-            ([[8.0, 9.9], [0.4, 0.49]], SLOWER),
-            ([[11.9, 13.0], [0.61, 0.7]], SAME),
-            ([[12.1, 13.0], [0.59, 0.7]], SAME),
-            ([[8.0, 9.9], [0.61, 0.7]], SAME),
-            (was, SAME),
+        for (is, ratios, drift, said) in [
+            ([[12.1, 13.0], [0.61, 0.7]], [1.2, 1.2], 1.1, FASTER),
+            ([[12.1, 13.0], [0.61, 0.7]], [1.2, 1.2], 1.3, SAME),
+            ([[12.1, 13.0], [0.61, 0.7]], [1.4, 1.2], 1.3, SAME),
+            ([[11.9, 13.0], [0.61, 0.7]], [1.2, 1.2], 1.1, SAME),
+            ([[12.1, 13.0], [0.59, 0.7]], [1.2, 1.2], 1.1, SAME),
+            ([[8.0, 9.9], [0.4, 0.49]], [0.8, 0.8], 1.1, SLOWER),
+            ([[8.0, 9.9], [0.4, 0.49]], [0.8, 0.8], 1.3, SAME),
+            ([[8.0, 9.9], [0.61, 0.7]], [0.8, 1.2], 1.1, SAME),
+            (was, [1.0, 1.0], 1.0, SAME),
         ] {
-            assert_eq!(verdict(was, is), said, "{is:?}");
+            assert_eq!(verdict([was, is], ratios, drift), said, "{is:?} {drift}");
         }
     }
 }
