@@ -44,7 +44,7 @@ const EARLIER: &str = r#"[{"case": "tiny", "op": "argmin", "dtype": "float32", "
 const SAVED: &str = r#"[{"case": "D", "op": "argmin", "dtype": "float32", "shape": [1048576, 16], "axes": [1],
     "inputs": [[1048576, 16]], "backend": "webgpu", "plan": ["a kernel on 1x1"], "bytes": 75497472,
     "gpu_ns": 1000000, "wall_ns": 2000000, "gbps": 75.497472, "ceiling_gbps": 100.0, "ratio": 0.75497472,
-    "verified": true, "error": null, "cpu_ns": 5000, "plan_ns": 100, "encode_ns": 200, "clock": "timestamps",
+    "verified": true, "error": null, "plan_ns": 100, "encode_ns": 200, "clock": "timestamps",
     "device": "acme rocket <1>", "driver": "Browser/1.0", "limits": {"maxBufferSize": 268435456}},
     {"case": "tiny", "op": "reduce-min", "dtype": "float32", "shape": [8, 1000], "axes": [1],
     "inputs": [[8, 1000]], "backend": "webgpu", "verified": false, "error": "the device is out of memory"}]"#;
@@ -65,7 +65,7 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
         command.env("WGPU_ADAPTER_NAME", "nobody's");
         command.output().unwrap()
     };
-    let output = run("bench --from saved.json --html out.html --compare saved.json");
+    let output = run("bench --from saved.json --html out.html --svg out.svg --compare saved.json");
     // A case whose measurement failed counts as failed.
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let stdout = text(&output.stdout);
@@ -74,8 +74,20 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
         " 75%",
         "1.00x",
         "wrong: tiny reduce-min float32: the device is out of memory",
+        "on the CPU: planning 0.10 us",
+        "compared: 1 cases, 0 are new; 2 no spread",
     ] {
         assert!(stdout.contains(words), "{words}: {stdout}");
+    }
+    // Nothing is said of what the file lacks.
+    for words in [
+        "call to submit",
+        "verified by another plan",
+        "varied",
+        "0.00",
+        "inf",
+    ] {
+        assert!(!stdout.contains(words), "{words}: {stdout}");
     }
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     for words in [
@@ -83,13 +95,33 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
         "Drawn from a saved measurement; driver: Browser/1.0.",
         "<svg role=\"img\" aria-label=\"Share",
         "<td>75%</td>",
-        "[1048576, 16], 1",
+        "[1048576, 16], axis 1",
     ] {
         assert!(html.contains(words), "{words}: {html}");
     }
+    let picture = fs::read_to_string(folder.path().join("out.svg")).unwrap();
+    for words in [
+        "Share of the ceiling that wgreduce ",
+        "acme rocket &lt;1&gt; (webgpu), driver Browser/1.0",
+        ">\nargmin\n<",
+        ">\nreduce-min\n<",
+        "75%",
+        "D: many rows of sixteen: float32 [1048576, 16], axis 1",
+    ] {
+        assert!(picture.contains(words), "{words}: {picture}");
+    }
+    let output = run("bench --from saved.json --filter argmin");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stdout).contains("reduce-min"));
+    let output = run("bench --from saved.json --filter argmax");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("error: --filter argmax: no case"));
     let output = run("bench --from broken.json");
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("broken.json: row 1 is not as bench --json writes"));
+    assert!(
+        text(&output.stderr)
+            .contains("broken.json: row 1 is not as `wgreduce bench --json FILE` or ")
+    );
     assert_eq!(
         run("bench --from saved.json --quick").status.code(),
         Some(2)
@@ -161,6 +193,18 @@ fn a_case_is_verified_timed_compared_and_written_down() {
         assert!(row[words].is_string(), "{words}: {row}");
     }
     assert!(row["plan"][0].is_string(), "{row}");
+    let ns = if row["gpu_ns"].is_null() {
+        "wall_ns"
+    } else {
+        "gpu_ns"
+    };
+    for (least, middle, most) in [
+        ("least_ns", ns, "most_ns"),
+        ("least_ratio", "ratio", "most_ratio"),
+    ] {
+        let numbers = [least, middle, most].map(number);
+        assert!(numbers.is_sorted() && numbers[0] > 0.0, "{numbers:?}");
+    }
 
     let html = fs::read_to_string(folder.path().join("out.html")).unwrap();
     assert!(
@@ -173,11 +217,17 @@ fn a_case_is_verified_timed_compared_and_written_down() {
         picture.contains("prefers-color-scheme") && picture.contains(">\ntiny\n"),
         "{picture}"
     );
-    assert!(html.contains("<td>[8, 1000], 1</td>"), "{html}");
+    assert!(html.contains("<td>[8, 1000], axis 1</td>"), "{html}");
     assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
     assert!(html.contains("tiny Abacus") && !html.contains("Liar"));
-    assert!(stdout.contains("compared: 1 cases, 0 are new"), "{stdout}");
+    let compared = "compared: 1 cases, 0 are new; 1 no spread";
+    assert!(stdout.contains(compared), "{stdout}");
     assert!(stdout.contains(" 0.00x "), "{stdout}");
+    // A run beside itself.
+    let again = run(folder.path(), "bench --from out.json --compare out.json");
+    let again = text(&again.stdout);
+    assert!(again.contains("0 are new; 1 within noise"), "{again}");
+    assert!(again.contains("the ceilings varied by 1.00x"), "{again}");
 }
 
 #[test]
@@ -213,7 +263,7 @@ fn a_large_case_is_verified_by_its_kernels_and_a_second_plan() {
     if let Some(clock) = row["clock"].as_f64() {
         assert!(clock > 0.0 && clock <= 1.0, "{clock}");
         assert_eq!(
-            stdout.contains("slowed: 1 cases (!)"),
+            stdout.contains("slowed: 1 case (!)"),
             clock < 0.95,
             "{stdout}"
         );

@@ -1,11 +1,13 @@
-//! Tensors as text, the way NumPy prints them; times; tables.
+//! Tensors as text, the way NumPy prints them; times, tables, and what bars say.
 //!
 //! Knows an element's type and bytes, not where they come from.
 
+use std::fmt;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use half::{bf16, f16};
+use indicatif::{HumanDuration, ProgressState};
 use wgreduce::{DType, Output};
 
 /// Tensors of more elements are elided, as NumPy's `threshold`.
@@ -29,6 +31,14 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
         if let Some(column) = table.column_mut(number) {
             column.set_cell_alignment(CellAlignment::Right);
         }
+    }
+}
+
+/// How long a bar will take, once it knows: for a style's key.
+pub fn left(state: &ProgressState, into: &mut dyn fmt::Write) {
+    if state.pos() > 0 {
+        // Writing to a line does not fail.
+        let _ = write!(into, "(about {:#} left)", HumanDuration(state.eta()));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::failure::{Failure, say, write_stdout};
 use crate::npy::Source;
 use crate::operator::Operator;
 use crate::output::{self, Content, Target};
-use crate::print::{milliseconds, render};
+use crate::print::{left, milliseconds, render};
 use crate::request::{Inputs, Request};
 use crate::run::plan_line;
 use crate::tensor::from_fortran;
@@ -251,9 +251,10 @@ pub fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
     if common.quiet {
         return ProgressBar::hidden();
     }
-    let form = "{msg} [{wide_bar}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    let form = "{msg} [{wide_bar}] {bytes} of {total_bytes}, {bytes_per_sec} {left}";
     let bar = ProgressBar::new(bytes).with_message(what);
-    bar.set_style(ProgressStyle::with_template(form).unwrap_or(ProgressStyle::default_bar()));
+    let style = ProgressStyle::with_template(form).unwrap_or(ProgressStyle::default_bar());
+    bar.set_style(style.with_key("left", left));
     bar.with_finish(ProgressFinish::AndClear)
 }
 

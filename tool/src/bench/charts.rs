@@ -43,8 +43,12 @@ fn svg(height: u32, draw: impl FnOnce(&Area) -> Result<(), Error>) -> Result<Str
         draw(&root)?;
         root.present()?;
     }
-    // What is too wide for the page scrolls.
-    Ok(format!("<figure>{svg}</figure>\n"))
+    Ok(svg)
+}
+
+/// What is too wide for the page scrolls.
+fn figure(svg: String) -> String {
+    format!("<figure>{svg}</figure>\n")
 }
 
 /// A bar of a chart; none where there is no value.
@@ -67,7 +71,7 @@ pub fn bars(bars: &[Bar], mark: Option<f64>, unit: &str) -> Result<String, Error
             .enumerate()
             .map(|(i, bar)| (bottom - i as f64 - 0.5, bar))
     };
-    svg(height, |root| {
+    let svg = svg(height, |root| {
         let mut chart = ChartBuilder::on(root)
             .margin(10)
             .margin_right(FIGURES)
@@ -100,53 +104,103 @@ pub fn bars(bars: &[Bar], mark: Option<f64>, unit: &str) -> Result<String, Error
             Text::new(text, (most, middle), anchored(HPos::Left))
         }))?;
         Ok(())
-    })
+    })?;
+    Ok(figure(svg))
 }
 
 /// Shares by row and column, larger ones darker; a cell without a share is empty.
-pub fn matrix(
-    rows: &[String],
-    columns: &[String],
-    share: impl Fn(usize, usize) -> Option<f64>,
-) -> Result<String, Error> {
-    const NAMES: u32 = 120;
-    const CELL: (u32, u32) = (110, 28);
-    let (across, down) = (columns.len() as f64, rows.len() as f64);
-    let cells = || (0..rows.len()).flat_map(|row| (0..columns.len()).map(move |col| (row, col)));
-    let filled = || cells().filter_map(|(row, col)| Some((row, col, share(row, col)?)));
-    let middle = |row: usize, col: usize| (col as f64 + 0.5, down - row as f64 - 0.5);
-    // As wide as the page at most.
-    let right = (WIDTH - NAMES - 20).saturating_sub(CELL.0 * columns.len() as u32);
-    svg(AXIS + 20 + CELL.1 * rows.len() as u32, |root| {
+pub struct Matrix {
+    pub title: String,
+    pub rows: Vec<String>,
+    pub columns: Vec<String>,
+    /// Row by row.
+    pub shares: Vec<Option<f64>>,
+}
+
+const CELL: (u32, u32) = (110, 28);
+
+impl Matrix {
+    /// For a page, which has the title above it.
+    pub fn figure(&self) -> Result<String, Error> {
+        Ok(figure(svg(self.height(), |root| self.draw(root))?))
+    }
+
+    fn height(&self) -> u32 {
+        AXIS + 20 + CELL.1 * self.rows.len() as u32
+    }
+
+    fn draw(&self, root: &Area) -> Result<(), Error> {
+        const NAMES: u32 = 120;
+        let (rows, columns) = (self.rows.len(), self.columns.len());
+        let (across, down) = (columns as f64, rows as f64);
+        let cells = (0..rows).flat_map(|row| (0..columns).map(move |col| (row, col)));
+        let shares = cells.zip(&self.shares);
+        let filled: Vec<(usize, usize, f64)> = shares
+            .filter_map(|((row, col), share)| Some((row, col, (*share)?)))
+            .collect();
+        let middle = |row: usize, col: usize| (col as f64 + 0.5, down - row as f64 - 0.5);
+        // As wide as the page at most.
+        let right = (WIDTH - NAMES - 20).saturating_sub(CELL.0 * columns as u32);
         let mut chart = ChartBuilder::on(root)
             .margin(10)
             .margin_left(NAMES + 10)
             .margin_right(right + 10)
             .margin_top(AXIS + 10)
             .build_cartesian_2d(0.0..across, 0.0..down)?;
-        chart.draw_series(filled().map(|(row, col, share)| {
+        chart.draw_series(filled.iter().map(|&(row, col, share)| {
             let (x, y) = middle(row, col);
             let corners = [(x - 0.48, y - 0.44), (x + 0.48, y + 0.44)];
             // Pale enough for the page's ink.
             let strength = 0.7 * share.clamp(0.0, 1.0).powi(2) + 0.03;
             Rectangle::new(corners, COLOURS[0].mix(strength).filled())
         }))?;
-        chart.draw_series(filled().map(|(row, col, share)| {
+        chart.draw_series(filled.iter().map(|&(row, col, share)| {
             let text = format!("{:.0}%", 100.0 * share);
             Text::new(text, middle(row, col), anchored(HPos::Center))
         }))?;
         let plot = chart.plotting_area();
-        for (row, name) in rows.iter().enumerate() {
+        // The plot counts from the picture's top, the root from its own.
+        let top = root.get_pixel_range().1.start;
+        for (row, name) in self.rows.iter().enumerate() {
             let (_, y) = plot.map_coordinate(&middle(row, 0));
-            let at = (NAMES as i32, y);
+            let at = (NAMES as i32, y - top);
             root.draw(&Text::new(name.clone(), at, anchored(HPos::Right)))?;
         }
-        for (col, name) in columns.iter().enumerate() {
+        for (col, name) in self.columns.iter().enumerate() {
             let (x, _) = plot.map_coordinate(&middle(0, col));
             let at = (x, AXIS as i32 / 2 + 5);
             root.draw(&Text::new(name.clone(), at, anchored(HPos::Center)))?;
         }
         Ok(())
+    }
+}
+
+/// A picture that stands alone: lines of text, matrices below their titles, and lines of text.
+pub fn picture(head: &[String], matrices: &[Matrix], legend: &[String]) -> Result<String, Error> {
+    const LINE: u32 = 22;
+    let lines = |count: usize| 10 + LINE * count as u32;
+    let heights = matrices.iter().map(|m| lines(1) + m.height());
+    let height = lines(head.len()) + heights.sum::<u32>() + lines(legend.len());
+    svg(height, |root| {
+        let mut rest = root.clone();
+        let mut take = |height: u32| {
+            let (area, below) = rest.split_vertically(height);
+            rest = below;
+            area
+        };
+        let write = |area: &Area, texts: &[String]| -> Result<(), Error> {
+            for (line, text) in texts.iter().enumerate() {
+                let at = (10, (10 + LINE / 2) as i32 + LINE as i32 * line as i32);
+                area.draw(&Text::new(text.clone(), at, anchored(HPos::Left)))?;
+            }
+            Ok(())
+        };
+        write(&take(lines(head.len())), head)?;
+        for matrix in matrices {
+            write(&take(lines(1)), std::slice::from_ref(&matrix.title))?;
+            matrix.draw(&take(matrix.height()))?;
+        }
+        write(&take(lines(legend.len())), legend)
     })
 }
 
@@ -168,7 +222,7 @@ pub fn lines(
     let all = || series.iter().flat_map(|s| &s.points);
     let x = span(all().map(|p| p.0));
     let y = span(all().map(|p| p.1));
-    svg(LINES_HEIGHT, |root| {
+    let svg = svg(LINES_HEIGHT, |root| {
         let mut builder = ChartBuilder::on(root);
         builder
             .margin(10)
@@ -206,11 +260,12 @@ pub fn lines(
         }
         match log {
             // With room for the legend.
-            true => draw!((y.start / 2.0..y.end * 4.0).log_scale().base(2.0)),
+            true => draw!((y.start / 2.0..y.end * 4.0).log_scale().base(10.0)),
             false => draw!(0.0..y.end * 1.4),
         }
         Ok(())
-    })
+    })?;
+    Ok(figure(svg))
 }
 
 fn span(values: impl Iterator<Item = f64>) -> Range<f64> {
@@ -236,6 +291,8 @@ fn size(bytes: f64) -> String {
     format!("{value:.0} {unit}")
 }
 
-fn short(value: f64) -> String {
-    format!("{:.1}", value).trim_end_matches(".0").into()
+/// Without the zeros at its end: ticks are round.
+pub fn short(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }

@@ -122,18 +122,22 @@ impl Earlier {
                 count => format!("; {count} {verdict}"),
             }
         });
-        let [read, copy] = drifts;
+        let drift = match verdicts.iter().all(|&verdict| verdict == UNKNOWN) {
+            true => String::new(),
+            false => format!(
+                "  the ceilings varied by {:.2}x: a smaller change is noise, and one that some turns contradict\n",
+                drifts[0].max(drifts[1])
+            ),
+        };
         format!(
             "{}\n\ncompared: {} cases, {} are new{}\n  \
-             {:.3}x the bandwidth and {:.3}x the share of the ceiling (geometric means)\n  \
-             the ceilings varied by {:.2}x: a smaller change is noise, and one that some turns contradict\n",
+             {:.3}x the bandwidth and {:.3}x the share of the ceiling (geometric means)\n{drift}",
             table.trim_fmt(),
             logs[0].len(),
             rows.len() - pairs.len(),
             counted.concat(),
             mean(&logs[0]),
             mean(&logs[1]),
-            read.max(copy),
         )
     }
 
@@ -167,8 +171,8 @@ fn drift(pairs: &[(&Before, &Row)], elementwise: bool) -> f64 {
         .iter()
         .filter(|(_, row)| row.case.op.is_elementwise() == elementwise);
     let ceilings = of_kind.flat_map(|(before, row)| {
-        let before = before.ceiling_gbps;
-        before.into_iter().chain([row.ceiling_gbps])
+        let both = [before.ceiling_gbps, row.ceiling_gbps];
+        both.into_iter().flatten()
     });
     let [least, most] = ceilings.fold([f64::MAX, 0.0], |[least, most], gbps| {
         [gbps.min(least), gbps.max(most)]

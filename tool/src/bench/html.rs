@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use super::Part;
 use super::catalogue::Case;
-use super::charts::{self, Bar, COLOURS, Series, bars, lines, matrix};
+use super::charts::{self, Bar, COLOURS, Matrix, Series, bars, lines, short};
 use super::peers::Figure;
 use super::report::{HEADER, Report, Row, cells, digits, or_dash, percent, time};
 
@@ -49,6 +49,8 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
             escaped(&processor()),
         ),
     };
+    let letters = LETTERS.map(|(letter, words)| format!("{letter} is {words}"));
+    let letters = letters.join(", ");
     let mut page = format!(
         "<!DOCTYPE html>
 <html lang=\"en\">
@@ -62,8 +64,7 @@ fn sections(report: &Report, peers: &[Figure]) -> Result<String, Error> {
 inputs and outputs once. The ceiling is what the fastest of several plain kernels reaches in turns
 with each case, over as many bytes as A, which it only reads, or for Min only copies. What fits a cache, and so is
 read faster than memory, can pass 100%. GPU is the time of one among many in a row, alone and wall are a single call's.</p>
-<p>A is one long row, B many long rows, C a matrix reduced along its columns, D many rows of sixteen, E the
-middle axis of three, F three long columns. Every case has its shape at the end.</p>
+<p>{letters}. Every case has its shape at the end.</p>
 "
     );
     page += &share_section(report)?;
@@ -92,7 +93,8 @@ fn share_section(report: &Report) -> Result<String, Error> {
     for command in distinct(several.iter().map(|row| row.case.command())) {
         let rows: Vec<&Row> = of_command(&several, command).collect();
         let title = format!("Share of the ceiling: {command}, by shape and type");
-        text += &section(&title, shares(&rows)?);
+        let shares = shares(title, &rows);
+        text += &section(&shares.title, shares.figure()?);
     }
     if !single.is_empty() {
         let bar = |row: &&Row| Bar {
@@ -116,28 +118,69 @@ fn section(title: &str, chart: String) -> String {
 }
 
 /// The shares of an operator's rows by shape and type.
-fn shares(rows: &[&Row]) -> Result<String, Error> {
+fn shares(title: String, rows: &[&Row]) -> Matrix {
     let names = distinct(rows.iter().map(|row| row.case.name.to_string()));
     let dtypes = distinct(rows.iter().map(|row| row.case.dtype.to_string()));
-    let share = |row: usize, col: usize| {
-        let is = |r: &&&Row| (&*r.case.name, r.case.dtype.name()) == (&names[row], &dtypes[col]);
+    let share = |name: &str, dtype: &str| {
+        let is = |r: &&&Row| (&*r.case.name, r.case.dtype.name()) == (name, dtype);
         rows.iter().find(is).and_then(|row| row.ratio())
     };
-    matrix(&names, &dtypes, share)
+    let of_row = |name: &String| -> Vec<_> { dtypes.iter().map(|t| share(name, t)).collect() };
+    Matrix {
+        title,
+        shares: names.iter().flat_map(of_row).collect(),
+        rows: names,
+        columns: dtypes,
+    }
 }
 
-/// The shares of argmin as a picture of its own, whose colours follow the reader's, light or dark.
+/// What the shapes that have a letter are.
+const LETTERS: [(&str, &str); 6] = [
+    ("A", "one long row"),
+    ("B", "many long rows"),
+    ("C", "a matrix reduced along its columns"),
+    ("D", "many rows of sixteen"),
+    ("E", "the middle axis of three"),
+    ("F", "three long columns"),
+];
+
+/// The shares of all cases as a picture of its own, whose colours follow the reader's, light or dark.
 pub fn picture(report: &Report) -> Result<String, String> {
+    let info = &report.info;
+    let head = [
+        format!(
+            "Share of the ceiling that wgreduce {} reaches, by shape and type",
+            env!("CARGO_PKG_VERSION")
+        ),
+        format!(
+            "{} ({}), driver {}",
+            info.name,
+            info.backend,
+            report.driver()
+        ),
+    ];
     let rows: Vec<&Row> = report.rows(Part::Catalogue).collect();
-    let rows: Vec<&Row> = of_command(&rows, "argmin").collect();
-    let chart = shares(&rows).map_err(|e| format!("drawing a chart: {e}"))?;
-    let svg = chart.trim_start_matches("<figure>");
-    let svg = svg.trim_end().trim_end_matches("</figure>");
+    let commands = distinct(rows.iter().map(|row| row.case.command()));
+    let matrices = commands.into_iter().map(|command| {
+        let rows: Vec<&Row> = of_command(&rows, command).collect();
+        shares(command.into(), &rows)
+    });
+    let legend = distinct(rows.iter().map(|row| &row.case.name)).into_iter();
+    let legend = legend.filter_map(|name| {
+        let case = &rows.iter().find(|row| row.case.name == *name)?.case;
+        let letter = LETTERS.iter().find(|(letter, _)| letter == name);
+        let words = letter.map_or(String::new(), |(_, words)| format!("{words}: "));
+        Some(format!("{name}: {words}{} {}", case.dtype, inputs(case)))
+    });
+    let matrices: Vec<Matrix> = matrices.collect();
+    let legend: Vec<String> = legend.chain(report.above_note()).collect();
+    let svg = charts::picture(&head, &matrices, &legend);
+    let svg = svg.map_err(|e| format!("drawing a chart: {e}"))?;
     let style = "<style>text { fill: #1b1b1f; } @media (prefers-color-scheme: dark) \
         { text { fill: #e6e6ea; } }</style>\n";
     Ok(match svg.find('>') {
         Some(end) => [&svg[..=end], "\n", style, &svg[end + 1..], "\n"].concat(),
-        None => svg.into(),
+        None => svg,
     })
 }
 
@@ -184,18 +227,28 @@ fn growth_section(report: &Report) -> Result<String, Error> {
         }
     }
     let first = sizes[0].case.command();
-    let ceiling = of_command(&sizes, first).map(|row| (row.bytes as f64, row.ceiling_gbps));
+    let ceiling =
+        of_command(&sizes, first).filter_map(|row| Some((row.bytes as f64, row.ceiling_gbps?)));
     bandwidth.push(Series {
         name: "read ceiling".into(),
         points: ceiling.collect(),
         colour: charts::CEILING,
         dots: false,
     });
-    let gbps = |value: f64| format!("{} GB/s", digits(value));
+    let gbps = |value: f64| format!("{} GB/s", short(value));
     let bandwidth = lines(&bandwidth, false, &gbps)?;
-    let times = lines(&times, true, &|ns| time(ns as u64))?;
+    let times = lines(&times, true, &tick)?;
     let bandwidth = section("Bandwidth against size: one flat row, float32", bandwidth);
     Ok(bandwidth + &section("Wall time against size", times))
+}
+
+/// A power of ten of nanoseconds.
+fn tick(ns: f64) -> String {
+    match ns {
+        ..1e6 => format!("{} us", short(ns / 1e3)),
+        ..1e9 => format!("{} ms", short(ns / 1e6)),
+        _ => format!("{} s", short(ns / 1e9)),
+    }
 }
 
 /// One chart for each operator and type that peers were measured with.
@@ -265,29 +318,31 @@ fn figures(row: &Row) -> String {
 
 fn table(rows: &[Row]) -> String {
     let mut text = "<table>\n<tr>".to_string();
-    let with = |cells: &[String], input: String, clock: String| {
+    let with = |cells: &[String], [input, verified, clock]: [String; 3]| {
         let (names, figures) = cells.split_at(3);
-        [names, &[input], figures, &[clock]].concat()
+        [names, &[input], figures, &[verified, clock]].concat()
     };
     let header = HEADER.map(str::to_owned);
-    push_cells(
-        &mut text,
-        "th",
-        with(&header, "inputs, reduced axes".into(), "clock".into()),
-    );
+    let more = ["inputs", "verified", "clock"].map(str::to_owned);
+    push_cells(&mut text, "th", with(&header, more));
     for row in rows {
         text += "<tr>";
-        let mut cells = cells(row);
-        if row.measured.is_ok() && !row.how.is_empty() {
-            cells[10] = row.how.clone();
-        }
-        let clock = or_dash(row.clock.map(percent));
-        push_cells(&mut text, "td", with(&cells, inputs(&row.case), clock));
+        let verified = match (&row.measured, row.how.as_str()) {
+            (Err(_), _) => "NO",
+            (Ok(_), "") => "yes",
+            (Ok(_), how) => how,
+        };
+        let more = [
+            inputs(&row.case),
+            verified.into(),
+            or_dash(row.clock.map(percent)),
+        ];
+        push_cells(&mut text, "td", with(&cells(row), more));
     }
     text + "</table>\n"
 }
 
-/// `[64, 512, 512], 1`.
+/// `[64, 512, 512], axis 1`.
 fn inputs(case: &Case) -> String {
     let shapes: Vec<String> = case
         .shapes
@@ -295,10 +350,12 @@ fn inputs(case: &Case) -> String {
         .map(|shape| format!("{shape:?}"))
         .collect();
     let axes: Vec<String> = case.axes.iter().map(i64::to_string).collect();
-    match axes.is_empty() {
-        true => shapes.join(" "),
-        false => format!("{}, {}", shapes.join(" "), axes.join(" ")),
-    }
+    let axes = match axes.len() {
+        0 => String::new(),
+        1 => format!(", axis {}", axes[0]),
+        _ => format!(", axes {}", axes.join(" ")),
+    };
+    shapes.join(" ") + &axes
 }
 
 fn push_cells(text: &mut String, tag: &str, cells: impl IntoIterator<Item = impl Display>) {

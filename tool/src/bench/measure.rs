@@ -18,6 +18,7 @@ use super::walks::{Kind, median};
 use super::{Asked, Part};
 use crate::args::{Bench, Common};
 use crate::failure::Failure;
+use crate::print::left;
 
 /// Cases between two rounds of all kernels that may be the ceiling.
 const CASES_A_ROUND: usize = 4;
@@ -170,7 +171,7 @@ impl Measuring<'_> {
             measured,
             how: checked.how,
             cpu_ns: checked.cpu_ns,
-            ceiling_gbps: ceiling.gbps(beside_ns),
+            ceiling_gbps: Some(ceiling.gbps(beside_ns)),
             clock,
             cost: Some(cost),
             host,
@@ -247,7 +248,8 @@ fn progress(len: usize, common: &Common) -> ProgressBar {
     if common.quiet {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} (about {eta} left)");
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg} {left}");
+    let style = style.map(|style| style.with_key("left", left));
     let bar = ProgressBar::new(len as u64);
     bar.enable_steady_tick(Duration::from_millis(200));
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

@@ -65,7 +65,16 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
         output::check_writable(path)?;
     }
     if let Some(path) = &args.from {
-        return told(&saved::read(path)?, &peers, earlier, args, || ());
+        let mut report = saved::read(path)?;
+        if let Some(text) = &args.filter {
+            report
+                .rows
+                .retain(|row| row.case.to_string().contains(text));
+            if report.rows.is_empty() {
+                return Err(no_case(text, NO_CASE));
+            }
+        }
+        return told(&report, &peers, earlier, args, || ());
     }
     let device = Device::open(common)?;
     let Device::Gpu(reducer) = &device else {
@@ -163,6 +172,12 @@ fn default_bytes(class: AdapterClass, has_room: impl Fn(u64) -> bool) -> u64 {
     bytes
 }
 
+const NO_CASE: &str = "no case has this in its name, operator and type";
+
+fn no_case(filter: &str, why: &str) -> Failure {
+    Failure::Request(format!("--filter {filter}: {why}"))
+}
+
 /// The cases that were asked for; at least one. Cases with the same kind of ceiling are neighbours.
 fn chosen(args: &Bench, caps: &Caps, bytes: u64) -> Result<Vec<Asked>, Failure> {
     let mut cases = catalogue();
@@ -191,9 +206,9 @@ fn chosen(args: &Bench, caps: &Caps, bytes: u64) -> Result<Vec<Asked>, Failure> 
                 true => {
                     "all cases that have this in their name, operator and type --quick leaves out"
                 }
-                false => "no case has this in its name, operator and type",
+                false => NO_CASE,
             };
-            return Err(Failure::Request(format!("--filter {text}: {why}")));
+            return Err(no_case(text, why));
         }
     }
     asked.sort_by_key(|asked| asked.case.op.is_elementwise());

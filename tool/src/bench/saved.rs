@@ -85,7 +85,7 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
         how: value["verified_how"].as_str().unwrap_or_default().into(),
         cpu_ns: number("cpu_ns"),
         clock: value["clock"].as_f64(),
-        ceiling_gbps: value["ceiling_gbps"].as_f64().unwrap_or(0.0),
+        ceiling_gbps: value["ceiling_gbps"].as_f64(),
         cost: number("plan_ns")
             .zip(number("encode_ns"))
             .map(|(plan_ns, encode_ns)| Cost { plan_ns, encode_ns }),
