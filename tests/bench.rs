@@ -129,7 +129,7 @@ fn what_a_browser_saved_is_drawn_and_compared_without_a_device() {
 }
 
 const PEERS: &str = r#"[{"peer": "Abacus", "case": "tiny", "op": "argmin", "dtype": "float32",
-    "gpu_ns": null, "wall_ns": 1000, "verified": true},
+    "gpu_ns": null, "wall_ns": 1000, "verified": true, "note": "each time includes reading back"},
     {"peer": "Liar", "case": "tiny", "op": "argmin", "dtype": "float32",
     "gpu_ns": 1, "wall_ns": 1, "verified": false}]"#;
 
@@ -220,6 +220,8 @@ fn a_case_is_verified_timed_compared_and_written_down() {
     assert!(html.contains("<td>[8, 1000], axis 1</td>"), "{html}");
     assert!(html.contains("prefers-color-scheme") && !html.contains("http-equiv"));
     assert!(html.contains("tiny Abacus") && !html.contains("Liar"));
+    assert!(html.contains("1.00 us (wall)"), "{html}");
+    assert!(html.contains("<p>Abacus: each time includes reading back.</p>"));
     let compared = "compared: 1 cases, 0 are new; 1 no spread";
     assert!(stdout.contains(compared), "{stdout}");
     assert!(stdout.contains(" 0.00x "), "{stdout}");

@@ -243,6 +243,8 @@ def run(case, peers, part, rows):
         for peer in peers:
             row = {"peer": peer.name, "case": name, "op": op, "dtype": str(dtype)}
             row |= {"inputs": shapes, "axes": axes, "device": peer.device}
+            # What a reader of its times must know.
+            row |= {"note": peer.note} if getattr(peer, "note", None) else {}
             row |= measured(peer, inputs, op, axes, expected)
             rows.append(row)
             say(line(row))

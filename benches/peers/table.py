@@ -58,7 +58,7 @@ def columns(row):
 
 
 def read(paths):
-    cells, peers, clocks, devices, reads = {}, [], {}, {}, {}
+    cells, peers, clocks, devices, reads, notes = {}, [], {}, {}, {}, {}
     for path in paths:
         try:
             with open(path) as file:
@@ -77,11 +77,13 @@ def read(paths):
                     if row.get("ceiling_gbps"):
                         reads.setdefault(name, []).append((row["ceiling_gbps"], row["clock"]))
                 devices[name] = row["device"]
+                if row.get("note"):
+                    notes[name] = row["note"]
                 cells.setdefault(key, {}).setdefault(name, Cell()).add(row, ns)
     # Only what somebody was asked can be held against somebody.
     answered = lambda row: not clocks or any(peer in clocks for peer in row)
     cells = {key: row for key, row in cells.items() if answered(row)}
-    return cells, peers, clocks, devices, reads
+    return cells, peers, clocks, devices, reads, notes
 
 
 def against(row, peer, clock):
@@ -110,10 +112,12 @@ def beside(reads):
         yield text + (f"; {slow} of {len(found)} at less than .95 of the full clock" if slow else "")
 
 
-def markdown(cells, peers, clocks, devices, reads):
+def markdown(cells, peers, clocks, devices, reads, notes):
     lines = ["GB/s of input. X: wrong result; -: no answer. The last column: how many times as fast"]
     lines += ["wgreduce is as the fastest of those timed by the GPU, or, without any, by the wall.", ""]
-    heads = [f"{p} ({clocks[p]})" if p in clocks else p for p in peers] + ["times the fastest"]
+    lines += [f"\\* {peer}: {note}." for peer, note in notes.items()] + [""] * bool(notes)
+    mark = lambda peer: clocks[peer] + (", \\*" if peer in notes else "")
+    heads = [f"{p} ({mark(p)})" if p in clocks else p for p in peers] + ["times the fastest"]
     groups = {}
     for key in cells:
         groups.setdefault(key[:2], []).append(key)

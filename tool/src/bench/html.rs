@@ -271,23 +271,34 @@ fn peers_section(report: &Report, peers: &[Figure]) -> Result<String, Error> {
                 continue;
             }
             let gbps = |ns: u64| row.bytes as f64 / ns as f64;
-            let bar = |name: &str, ns: u64, colour| Bar {
+            let bar = |name: &str, ns: u64, is_wall, colour| Bar {
                 name: format!("{} {name}", row.case.name),
                 value: gbps(ns),
-                figures: format!("{} GB/s, {}", digits(gbps(ns)), time(ns)),
+                figures: {
+                    let clock = if is_wall { " (wall)" } else { "" };
+                    format!("{} GB/s, {}{clock}", digits(gbps(ns)), time(ns))
+                },
                 colour,
             };
-            let own = row.measured.as_ref().ok().map(|t| t.ns());
-            chart.extend(own.map(|ns| bar("wgreduce", ns, COLOURS[0])));
+            let own = row.measured.as_ref().ok();
+            let own = own.map(|t| bar("wgreduce", t.ns(), t.gpu_ns.is_none(), COLOURS[0]));
+            chart.extend(own);
             chart.extend(theirs.map(|figure| {
                 let which = names.iter().position(|name| *name == figure.peer);
                 let colour = COLOURS[1 + which.unwrap_or(0) % (COLOURS.len() - 1)];
-                bar(&figure.peer, figure.ns, colour)
+                bar(&figure.peer, figure.ns, figure.is_wall, colour)
             }));
         }
         if !chart.is_empty() {
             let title = format!("Beside others: {op} {dtype}");
             text += &section(&title, bars(&chart, None, " GB/s")?);
+            let with_note = peers
+                .iter()
+                .filter(|figure| (&*figure.op, &*figure.dtype) == (op, dtype));
+            let notes = with_note.filter_map(|figure| Some((&figure.peer, figure.note.as_ref()?)));
+            for (peer, note) in distinct(notes) {
+                text += &format!("<p>{}</p>\n", escaped(&format!("{peer}: {note}.")));
+            }
         }
     }
     Ok(text)

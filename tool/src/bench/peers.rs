@@ -16,6 +16,9 @@ pub struct Figure {
     pub dtype: String,
     /// By its GPU's clock, or else the wall's.
     pub ns: u64,
+    pub is_wall: bool,
+    /// What a reader of its times must know.
+    pub note: Option<String>,
 }
 
 /// The right results of all files, in their order. Wrong ones and refusals are left out.
@@ -43,6 +46,8 @@ fn read_one(path: &Path, figures: &mut Vec<Figure>) -> Result<(), Failure> {
             op,
             dtype,
             ns,
+            is_wall: row["gpu_ns"].is_null(),
+            note: row["note"].as_str().map(str::to_owned),
         }));
     }
     Ok(())
