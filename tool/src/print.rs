@@ -34,11 +34,17 @@ pub fn align_right(table: &mut Table, columns: impl IntoIterator<Item = usize>) 
     }
 }
 
-/// How long a bar will take, once it knows: for a style's key.
+/// How long a bar will take: for a style's key.
 pub fn left(state: &ProgressState, into: &mut dyn fmt::Write) {
-    if state.pos() > 0 {
-        // Writing to a line does not fail.
-        let _ = write!(into, "(about {:#} left)", HumanDuration(state.eta()));
+    // Writing to a line does not fail.
+    let _ = into.write_str(&left_after(state.pos(), state.eta()));
+}
+
+/// Nothing is known before something is done.
+fn left_after(done: u64, left: Duration) -> String {
+    match done {
+        0 => String::new(),
+        _ => format!("(about {:#} left)", HumanDuration(left)),
     }
 }
 
@@ -224,6 +230,13 @@ mod tests {
 
     fn print<T: Element>(shape: &[u64], elements: &[T]) -> String {
         render(&Output::new(T::DTYPE, shape), T::bytes(elements))
+    }
+
+    #[test]
+    fn a_bar_makes_no_guess_before_something_is_done() {
+        assert_eq!(left_after(0, Duration::ZERO), "");
+        let left = left_after(1, Duration::from_secs(25));
+        assert_eq!(left, "(about 25s left)");
     }
 
     #[test]
