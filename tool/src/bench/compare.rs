@@ -89,10 +89,12 @@ impl Earlier {
             logs[0].extend(ratio(bandwidth).map(f64::ln));
             logs[1].extend(ratio(share).map(f64::ln));
             let drift = drifts[usize::from(row.case.op.is_elementwise())];
+            // Either run may be off by it.
+            let least = drift * drift;
             let spreads = before.spreads.zip(spreads(row));
             let verdict = match (spreads, ratio(bandwidth), ratio(share)) {
                 (Some((was, is)), Some(bandwidth), Some(share)) => {
-                    verdict([was, is], [bandwidth, share], drift)
+                    verdict([was, is], [bandwidth, share], least)
                 }
                 _ => UNKNOWN,
             };
@@ -122,11 +124,12 @@ impl Earlier {
                 count => format!("; {count} {verdict}"),
             }
         });
+        let drift = drifts[0].max(drifts[1]);
         let drift = match verdicts.iter().all(|&verdict| verdict == UNKNOWN) {
             true => String::new(),
             false => format!(
-                "  the ceilings varied by {:.2}x: a smaller change is noise, and one that some turns contradict\n",
-                drifts[0].max(drifts[1])
+                "  the ceilings varied by {drift:.2}x: changes below {:.2}x, or that some turns contradict, are noise\n",
+                drift * drift
             ),
         };
         format!(
@@ -180,14 +183,13 @@ fn drift(pairs: &[(&Before, &Row)], elementwise: bool) -> f64 {
     (most / least).max(1.0)
 }
 
-/// What changed, if all turns say so, in bandwidth and in the share of the ceiling, and the medians by more than the drift:
-/// what slows the machine down changes the first alone, and what slows the ceiling down the second alone.
-fn verdict([was, is]: [Spreads; 2], ratios: [f64; 2], drift: f64) -> &'static str {
+/// What changed, if all turns say so, in bandwidth and in the share of the ceiling, and the medians by at least so much: what
+/// slows the machine down changes the first alone, and what slows the ceiling down the second alone.
+fn verdict([was, is]: [Spreads; 2], ratios: [f64; 2], least: f64) -> &'static str {
     let above = |high: Spreads, low: Spreads| high.iter().zip(low).all(|(h, l)| h[0] > l[1]);
-    let all = |far: fn(f64, f64) -> bool| ratios.iter().all(|&ratio| far(ratio, drift));
     match () {
-        () if above(is, was) && all(|ratio, drift| ratio > drift) => FASTER,
-        () if above(was, is) && all(|ratio, drift| ratio * drift < 1.0) => SLOWER,
+        () if above(is, was) && ratios.iter().all(|ratio| *ratio > least) => FASTER,
+        () if above(was, is) && ratios.iter().all(|ratio| ratio * least < 1.0) => SLOWER,
         () => SAME,
     }
 }
@@ -201,9 +203,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_one_in_all_turns_of_bandwidth_and_share_and_above_the_drift() {
+    fn a_change_is_one_in_all_turns_of_bandwidth_and_share_and_large_enough() {
         let was = [[10.0, 12.0], [0.5, 0.6]];
-        for (is, ratios, drift, said) in [
+        for (is, ratios, least, said) in [
             ([[12.1, 13.0], [0.61, 0.7]], [1.2, 1.2], 1.1, FASTER),
             ([[12.1, 13.0], [0.61, 0.7]], [1.2, 1.2], 1.3, SAME),
             ([[12.1, 13.0], [0.61, 0.7]], [1.4, 1.2], 1.3, SAME),
@@ -214,7 +216,7 @@ mod tests {
             ([[8.0, 9.9], [0.61, 0.7]], [0.8, 1.2], 1.1, SAME),
             (was, [1.0, 1.0], 1.0, SAME),
         ] {
-            assert_eq!(verdict([was, is], ratios, drift), said, "{is:?} {drift}");
+            assert_eq!(verdict([was, is], ratios, least), said, "{is:?} {least}");
         }
     }
 }
