@@ -16,6 +16,8 @@ pub struct Case {
     pub shapes: Vec<Vec<u64>>,
     /// Reduced axes; none for Min.
     pub axes: Vec<i64>,
+    /// How many elements of each segment TopK takes; 0 for other operators.
+    pub k: u64,
     /// Whether `bench --quick` runs it.
     pub quick: bool,
 }
@@ -72,6 +74,16 @@ const SHAPES: [Shape; 27] = [
     ("tiny", &[8, 1000], &[1]),
 ];
 
+/// TopK of the shape of that name, how many elements, and whether it is quick.
+const TOP: [(&str, Shape, u64, bool); 6] = [
+    ("A-k100", PEERS[0], 100, false),
+    ("B-k8", PEERS[1], 8, true),
+    ("B-k64", PEERS[1], 64, false),
+    ("C-k10", PEERS[2], 10, false),
+    ("D-k3", PEERS[3], 3, true),
+    ("vocab8-k50", ("", &[8, 151_936], &[1]), 50, true),
+];
+
 const FLAT: &[u64] = &[1 << 24];
 
 /// Inputs of Min, float32; and whether they are quick.
@@ -117,12 +129,23 @@ pub fn catalogue() -> Vec<Case> {
         }
         cases.push(reduction(shape, Op::ReduceMin, DType::F32));
     }
+    for (name, shape, k, quick) in TOP {
+        for dtype in [DType::F32, DType::F16] {
+            cases.push(Case {
+                name: name.into(),
+                k,
+                quick: quick && dtype == DType::F32,
+                ..reduction(&shape, Op::TopK, dtype)
+            });
+        }
+    }
     cases.extend(ELEMENTWISE.map(|(name, shapes, quick)| Case {
         name: name.into(),
         op: Op::Min,
         dtype: DType::F32,
         shapes: shapes.iter().map(|s| s.to_vec()).collect(),
         axes: Vec::new(),
+        k: 0,
         quick,
     }));
     cases
@@ -136,6 +159,7 @@ fn reduction(&(name, shape, axes): &Shape, op: Op, dtype: DType) -> Case {
         dtype,
         shapes: vec![shape.to_vec()],
         axes: axes.to_vec(),
+        k: 0,
         quick: bytes <= QUICK_BYTES,
     }
 }
@@ -165,12 +189,13 @@ impl Case {
             Op::ReduceSum => Problem::reduce_sum(dtype, shape, &self.axes),
             Op::ReduceMean => Problem::reduce_mean(dtype, shape, &self.axes),
             Op::ReduceL2 => Problem::reduce_l2(dtype, shape, &self.axes),
+            Op::TopK => Problem::top_k(dtype, shape, self.axes[0], self.k),
             Op::Min => Problem::min(dtype, &self.shapes),
             _ => Problem::max(dtype, &self.shapes),
         }
     }
 
-    /// The case with inputs of this many bytes, a multiple of 1 MiB, if it is one of A to F or of Min. They keep their
+    /// The case with inputs of this many bytes, a multiple of 1 MiB, if it has a shape of A to F or is one of Min. They keep their
     /// proportions, but other than with [`BYTES`] each type and F have as many bytes as float32.
     pub fn with_bytes(mut self, bytes: u64) -> Case {
         if bytes == BYTES {
@@ -179,7 +204,8 @@ impl Case {
         let n = bytes / self.dtype.size().min(4);
         let rows = 1 << (n.ilog2() / 2);
         let columns = n / rows;
-        self.shapes = match self.name.trim_end_matches("-wide") {
+        let name = self.name.trim_end_matches("-wide");
+        self.shapes = match name.split_once("-k").map_or(name, |(shape, _)| shape) {
             "A" => vec![vec![1, n]],
             "B" | "C" => vec![vec![rows, columns]],
             "D" => vec![vec![n / 16, 16]],
@@ -206,6 +232,7 @@ impl Case {
             Op::ReduceSum => "reduce-sum",
             Op::ReduceMean => "reduce-mean",
             Op::ReduceL2 => "reduce-l2",
+            Op::TopK => "topk",
             Op::Min => "min",
             _ => "max",
         }

@@ -212,7 +212,7 @@ fn the_kernels_are_of_every_walk_and_hold_every_choice() {
     }
     let few: [(&str, &[u64]); 7] = [
         ("OUT", &[0, 1, 2, 3, 4, 5, 6]),
-        ("WG", &[32, 64, 256]),
+        ("WG", &[32, 64, 128, 256]),
         ("LANES", &[1, 8, 64, 256]),
         ("INDEX_WORDS", &[1, 2]),
         ("INDEX", &[0, 1]),

@@ -7,7 +7,7 @@ use support::cards::{CARDS, Card};
 use support::catalogue::{Case, catalogue};
 use support::grid::{SIZES, class, elementwise, reductions, views};
 use support::{one_of, root, taken};
-use wgreduce::{AdapterClass, BufferSplits, Caps, Plan, Problem};
+use wgreduce::{AdapterClass, BufferSplits, Caps, Op, Plan, Problem};
 use wgreduce_tool::memory::{Costs, Loads};
 
 /// GPUs, and one on which an invocation takes more than one item.
@@ -76,7 +76,7 @@ const HEAD: &str = "\
 # What the plans load, on paper
 
 Written by the test `the_record_is_what_the_model_tells` (with WGREDUCE_RECORD=1), which fails where a change makes another table.
-`wgreduce plan` tells the same of any shape. For each case of the catalogue by a type of each width, of the dispatch that reads most:
+`wgreduce plan` tells the same of any shape. For each case of the catalogue but TopK's, by a type of each width, of the dispatch that reads most:
 
 - *Lines at once*: of the 128-byte lines that one load of a subgroup of 32 (64) touches, the share that it uses.
 - *Lines cached*: the same of a whole workgroup, where 16 KiB of lines stay at hand between loads.
@@ -110,7 +110,7 @@ fn the_record_is_what_the_model_tells() {
         let mut missed = String::new();
         for case in catalogue()
             .iter()
-            .filter(|case| SIZES.contains(&case.dtype))
+            .filter(|case| SIZES.contains(&case.dtype) && case.op != Op::TopK)
         {
             let (line, goals) = of_case(case, kind);
             let goals = goals.iter().map(|goal| format!("- {case}: {goal}\n"));

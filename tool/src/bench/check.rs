@@ -283,7 +283,14 @@ fn second(problem: &Problem, caps: &Caps) -> Option<Caps> {
         workgroup: caps.tuning.workgroup / 2,
         ..caps.tuning.clone()
     };
-    let mut tunings = classes.map(Tuning::of).into_iter().chain([half]);
+    let never_filled = Tuning {
+        invocations: 1 << 40,
+        ..caps.tuning.clone()
+    };
+    let mut tunings = classes
+        .map(Tuning::of)
+        .into_iter()
+        .chain([half, never_filled]);
     tunings.find_map(|tuning| {
         let caps = caps.tuned(tuning);
         first(&caps)

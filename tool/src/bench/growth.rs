@@ -159,6 +159,7 @@ fn case(name: String, op: Op, shape: Vec<u64>, axis: i64) -> Case {
         dtype: DType::F32,
         shapes: vec![shape],
         axes: vec![axis],
+        k: 0,
         quick: true,
     }
 }

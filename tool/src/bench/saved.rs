@@ -108,6 +108,7 @@ fn case(value: &Value) -> Option<Case> {
         dtype: value["dtype"].as_str()?.parse::<DType>().ok()?,
         shapes: serde_json::from_value(value["inputs"].clone()).ok()?,
         axes: serde_json::from_value(value["axes"].clone()).ok()?,
+        k: 0,
         quick: false,
     };
     let is_named = |&op: &Op| {
