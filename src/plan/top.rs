@@ -98,7 +98,12 @@ impl Planner<'_> {
         if all == 1 && whole && self.partial {
             return self.top_pass(step, &windows[0], lists, None, ranked);
         }
-        if all == 1 && whole && value.per_word() == 1 {
+        if all == 1 && whole {
+            // Values that share a word are gathered.
+            if value.per_word() > 1 {
+                self.top_pass(step, &windows[0], lists, None, ranked)?;
+                return self.gather_best(step.out, &windows[0], ranked);
+            }
             let both = Step {
                 dst: Slot::Output(0),
                 out: value,
