@@ -304,7 +304,10 @@ impl Planner<'_> {
         };
         let dims = table.shape.len() as u64;
         let (invocations, iterations) = match lists.walk {
-            Walk::Few(_) => (items, lists.slice.min(len) + dims),
+            Walk::Few(_) => {
+                let taken = lists.slice.min(len);
+                (items, taken + taken.div_ceil(LOADS[0].into()) + dims)
+            }
             _ => {
                 let rounds = u64::from(kernel.acc.bits()) + 16;
                 let stages = u64::from((ENTRIES * wg).ilog2() + 1).pow(2) / 2;

@@ -171,8 +171,12 @@ pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
         let long = problem(dtype, &shape, 1, 50, drawn(dtype))?;
         if takes(reducer, "batches of top k", &long) {
             let small = reducer.with_caps(reducer.caps().lowered(9000, 60));
-            let [.., cramped] = mappings(&small);
+            let [_, gpu, cramped] = mappings(&small);
             same(&cramped, &long, &[&tensor(dtype, shape, 5)], 0)?;
+            // Windows of whole vec4, of which an invocation holds 64 elements.
+            let shape = [2, 8192, 1];
+            let long = problem(dtype, &shape, 1, 20, drawn(dtype))?;
+            same(&gpu, &long, &[&tensor(dtype, shape, 5)], 0)?;
         }
         for shape in [
             [3, 200, 1],
