@@ -394,11 +394,11 @@ fn what_makes_no_whole_is_refused_by_name() {
         ("p0.part p2.part", "missing: part 1/4, part 3/4"),
         (
             "p1.part p1.part",
-            "p1.part: holds part 1/4, as p1.part does",
+            "p1.part: part 1/4 given twice, also by p1.part",
         ),
         (
             "middle.part p2.part",
-            "p2.part: holds part 2/4, as middle.part does",
+            "p2.part: part 2/4 given twice, also by middle.part",
         ),
         (
             "p0.part middle.part third.part",

@@ -132,7 +132,7 @@ fn refuse_overlap(covered: &[(Range<u64>, &PathBuf)], of: u64) -> Result<(), Fai
         };
         if other.start < one.end {
             let twice = named(&(other.start..one.end.min(other.end)), of);
-            let why = format!("holds {twice}, as {} does", holder.display());
+            let why = format!("{twice} given twice, also by {}", holder.display());
             return Err(Failure::file(path, why));
         }
     }
