@@ -192,12 +192,20 @@ pub fn shares(rows: &[Value]) -> Result<String, Failure> {
             .copied()
             .collect();
         let (names, dtypes) = (distinct(&of_op, "case"), distinct(&of_op, "dtype"));
-        let share = |name: usize, dtype: usize| {
-            let is = |row: &&&Value| row["case"] == *names[name] && row["dtype"] == *dtypes[dtype];
+        let share = |(name, dtype): (&String, &String)| {
+            let is = |row: &&&Value| row["case"] == **name && row["dtype"] == **dtype;
             of_op.iter().find(is)?["ratio"].as_f64()
         };
-        let chart = charts::matrix(&names, &dtypes, share)?;
-        page += &format!("<h3>Share of the ceiling: {op}, by shape and type</h3>\n{chart}");
+        let cells = names
+            .iter()
+            .flat_map(|name| dtypes.iter().map(move |dtype| (name, dtype)));
+        let matrix = charts::Matrix {
+            title: format!("Share of the ceiling: {op}, by shape and type"),
+            shares: cells.map(share).collect(),
+            rows: names.clone(),
+            columns: dtypes.clone(),
+        };
+        page += &format!("<h3>{}</h3>\n{}", matrix.title, matrix.figure()?);
     }
     let bar = |row: &&Value| {
         Some(charts::Bar {
