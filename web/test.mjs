@@ -320,7 +320,7 @@ const TESTS = {
         assert.equal(await told({ shape: "2.5" }), "Shape: “2.5” is no whole number from 0.");
         assert.equal(await told({ op: "TopK", shape: "3", k: "-1" }), "k: “-1” is no whole number from 0.");
         assert.equal(await told({ k: "" }), "k: one whole number is needed, and there are 0.");
-        assert.match(await told({ k: "4" }), /^The 4 best of an axis of 3 elements/);
+        assert.match(await told({ k: "4" }), /^K is 4, more than the 3 elements of the axis/);
         await page.set({ k: "2" });
     },
 
