@@ -36,24 +36,24 @@ fn ahead_of(q: u32) -> u32 {
     return q / {EACH}u * {TAKEN}u * WG + q % {EACH}u;
 }
 
-// Which elements of a plane, so many ahead of these places, come before an entry.
-fn plane_before(p: Plane, places: Places, ahead: u32, b: Entry) -> Mask {
-    return plane_less(p, Plane(b.key)) | (plane_same(p, Plane(b.key)) & is_below(places, ahead, b.number));
+// Which elements of a plane, so many ahead of these numbers, come before an entry.
+fn plane_before(p: Plane, numbers: Places, ahead: u32, b: Entry) -> Mask {
+    return plane_less(p, Plane(b.key)) | (plane_same(p, Plane(b.key)) & is_below(numbers, ahead, b.number));
 }
 
 //# if BITS == 64
 // The numbers of the first plane's elements.
-fn places_of(first: u32, step: u32) -> Places {
+fn numbers_of(first: u32, step: u32) -> Places {
     return first;
 }
 
-// Which elements, so many ahead of these places, have lower numbers.
-fn is_below(places: Places, ahead: u32, number: u32) -> Mask {
-    return i32(places) < i32(number - ahead);
+// Which elements, so many ahead of these numbers, have lower numbers.
+fn is_below(numbers: Places, ahead: u32, number: u32) -> Mask {
+    return i32(numbers) < i32(number - ahead);
 }
 
-fn place(places: Places, c: u32) -> u32 {
-    return places;
+fn number_at(numbers: Places, c: u32) -> u32 {
+    return numbers;
 }
 
 fn plane_best(p: Plane) -> Key {
@@ -65,16 +65,16 @@ fn bits_of(m: Mask) -> u32 {
     return select(0u, 1u, m);
 }
 //# else
-fn places_of(first: u32, step: u32) -> Places {
+fn numbers_of(first: u32, step: u32) -> Places {
     return vec4<u32>(first) + vec4<u32>(0u, step, 2u * step, 3u * step);
 }
 
-fn is_below(places: Places, ahead: u32, number: u32) -> Mask {
-    return vec4<i32>(places) < vec4<i32>(i32(number - ahead));
+fn is_below(numbers: Places, ahead: u32, number: u32) -> Mask {
+    return vec4<i32>(numbers) < vec4<i32>(i32(number - ahead));
 }
 
-fn place(places: Places, c: u32) -> u32 {
-    return places[c];
+fn number_at(numbers: Places, c: u32) -> u32 {
+    return numbers[c];
 }
 
 fn plane_best(p: Plane) -> Key {
@@ -132,9 +132,9 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
     let count = min(P.slice, P.len - first);
     let begin = start + first * P.stride;
 //# if UNITS
-    let places = places_of(lid * PER, {PLANES}u);
+    let numbers = numbers_of(lid * PER, {PLANES}u);
 //# else
-    let places = places_of(lid, WG);
+    let numbers = numbers_of(lid, WG);
 //# end
 //# for i in 0..LOADS
 //# if UNITS
@@ -165,7 +165,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# else
     var p{i} = key4(vec4<u32>(v{i * 4}, v{i * 4 + 1}, v{i * 4 + 2}, v{i * 4 + 3}));
 //# end
-    let bests{i} = select(Plane(PAD), p{i}, is_below(places, ahead_of({i}u), count));
+    let bests{i} = select(Plane(PAD), p{i}, is_below(numbers, ahead_of({i}u), count));
 //# end
     let best{i} = select(PAD, canonical(plane_best(bests{i})), there{i});
 //# end
@@ -215,7 +215,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# for i in 0..LOADS
             if there{i} & !less(border.key, best{i}) {
 //# for q in i * EACH..(i + 1) * EACH
-                mask{q * PLANE / 32} |= bits_of(plane_before(plane_canonical(p{q}), places, ahead_of({q}u), border) & is_below(places, ahead_of({q}u), count)) << {q * PLANE % 32}u;
+                mask{q * PLANE / 32} |= bits_of(plane_before(plane_canonical(p{q}), numbers, ahead_of({q}u), border) & is_below(numbers, ahead_of({q}u), count)) << {q * PLANE % 32}u;
 //# end
             }
 //# end
@@ -239,7 +239,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
         }
         var beyond = 0u;
 //# for q in 0..HELD / PLANE
-        p{q} = select(Plane(PAD), plane_canonical(p{q}), is_below(places, ahead_of({q}u), count));
+        p{q} = select(Plane(PAD), plane_canonical(p{q}), is_below(numbers, ahead_of({q}u), count));
         beyond += countOneBits(bits_of(plane_less(p{q}, Plane(floor))));
 //# end
         if beyond > 0u {
@@ -257,7 +257,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
             let higher = with_bit_of(border, round);
             var own_before = 0u;
 //# for q in 0..HELD / PLANE
-            own_before += countOneBits(bits_of(plane_before(p{q}, places, ahead_of({q}u), higher)));
+            own_before += countOneBits(bits_of(plane_before(p{q}, numbers, ahead_of({q}u), higher)));
 //# end
             if own_before > 0u {
                 atomicAdd(&wg_counts[3u + round], own_before);
@@ -276,7 +276,7 @@ fn top(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# for c in 0..PLANE
             if (mask{w} & (1u << {(q * PLANE + c) % 32}u)) != 0u {
                 wg_keys[slot] = canonical(plane_key(p{q}, {c}u));
-                wg_numbers[slot] = place(places, {c}u) + ahead_of({q}u);
+                wg_numbers[slot] = number_at(numbers, {c}u) + ahead_of({q}u);
                 slot++;
             }
 //# end
