@@ -9,7 +9,7 @@ use crate::plan::pass::Slot;
 use crate::plan::splits::{BufferSplits, runs};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
-use crate::walk::top::{Lists, Ranked, Round, WHOLE};
+use crate::walk::top::{GROUP, Lists, Ranked, Round, WHOLE};
 
 impl Planner<'_> {
     /// Plans the `k` best elements of every segment.
@@ -113,21 +113,28 @@ impl Planner<'_> {
             return self.top_pass(&both, &windows[0], lists, None, ranked);
         }
         let batches = self.batches(step, windows, lists, ranked)?;
+        let kept = |lists| Round {
+            lists,
+            entries: ranked.k,
+            slot: Slot::Temp(1),
+        };
+        let most = GROUP.min(self.most_entries(step) / ranked.outputs / ranked.k);
         let mut round = Round::of(lists, 0);
-        for (number, batch) in (0..).zip(&batches) {
+        let mut held = 0;
+        for batch in &batches {
+            if held > 0 && held == most {
+                let one = self.merge_pass(step, kept(held), ranked, Some((Slot::Temp(0), 0)))?;
+                self.merge_pass(step, one, ranked, Some((Slot::Temp(1), 0)))?;
+                held = 1;
+            }
             round = self.leave_lists(step, batch, lists, ranked)?;
             if batches.len() > 1 {
                 round = self.merge_to_last(step, round, ranked)?;
-                let place = (Slot::Temp(1), number * ranked.k);
+                let place = (Slot::Temp(1), held * ranked.k);
                 self.merge_pass(step, round, ranked, Some(place))?;
+                held += 1;
+                round = kept(held);
             }
-        }
-        if batches.len() > 1 {
-            round = Round {
-                lists: batches.len() as u64,
-                entries: ranked.k,
-                slot: Slot::Temp(1),
-            };
         }
         round = self.merge_to_last(step, round, ranked)?;
         for range in ranges {
@@ -177,7 +184,7 @@ impl Planner<'_> {
     }
 
     /// Neighbouring windows whose lists are bound at once. Of more than that, which are windows of one output, each batch leaves one
-    /// list of as many entries as are wanted.
+    /// list of as many entries as are wanted, which is kept until all are merged.
     fn batches<'a, 'w>(
         &self,
         step: &Step,
@@ -191,9 +198,7 @@ impl Planner<'_> {
         let (mut batches, mut first, mut held) = (Vec::new(), 0, 0);
         for (i, window) in windows.iter().enumerate() {
             let parts = lists.parts(window.reduced.elements());
-            // A longer list takes all its parts' lists.
-            let divides = i > first && lists.entries == ranked.k;
-            if divides && needed(held + parts) > most {
+            if i > first && needed(held + parts) > most {
                 batches.push(&windows[first..i]);
                 (first, held) = (i, 0);
             }
@@ -201,12 +206,9 @@ impl Planner<'_> {
             Error::within(what, needed(held), most)?;
         }
         batches.push(&windows[first..]);
-        let kept = Round {
-            lists: batches.len() as u64,
-            entries: ranked.k,
-            slot: Slot::Temp(1),
-        };
-        Error::within(what, kept.most_items(ranked.k), most)?;
+        if batches.len() > 1 {
+            Error::within(what, 2 * ranked.k, most)?;
+        }
         Ok(batches)
     }
 

@@ -17,7 +17,7 @@ const WORKGROUP: u32 = 256;
 const INVOCATION_BYTES: u32 = 4 * 12 + 8;
 const BESIDE: u32 = 400;
 /// Entries of a list in workgroup memory for each invocation.
-const ENTRIES: u64 = 4;
+const ENTRIES: u64 = TopText::ENTRIES as u64;
 /// Elements that an invocation of a workgroup holds: of long segments of whole vec4 that fill the device, of others, and of 64 bits,
 /// of which FXC compiles no more in time.
 const HELD: [u64; 3] = [64, 16, 8];
@@ -36,7 +36,7 @@ const ACROSS: u64 = 8;
 /// Elements that are read before one is used, one by one and by vec4.
 const LOADS: [u32; 2] = [8, 16];
 /// Lists that are merged at once.
-const GROUP: u64 = 16;
+pub(crate) const GROUP: u64 = 16;
 
 /// What the text depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -322,7 +322,8 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Merges lists in groups, to `k` entries at most: to lists that lie in a slot from an entry on, or one list to results.
+    /// Merges lists in groups, to `k` entries at most: to lists that lie in a slot from an entry on, or one list to results. A list
+    /// that is kept in the second temporary slot has `k` entries, however few were merged.
     pub(crate) fn merge_pass(
         &mut self,
         step: &Step,
@@ -332,9 +333,14 @@ impl Planner<'_> {
     ) -> Result<Round, Error> {
         let format = self.partial_format(step);
         let &Ranked { outputs, k, .. } = ranked;
+        let kept = matches!(to, Some((Slot::Temp(1), _)));
+        let group = match kept {
+            true => round.lists.max(k.div_ceil(round.entries)),
+            false => round.group(),
+        };
         let merged = Round {
             lists: round.groups(),
-            entries: k.min(round.entries * round.group()),
+            entries: k.min(round.entries * group),
             slot: to.map_or(step.dst, |(slot, _)| slot),
         };
         let (step, dst) = match to {
@@ -348,19 +354,19 @@ impl Planner<'_> {
             words: format.bytes() as u32 / 4,
         };
         let kernel = self.kernel_of(&step, Walk::Merge(text));
-        let items = outputs * round.items();
+        let items = outputs * merged.lists * group * round.entries;
         let params = Params {
             items: items as u32,
             entries: round.entries as u32,
             lists: round.lists as u32,
-            group: round.group() as u32,
+            group: group as u32,
             groups: merged.lists as u32,
             best: merged.entries as u32,
             ..ranked.params()
         };
         let src = View::of(round.slot, format, 0, outputs * round.lists * round.entries);
         let steps = u64::from((round.entries + 1).next_power_of_two().ilog2()) + 2;
-        let iterations = round.group() * steps + 2;
+        let iterations = round.lists.min(group) * steps + 2;
         self.push(kernel, Some(src), dst, params, items, iterations)?;
         Ok(merged)
     }
@@ -416,6 +422,9 @@ fn read_names(kernel: &Kernel, units: bool) -> [(&'static str, u32); 3] {
 }
 
 impl TopText {
+    /// Entries that a list holds in workgroup memory for each invocation.
+    pub const ENTRIES: u32 = 4;
+
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         let list = ENTRIES as u32 * kernel.workgroup;
         let key = kernel.acc.bits().div_ceil(32) * 4;

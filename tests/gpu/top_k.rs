@@ -177,6 +177,11 @@ pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
             let shape = [2, 8192, 1];
             let long = problem(dtype, &shape, 1, 20, drawn(dtype))?;
             same(&gpu, &long, &[&tensor(dtype, shape, 5)], 0)?;
+            // More elements than a list has.
+            let cramped = cramped.with_caps(reducer.caps().lowered(40_000, 60));
+            let shape = [1, 9000, 1];
+            let long = problem(dtype, &shape, 1, 1100, drawn(dtype))?;
+            same(&cramped, &long, &[&tensor(dtype, shape, 5)], 0)?;
         }
         for shape in [
             [3, 200, 1],

@@ -1,6 +1,7 @@
 //! Plans run on the host, over a grid of problems and on random ones.
 
-use super::interpret::{Check, ensure, limits, run};
+use super::interpret::run;
+use super::memory::{Check, ensure, limits};
 use super::truth::Truth;
 use super::{eager, fake};
 use proptest::prelude::*;
@@ -539,11 +540,18 @@ const BREAKS: [(&str, Break); 4] = [
 /// Checks that the interpreter refuses a plan that is broken in these ways, or in those of [`BREAKS`].
 pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
     let truth = Truth::new(problem);
+    refused_by(plan, breaks, |passes| {
+        run(problem, &truth, caps, plan, passes, [0, 0])
+    });
+}
+
+/// The same for another way to run passes.
+pub fn refused_by(plan: &Plan, breaks: &[(&str, Break)], run: impl Fn(&[Pass]) -> Check) {
     for (name, wrong) in BREAKS.iter().chain(breaks) {
         let mut passes = plan.passes().to_vec();
         wrong(&mut passes);
         // An overflow panics, which refuses the plan as well.
-        let run = || run(problem, &truth, caps, plan, &passes, [0, 0]);
+        let run = || run(&passes);
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         assert!(!matches!(ran, Ok(Ok(()))), "{name} passes: {plan}");
     }

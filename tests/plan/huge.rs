@@ -2,7 +2,7 @@
 //! 32 bits.
 
 use super::grid::any_tuning;
-use super::interpret::limits;
+use super::memory::limits;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
 use support::grid::{CLASSES, class};

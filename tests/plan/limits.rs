@@ -2,7 +2,8 @@
 //! bytes that they move.
 
 use super::fake;
-use super::interpret::{limits, run};
+use super::interpret::run;
+use super::memory::limits;
 use super::truth::Truth;
 use proptest::prelude::*;
 use support::grid::{CLASSES, SIZES, class};

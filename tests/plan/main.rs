@@ -6,6 +6,7 @@ mod huge;
 mod interpret;
 mod limits;
 mod loads;
+mod memory;
 mod named;
 mod odd_caps;
 mod pieces;

@@ -1,7 +1,8 @@
 //! Tensors of several buffers: plans cut by where buffers end, on the host interpreter.
 
 use super::grid::{any_limits, any_problem, any_zip};
-use super::interpret::{Check, limits, run_in_pieces};
+use super::interpret::run_in_pieces;
+use super::memory::{Check, limits};
 use super::truth::Truth;
 use super::views::{any_pair, any_view};
 use super::{eager, fake};

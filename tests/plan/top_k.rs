@@ -1,10 +1,12 @@
-//! Plans of TopK: within every limit, or refused with the limit. What they compute is checked on devices
-//! (`tests/gpu/top_k.rs`).
+//! Plans of TopK: run on the host, within every limit, or refused with the limit.
 
-use super::grid::devices;
-use super::interpret::limits;
+use super::grid::{Break, devices, refused_by};
+use super::memory::limits;
 use super::walks;
+use super::walks::top::run;
 use support::grid::{CLASSES, SIZES, class};
+use support::{one_of, taken};
+use wgreduce::unstable::{Pass, Slot};
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem};
 
 const SHAPES: [[u64; 3]; 11] = [
@@ -13,17 +15,17 @@ const SHAPES: [[u64; 3]; 11] = [
     [40, 16, 1],
     [3, 129, 1],
     [2, 5000, 1],
-    [1, 70_000, 1],
+    [1, 20_000, 1],
     [2, 9, 7],
     [1, 300, 40],
-    [3, 5000, 9],
+    [3, 2000, 9],
     [0, 5, 3],
     [5, 7, 0],
 ];
 
 #[test]
 fn plans_stay_within_every_limit_or_name_it() {
-    let (mut planned, mut refused) = (0, 0);
+    let (mut planned, mut interpreted, mut refused) = (0, 0, 0);
     for (name, caps) in devices() {
         for (dtype, shape) in SIZES.into_iter().flat_map(|t| SHAPES.map(|s| (t, s))) {
             // Bindings of a few elements take a window for each.
@@ -37,17 +39,27 @@ fn plans_stay_within_every_limit_or_name_it() {
                     inputs: vec![vec![shape[1] / 2, 11]],
                     outputs: vec![vec![k / 2 + 1, 6], vec![5]],
                 };
-                for plan in [
-                    Plan::new(&problem, &caps),
-                    Plan::streamed(&problem, &caps),
-                    Plan::in_pieces(&problem, &caps, &cuts, false),
+                let whole = BufferSplits::default();
+                let size = dtype.size();
+                for (plan, shift, cuts) in [
+                    (Plan::new(&problem, &caps), [16 * size; 2], &whole),
+                    (Plan::streamed(&problem, &caps), [0; 2], &whole),
+                    (
+                        Plan::in_pieces(&problem, &caps, &cuts, false),
+                        [size, 8],
+                        &cuts,
+                    ),
                 ] {
                     match plan {
                         Ok(plan) => {
-                            for pass in plan.passes() {
-                                limits(pass, &caps)
-                                    .unwrap_or_else(|e| panic!("{name}: {problem}: {e}; {plan}"));
-                            }
+                            let done = match taken(("top", &name, &problem, shift)) {
+                                true => {
+                                    interpreted += 1;
+                                    run(&problem, &caps, (&plan, plan.passes()), shift, cuts)
+                                }
+                                false => plan.passes().iter().try_for_each(|p| limits(p, &caps)),
+                            };
+                            done.unwrap_or_else(|e| panic!("{name}: {problem}: {e}; {plan}"));
                             planned += 1;
                         }
                         Err(Error::Limit { needed, limit, .. }) => {
@@ -66,8 +78,8 @@ fn plans_stay_within_every_limit_or_name_it() {
         }
     }
     assert!(
-        planned > 20_000 && refused > 1000,
-        "{planned} plans, {refused} refused"
+        planned > 20_000 && refused > 1000 && interpreted > planned / one_of() / 2,
+        "{planned} plans, {interpreted} of them run, {refused} refused"
     );
 }
 
@@ -93,6 +105,32 @@ fn no_round_of_merging_exceeds_a_binding() {
         }
     }
     assert!(planned > 100, "{planned}");
+}
+
+/// Each batch of lists that a binding holds leaves one of as many entries as are wanted, also where that is more than one list has.
+#[test]
+fn lists_of_a_long_segment_are_merged_in_batches() {
+    let caps = class(AdapterClass::Discrete).lowered(1 << 16, 65_535);
+    // The last batch has fewer elements than are wanted.
+    let cuts = BufferSplits {
+        inputs: vec![vec![1900]],
+        outputs: Vec::new(),
+    };
+    for (dtype, k) in [(DType::F32, 20), (DType::F32, 2000), (DType::U8, 1025)] {
+        let problem = Problem::top_k(dtype, &[100_000], 0, k).expect("a problem");
+        let plan = Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan");
+        let kept = plan.slot_bytes(Slot::Temp(1));
+        assert_eq!(kept > 0, k > 1000, "{problem}: {kept} bytes");
+        run(&problem, &caps, (&plan, plan.passes()), [0; 2], &cuts)
+            .unwrap_or_else(|e| panic!("{problem}: {e}; {plan}"));
+    }
+    // Two of these lists are more than a binding holds.
+    let problem = Problem::top_k(DType::F32, &[100_000], 0, 4097).expect("a problem");
+    let refused = Plan::new(&problem, &caps).map(drop);
+    let Err(Error::Limit { needed, limit, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(needed > limit && limit == 8192, "{needed} of {limit}");
 }
 
 #[test]
@@ -132,4 +170,73 @@ fn walks_are_chosen_by_length_and_by_how_many_are_wanted() {
         let parts = ["top", "merge", "strided_gather"];
         assert_eq!(of(&caps, DType::F32, [2000, 16_385, 1], 17), parts);
     }
+}
+
+/// Tests `walks::top`: it must refuse plans that are slightly wrong.
+#[test]
+fn broken_plans_are_refused() {
+    let breaks: &[(&str, Break)] = &[
+        ("shorter parts", |passes| passes[0].params.slice /= 4),
+        ("longer parts", |passes| passes[0].params.slice *= 2),
+        ("fewer entries", |passes| passes[0].params.entries -= 1),
+        ("another list", |passes| passes[1].params.first_list += 1),
+        ("the first list", |passes| passes[1].params.first_list = 0),
+        ("another base", |passes| passes[1].params.base -= 1),
+        ("another stride", |passes| passes[0].params.stride += 1),
+        ("a longer segment", |passes| passes[0].params.len += 1),
+        ("another segment", |passes| {
+            let (table, _) = passes[0].stride_table.as_mut().expect("a view");
+            table.strides[0][0] += 1;
+        }),
+        ("a list less", |passes| last_merge(passes).params.lists -= 1),
+        ("a smaller group", |passes| {
+            last_merge(passes).params.group -= 1
+        }),
+        ("fewer results", |passes| {
+            last_merge(passes).params.results -= 1
+        }),
+        ("a later result", |passes| {
+            last_merge(passes).params.first_result += 1
+        }),
+        ("a later segment", |passes| {
+            last_merge(passes).params.first_output += 1
+        }),
+        ("another rank", |passes| last_merge(passes).params.best -= 1),
+        ("an iteration less", |passes| {
+            last_merge(passes).iterations = 1
+        }),
+        ("other values", |passes| last(passes).params.base += 1),
+        ("values of other segments", |passes| {
+            last(passes).params.first_result += 1
+        }),
+        ("a window less", |passes| {
+            let last = passes.len() - 1;
+            passes.swap(last - 1, last);
+            passes.truncate(last);
+        }),
+    ];
+    // Windows over three bindings, of segments side by side; by workgroups, and by invocations.
+    for (class_of, k, first) in [
+        (AdapterClass::Discrete, 20, "top"),
+        (AdapterClass::Software, 9, "few"),
+    ] {
+        let caps = class(class_of).lowered(40_000, 65_535);
+        let problem = Problem::top_k(DType::F32, &[2, 5000, 3], 1, k).expect("a problem");
+        let plan = Plan::new(&problem, &caps).expect("a plan");
+        assert_eq!(walks(&plan)[..3], [first; 3]);
+        let whole = BufferSplits::default();
+        let run = |passes: &[Pass]| run(&problem, &caps, (&plan, passes), [0; 2], &whole);
+        assert_eq!(run(plan.passes()), Ok(()));
+        refused_by(&plan, breaks, run);
+    }
+}
+
+fn last(passes: &mut [Pass]) -> &mut Pass {
+    passes.last_mut().expect("passes")
+}
+
+/// The first merge that writes results.
+fn last_merge(passes: &mut [Pass]) -> &mut Pass {
+    let writes = |p: &&mut Pass| p.dst.slot == Slot::Output(1);
+    passes.iter_mut().find(writes).expect("results")
 }

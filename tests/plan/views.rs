@@ -1,7 +1,7 @@
 //! Plans of strided views: which of them are contiguous, and runs on the host interpreter.
 
 use super::grid::{Break, any_limits, check, devices, refused};
-use super::interpret::limits;
+use super::memory::limits;
 use super::walks;
 use proptest::prelude::*;
 use support::grid::{SIZES, class, variants, views};

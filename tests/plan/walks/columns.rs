@@ -1,6 +1,7 @@
 //! `columns.wgsl`: segments side by side, some of them an invocation.
 
-use super::super::interpret::{Check, Found, Run, ensure};
+use super::super::interpret::{Found, Run};
+use super::super::memory::{Check, ensure};
 use wgreduce::unstable::ColumnsText;
 
 impl Run<'_, '_> {

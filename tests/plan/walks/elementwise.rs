@@ -1,6 +1,7 @@
 //! `elementwise.wgsl` over `stride_table.wgsl`: the inputs of each output.
 
-use super::super::interpret::{Check, Run, ensure};
+use super::super::interpret::Run;
+use super::super::memory::{Check, ensure};
 use wgreduce::unstable::{ElementwiseText, StrideTable};
 
 /// Where an item's element lies in each input and in the output, and its coordinate.

@@ -1,6 +1,7 @@
 //! `fill.wgsl`: outputs from nothing.
 
-use super::super::interpret::{Cell, Check, Run};
+use super::super::interpret::{Cell, Run};
+use super::super::memory::Check;
 
 impl Run<'_, '_> {
     pub(super) fn fill(&mut self) -> Check {

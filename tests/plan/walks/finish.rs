@@ -1,6 +1,7 @@
 //! `finish.wgsl`: outputs from partials.
 
-use super::super::interpret::{Cell, Check, Run, ensure};
+use super::super::interpret::{Cell, Run};
+use super::super::memory::{Check, ensure};
 use std::collections::BTreeSet;
 
 impl Run<'_, '_> {

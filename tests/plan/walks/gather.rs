@@ -1,6 +1,7 @@
 //! `gather.wgsl`, also over `view.wgsl`: outputs by indices.
 
-use super::super::interpret::{Check, Run, ensure};
+use super::super::interpret::Run;
+use super::super::memory::{Check, ensure};
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {

@@ -11,8 +11,10 @@ mod finish;
 mod gather;
 mod rows;
 mod strided;
+pub mod top;
 
-use super::interpret::{Cell, Check, Run, ensure};
+use super::interpret::{Cell, Run};
+use super::memory::{Check, ensure};
 use wgreduce::unstable::{Accumulator, Walk};
 use wgreduce::{DType, Op};
 

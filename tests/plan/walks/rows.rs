@@ -1,6 +1,7 @@
 //! `rows.wgsl` over `units.wgsl`: contiguous segments, each shared by a team of invocations, or several taken whole by one.
 
-use super::super::interpret::{Cell, Check, Found, Run, ensure};
+use super::super::interpret::{Cell, Found, Run};
+use super::super::memory::{Check, ensure};
 use wgreduce::unstable::RowsText;
 
 /// A row, or a slice of one, which begins with element `begin` of the binding.

@@ -1,6 +1,7 @@
 //! `strided.wgsl` over `segments.wgsl` or `view.wgsl`: elements one by one, in a view by their strides.
 
-use super::super::interpret::{Check, Found, Run, ensure, fused};
+use super::super::interpret::{Found, Run, fused};
+use super::super::memory::{Check, ensure};
 use wgreduce::unstable::Slot;
 
 impl Run<'_, '_> {
