@@ -113,11 +113,11 @@ fn lists_of_a_long_segment_are_merged_in_batches() {
     let caps = class(AdapterClass::Discrete).lowered(1 << 16, 65_535);
     // The last batch has fewer elements than are wanted.
     let cuts = BufferSplits {
-        inputs: vec![vec![1900]],
+        inputs: vec![vec![500]],
         outputs: Vec::new(),
     };
     for (dtype, k) in [(DType::F32, 20), (DType::F32, 2000), (DType::U8, 1025)] {
-        let problem = Problem::top_k(dtype, &[100_000], 0, k).expect("a problem");
+        let problem = Problem::top_k(dtype, &[128_000], 0, k).expect("a problem");
         let plan = Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan");
         let kept = plan.slot_bytes(Slot::Temp(1));
         assert_eq!(kept > 0, k > 1000, "{problem}: {kept} bytes");
@@ -125,7 +125,7 @@ fn lists_of_a_long_segment_are_merged_in_batches() {
             .unwrap_or_else(|e| panic!("{problem}: {e}; {plan}"));
     }
     // Two of these lists are more than a binding holds.
-    let problem = Problem::top_k(DType::F32, &[100_000], 0, 4097).expect("a problem");
+    let problem = Problem::top_k(DType::F32, &[128_000], 0, 4097).expect("a problem");
     let refused = Plan::new(&problem, &caps).map(drop);
     let Err(Error::Limit { needed, limit, .. }) = refused else {
         panic!("{refused:?}");
