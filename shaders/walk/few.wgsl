@@ -11,13 +11,13 @@ struct List {
 //# end
 }
 
-// Later elements have higher numbers, so of equal ones those that are there stay before.
+// Elements come from the last to the first: of equal ones the later is before those that are there, which may be none.
 fn list_with(list: List, k: Key, n: u32) -> List {
     var l = list;
-    let b{ENTRIES - 1} = less(k, l.k{ENTRIES - 1}) | (l.n{ENTRIES - 1} == NONE);
+    let b{ENTRIES - 1} = !less(l.k{ENTRIES - 1}, k);
     if b{ENTRIES - 1} {
 //# for j in 0..ENTRIES - 1
-        let b{j} = less(k, l.k{j}) | (l.n{j} == NONE);
+        let b{j} = !less(l.k{j}, k);
 //# end
 //# for i in 1..ENTRIES
         l.k{ENTRIES - i} = select(select(l.k{ENTRIES - i}, k, b{ENTRIES - i}), l.k{ENTRIES - i - 1}, b{ENTRIES - i - 1});
@@ -44,7 +44,9 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
     list.k{j} = PAD;
     list.n{j} = NONE;
 //# end
-    for (var n = part * P.slice; n < end; n += {LOADS}u) {
+    let first = part * P.slice;
+    for (var turns = (end - first + {LOADS - 1}u) / {LOADS}u; turns > 0u; turns--) {
+        let n = first + (turns - 1u) * {LOADS}u;
 //# if UNITS
 //# for i in 0..LOADS / PER
         let w{i} = unit((start + n) / {PER}u + select(0u, {i}u, n + {i * PER}u < end));
@@ -63,20 +65,19 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
         let x{i} = key(v{i});
 //# end
 //# end
+        // Elements that are not there come after all others, and have numbers beyond the segment.
 //# if ENTRIES > 4
         // A loop: the text of an element is long.
-        for (var i = 0u; i < {LOADS}u; i++) {
+        for (var i = {LOADS}u; i > 0u; i--) {
             var x = x0;
 //# for i in 1..LOADS
-            x = select(x, x{i}, i == {i}u);
+            x = select(x, x{i}, i == {i + 1}u);
 //# end
-            let there = n + i < end;
-            list = list_with(list, select(PAD, canonical(x), there), select(NONE, n + i, there));
+            list = list_with(list, select(PAD, canonical(x), n + i <= end), n + i - 1u);
         }
 //# else
 //# for i in 0..LOADS
-        let there{i} = n + {i}u < end;
-        list = list_with(list, select(PAD, canonical(x{i}), there{i}), select(NONE, n + {i}u, there{i}));
+        list = list_with(list, select(PAD, canonical(x{LOADS - 1 - i}), n + {(LOADS - 1 - i) / PER * PER}u < end), n + {LOADS - 1 - i}u);
 //# end
 //# end
     }
