@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // If there is no file yet, or one of another driver, the cache is empty.
         let data = file.as_ref().and_then(|file| std::fs::read(file).ok());
         println!("cache: {} bytes", data.as_ref().map_or(0, Vec::len));
+        #[expect(unsafe_code)]
         // SAFETY: the file holds the data of a cache of this program.
         let made = unsafe {
             device.create_pipeline_cache(&PipelineCacheDescriptor {

@@ -1,6 +1,6 @@
 //! The commands for sums, on the CPU.
 
-use super::{Folder, floats, npy, parts, text};
+use super::{Folder, floats, parts, text};
 
 /// The header and the data of an output.
 fn data(folder: &Folder, line: &str) -> (String, Vec<u8>) {
@@ -53,34 +53,6 @@ fn sums_are_exact_and_have_the_type_of_the_input() {
             .trim(),
         "[3.0 6.0]"
     );
-}
-
-#[test]
-fn integer_sums_wrap_and_norms_saturate() {
-    let folder = Folder::new();
-    folder.write("in.npy", &npy("'|i1'", false, "(3,)", &[100, 100, 0x80]));
-    for (line, expected) in [
-        ("reduce-sum in.npy", 72i8),
-        ("reduce-mean in.npy", 24),
-        ("reduce-l1 in.npy", 72),
-        ("reduce-l2 in.npy", 127),
-        // 36,384 modulo 256.
-        ("reduce-sum-square in.npy", 32),
-    ] {
-        let (header, bytes) = data(&folder, line);
-        assert!(header.contains("'descr': '|i1'"), "{line}: {header}");
-        assert_eq!(bytes, expected.to_le_bytes(), "{line}");
-    }
-}
-
-#[test]
-fn an_ignored_nan_is_not_counted() {
-    let folder = Folder::new();
-    folder.write("in.npy", &floats("(3,)", &[f32::NAN, 2.0, 4.0]));
-    let (_, bytes) = data(&folder, "reduce-mean in.npy --nan ignore");
-    assert_eq!(singles(&bytes), [3.0]);
-    let (_, bytes) = data(&folder, "reduce-mean in.npy");
-    assert_eq!(bytes, 0x7fc0_0000u32.to_le_bytes());
 }
 
 #[test]

@@ -73,6 +73,7 @@ fn what_is_compiled_goes_through_the_callers_cache() {
         data: None,
         fallback: true,
     };
+    #[expect(unsafe_code)]
     // SAFETY: there is no data.
     let cache = unsafe { noop.reducer.device().create_pipeline_cache(&descriptor) };
     let cached = noop.reducer.with_pipeline_cache(cache);

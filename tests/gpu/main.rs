@@ -55,8 +55,6 @@ const SUBJECTS: &[Subject] = &[
     ("sums_are_exact", sums::sums),
     ("sums_of_random_problems", sums::random),
     ("sums_of_integers_take_every_walk", sums::integers),
-    ("sums_of_columns_side_by_side", sums::side_by_side),
-    ("sums_of_short_rows", sums::short),
     ("sums_of_elements_far_apart", sums::far),
     ("sums_at_the_ends_of_windows", sums::windows),
     ("sums_at_ties", sums::ties),

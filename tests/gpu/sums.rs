@@ -15,7 +15,7 @@ use wgreduce::{
 
 /// `[outer, len, inner]`; the middle is summed. Segments of one invocation and of many, which begin and end
 /// inside a vec4, or are cut into slices; columns of whole vec4s and others.
-const SHAPES: [[u64; 3]; 16] = [
+const SHAPES: [[u64; 3]; 17] = [
     [5, 1, 1],
     // Rows of whole vec4s for every type, which are taken at once.
     [33, 8, 1],
@@ -30,6 +30,7 @@ const SHAPES: [[u64; 3]; 16] = [
     [2, 3, 16],
     [1, 37, 33],
     [2, 67, 64],
+    [1, 65, 512],
     [1, 3001, 3],
     [1, 9000, 16],
     [2, 200, 9],
@@ -57,9 +58,13 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
                 let problem = sum_problem(dtype, &shape, &[1], way)?;
                 let drawn = drawn(&problem);
                 if takes(reducer, "sums", &problem) {
+                    // The fourth: results of several invocations in turn.
                     let class = CLASSES[drawn as usize % 3];
-                    let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
-                    let offset = if drawn / 3 % 3 == 1 { dtype.size() } else { 0 };
+                    let tuned = tuned(reducer, |t| match drawn % 4 {
+                        3 => (t.invocations, t.short_rows) = (4, 3),
+                        _ => *t = Tuning::of(class),
+                    });
+                    let offset = if drawn / 12 % 3 == 1 { dtype.size() } else { 0 };
                     check_data(&tuned, &problem, offset, data(&problem))?;
                 }
             }
@@ -199,64 +204,6 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
         [] => Ok(()),
         missing => Err(format!("never planned: {missing:?}").into()),
     }
-}
-
-/// Columns of which an invocation of the software tuning takes several vec4s side by side, with every way to sum them.
-pub fn side_by_side(reducer: &Reducer) -> Result<(), Failed> {
-    let software = tuned(reducer, |t| *t = Tuning::of(AdapterClass::Software));
-    for dtype in summed() {
-        // Shorter columns of floats are rounded from their windows.
-        let (rows, widest) = match dtype.class() {
-            Class::Float => (65, 512),
-            _ => (13, 2048),
-        };
-        for way in 0..10 {
-            let problem = sum_problem(dtype, &[1, rows, 512], &[1], way)?;
-            if takes(reducer, "side by side", &problem) {
-                let data = data(&problem).skip(way as usize % 3).step_by(3);
-                check_data(&software, &problem, 0, data)?;
-            }
-        }
-        // As many vec4s as an invocation may take, and fewer, if rows have no more.
-        for columns in [widest, 64] {
-            let problem = Problem::reduce_sum(dtype, &[rows, columns], &[0])?;
-            if takes(reducer, "side by side", &problem) {
-                check_data(&software, &problem, 0, data(&problem).take(3))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Rows of a few whole vec4s, and columns of few elements, whose sums are rounded at once if exponents are near;
-/// also in regions that begin inside a word of results.
-pub fn short(reducer: &Reducer) -> Result<(), Failed> {
-    let small = reducer.with_caps(reducer.caps().lowered(4096, 16));
-    let several = tuned(reducer, |t| (t.invocations, t.short_rows) = (4, 3));
-    let ops = [
-        Problem::reduce_sum,
-        Problem::reduce_l1,
-        Problem::reduce_sum_square,
-    ];
-    for dtype in summed().filter(|t| t.class() == Class::Float) {
-        for (vecs, len) in [(2, 5), (4, 64), (1, 2), (8, 17)] {
-            for op in ops {
-                let row = vecs * 16 / dtype.size();
-                // Below 32 bits the last word of 155 results is the third of an invocation of `several`, and not full.
-                for shape in [[155, row, 1], [11, len, row]] {
-                    let problem = op(dtype, &shape, &[1])?;
-                    for (name, reducer) in
-                        [("own", reducer), ("small", &small), ("several", &several)]
-                    {
-                        if takes(reducer, ("short", name), &problem) {
-                            check_data(reducer, &problem, 0, data(&problem))?;
-                        }
-                    }
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Many of the largest mantissas, and sometimes an element far below them. Where it is every eighth, no window holds

@@ -1,6 +1,9 @@
 //! Has compilers of platforms that are not here compile the kernels that plans use. `scripts/compilers` fetches
 //! them and calls this.
 
+// Compilers are called as C libraries.
+#![expect(unsafe_code)]
+
 mod aco;
 mod choice;
 mod device;

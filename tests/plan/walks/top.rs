@@ -306,7 +306,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let p = self.p;
         let wg = self.pass.kernel.workgroup;
         let bits = self.pass.kernel.acc.bits();
-        let list = TopText::ENTRIES as u32 * wg;
+        let list = TopText::ENTRIES * wg;
         ensure!(p.slice <= text.held * wg, "parts of {}", p.slice);
         ensure!(p.entries <= list, "{} entries of {list}", p.entries);
         ensure!(p.groups <= wg, "{} groups of {wg}", p.groups);
