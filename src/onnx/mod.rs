@@ -1,5 +1,4 @@
-//! ONNX models and tensors: the operators by name and opset, `.onnx` files, `TensorProto`, and a
-//! runner for cases in the layout of ONNX's node tests.
+//! ONNX models and tensors: the operators by name and opset, `.onnx` files and `TensorProto`.
 //!
 //! The core computes almost every operator with every element type. This layer is as strict as the
 //! standard: it refuses what an opset does not allow. It computes nothing itself: [`Model::run`]
@@ -16,7 +15,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cases;
 mod compare;
 mod error;
 mod model;
@@ -24,7 +22,6 @@ pub mod proto;
 mod rules;
 mod tensor;
 
-pub use cases::{CaseReport, Computed, Folder, Outcome, PathError, discover};
 pub use compare::{Difference, compare, compare_close};
 pub use error::OnnxError;
 pub use model::{Model, RunError};

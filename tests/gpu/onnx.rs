@@ -4,8 +4,8 @@ use libtest_mimic::Failed;
 use std::fmt::Display;
 use std::path::PathBuf;
 use support::root;
-use wgreduce::onnx::{Outcome, discover};
 use wgreduce::{Problem, Reducer, reference};
+use wgreduce_tool::onnx::{Outcome, discover};
 
 /// The number of cases for our operators.
 const CASES: usize = 135;

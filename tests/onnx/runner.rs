@@ -7,7 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use support::Bits;
 use wgreduce::DType::*;
-use wgreduce::onnx::{CaseReport, Difference, Outcome, Tensor, compare, compare_close, discover};
+use wgreduce::onnx::{Difference, Tensor, compare, compare_close};
+use wgreduce_tool::onnx::{CaseReport, Outcome, discover};
 
 fn write_case(folder: &Path, case: &Case, n: &mut Bits) {
     let set = folder.join("test_data_set_0");

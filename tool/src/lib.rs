@@ -16,7 +16,7 @@ mod json;
 mod manual;
 pub mod memory;
 mod npy;
-mod onnx;
+pub mod onnx;
 pub mod operator;
 pub mod output;
 pub mod part;

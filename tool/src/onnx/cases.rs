@@ -1,15 +1,15 @@
 //! Runs test cases in the layout of ONNX's node tests.
 //!
-//! Finds cases in folders and judges their results; `model.rs` knows what a model means.
+//! Finds cases in folders and judges their results; the library knows what a model means.
 
-use super::rules::is_default_domain;
-use super::{Model, OnnxError, Tensor};
-use crate::Problem;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use wgreduce::Problem;
+use wgreduce::onnx::{Model, OnnxError, Tensor};
 
 const MODEL: &str = "model.onnx";
 const DATA_SET: &str = "test_data_set_";
@@ -154,7 +154,9 @@ impl Folder {
     ) -> Result<(), Outcome> {
         let bytes = read(&self.path.join(MODEL)).map_err(Outcome::Failed)?;
         let model = Model::decode(&bytes).map_err(|e| match e {
-            OnnxError::UnknownOperator { op_type, domain } if is_default_domain(&domain) => {
+            OnnxError::UnknownOperator { op_type, domain }
+                if matches!(&domain[..], "" | "ai.onnx") =>
+            {
                 Outcome::Skipped(format!("operator {op_type}"))
             }
             OnnxError::UnknownOperator { op_type, domain } => {

@@ -1,13 +1,16 @@
 //! `wgreduce onnx`: test cases in the layout of ONNX's backend tests.
 //!
-//! Finds and counts cases; the library judges them.
+//! Chooses and counts cases; `cases` judges them.
+
+mod cases;
+
+pub use cases::{CaseReport, Folder, Outcome, PathError, discover};
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use wgreduce::onnx::{CaseReport, Folder, Outcome, PathError, discover};
 
 use crate::args::{Common, Onnx};
 use crate::device::Device;
