@@ -77,60 +77,12 @@ fn bests_placed(b: Bests, first: u32, step: u32) -> Bests {
 //# end
 //# end
 
-//# if BOTH
-// The least and the greatest.
-struct Cell {
-    low: Bests,
-    high: Bests,
-}
-
-fn cell_none() -> Cell {
-    return Cell(bests_none(), bests_none());
-}
-
-fn cell_taken(a: Cell, k: Plane, t: u32) -> Cell {
-    let c = plane_canonical(k);
-    return Cell(bests_taken(a.low, c, t), bests_taken(a.high, plane_turned(c), t));
-}
-
-fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
-    return Cell(bests_placed(a.low, first, step), bests_placed(a.high, first, step));
-}
-//# if SHARED
-
-fn cell_across(a: Cell, lid: u32) -> Cell {
-    return Cell(bests_across(a.low, lid), bests_across(a.high, lid));
-}
-//# end
-//# else
-alias Cell = Bests;
-
-fn cell_none() -> Cell {
-    return bests_none();
-}
-
-fn cell_taken(a: Cell, k: Plane, t: u32) -> Cell {
-//# if INDEX
-    return bests_taken(a, plane_canonical(k), t);
-//# else
-    return bests_taken(a, k, t);
-//# end
-}
-
-fn cell_placed(a: Cell, first: u32, step: u32) -> Cell {
-    return bests_placed(a, first, step);
-}
-//# if SHARED
-
-fn cell_across(a: Cell, lid: u32) -> Cell {
-    return bests_across(a, lid);
-}
-//# end
-//# end
-
+// Of both extremes each plane has two.
 struct Acc {
 //# for j in 0..PLANES
-    p{j}: Cell,
+//# for s in 0..1 + BOTH
+    p{j}_{s}: Bests,
+//# end
 //# end
 //# if SIGNS
     signs: Signs,
@@ -140,7 +92,9 @@ struct Acc {
 fn acc_none() -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        cell_none(),
+//# for s in 0..1 + BOTH
+        bests_none(),
+//# end
 //# end
 //# if SIGNS
         signs_none(),
@@ -150,9 +104,21 @@ fn acc_none() -> Acc {
 
 fn acc_take(a: Acc, v: vec4<u32>, t: u32) -> Acc {
     let k = keys_of(v);
+//# for j in 0..PLANES
+//# if INDEX
+    let k{j}_0 = plane_canonical(k.p{j});
+//# else
+    let k{j}_0 = k.p{j};
+//# end
+//# if BOTH
+    let k{j}_1 = plane_turned(k{j}_0);
+//# end
+//# end
     return Acc(
 //# for j in 0..PLANES
-        cell_taken(a.p{j}, k.p{j}, t),
+//# for s in 0..1 + BOTH
+        bests_taken(a.p{j}_{s}, k{j}_{s}, t),
+//# end
 //# end
 //# if SIGNS
         signs_with(a.signs, v, vec4<u32>(0u)),
@@ -163,7 +129,9 @@ fn acc_take(a: Acc, v: vec4<u32>, t: u32) -> Acc {
 fn acc_placed(a: Acc, first: u32, step: u32) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        cell_placed(a.p{j}, first, step),
+//# for s in 0..1 + BOTH
+        bests_placed(a.p{j}_{s}, first, step),
+//# end
 //# end
 //# if SIGNS
         a.signs,
@@ -177,7 +145,9 @@ var<workgroup> wg_bests: array<Bests, WG>;
 fn acc_across(lid: u32, a: Acc) -> Acc {
     return Acc(
 //# for j in 0..PLANES
-        cell_across(a.p{j}, lid),
+//# for s in 0..1 + BOTH
+        bests_across(a.p{j}_{s}, lid),
+//# end
 //# end
 //# if SIGNS
         signs_across(a.signs, lid),
@@ -248,12 +218,13 @@ fn row_of_{i}(b: Bests) -> u32 {
 }
 //# end
 
-//# if BOTH
+//# if PARTIAL
 //# for i in 0..UNIT * 32 / BITS
-fn cell_leave_{i}(slot: u32, a: Acc, row: u32) {
-    let cell = a.p{i % PLANES};
-    let low = Best(key_of_{i}(cell.low), placed(row_of_{i}(cell.low) * P.joined + row));
-    let high = Best(key_of_{i}(cell.high), placed(row_of_{i}(cell.high) * P.joined + row));
+fn emit_{i}(slot: u32, a: Acc, row: u32) {
+//# for s in 0..1 + BOTH
+    let best{s} = Best(key_of_{i}(a.p{i % PLANES}_{s}), placed(row_of_{i}(a.p{i % PLANES}_{s}) * P.joined + row));
+//# end
+//# if BOTH
     var signs = vec2<u32>(0u);
 //# if SIGNS
     // The sign of a column comes to the top.
@@ -263,8 +234,11 @@ fn cell_leave_{i}(slot: u32, a: Acc, row: u32) {
     signs = vec2<u32>(a.signs.any[{i / PLANES}u], a.signs.all[{i / PLANES}u]) << vec2<u32>({(PLANES - 1 - i % PLANES) * BITS}u);
 //# end
 //# end
-    leave(slot, low, signs.x, false);
-    leave(slot, high, signs.y, true);
+    leave(slot, best0, signs.x, false);
+    leave(slot, best1, signs.y, true);
+//# else
+    emit(slot, best0);
+//# end
 }
 
 //# end
@@ -275,11 +249,7 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     var row = column / P.inner;
     var left = P.inner - (column - row * P.inner);
 //# for i in 0..UNIT * 32 / BITS
-//# if BOTH
-    cell_leave_{i}(slot + {i}u, a, row);
-//# else
-    emit(slot + {i}u, Best(key_of_{i}(a.p{i % PLANES}), placed(row_of_{i}(a.p{i % PLANES}) * P.joined + row)));
-//# end
+    emit_{i}(slot + {i}u, a, row);
     left -= 1u;
     row += select(0u, 1u, left == 0u);
     left = select(left, P.inner, left == 0u);
@@ -290,22 +260,22 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# if DST_VECS
 //# if OUT == 1
 //# for i in 0..UNIT * 16 / BITS
-    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a.p{(2 * i) % PLANES}), 0u, row_of_{2 * i + 1}(a.p{(2 * i + 1) % PLANES}), 0u);
+    dst[at / 2u + {i}u] = vec4<u32>(row_of_{2 * i}(a.p{(2 * i) % PLANES}_0), 0u, row_of_{2 * i + 1}(a.p{(2 * i + 1) % PLANES}_0), 0u);
 //# end
 //# else
 //# for i in 0..UNIT * 8 / BITS
-    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a.p{(4 * i) % PLANES}), row_of_{4 * i + 1}(a.p{(4 * i + 1) % PLANES}), row_of_{4 * i + 2}(a.p{(4 * i + 2) % PLANES}), row_of_{4 * i + 3}(a.p{(4 * i + 3) % PLANES}));
+    dst[at / 4u + {i}u] = vec4<u32>(row_of_{4 * i}(a.p{(4 * i) % PLANES}_0), row_of_{4 * i + 1}(a.p{(4 * i + 1) % PLANES}_0), row_of_{4 * i + 2}(a.p{(4 * i + 2) % PLANES}_0), row_of_{4 * i + 3}(a.p{(4 * i + 3) % PLANES}_0));
 //# end
 //# end
 //# else
 //# for i in 0..UNIT * 32 / BITS
-    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a.p{i % PLANES}), 0u));
+    write_bits(slot + {i}u, vec2<u32>(row_of_{i}(a.p{i % PLANES}_0), 0u));
 //# end
 //# end
 //# else
     let values = words_of(Keys(
 //# for j in 0..PLANES
-        bests_key(a.p{j}),
+        bests_key(a.p{j}_0),
 //# end
     ));
 //# if DST_VECS

@@ -119,30 +119,35 @@ fn one_best(a: OnePlaced) -> Best {
     return Best(a.key, placed(a.at));
 }
 //# end
-//# if BOTH
-// Both: the least and the greatest, and of types with a -0 the signs.
+
+// The best in one order; of both extremes in both orders, and of types with a -0 the signs.
 struct Acc {
-    low: One,
-    high: One,
+//# for s in 0..1 + BOTH
+    side{s}: One,
+//# end
 //# if SIGNS
     signs: Signs,
 //# end
 }
 
 struct Placed {
-    low: OnePlaced,
-    high: OnePlaced,
+//# for s in 0..1 + BOTH
+    side{s}: OnePlaced,
+//# end
+//# if BOTH
     signs: vec2<u32>, // any, all: in the top bit
+//# end
 }
 
 fn acc_none() -> Acc {
-    var a: Acc;
-    a.low = one_none();
-    a.high = one_none();
-//# if SIGNS
-    a.signs = signs_none();
+    return Acc(
+//# for s in 0..1 + BOTH
+        one_none(),
 //# end
-    return a;
+//# if SIGNS
+        signs_none(),
+//# end
+    );
 }
 
 fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
@@ -152,65 +157,52 @@ fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
 fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
     let c = canonical(k);
     var a = own;
-    a.low = one_take(own.low, select(PAD, c, there), at);
-    a.high = one_take(own.high, select(PAD, turned(c), there), at);
+    a.side0 = one_take(own.side0, select(PAD, c, there), at);
+//# if BOTH
+    a.side1 = one_take(own.side1, select(PAD, turned(c), there), at);
+//# end
     return a;
 }
 
 fn acc_placed(own: Acc, frame: Frame) -> Placed {
-    let low = one_placed(own.low, position(frame, one_at(own.low)));
-    let high = one_placed(own.high, position(frame, one_at(own.high)));
-    var signs = vec2<u32>(0u);
+    var a: Placed;
+//# for s in 0..1 + BOTH
+    a.side{s} = one_placed(own.side{s}, position(frame, one_at(own.side{s})));
+//# end
 //# if SIGNS
     let any = own.signs.any;
     let all = own.signs.all;
 //# if BITS == 64
-    signs = vec2<u32>(any.y | any.w, all.y & all.w);
+    a.signs = vec2<u32>(any.y | any.w, all.y & all.w);
 //# else
-    signs = vec2<u32>(any.x | any.y | any.z | any.w, all.x & all.y & all.z & all.w);
+    a.signs = vec2<u32>(any.x | any.y | any.z | any.w, all.x & all.y & all.z & all.w);
 //# end
 //# if BITS == 16
-    signs = vec2<u32>(signs.x | (signs.x << 16u), signs.y & (signs.y << 16u));
+    a.signs = vec2<u32>(a.signs.x | (a.signs.x << 16u), a.signs.y & (a.signs.y << 16u));
 //# end
 //# end
-    return Placed(low, high, signs);
+    return a;
 }
 
 fn acc_join(a: Placed, b: Placed) -> Placed {
-    let signs = vec2<u32>(a.signs.x | b.signs.x, a.signs.y & b.signs.y);
-    return Placed(one_join(a.low, b.low), one_join(a.high, b.high), signs);
+    return Placed(
+//# for s in 0..1 + BOTH
+        one_join(a.side{s}, b.side{s}),
+//# end
+//# if BOTH
+        vec2<u32>(a.signs.x | b.signs.x, a.signs.y & b.signs.y),
+//# end
+    );
 }
 
+//# if BOTH
 fn acc_emit(slot: u32, a: Placed) {
-    leave(slot, one_best(a.low), a.signs.x, false);
-    leave(slot, one_best(a.high), a.signs.y, true);
+    leave(slot, one_best(a.side0), a.signs.x, false);
+    leave(slot, one_best(a.side1), a.signs.y, true);
 }
 //# else
-alias Acc = One;
-alias Placed = OnePlaced;
-
-fn acc_none() -> Acc {
-    return one_none();
-}
-
-fn acc_take(own: Acc, k: Key, at: u32) -> Acc {
-    return one_take(own, canonical(k), at);
-}
-
-fn acc_take_if(own: Acc, k: Key, at: u32, there: bool) -> Acc {
-    return one_take(own, select(PAD, canonical(k), there), at);
-}
-
-fn acc_placed(own: Acc, frame: Frame) -> Placed {
-    return one_placed(own, position(frame, one_at(own)));
-}
-
-fn acc_join(a: Placed, b: Placed) -> Placed {
-    return one_join(a, b);
-}
-
 fn acc_best(a: Placed) -> Best {
-    return one_best(a);
+    return one_best(a.side0);
 }
 //# end
 //# end

@@ -185,7 +185,7 @@ impl EachText {
                     )
                 }
                 Accumulator::Both { .. } => fragments!(
-                    "access/segments" "elements/both" "accumulate/extremes" "store/emit"
+                    "access/segments" "elements/both" "accumulate/best" "store/emit"
                     "store/leave" "walk/strided"
                 ),
                 _ => fragments!(
@@ -217,7 +217,7 @@ pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
             ),
             Accumulator::Both { .. } => fragments!(
                 "access/stride_table" "access/view" "access/parts" "elements/both"
-                "accumulate/extremes" "store/emit" "store/leave" "walk/strided"
+                "accumulate/best" "store/emit" "store/leave" "walk/strided"
             ),
             _ => fragments!(
                 "access/stride_table" "access/view" "access/parts" "accumulate/best"
