@@ -20,3 +20,8 @@ fn along(first: u32, end: u32, place: u32) -> u32 {
 fn segment(o: u32) -> u32 {
     return Z.starts[0].x + along(0u, P.kept_dims, o);
 }
+
+// The distance of element i of a segment from its first one.
+fn offset_of(i: u32) -> u32 {
+    return along(P.kept_dims, P.dims, i);
+}

@@ -180,17 +180,17 @@ impl EachText {
             fragments: match kernel.acc {
                 Accumulator::Sum(_) => {
                     fragments!(
-                        "access/segments" "elements/magnitude" "accumulate/one_by_one"
-                        "accumulate/sums" "store/values" "walk/strided"
+                        "access/parts" "access/segments" "elements/magnitude"
+                        "accumulate/one_by_one" "accumulate/sums" "store/values" "walk/strided"
                     )
                 }
                 Accumulator::Both { .. } => fragments!(
-                    "access/segments" "elements/both" "accumulate/best" "store/emit"
-                    "store/leave" "walk/strided"
+                    "access/parts" "access/segments" "elements/both" "accumulate/best"
+                    "store/emit" "store/leave" "walk/strided"
                 ),
                 _ => fragments!(
-                    "access/segments" "accumulate/best" "store/emit" "store/values"
-                    "walk/strided"
+                    "access/parts" "access/segments" "accumulate/best" "store/emit"
+                    "store/values" "walk/strided"
                 ),
             },
             bindings: vec![Resource::Params, Resource::Destination, Resource::Words],
@@ -198,6 +198,7 @@ impl EachText {
                 kernel,
                 &[
                     ("SLICED", self.sliced.into()),
+                    ("STEPPED", 0),
                     ("COARSENED", self.coarsened.into()),
                 ],
             ),
@@ -225,7 +226,7 @@ pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
             ),
         },
         bindings: vec![Params, StrideTable, Destination, View(0)],
-        names: names(kernel, &[("COARSENED", 0)]),
+        names: names(kernel, &[("SLICED", 1), ("STEPPED", 1), ("COARSENED", 0)]),
         constants: raw(kernel),
         ..Recipe::default()
     }
