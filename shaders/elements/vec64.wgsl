@@ -23,16 +23,8 @@ fn splat(r: Raw) -> vec4<u32> {
     return r.xyxy;
 }
 
-fn plane_0(v: vec4<u32>) -> Plane {
-    return key(v.xy);
-}
-
-fn plane_1(v: vec4<u32>) -> Plane {
-    return key(v.zw);
-}
-
 fn keys_of(v: vec4<u32>) -> Keys {
-    return Keys(plane_0(v), plane_1(v));
+    return Keys(key(v.xy), key(v.zw));
 }
 
 fn keys_combined(a: Keys, b: Keys) -> Keys {
