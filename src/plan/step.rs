@@ -310,6 +310,7 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// Adds a pass, and gives it to whoever has more to say.
     pub(crate) fn push(
         &mut self,
         kernel: Kernel,
@@ -318,7 +319,7 @@ impl<'a> Planner<'a> {
         params: Params,
         invocations: u64,
         iterations: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<&mut Pass, Error> {
         let most = u64::from(self.caps.workgroups);
         let groups = invocations.div_ceil(u64::from(kernel.workgroup));
         // Rows of the grid are alike: the last one of 65,536 workgroups would else be nearly all idle.
@@ -351,6 +352,7 @@ impl<'a> Planner<'a> {
             (Some(index), Slot::Output(i)) => vec![(2 + i, index)],
             _ => Vec::new(),
         };
+        let number = self.passes.len();
         self.passes.push(Pass {
             kernel,
             src,
@@ -363,7 +365,7 @@ impl<'a> Planner<'a> {
             iterations,
             output_window: None,
         });
-        Ok(())
+        Ok(&mut self.passes[number])
     }
 
     /// What a region reads.

@@ -6,7 +6,7 @@
 //! buffer can see.
 
 use crate::kernel::Accumulator;
-use crate::kernel::params::STRIDE_DIMS;
+use crate::kernel::params::{Params, STRIDE_DIMS};
 use crate::plan::layout::{Axis, Groups, StridedLayout, Window, count, halve, span};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
@@ -217,7 +217,8 @@ impl Planner<'_> {
                 self.finish(step, &first.results(share), share.parts, 0, &(0..outputs))?;
             }
             if let Some(value) = picked {
-                self.gather_window(value.dst, value.out, step.out, window)?;
+                let all = |step: &Step| View::of(step.dst, step.out, first.kept.place, outputs);
+                self.gather_window(all(&value), all(step), window, Params::default())?;
             }
         }
         Ok(())

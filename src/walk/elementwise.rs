@@ -122,10 +122,8 @@ impl Planner<'_> {
             rows: None,
         };
         let views = inputs.map(|i| part.input(i, size)).collect();
-        self.push(kernel, None, dst, params, invocations, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, views));
-        }
+        let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
+        pass.stride_table = Some((table, views));
         Ok(())
     }
 }

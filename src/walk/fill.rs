@@ -49,7 +49,8 @@ impl Planner<'_> {
             ..Params::default()
         };
         let dst = View::of(Slot::Output(output), out, at, count);
-        self.push(kernel, None, dst, params, words(out, count), 4)
+        self.push(kernel, None, dst, params, words(out, count), 4)?;
+        Ok(())
     }
 }
 

@@ -93,13 +93,15 @@ impl Planner<'_> {
         let dst = View::of(step.dst, step.out, b.out + run.start, count);
         if lanes == 1 {
             let (invocations, iterations) = (words.div_ceil(taken), taken * each);
-            return self.push(kernel, Some(src), dst, params, invocations, iterations);
+            self.push(kernel, Some(src), dst, params, invocations, iterations)?;
+            return Ok(());
         }
         let ends = lanes.ilog2() + step.out.per_word() + 1;
         let iterations = step.join_iterations(parts.div_ceil(lanes)) + u64::from(ends);
         // A result below a word may begin inside one.
         let outputs = count + u64::from(step.out.per_word()) - 1;
-        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)
+        self.push(kernel, Some(src), dst, params, outputs * lanes, iterations)?;
+        Ok(())
     }
 }
 

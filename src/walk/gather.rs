@@ -21,14 +21,9 @@ pub struct GatherText {
 }
 
 impl Planner<'_> {
-    pub(crate) fn gathers_as(
-        &self,
-        index: StoreFormat,
-        value: StoreFormat,
-        strided: bool,
-    ) -> Kernel {
+    fn gathers_as(&self, value: StoreFormat, indices: &View, strided: bool) -> Kernel {
         let text = GatherText {
-            index_words: index.bytes() as u32 / 4,
+            index_words: indices.element as u32 / 4,
             strided,
             best: self.problem.k().is_some(),
         };
@@ -45,7 +40,8 @@ impl Planner<'_> {
     ) -> Result<(), Error> {
         for run in partition.runs_of(b) {
             let (out, count) = (partition.regions[0].out + run.start, run.end - run.start);
-            let kernel = self.gathers_as(step.out, value, false);
+            let indices = View::of(Slot::Output(0), step.out, out, count);
+            let kernel = self.gathers_as(value, &indices, false);
             let params = Params {
                 items: count as u32,
                 ..region_params(b)
@@ -54,43 +50,37 @@ impl Planner<'_> {
             let mut src = self.src_view(step, b);
             let skipped = (out - b.out) * src.element;
             (src.offset, src.bytes) = (src.offset + skipped, src.bytes - skipped);
-            self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
-            if let Some(pass) = self.passes.last_mut() {
-                pass.indices = Some(View::of(Slot::Output(0), step.out, out, count));
-            }
+            let pass = self.push(kernel, Some(src), dst, params, words(value, count), 4)?;
+            pass.indices = Some(indices);
         }
         Ok(())
     }
 
-    /// Gathers the elements of a view's window that indices point to.
+    /// Gathers the elements of a view's window that indices point to. `params`: what tells which index is whose.
     pub(crate) fn gather_window(
         &mut self,
-        dst: Slot,
-        value: StoreFormat,
-        index: StoreFormat,
+        dst: View,
+        indices: View,
         window: &Window<'_>,
+        params: Params,
     ) -> Result<(), Error> {
         let (table, kept) = window.stride_table(2);
-        let outputs = window.kept.elements();
-        let kernel = self.gathers_as(index, value, true);
+        let value = StoreFormat::value(self.problem.dtype());
+        let kernel = self.gathers_as(value, &indices, true);
+        let items = dst.bytes / dst.element;
         let params = Params {
-            items: outputs as u32,
+            items: items as u32,
             kept_dims: kept as u32,
             len: window.reduced.elements() as u32,
-            stride: window.layout.reduced[0].stride as u32,
+            stride: window.stride(),
             base: window.reduced.place,
-            ..Params::default()
+            ..params
         };
-        let place = window.kept.place;
-        let dst = View::of(dst, value, place, outputs);
-        let indices = View::of(Slot::Output(0), index, place, outputs);
         let views = vec![self.window_view(window), indices];
         let iterations = u64::from(value.per_word()) * (kept as u64 + 2);
-        let invocations = words(value, outputs);
-        self.push(kernel, None, dst, params, invocations, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, views));
-        }
+        let invocations = words(value, items);
+        let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
+        pass.stride_table = Some((table, views));
         Ok(())
     }
 }

@@ -324,7 +324,8 @@ impl Rows {
         };
         let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
         let invocations = self.invocations(step, b);
-        planner.push(kernel, Some(src), dst, params, invocations, iterations)
+        planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
+        Ok(())
     }
 
     /// Whole groups of rows, then what is left of them.

@@ -103,7 +103,8 @@ impl Each {
         };
         let (src, dst) = (planner.src_view(step, b), dst_view(step, b, self.slices));
         let invocations = words.div_ceil(taken);
-        planner.push(kernel, Some(src), dst, params, invocations, taken * each)
+        planner.push(kernel, Some(src), dst, params, invocations, taken * each)?;
+        Ok(())
     }
 }
 
@@ -140,10 +141,8 @@ impl Planner<'_> {
         let iterations = iterations(&kernel, share, dims, kept as u64);
         let invocations = words(kernel.out, items);
         let src = self.window_view(window);
-        self.push(kernel, None, dst, params, invocations, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, vec![src]));
-        }
+        let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
+        pass.stride_table = Some((table, vec![src]));
         Ok(())
     }
 

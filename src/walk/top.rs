@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::layout::{StridedLayout, Window};
 use crate::plan::limits::MAX_REGION;
 use crate::plan::pass::{Slot, View};
-use crate::plan::step::{Planner, Step, words};
+use crate::plan::step::{Planner, Step};
 use crate::walk::Walk;
 use crate::{AdapterClass, Error};
 use std::ops::Range;
@@ -318,10 +318,8 @@ impl Planner<'_> {
             }
         };
         let src = self.window_view(window);
-        self.push(kernel, None, dst, params, invocations, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, vec![src]));
-        }
+        let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
+        pass.stride_table = Some((table, vec![src]));
         Ok(())
     }
 
@@ -381,30 +379,14 @@ impl Planner<'_> {
         window: &Window<'_>,
         ranked: &Ranked,
     ) -> Result<(), Error> {
-        let (table, kept) = window.stride_table(2);
         let value = StoreFormat::value(self.problem.dtype());
-        let kernel = self.gathers_as(index, value, true);
         let dst = ranked.view(Slot::Output(0), value);
+        let indices = ranked.view(Slot::Output(1), index);
         let params = Params {
-            items: (dst.bytes / value.bytes()) as u32,
-            kept_dims: kept as u32,
-            len: window.reduced.elements() as u32,
-            stride: window.stride(),
-            base: window.reduced.place,
             outputs: ranked.outputs as u32,
             ..ranked.params()
         };
-        let views = vec![
-            self.window_view(window),
-            ranked.view(Slot::Output(1), index),
-        ];
-        let iterations = u64::from(value.per_word()) * (kept as u64 + 2);
-        let invocations = words(value, dst.bytes / value.bytes());
-        self.push(kernel, None, dst, params, invocations, iterations)?;
-        if let Some(pass) = self.passes.last_mut() {
-            pass.stride_table = Some((table, views));
-        }
-        Ok(())
+        self.gather_window(dst, indices, window, params)
     }
 }
 
