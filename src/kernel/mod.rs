@@ -167,7 +167,7 @@ pub struct Source {
 /// The texts of fragments, by their names in `shaders/`.
 macro_rules! fragments {
     ($($name:literal)+) => {
-        [$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl"))),+].as_slice()
+        vec![$(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/", $name, ".wgsl"))),+]
     };
 }
 pub(crate) use fragments;
@@ -176,7 +176,7 @@ pub(crate) use fragments;
 #[derive(Default)]
 pub(crate) struct Recipe {
     /// The fragments that not all kernels have.
-    pub fragments: &'static [&'static str],
+    pub fragments: Vec<&'static str>,
     /// What is bound.
     pub bindings: Vec<Resource>,
     /// Whether it reads its view as whole vec4.
@@ -245,7 +245,7 @@ impl Kernel {
     /// The shader without the declaration of its parameters. The order of its fragments does not matter.
     fn text(&self, recipe: &Recipe, access: &str) -> String {
         let bits = self.acc.bits();
-        let mut all = fragments!("core/params" "store/out").to_vec();
+        let mut all = fragments!("core/params" "store/out");
         if self.walk != Walk::Fill {
             all.extend(match (bits, self.acc.are_terms()) {
                 (64, true) => fragments!("elements/terms64" "elements/vec64"),
@@ -261,7 +261,7 @@ impl Kernel {
                 _ => fragments!("core/better"),
             });
         }
-        all.extend(recipe.fragments);
+        all.extend(&recipe.fragments);
         // An element of 64 bits is a plane of its own.
         let planes = if bits == 64 { 2 } else { 32 / bits };
         // Words of the partial results that it writes or reads.

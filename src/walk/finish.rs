@@ -124,21 +124,17 @@ impl FinishText {
         let at_once = shared && sum.is_none() && !kernel.acc.are_terms();
         let mut names = vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())];
         names.extend(sum.iter().flat_map(|sum| sum.joining_names()));
+        let mut fragments = fragments!("walk/finish");
+        fragments.extend(match sum {
+            Some(_) => fragments!("accumulate/joined_sums"),
+            None => fragments!("accumulate/joined" "store/emit"),
+        });
+        fragments.extend(match shared {
+            true => fragments!("store/gathered"),
+            false => fragments!("store/values"),
+        });
         Recipe {
-            fragments: match (sum.is_some(), shared) {
-                (true, false) => {
-                    fragments!("accumulate/joined_sums" "store/values" "walk/finish")
-                }
-                (true, true) => {
-                    fragments!("accumulate/joined_sums" "store/gathered" "walk/finish")
-                }
-                (false, false) => {
-                    fragments!("accumulate/joined" "store/emit" "store/values" "walk/finish")
-                }
-                (false, true) => fragments!(
-                    "accumulate/joined" "store/emit" "store/gathered" "walk/finish"
-                ),
-            },
+            fragments,
             bindings: vec![Resource::Params, source, Resource::Destination],
             names,
             constants,

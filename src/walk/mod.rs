@@ -132,8 +132,8 @@ impl Walk {
         match self {
             Walk::Rows(text) => text.recipe(kernel),
             Walk::Columns(text) => text.recipe(kernel),
-            Walk::Each(text) => text.recipe(kernel),
-            Walk::Strided => strided::view_recipe(kernel),
+            Walk::Each(text) => strided::recipe(kernel, Some(text)),
+            Walk::Strided => strided::recipe(kernel, None),
             Walk::Finish(text) => text.recipe(kernel),
             Walk::Top(text) => text.recipe(kernel),
             Walk::Few(text) => text.recipe(kernel),

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, Recipe, Resource, fragments};
+use crate::kernel::{Accumulator, Kernel, Recipe, Resource, fragments};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, dst_view, part_view, region_params, words};
 use crate::walk::strided::Each;
@@ -408,33 +408,28 @@ impl RowsText {
             ("WHOLE_UNITS", (self.words == 4).into()),
         ];
         names.extend(sum.iter().flat_map(|sum| sum.block_names(self.lanes > 1)));
+        let mut fragments = fragments!("access/units" "accumulate/team" "walk/rows");
+        fragments.extend(match kernel.acc {
+            Accumulator::Sum(_) => fragments!(
+                "elements/magnitude" "accumulate/digits" "accumulate/float_digits"
+                "accumulate/integer_digits" "accumulate/one_by_one"
+            ),
+            Accumulator::Both { .. } => {
+                fragments!("elements/both" "accumulate/row" "store/leave")
+            }
+            _ => fragments!("accumulate/row"),
+        });
+        fragments.extend(match (subwords, sum) {
+            (true, _) => fragments!("store/gathered"),
+            (false, None) => fragments!("store/emit"),
+            (false, Some(_)) => Vec::new(),
+        });
         let mut workgroup_bytes = kernel.workgroup * shared;
         if let Some(sum) = sum.filter(|_| self.lanes > 1) {
             workgroup_bytes = kernel.workgroup * sum.placed_bytes() + FAR_BYTES;
         }
         Recipe {
-            fragments: match (sum.is_some(), kernel.acc.is_both(), subwords) {
-                (true, _, true) => fragments!(
-                    "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
-                    "accumulate/integer_digits" "accumulate/one_by_one" "accumulate/team" "store/gathered"
-                    "walk/rows"
-                ),
-                (true, _, false) => fragments!(
-                    "elements/magnitude" "access/units" "accumulate/digits" "accumulate/float_digits"
-                    "accumulate/integer_digits" "accumulate/one_by_one" "accumulate/team" "walk/rows"
-                ),
-                (_, true, _) => fragments!(
-                    "access/units" "elements/both" "accumulate/row" "accumulate/team"
-                    "store/emit" "store/leave" "walk/rows"
-                ),
-                (_, false, true) => fragments!(
-                    "access/units" "accumulate/row" "accumulate/team" "store/gathered"
-                    "walk/rows"
-                ),
-                (_, false, false) => fragments!(
-                    "access/units" "accumulate/row" "accumulate/team" "store/emit" "walk/rows"
-                ),
-            },
+            fragments,
             bindings: match (self.words, by_words) {
                 (1, _) => vec![Params, Destination, Words],
                 (_, false) => vec![Params, Destination, Vecs],

@@ -15,7 +15,7 @@ use crate::walk::Walk;
 const LEAST_SLICE: u64 = 64;
 
 /// What the text of contiguous tensors depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EachText {
     /// Whether an invocation takes several words of outputs, one after another.
     pub coarsened: bool,
@@ -173,73 +173,44 @@ fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
     u64::from(kernel.out.per_word()) * (taken + dims + 1)
 }
 
-impl EachText {
-    pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
-        Recipe {
-            fragments: match kernel.acc {
-                Accumulator::Sum(_) => {
-                    fragments!(
-                        "access/parts" "access/segments" "elements/magnitude"
-                        "accumulate/one_by_one" "accumulate/sums" "store/values" "walk/strided"
-                    )
-                }
-                Accumulator::Both { .. } => fragments!(
-                    "access/parts" "access/segments" "elements/both" "accumulate/best"
-                    "store/emit" "store/leave" "walk/strided"
-                ),
-                _ => fragments!(
-                    "access/parts" "access/segments" "accumulate/best" "store/emit"
-                    "store/values" "walk/strided"
-                ),
-            },
-            bindings: vec![Resource::Params, Resource::Destination, Resource::Words],
-            names: names(
-                kernel,
-                &[
-                    ("SLICED", self.sliced.into()),
-                    ("STEPPED", 0),
-                    ("COARSENED", self.coarsened.into()),
-                ],
-            ),
-            constants: raw(kernel),
-            ..Recipe::default()
-        }
-    }
-}
-
-pub(crate) fn view_recipe(kernel: &Kernel) -> Recipe {
-    use Resource::{Destination, Params, StrideTable, View};
+/// The recipe of contiguous tensors, or of views.
+pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
+    use Resource::{Destination, Params, StrideTable, View, Words};
+    let (mut fragments, bindings) = match each {
+        Some(_) => (
+            fragments!("access/segments"),
+            vec![Params, Destination, Words],
+        ),
+        None => (
+            fragments!("access/stride_table" "access/view"),
+            vec![Params, StrideTable, Destination, View(0)],
+        ),
+    };
+    fragments.extend(fragments!("access/parts" "walk/strided"));
+    fragments.extend(match kernel.acc {
+        Accumulator::Sum(_) => fragments!(
+            "elements/magnitude" "accumulate/one_by_one" "accumulate/sums" "store/values"
+        ),
+        Accumulator::Both { .. } => fragments!(
+            "elements/both" "accumulate/best" "store/emit" "store/leave"
+        ),
+        _ => fragments!("accumulate/best" "store/emit" "store/values"),
+    });
+    let text = each.unwrap_or_default();
+    let mut names = vec![
+        ("SHARED", 0),
+        // Views are always cut into parts.
+        ("SLICED", each.is_none_or(|text| text.sliced).into()),
+        ("STEPPED", each.is_none().into()),
+        ("COARSENED", text.coarsened.into()),
+    ];
+    names.extend(kernel.acc.sum().iter().flat_map(|sum| sum.strided_names()));
+    let raw = matches!(kernel.acc, Accumulator::Raw(_));
     Recipe {
-        fragments: match kernel.acc {
-            Accumulator::Sum(_) => fragments!(
-                "access/stride_table" "access/view" "access/parts" "elements/magnitude"
-                "accumulate/one_by_one" "accumulate/sums" "store/values" "walk/strided"
-            ),
-            Accumulator::Both { .. } => fragments!(
-                "access/stride_table" "access/view" "access/parts" "elements/both"
-                "accumulate/best" "store/emit" "store/leave" "walk/strided"
-            ),
-            _ => fragments!(
-                "access/stride_table" "access/view" "access/parts" "accumulate/best"
-                "store/emit" "store/values" "walk/strided"
-            ),
-        },
-        bindings: vec![Params, StrideTable, Destination, View(0)],
-        names: names(kernel, &[("SLICED", 1), ("STEPPED", 1), ("COARSENED", 0)]),
-        constants: raw(kernel),
+        fragments,
+        bindings,
+        names,
+        constants: vec![("RAW", raw.into())],
         ..Recipe::default()
     }
-}
-
-/// The names that the text uses.
-fn names(kernel: &Kernel, own: &[(&'static str, u32)]) -> Vec<(&'static str, u32)> {
-    let mut names = [&[("SHARED", 0)], own].concat();
-    names.extend(kernel.acc.sum().iter().flat_map(|sum| sum.strided_names()));
-    names
-}
-
-/// Whether the element is written as it is.
-fn raw(kernel: &Kernel) -> Vec<(&'static str, u32)> {
-    let raw = matches!(kernel.acc, Accumulator::Raw(_));
-    vec![("RAW", raw.into())]
 }

@@ -390,20 +390,27 @@ impl Planner<'_> {
     }
 }
 
-fn window_recipe(walk: &'static [&'static str]) -> Recipe {
+/// The recipe of a walk that reads windows, by whole vec4 (`units`) or element by element.
+fn window_recipe(walk: Vec<&'static str>, kernel: &Kernel, units: bool) -> Recipe {
     use Resource::{Destination, Params, StrideTable, View};
+    let mut fragments = walk;
+    fragments.extend(fragments!("access/stride_table" "access/view" "store/emit" "store/ranked"));
+    if units {
+        fragments.extend(fragments!("access/units"));
+    }
+    let per = if units { 128 / kernel.acc.bits() } else { 1 };
     Recipe {
-        fragments: walk,
+        fragments,
         bindings: vec![Params, StrideTable, Destination, View(0)],
-        names: vec![("LISTS", 1)],
+        reads_vecs: units,
+        names: vec![
+            ("LISTS", 1),
+            ("UNITS", units.into()),
+            ("PER", per),
+            ("WORDS", 4),
+        ],
         ..Recipe::default()
     }
-}
-
-/// The names of a text that reads its source by vec4 or element by element.
-fn read_names(kernel: &Kernel, units: bool) -> [(&'static str, u32); 3] {
-    let per = if units { 128 / kernel.acc.bits() } else { 1 };
-    [("UNITS", units.into()), ("PER", per), ("WORDS", 4)]
 }
 
 impl TopText {
@@ -412,22 +419,13 @@ impl TopText {
 
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         let list = ENTRIES as u32 * kernel.workgroup;
-        let key = kernel.acc.bits().div_ceil(32) * 4;
-        let mut recipe = window_recipe(match self.units {
-            true => fragments!(
-                "access/stride_table" "access/view" "access/units" "store/emit" "store/ranked" "walk/top"
-            ),
-            false => {
-                fragments!("access/stride_table" "access/view" "store/emit" "store/ranked" "walk/top")
-            }
-        });
-        recipe.reads_vecs = self.units;
         let bits = kernel.acc.bits();
+        let key = bits.div_ceil(32) * 4;
+        let mut recipe = window_recipe(fragments!("walk/top"), kernel, self.units);
         // Elements of a plane, and planes of a load.
         let plane = if bits == 64 { 1 } else { 4 };
         let each = if self.units { 128 / bits / plane } else { 1 };
         let part = self.held * kernel.workgroup;
-        recipe.names.extend(read_names(kernel, self.units));
         recipe.names.extend([
             ("HELD", self.held),
             ("PLANE", plane),
@@ -440,28 +438,17 @@ impl TopText {
             ("HALF", part / 2),
         ]);
         recipe.constants = vec![("LIST", list)];
-        recipe.workgroup_bytes =
-            list * (key + 4) + kernel.workgroup * key + 4 * (kernel.acc.bits() + 22);
+        recipe.workgroup_bytes = list * (key + 4) + kernel.workgroup * key + 4 * (bits + 22);
         recipe
     }
 }
 
 impl FewText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
-        let mut recipe = window_recipe(match self.units {
-            true => fragments!(
-                "access/stride_table" "access/view" "access/units" "store/emit" "store/ranked" "walk/few"
-            ),
-            false => {
-                fragments!("access/stride_table" "access/view" "store/emit" "store/ranked" "walk/few")
-            }
-        });
-        recipe.reads_vecs = self.units;
+        let mut recipe = window_recipe(fragments!("walk/few"), kernel, self.units);
         let loads = LOADS[usize::from(self.units)];
-        recipe.names.extend(read_names(kernel, self.units));
-        recipe
-            .names
-            .extend([("ENTRIES", self.entries), ("LOADS", loads)]);
+        let own = [("ENTRIES", self.entries), ("LOADS", loads)];
+        recipe.names.extend(own);
         recipe
     }
 }
