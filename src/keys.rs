@@ -329,6 +329,16 @@ impl Keys {
         bits >> (64 - self.bits)
     }
 
+    /// The element that every other one replaces: the last in the order.
+    pub(crate) fn last_element(&self) -> u64 {
+        self.element(self.keep.min(self.ceil))
+    }
+
+    /// The NaN that is written; 0 of types that have none.
+    pub(crate) fn nan(&self) -> u64 {
+        self.nan.map_or(0, |(_, bits, _)| bits >> (64 - self.bits))
+    }
+
     /// The values of the shaders' overrides.
     pub(crate) fn constants(&self) -> Vec<(&'static str, u32)> {
         if self.are_terms() {

@@ -5,12 +5,13 @@
 //! results of them. Chooses the steps and their order; `partition.rs` decides how a step is cut.
 
 use crate::kernel::{Accumulator, StoreFormat};
+use crate::keys::Keys;
 use crate::plan::layout::StridedLayout;
 use crate::plan::pass::{Pass, Slot, View};
 use crate::plan::step::{Planner, Step, along};
 use crate::problem::elements;
 use crate::walk::strided::Each;
-use crate::{DType, Error, Op, Order};
+use crate::{DType, Error, NanPolicy, Op, Order};
 
 impl Planner<'_> {
     pub(crate) fn problem(&mut self) -> Result<(), Error> {
@@ -146,38 +147,11 @@ impl Planner<'_> {
 
 /// The result over an empty set.
 pub(crate) fn identity(dtype: DType, op: Op) -> u64 {
-    // The key that every other replaces is the last in the order: the identity by its bits.
-    let bits = 8 * dtype.size();
-    let ones = u64::MAX >> (64 - bits);
-    let sign = 1u64 << (bits - 1);
-    let max = match op.order() {
-        Some(Order::Least) => false,
-        Some(Order::Greatest) => true,
-        None if op == Op::ReduceMean => {
-            return match dtype {
-                DType::F16 => 0x7e00,
-                DType::BF16 => 0x7fc0,
-                DType::F32 => 0x7fc0_0000,
-                DType::F64 => 0x7ff8 << 48,
-                // Refused: integers have no mean of an empty set.
-                _ => 0,
-            };
-        }
-        Some(Order::GreatestMagnitude) | None => return 0,
-    };
-    match (dtype, max) {
-        (DType::F16, false) => 0x7c00,
-        (DType::F16, true) => 0xfc00,
-        (DType::BF16, false) => 0x7f80,
-        (DType::BF16, true) => 0xff80,
-        (DType::F32, false) => 0x7f80_0000,
-        (DType::F32, true) => 0xff80_0000,
-        (DType::F64, false) => 0x7ff0 << 48,
-        (DType::F64, true) => 0xfff0 << 48,
-        (DType::Bool, _) => (!max).into(),
-        (DType::U8 | DType::U16 | DType::U32 | DType::U64, false) => ones,
-        (DType::U8 | DType::U16 | DType::U32 | DType::U64, true) => 0,
-        (_, false) => ones ^ sign,
-        (_, true) => sign,
+    let keys = |order| Keys::new(dtype, order, NanPolicy::Propagate, false);
+    match op.order() {
+        Some(order) => keys(order).last_element(),
+        // Integers have no mean of an empty set.
+        None if op == Op::ReduceMean => keys(Order::Least).nan(),
+        None => 0,
     }
 }
