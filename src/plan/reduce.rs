@@ -11,7 +11,7 @@ use crate::walk::strided::Each;
 
 impl Planner<'_> {
     pub(crate) fn reduce(&mut self, step: &Step) -> Result<(), Error> {
-        for partition in self.partitions(step, self.outputs_per_dispatch(step.out))? {
+        for partition in self.partitions(step, self.results_per_dispatch(step, None))? {
             self.reduce_partition(step, &partition, None)?;
         }
         Ok(())
@@ -32,8 +32,13 @@ impl Planner<'_> {
         let first = partition.regions[0];
         let whole = partition.regions.len() == 1 && partition.runs.len() == 1;
         let mapping = partition.mapping;
-        if whole && mapping.is_direct(self, step, &first) {
-            mapping.pass(self, step, &first, false)?;
+        let parts = mapping.parts();
+        let direct = Step {
+            out: self.results_of(step)[0].out,
+            ..*step
+        };
+        if whole && mapping.is_direct(self, &direct, &first) {
+            mapping.pass(self, &direct, &first, false)?;
             return match value {
                 Some(value) => self.gather(step, value, partition, &first),
                 None => Ok(()),
@@ -42,18 +47,14 @@ impl Planner<'_> {
         for (i, b) in partition.regions.iter().enumerate() {
             self.partials_pass(step, &first, mapping, b, i > 0)?;
             if let Some(value) = value {
-                for run in partition.runs_of(b) {
-                    self.finish(step, &first, mapping.parts(), 0, &run)?;
-                }
+                self.finish(step, &first, parts, &partition.runs_of(b))?;
                 self.gather(step, value, partition, b)?;
             }
         }
-        if value.is_none() {
-            for run in &partition.runs {
-                self.finish(step, &first, mapping.parts(), 0, run)?;
-            }
+        match value {
+            Some(_) => Ok(()),
+            None => self.finish(step, &first, parts, &partition.runs),
         }
-        Ok(())
     }
 
     /// The step that leaves partial results of another.

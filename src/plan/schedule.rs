@@ -113,7 +113,7 @@ impl Planner<'_> {
         let shape = self.one_axis(outputs);
         let step = self.index_step(shape);
         let value = self.value_beside_index();
-        for partition in self.partitions(&step, self.results_per_dispatch(step.out, value))? {
+        for partition in self.partitions(&step, self.results_per_dispatch(&step, value))? {
             let before = self.passes.len();
             if shape[1] > 1 || self.partial {
                 self.reduce_partition(&step, &partition, value)?;

@@ -111,12 +111,12 @@ impl Partition {
     }
 
     /// The parts of the runs that are outputs of a region.
-    pub(crate) fn runs_of(&self, b: &Region) -> impl Iterator<Item = Range<u64>> + use<> {
+    pub(crate) fn runs_of(&self, b: &Region) -> Vec<Range<u64>> {
         let begin = b.out - self.regions[0].out;
         let end = begin + b.outer * b.inner;
-        let within = move |r: Range<u64>| r.start.max(begin)..r.end.min(end);
-        let runs = self.runs.clone().into_iter().map(within);
-        runs.filter(|r| !r.is_empty())
+        let within = |r: &Range<u64>| r.start.max(begin)..r.end.min(end);
+        let runs = self.runs.iter().map(within);
+        runs.filter(|r| !r.is_empty()).collect()
     }
 }
 

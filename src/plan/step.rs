@@ -200,6 +200,25 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// The steps that make results of a step's partial results: itself, or one for each extreme, a value with its index.
+    pub(crate) fn results_of(&self, step: &Step) -> Vec<Step> {
+        let problem = self.problem;
+        let side = |i| {
+            let order = [Order::Least, Order::Greatest][i];
+            let keys = Keys::of_sides(problem.dtype(), order, problem.nan_policy(), true);
+            Step {
+                dst: Slot::Output(i),
+                out: StoreFormat::value(problem.dtype()),
+                acc: self.index_of(keys),
+                ..*step
+            }
+        };
+        match step.acc.is_both() {
+            true => vec![side(0), side(1)],
+            false => vec![*step],
+        }
+    }
+
     /// Whether so many invocations may share a sum: workgroup memory must hold the sum of each team, and a
     /// value of each invocation.
     pub(crate) fn may_share(&self, sum: Sum, lanes: u64) -> bool {
@@ -266,8 +285,10 @@ impl<'a> Planner<'a> {
 
     /// Most results that a dispatch may write. With `value` they are indices by which elements of that format are
     /// then gathered, so both must fit a binding.
-    pub(crate) fn results_per_dispatch(&self, out: StoreFormat, value: Option<StoreFormat>) -> u64 {
-        let written = self.outputs_per_dispatch(out);
+    pub(crate) fn results_per_dispatch(&self, step: &Step, value: Option<StoreFormat>) -> u64 {
+        let Step { out, beside, .. } = self.results_of(step)[0];
+        let most = |out| self.outputs_per_dispatch(out);
+        let written = beside.map_or(u64::MAX, most).min(most(out));
         let Some(value) = value else {
             return written;
         };

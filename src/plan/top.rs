@@ -34,7 +34,7 @@ impl Planner<'_> {
         };
         let lists = Lists::of(self, &layout, k);
         let value = (!self.partial).then(|| StoreFormat::value(problem.dtype()));
-        let written = self.results_per_dispatch(step.out, value);
+        let written = self.results_per_dispatch(&step, value);
         let [kept, mut reduced] = self.windows(&layout, &step, (written / k).max(1), 4)?;
         // The lists of a window's segment are bound at once.
         let most = self.most_entries(&step);

@@ -14,6 +14,7 @@ use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step};
 use crate::walk::Walk;
 use crate::{AdapterClass, Error};
+use std::slice::from_ref;
 
 /// Least elements of a part, where a segment is shared.
 const LEAST_PART: u64 = 64;
@@ -179,7 +180,7 @@ impl Planner<'_> {
         layout: &StridedLayout,
         picked: Option<Step>,
     ) -> Result<(), Error> {
-        let written = self.results_per_dispatch(step.out, picked.map(|value| value.out));
+        let written = self.results_per_dispatch(step, picked.map(|value| value.out));
         // With values, each window is reduced, finished and picked from.
         let passes = if picked.is_some() { 3 } else { 1 };
         let sizes = self.windows(layout, step, written, passes)?;
@@ -202,19 +203,22 @@ impl Planner<'_> {
         let first = &windows[0];
         let (outputs, len) = (first.kept.elements(), first.reduced.elements());
         let share = self.share(first.layout, step, outputs, len);
-        let direct = windows.len() == 1 && share.parts == 1;
+        let both = step.acc.is_both();
+        let direct = windows.len() == 1 && share.parts == 1 && !both;
         // Where the first pass writes.
         let written = match direct {
             true => *step,
             false => self.partials_of(*step),
         };
         let place = if direct { first.kept.place } else { 0 };
-        let dst = View::of(written.dst, written.out, place, outputs * share.parts);
+        let results = if both { 2 * outputs } else { outputs };
+        let dst = View::of(written.dst, written.out, place, results * share.parts);
         let kernel = self.kernel_of(&written, Walk::Strided);
+        let run = 0..outputs;
         for (i, window) in windows.iter().enumerate() {
             self.window(kernel, window, share, dst, i > 0)?;
             if !direct && (picked.is_some() || i + 1 == windows.len()) {
-                self.finish(step, &first.results(share), share.parts, 0, &(0..outputs))?;
+                self.finish(step, &first.results(share), share.parts, from_ref(&run))?;
             }
             if let Some(value) = picked {
                 let all = |step: &Step| View::of(step.dst, step.out, first.kept.place, outputs);

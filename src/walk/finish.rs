@@ -40,9 +40,26 @@ impl Planner<'_> {
         step.most_joined(iterations).saturating_mul(lanes)
     }
 
-    /// Makes results of `parts` partials an output, from partial `from` on. `run`: the
-    /// outputs of the region that it makes.
+    /// Makes results of `parts` partials an output; of both extremes one after the other. `runs`: the outputs of the
+    /// region that a pass makes.
     pub(crate) fn finish(
+        &mut self,
+        step: &Step,
+        b: &Region,
+        parts: u64,
+        runs: &[Range<u64>],
+    ) -> Result<(), Error> {
+        let all = b.outer * b.inner * parts;
+        for (i, step) in (0..).zip(self.results_of(step)) {
+            for run in runs {
+                self.finish_run(&step, b, parts, i * all, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of one run, from partial `from` on.
+    fn finish_run(
         &mut self,
         step: &Step,
         b: &Region,
