@@ -111,8 +111,7 @@ impl Problem {
 
     /// Smallest and largest element along `axis` and the index of each. The outputs are those of
     /// [`Problem::reduce_min`], [`Problem::reduce_max`], [`Problem::arg_min`] and [`Problem::arg_max`], in this
-    /// order and bit for bit. The input is read once where that pays. It is read four times where segments are short,
-    /// and on software adapters for columns that are whole vec4 or have elements of fewer than 32 bits. Then a
+    /// order and bit for bit. The input is read once where that pays, and four times where segments are short. Then a
     /// stream, too, reads what exceeds a window four times.
     ///
     /// ```
