@@ -9,7 +9,7 @@ use crate::kernel::StoreFormat;
 use crate::kernel::params::{STRIDE_DIMS, StrideTable};
 use crate::plan::limits::{MAX_REGION, dispatches};
 use crate::plan::pass::{Slot, View};
-use crate::plan::splits;
+use crate::plan::splits::{inside, longest};
 use crate::plan::step::Planner;
 use crate::problem::elements;
 use crate::{Error, Problem};
@@ -127,31 +127,36 @@ impl Planner<'_> {
         }
     }
 
-    /// Cuts a region into parts that bindings and dispatches can take, and plans each.
-    fn parts(&mut self, region: Part<'_>) -> Result<(), Error> {
-        let (unit, dims) = (region.unit, &region.dims);
-        // The longest tail of dimensions that fits, and as much of the one before it.
-        let room = |d: usize| d == 0 || dims.len() - d < STRIDE_DIMS;
-        let tail = (0..dims.len()).find(|&d| room(d) && self.fits(unit, &dims[d..]));
-        let tail = tail.unwrap_or(dims.len());
-        let Some(cut) = tail.checked_sub(1) else {
-            return self.part(region);
-        };
-        let (outside, inside) = dims.split_at(cut);
-        let most = self.most_fitting(unit, inside)?;
-        let length = inside[0].size;
-        let inner: u64 = inside[1..].iter().map(|d| d.size).product();
-        let outer = outside.iter().fold(1u64, |n, d| n.saturating_mul(d.size));
-        dispatches(outer.saturating_mul(length.div_ceil(most)))?;
-        for o in 0..outer {
-            let whole = Part {
-                dims: inside.to_vec(),
-                out: region.out + o * length * inner,
-                starts: moved(&region.starts, outside, o),
-                unit,
-            };
-            for at in (0..length.div_ceil(most)).map(|i| i * most) {
-                self.part(whole.taken(at, most.min(length - at)))?;
+    /// Cuts a part along its first dimension above 1, again and again, until bindings and dispatches can take what is
+    /// left and no buffer ends in it, and plans that.
+    fn parts(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let unit = part.unit;
+        if !self.fits(unit, &[]) {
+            return Err(Error::Limit {
+                what: "a storage binding",
+                needed: self.caps.offset_alignment + 16,
+                limit: self.caps.binding_bytes,
+            });
+        }
+        let (mut rest, mut planned) = (vec![part], 0);
+        while let Some(mut part) = rest.pop() {
+            let first = part.dims.iter().position(|d| d.size > 1);
+            part.dims.drain(..first.unwrap_or(part.dims.len() - 1));
+            let size = part.dims[0].size;
+            let known = planned + rest.len() as u64;
+            if !self.fits(unit, &part.dims) {
+                let most = longest(size, |n| self.fits(unit, &shortened(&part.dims, n)));
+                let count = size.div_ceil(most);
+                dispatches(known + count)?;
+                let pieces = (0..count).map(|i| part.taken(i * most, most.min(size - i * most)));
+                rest.extend(pieces.rev());
+            } else if self.is_cut(&part) {
+                let most = longest(size, |n| !self.is_cut(&part.taken(0, n)));
+                dispatches(known + 2)?;
+                rest.extend([part.taken(most, size - most), part.taken(0, most)]);
+            } else {
+                self.chain(&part)?;
+                planned += 1;
             }
         }
         Ok(())
@@ -176,19 +181,6 @@ impl Planner<'_> {
         within && outputs <= written && seen && dims.len() <= STRIDE_DIMS
     }
 
-    /// How much of the first dimension one dispatch can take, with the others whole.
-    fn most_fitting(&self, unit: &Unit, dims: &[Dim]) -> Result<u64, Error> {
-        let fits = |count| self.fits(unit, &shortened(dims, count));
-        if !fits(1) {
-            return Err(Error::Limit {
-                what: "a storage binding",
-                needed: self.caps.offset_alignment + 16,
-                limit: self.caps.binding_bytes,
-            });
-        }
-        Ok(splits::longest(dims[0].size, fits))
-    }
-
     /// Most bytes that a dispatch over some dimensions reads.
     fn most_read(&self, unit: &Unit, dims: &[Dim]) -> u64 {
         let size = self.problem.dtype().size();
@@ -201,21 +193,6 @@ impl Planner<'_> {
     /// Inputs that a dispatch can bind.
     fn most_inputs(&self) -> usize {
         (self.caps.storage_buffers as usize - 1).clamp(1, StrideTable::OUTPUT)
-    }
-
-    /// The dispatches of a part, divided where buffers end.
-    fn part(&mut self, part: Part<'_>) -> Result<(), Error> {
-        let mut rest = vec![part];
-        while let Some(part) = rest.pop() {
-            if self.is_cut(&part) {
-                dispatches((self.passes.len() + rest.len()) as u64)?;
-                let parts = divided(&part, |part| !self.is_cut(part));
-                rest.extend(parts.into_iter().rev());
-            } else {
-                self.chain(&part)?;
-            }
-        }
-        Ok(())
     }
 
     /// Plans the dispatches of a part: each takes as many inputs as it can bind.
@@ -235,7 +212,7 @@ impl Planner<'_> {
     fn is_cut(&self, part: &Part<'_>) -> bool {
         let across = |cuts: &[u64], unit: u64, first: u64, count: u64| {
             let range = first * unit..(first + count) * unit;
-            splits::inside(cuts, &range).next().is_some()
+            inside(cuts, &range).next().is_some()
         };
         let outputs = part.dims.iter().map(|d| d.size).product();
         let input = |i: usize| {
@@ -258,32 +235,6 @@ fn shortened(dims: &[Dim], count: u64) -> Vec<Dim> {
     let mut dims = dims.to_vec();
     dims[0].size = count;
     dims
-}
-
-/// Where each input begins at number `place` of some dimensions, in C order.
-fn moved(starts: &[i64], dims: &[Dim], place: u64) -> Vec<i64> {
-    let (mut begin, mut rest) = (starts.to_vec(), place);
-    for dim in dims.iter().rev() {
-        let i = (rest % dim.size) as i64;
-        rest /= dim.size;
-        let moves = begin.iter_mut().zip(&dim.strides);
-        moves.for_each(|(at, stride)| *at += i * stride);
-    }
-    begin
-}
-
-/// Divides a part in two, along its first dimension above 1: as many coordinates as fit, at least one, and
-/// the rest. A coordinate that does not fit alone is divided again, by its other dimensions.
-fn divided<'a>(part: &Part<'a>, fits: impl Fn(&Part<'a>) -> bool) -> Vec<Part<'a>> {
-    let first = part.dims.iter().position(|d| d.size > 1).unwrap_or(0);
-    let part = Part {
-        dims: part.dims[first..].to_vec(),
-        starts: part.starts.clone(),
-        ..*part
-    };
-    let size = part.dims[0].size;
-    let most = splits::longest(size, |n| fits(&part.taken(0, n)));
-    vec![part.taken(0, most), part.taken(most, size - most)]
 }
 
 /// Units that an input spans over some dimensions.
