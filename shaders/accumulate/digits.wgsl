@@ -36,10 +36,6 @@ alias Sizes = Unit;
 //# end
 //# if BITS == 64
 
-fn any_of(v: Sizes) -> u32 {
-    return v.x | v.y;
-}
-
 fn all_of(v: Sizes) -> u32 {
     return v.x & v.y;
 }
