@@ -109,7 +109,8 @@ impl Columns {
         };
         let abreast = (wg / team).min(width).max(1);
         let worth = rows * element / (PARTIALS_SHARE * record);
-        let room = planner.partials(step) / (b.outer * b.inner * joined);
+        // What begins within a unit takes an invocation a part.
+        let room = planner.parts_per_dispatch(step) / (b.outer * b.inner * joined);
         let room = room.min(planner.most_parts(step) / joined);
         let room = room.min(MAX_PARTS / joined);
         let filled = slices.div_ceil(team).min(worth.min(room)).max(1);

@@ -636,3 +636,38 @@ fn broken_elementwise_plans_are_refused() {
         refused(&problem, &caps, &plan, more);
     }
 }
+
+/// A part of a region that begins within a unit is taken element by element, in as many parts as the others: more invocations.
+#[test]
+fn what_begins_within_a_unit_fits_a_dispatch_too() {
+    let real = class(AdapterClass::Software);
+    let (mut planned, mut pieces) = (0, 0);
+    for (wg, binding) in [4, 16, 64]
+        .into_iter()
+        .flat_map(|wg| (260..420).map(move |b| (wg, b)))
+    {
+        let caps = Caps {
+            binding_bytes: binding,
+            offset_alignment: 16,
+            workgroups: 1,
+            tuning: Tuning {
+                workgroup: wg,
+                row_lanes: 1,
+                invocations: 0,
+                slice_bytes: 0,
+                short_rows: 0,
+                ..real.tuning.clone()
+            },
+            ..real.clone()
+        };
+        for shape in [[36, 9], [50, 7], [70, 3]] {
+            let problem = Problem::reduce_min(DType::I8, &shape, &[0]).expect("a problem");
+            let plan = check(&problem, &caps, &[0]);
+            let plan = plan.unwrap_or_else(|e| panic!("{problem} by {wg} of {binding}: {e}"));
+            let names: Vec<_> = plan.passes().iter().map(|p| p.kernel.walk.name()).collect();
+            planned += 1;
+            pieces += usize::from(names.contains(&"columns") && names.contains(&"each"));
+        }
+    }
+    assert!(pieces > planned / 20, "{pieces} of {planned}");
+}
