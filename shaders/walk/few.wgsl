@@ -54,7 +54,7 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# for i in 0..LOADS / PER
         let k{i} = unit_keys(w{i});
 //# for e in 0..PER
-        let x{i * PER + e} = key_{e}(k{i});
+        var x{i * PER + e} = key_{e}(k{i});
 //# end
 //# end
 //# else
@@ -62,18 +62,17 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
         let v{i} = raw(start + (n + select(0u, {i}u, n + {i}u < end)) * P.stride);
 //# end
 //# for i in 0..LOADS
-        let x{i} = key(v{i});
+        var x{i} = key(v{i});
 //# end
 //# end
         // Elements that are not there come after all others, and have numbers beyond the segment.
 //# if ENTRIES > 4
         // A loop: the text of an element is long.
         for (var i = {LOADS}u; i > 0u; i--) {
-            var x = x0;
+            list = list_with(list, select(PAD, canonical(x{LOADS - 1}), n + i <= end), n + i - 1u);
 //# for i in 1..LOADS
-            x = select(x, x{i}, i == {i + 1}u);
+            x{LOADS - i} = x{LOADS - i - 1};
 //# end
-            list = list_with(list, select(PAD, canonical(x), n + i <= end), n + i - 1u);
         }
 //# else
 //# for i in 0..LOADS
@@ -82,8 +81,6 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
 //# end
     }
 //# for j in 0..ENTRIES
-    if {j}u < P.entries {
-        leave(output, part, {j}u, list.k{j}, list.n{j}, start);
-    }
+    leave(output, part, {j}u, list.k{j}, list.n{j}, start);
 //# end
 }

@@ -27,8 +27,8 @@ pub(crate) const WHOLE: u64 = 16;
 const SHARED: u64 = 64;
 /// Least groups of invocations whose best are compared, and how many for each wanted element: so few more than those reach the floor.
 const GROUPS: [u64; 2] = [32, 4];
-/// Entries of lists in registers.
-const FEW: [u64; 6] = [1, 2, 3, 4, 8, 16];
+/// Most entries of a list in registers.
+const FEW: u64 = 16;
 /// Longest segments that an invocation takes alone, and the least elements of a part of one.
 const ALONE: u64 = 128;
 /// Elements from one of a segment to the next, from which on neighbouring segments lie side by side.
@@ -85,22 +85,19 @@ impl Lists {
             .map_or(0, |a| a.stride.unsigned_abs());
         // A software driver's invocations do not share what they read.
         let alone = len <= ALONE || planner.caps.class == AdapterClass::Software;
-        let few = FEW.into_iter().find(|&entries| entries >= k);
-        if let Some(few) = few
-            && (alone || apart >= ACROSS)
-        {
+        if k <= FEW && (alone || apart >= ACROSS) {
             let outputs = layout.kept.iter().map(|a| a.size).product();
             let parts = planner.slices(outputs, len / ALONE);
             let most = MAX_REGION.min(planner.caps.most_iterations() / 2);
             let slice = len.div_ceil(parts).min(most).next_multiple_of(WHOLE);
             return Lists {
                 walk: Walk::Few(FewText {
-                    entries: few as u32,
+                    entries: k as u32,
                     units: false,
                 }),
                 workgroup: planner.caps.workgroup(),
                 slice,
-                entries: k.min(slice),
+                entries: k,
             };
         }
         // Enough for the segment, where it is short.

@@ -331,7 +331,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     fn few(&mut self, text: FewText) -> Check {
         let p = self.p;
-        ensure!(p.entries <= text.entries, "{} entries", p.entries);
+        ensure!(p.entries == text.entries, "{} entries", p.entries);
         ensure!(p.items == p.outputs * p.slices, "{} items", p.items);
         for item in self.invocations(p.items) {
             let (output, part) = (item % p.outputs, item / p.outputs);
