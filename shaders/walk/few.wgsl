@@ -65,7 +65,8 @@ fn few(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index)
         var x{i} = key(v{i});
 //# end
 //# end
-        // Elements that are not there come after all others, and have numbers beyond the segment.
+        // Elements that are not there come after all others. Only the last part has any: the others are whole loads, so these
+        // have numbers beyond the segment.
 //# if ENTRIES > 4
         // A loop: the text of an element is long.
         for (var i = {LOADS}u; i > 0u; i--) {

@@ -9,7 +9,7 @@ use crate::plan::pass::Slot;
 use crate::plan::splits::{BufferSplits, runs};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
-use crate::walk::top::{GROUP, Lists, Ranked, Round, WHOLE};
+use crate::walk::top::{GROUP, Lists, Merged, Ranked, Round, WHOLE};
 
 impl Planner<'_> {
     /// Plans the `k` best elements of every segment.
@@ -112,33 +112,14 @@ impl Planner<'_> {
             };
             return self.top_pass(&both, &windows[0], lists, None, ranked);
         }
-        let batches = self.batches(step, windows, lists, ranked)?;
-        let kept = |lists| Round {
-            lists,
-            entries: ranked.k,
-            slot: Slot::Temp(1),
+        let most = self.most_entries(step) / ranked.outputs;
+        let round = match &batches(windows, lists, ranked.k, most)?[..] {
+            [windows] => self.leave_lists(step, windows, lists, ranked)?,
+            batches => self.keep_lists(step, batches, lists, ranked, most)?,
         };
-        let most = GROUP.min(self.most_entries(step) / ranked.outputs / ranked.k);
-        let mut round = Round::of(lists, 0);
-        let mut held = 0;
-        for batch in &batches {
-            if held > 0 && held == most {
-                let one = self.merge_pass(step, kept(held), ranked, Some((Slot::Temp(0), 0)))?;
-                self.merge_pass(step, one, ranked, Some((Slot::Temp(1), 0)))?;
-                held = 1;
-            }
-            round = self.leave_lists(step, batch, lists, ranked)?;
-            if batches.len() > 1 {
-                round = self.merge_to_last(step, round, ranked)?;
-                let place = (Slot::Temp(1), held * ranked.k);
-                self.merge_pass(step, round, ranked, Some(place))?;
-                held += 1;
-                round = kept(held);
-            }
-        }
-        round = self.merge_to_last(step, round, ranked)?;
+        let round = self.merge_to_last(step, round, ranked)?;
         for range in ranges {
-            self.merge_pass(step, round, &range, None)?;
+            self.merge_pass(step, round, &range, Merged::Results)?;
             if !self.partial {
                 for window in windows {
                     self.gather_best(step.out, window, &range)?;
@@ -178,38 +159,39 @@ impl Planner<'_> {
                 Slot::Temp(0) => Slot::Partials,
                 _ => Slot::Temp(0),
             };
-            round = self.merge_pass(step, round, ranked, Some((to, 0)))?;
+            round = self.merge_pass(step, round, ranked, Merged::Lists(to))?;
         }
         Ok(round)
     }
 
-    /// Neighbouring windows whose lists are bound at once. Of more than that, which are windows of one output, each batch leaves one
-    /// list of as many entries as are wanted, which is kept until all are merged.
-    fn batches<'a, 'w>(
-        &self,
+    /// Leaves a list of each batch of windows, of as many entries as are wanted. When as many are kept as are merged at once, or as
+    /// have room in `most` entries, they become one.
+    fn keep_lists(
+        &mut self,
         step: &Step,
-        windows: &'a [Window<'w>],
+        batches: &[&[Window<'_>]],
         lists: Lists,
         ranked: &Ranked,
-    ) -> Result<Vec<&'a [Window<'w>]>, Error> {
-        let most = self.most_entries(step) / ranked.outputs;
-        let needed = |parts| Round::of(lists, parts).most_items(ranked.k);
-        let what = "entries of an output's lists";
-        let (mut batches, mut first, mut held) = (Vec::new(), 0, 0);
-        for (i, window) in windows.iter().enumerate() {
-            let parts = lists.parts(window.reduced.elements());
-            if i > first && needed(held + parts) > most {
-                batches.push(&windows[first..i]);
-                (first, held) = (i, 0);
+        most: u64,
+    ) -> Result<Round, Error> {
+        let mut kept = Round {
+            lists: 0,
+            entries: ranked.k,
+            slot: Slot::Temp(1),
+        };
+        for windows in batches {
+            if kept.lists == GROUP.min(most / ranked.k) {
+                let one = Merged::Lists(Slot::Temp(0));
+                let one = self.merge_pass(step, kept, ranked, one)?;
+                self.merge_pass(step, one, ranked, Merged::Kept(0))?;
+                kept.lists = 1;
             }
-            held += parts;
-            Error::within(what, needed(held), most)?;
+            let round = self.leave_lists(step, windows, lists, ranked)?;
+            let round = self.merge_to_last(step, round, ranked)?;
+            self.merge_pass(step, round, ranked, Merged::Kept(kept.lists))?;
+            kept.lists += 1;
         }
-        batches.push(&windows[first..]);
-        if batches.len() > 1 {
-            Error::within(what, 2 * ranked.k, most)?;
-        }
-        Ok(batches)
+        Ok(kept)
     }
 
     /// The ranges of results that a dispatch can write, in one buffer each.
@@ -234,4 +216,30 @@ impl Planner<'_> {
         };
         Ok(ranges.into_iter().map(range).collect())
     }
+}
+
+/// Neighbouring windows whose lists have room in `most` entries. If all do not, they are windows of one output.
+fn batches<'a, 'w>(
+    windows: &'a [Window<'w>],
+    lists: Lists,
+    k: u64,
+    most: u64,
+) -> Result<Vec<&'a [Window<'w>]>, Error> {
+    let needed = |parts| Round::of(lists, parts).most_items(k);
+    let what = "entries of an output's lists";
+    let (mut batches, mut first, mut held) = (Vec::new(), 0, 0);
+    for (i, window) in windows.iter().enumerate() {
+        let parts = lists.parts(window.reduced.elements());
+        if i > first && needed(held + parts) > most {
+            batches.push(&windows[first..i]);
+            (first, held) = (i, 0);
+        }
+        held += parts;
+        Error::within(what, needed(held), most)?;
+    }
+    batches.push(&windows[first..]);
+    if batches.len() > 1 {
+        Error::within(what, 2 * k, most)?;
+    }
+    Ok(batches)
 }

@@ -245,6 +245,17 @@ impl Round {
     }
 }
 
+/// What lists are merged to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Merged {
+    /// Fewer lists.
+    Lists(Slot),
+    /// A list beside so many others in the second temporary slot: of as many entries as are wanted, however few were merged.
+    Kept(u64),
+    /// The results.
+    Results,
+}
+
 impl Planner<'_> {
     /// Leaves the lists of a window's parts; `place`: the number of the first, and how many there are of each output. `None`: they are
     /// results.
@@ -320,30 +331,32 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Merges lists in groups, to `k` entries at most: to lists that lie in a slot from an entry on, or one list to results. A list
-    /// that is kept in the second temporary slot has `k` entries, however few were merged.
+    /// Merges lists in groups.
     pub(crate) fn merge_pass(
         &mut self,
         step: &Step,
         round: Round,
         ranked: &Ranked,
-        to: Option<(Slot, u64)>,
+        to: Merged,
     ) -> Result<Round, Error> {
         let format = self.partial_format(step);
         let &Ranked { outputs, k, .. } = ranked;
-        let kept = matches!(to, Some((Slot::Temp(1), _)));
-        let group = match kept {
-            true => round.lists.max(k.div_ceil(round.entries)),
-            false => round.group(),
+        let (slot, group, at) = match to {
+            Merged::Lists(slot) => (slot, round.group(), 0),
+            Merged::Kept(n) => {
+                let group = round.lists.max(k.div_ceil(round.entries));
+                (Slot::Temp(1), group, n * k)
+            }
+            Merged::Results => (step.dst, round.group(), 0),
         };
         let merged = Round {
             lists: round.groups(),
             entries: k.min(round.entries * group),
-            slot: to.map_or(step.dst, |(slot, _)| slot),
+            slot,
         };
         let (step, dst) = match to {
-            None => (*step, ranked.view(step.dst, step.out)),
-            Some((slot, at)) => {
+            Merged::Results => (*step, ranked.view(slot, step.out)),
+            _ => {
                 let entries = outputs * merged.lists * merged.entries;
                 (self.partials_of(*step), View::of(slot, format, at, entries))
             }

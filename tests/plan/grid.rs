@@ -1,7 +1,7 @@
 //! Plans run on the host, over a grid of problems and on random ones.
 
 use super::interpret::run;
-use super::memory::{Check, ensure, limits};
+use super::memory::{Check, Memory, ensure, limits};
 use super::truth::Truth;
 use super::{eager, fake};
 use proptest::prelude::*;
@@ -127,7 +127,11 @@ pub fn check(problem: &Problem, caps: &Caps, steps: &[u64]) -> Check<Plan> {
                 limits(pass, caps)?;
             }
             in_parts(plan, caps)?;
-            run(problem, &truth, caps, plan, plan.passes(), shift)
+            let memory = Memory {
+                shift,
+                ..Memory::of(problem, caps, plan)
+            };
+            run(memory, &truth, plan.passes())
                 .map_err(|e| format!("{shift:?} bytes in: {e}; plan {plan}"))?;
         }
     }
@@ -541,7 +545,7 @@ const BREAKS: [(&str, Break); 4] = [
 pub fn refused(problem: &Problem, caps: &Caps, plan: &Plan, breaks: &[(&str, Break)]) {
     let truth = Truth::new(problem);
     refused_by(plan, breaks, |passes| {
-        run(problem, &truth, caps, plan, passes, [0, 0])
+        run(Memory::of(problem, caps, plan), &truth, passes).map(drop)
     });
 }
 

@@ -5,7 +5,7 @@
 //! with its true index; every output is written once; no access leaves its view; every partial that is read was written
 //! in the same step.
 
-use super::memory::{Bind, Check, Memory, ensure, limits};
+use super::memory::{Bind, Check, Dispatch, Memory, ensure, limits};
 use super::truth::Truth;
 use std::cell::{Cell as Current, RefCell};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use wgreduce::unstable::{
     Accumulator, Keys, Params, Pass, Resource, Slot, StoreFormat, Sum, View, Walk,
 };
-use wgreduce::{BufferSplits, Caps, Op, Order, Plan, Problem};
+use wgreduce::{Op, Order, Problem};
 
 /// The content of an element of an output or temporary tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,36 +48,9 @@ pub struct Machine<'a> {
 /// An invocation, the number of the view that it loads from, and the first byte of the loaded word in the view's slot.
 pub type Loaded = (u32, usize, u64);
 
-/// Runs passes, which are the plan's or a broken copy of them. `shift` is where inputs and
-/// outputs begin in their buffers.
-pub fn run(
-    problem: &Problem,
-    truth: &Truth,
-    caps: &Caps,
-    plan: &Plan,
-    passes: &[Pass],
-    shift: [u64; 2],
-) -> Check {
-    run_in_pieces(
-        problem,
-        truth,
-        caps,
-        (plan, passes),
-        shift,
-        &BufferSplits::default(),
-    )
-    .map(drop)
-}
-
-/// Runs passes on tensors of several buffers, all of which begin at `shift`; returns the loads of each pass.
-pub fn run_in_pieces(
-    problem: &Problem,
-    truth: &Truth,
-    caps: &Caps,
-    (plan, passes): (&Plan, &[Pass]),
-    shift: [u64; 2],
-    cuts: &BufferSplits,
-) -> Check<Vec<Vec<Loaded>>> {
+/// Runs passes, which are the plan's or a broken copy of them; returns the loads of each.
+pub fn run(memory: Memory<'_>, truth: &Truth, passes: &[Pass]) -> Check<Vec<Vec<Loaded>>> {
+    let Memory { problem, plan, .. } = memory;
     let size = problem.dtype().size();
     let outs = passes.iter().map(|p| p.kernel.out);
     let mut partial = outs.filter(|out| out.is_partial());
@@ -99,19 +72,13 @@ pub fn run_in_pieces(
         finished: vec![false; partials],
         problem,
         truth,
-        memory: Memory {
-            problem,
-            caps,
-            plan,
-            shift,
-            cuts,
-        },
+        memory,
         reads_once: passes.iter().any(|p| p.kernel.acc.is_both()),
     };
     let mut loaded = Vec::new();
     for (i, pass) in passes.iter().enumerate() {
         let done = Run::new(&mut machine, pass).and_then(|mut run| {
-            run.dispatch()?;
+            run.walk()?;
             Ok(run.loaded.take())
         });
         loaded.push(done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?);
@@ -353,8 +320,7 @@ pub struct Run<'m, 'a> {
     /// Elements of the source in a vec4.
     pub e: u32,
     pub wg: u32,
-    /// Which words, or whole results, of the destination were written.
-    written: Vec<bool>,
+    pub dispatch: Dispatch<'m>,
     /// The current invocation.
     pub now: Rc<Current<u32>>,
     loaded: RefCell<Vec<Loaded>>,
@@ -413,7 +379,7 @@ impl<'m, 'a> Run<'m, 'a> {
             listed,
             dst,
             beside,
-            written: Vec::new(),
+            dispatch: Dispatch::of(pass),
             now: Rc::default(),
             loaded: RefCell::default(),
         })
@@ -432,18 +398,10 @@ impl<'m, 'a> Run<'m, 'a> {
         self.src.as_ref().ok_or_else(|| "no source".into())
     }
 
-    /// `linear(group)` of every workgroup.
-    pub fn groups(&self) -> impl Iterator<Item = u32> + use<> {
-        let [x, y, _] = self.pass.workgroups;
-        let grid = self.p.grid;
-        (0..y).flat_map(move |y| (0..x).map(move |x| y * grid + x))
-    }
-
     /// `linear(group) * WG + lid` of every invocation.
     pub fn invocations(&self) -> impl Iterator<Item = u32> + use<> {
-        let (wg, now) = (self.wg, self.now.clone());
-        let all = self.groups();
-        let all = all.flat_map(move |group| (0..wg).map(move |lid| group * wg + lid));
+        let now = self.now.clone();
+        let all = self.dispatch.invocations();
         all.inspect(move |&invocation| now.set(invocation))
     }
 
@@ -460,16 +418,6 @@ impl<'m, 'a> Run<'m, 'a> {
             element.wrapping_mul(bind.element) / 4 * 4,
         );
         self.loaded.borrow_mut().push(load);
-    }
-
-    /// Checks that an invocation has no more loop iterations than were planned.
-    pub fn iterated(&self, iterations: u64) -> Check {
-        let most = self.pass.iterations;
-        ensure!(
-            iterations <= most,
-            "{iterations} iterations where {most} were planned"
-        );
-        Ok(())
     }
 
     /// `output_at` of `out.wgsl`; it wraps before the first output.
@@ -516,7 +464,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     fn emit_at(&mut self, at: u32, cell: Cell) -> Check {
         let element = self.dst.at(at)? as usize;
-        self.write_once(at)?;
+        self.dispatch.write_once(at)?;
         if !self.out().is_partial() {
             return self.put(element, cell);
         }
@@ -543,19 +491,10 @@ impl<'m, 'a> Run<'m, 'a> {
         for (i, (j, cell)) in results.into_iter().enumerate() {
             let element = self.dst.at(w * self.per_word() + j)? as usize;
             if i == 0 {
-                self.write_once(w)?;
+                self.dispatch.write_once(w)?;
             }
             self.put(element, cell)?;
         }
-        Ok(())
-    }
-
-    /// Notes that a word or result of the destination is written, which the pass must not have written before.
-    pub fn write_once(&mut self, at: u32) -> Check {
-        let end = self.written.len().max(at as usize + 1);
-        self.written.resize(end, false);
-        let before = std::mem::replace(&mut self.written[at as usize], true);
-        ensure!(!before, "{at} is written twice");
         Ok(())
     }
 
@@ -578,7 +517,7 @@ impl<'m, 'a> Run<'m, 'a> {
 
     /// Writes an element of a vec4 of outputs.
     pub fn put_zipped(&mut self, element: u32, cell: Cell) -> Check {
-        self.write_once(element)?;
+        self.dispatch.write_once(element)?;
         self.put(element as usize, cell)
     }
 

@@ -1,13 +1,14 @@
 //! The model of memory: its loads are those of the interpreter, and the record of the catalogue is what it computes.
 
-use super::interpret::run_in_pieces;
+use super::interpret::run;
+use super::memory::Memory;
 use super::truth::Truth;
 use std::collections::{HashMap, HashSet};
 use support::cards::{CARDS, Card};
 use support::catalogue::{Case, catalogue};
 use support::grid::{SIZES, class, elementwise, reductions, views};
 use support::{one_of, root, taken};
-use wgreduce::{AdapterClass, BufferSplits, Caps, Op, Plan, Problem};
+use wgreduce::{AdapterClass, Caps, Op, Plan, Problem};
 use wgreduce_tool::memory::{Costs, Loads};
 
 /// GPUs, and one on which an invocation takes more than one item.
@@ -36,9 +37,8 @@ fn loads_are_those_of_the_shaders() {
 /// Compares the loads of all invocations; returns how many invocations loaded something.
 fn compare(problem: &Problem, caps: &Caps) -> usize {
     let plan = Plan::new(problem, caps).unwrap_or_else(|e| panic!("{problem}: {e}"));
-    let (truth, uncut) = (Truth::new(problem), BufferSplits::default());
-    let passes = plan.passes();
-    let loaded = run_in_pieces(problem, &truth, caps, (&plan, passes), [0; 2], &uncut);
+    let (truth, passes) = (Truth::new(problem), plan.passes());
+    let loaded = run(Memory::of(problem, caps, &plan), &truth, passes);
     let loaded = loaded.unwrap_or_else(|e| panic!("{problem}: {e}"));
     let mut told = 0;
     for (pass, loaded) in passes.iter().zip(loaded) {

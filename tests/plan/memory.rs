@@ -68,7 +68,23 @@ pub struct Memory<'a> {
     pub cuts: &'a BufferSplits,
 }
 
-impl Memory<'_> {
+const UNCUT: &BufferSplits = &BufferSplits {
+    inputs: Vec::new(),
+    outputs: Vec::new(),
+};
+
+impl<'a> Memory<'a> {
+    /// A buffer for each tensor, which begins with it.
+    pub fn of(problem: &'a Problem, caps: &'a Caps, plan: &'a Plan) -> Memory<'a> {
+        Memory {
+            problem,
+            caps,
+            plan,
+            shift: [0; 2],
+            cuts: UNCUT,
+        }
+    }
+
     /// The buffer that holds a byte of a slot: the bytes before the tensor, the first byte and the end of the tensor's
     /// bytes in the buffer, and the buffer's size. Foreign buffers end with the tensor, in whole words; the library's
     /// own in whole vec4.
@@ -159,6 +175,52 @@ impl Memory<'_> {
             count: bytes / element,
             element,
         })
+    }
+}
+
+/// The invocations of a pass, and what they have written.
+pub struct Dispatch<'m> {
+    pass: &'m Pass,
+    written: Vec<bool>,
+}
+
+impl<'m> Dispatch<'m> {
+    pub fn of(pass: &'m Pass) -> Dispatch<'m> {
+        let written = Vec::new();
+        Dispatch { pass, written }
+    }
+
+    /// `linear(group)` of every workgroup.
+    pub fn groups(&self) -> impl Iterator<Item = u32> + use<> {
+        let [x, y, _] = self.pass.workgroups;
+        let grid = self.pass.params.grid;
+        (0..y).flat_map(move |y| (0..x).map(move |x| y * grid + x))
+    }
+
+    /// `linear(group) * WG + lid` of every invocation.
+    pub fn invocations(&self) -> impl Iterator<Item = u32> + use<> {
+        let wg = self.pass.kernel.workgroup;
+        let all = self.groups();
+        all.flat_map(move |group| (0..wg).map(move |lid| group * wg + lid))
+    }
+
+    /// Checks that an invocation has no more loop iterations than were planned.
+    pub fn iterated(&self, iterations: u64) -> Check {
+        let most = self.pass.iterations;
+        ensure!(
+            iterations <= most,
+            "{iterations} iterations where {most} were planned"
+        );
+        Ok(())
+    }
+
+    /// Notes that a word or result of the destination is written, which the pass must not have written before.
+    pub fn write_once(&mut self, at: u32) -> Check {
+        let end = self.written.len().max(at as usize + 1);
+        self.written.resize(end, false);
+        let before = std::mem::replace(&mut self.written[at as usize], true);
+        ensure!(!before, "{at} is written twice");
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Caps that no device has: whatever their fields are, the plan is right or the error typed.
 
 use super::interpret::run;
+use super::memory::Memory;
 use super::truth::Truth;
 use support::grid::class;
 use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem};
@@ -53,7 +54,7 @@ fn problems() -> Vec<Problem> {
 fn planned(problem: &Problem, truth: &Truth, caps: &Caps) -> Result<Option<Plan>, String> {
     match Plan::new(problem, caps) {
         Ok(plan) => {
-            run(problem, truth, caps, &plan, plan.passes(), [0, 0])?;
+            run(Memory::of(problem, caps, &plan), truth, plan.passes())?;
             Ok(Some(plan))
         }
         Err(Error::Limit { needed, limit, .. }) if needed > limit => Ok(None),

@@ -1,8 +1,8 @@
 //! Tensors of several buffers: plans cut by where buffers end, on the host interpreter.
 
 use super::grid::{any_limits, any_problem, any_zip};
-use super::interpret::run_in_pieces;
-use super::memory::{Check, limits};
+use super::interpret::run;
+use super::memory::{Check, Memory, limits};
 use super::truth::Truth;
 use super::views::{any_pair, any_view};
 use super::{eager, fake};
@@ -41,8 +41,12 @@ fn check(
         true => [step * 16; 2],
         false => [step * problem.dtype().size(), step * largest],
     };
-    let passes = (&plan, plan.passes());
-    run_in_pieces(problem, &Truth::new(problem), caps, passes, shift, cuts)
+    let memory = Memory {
+        shift,
+        cuts,
+        ..Memory::of(problem, caps, &plan)
+    };
+    run(memory, &Truth::new(problem), plan.passes())
         .map_err(|e| format!("{cuts:?}, {shift:?} bytes in: {e}; plan {plan}"))?;
     Ok(plan)
 }

@@ -1,7 +1,7 @@
 //! Plans of TopK: run on the host, within every limit, or refused with the limit.
 
 use super::grid::{Break, devices, refused_by};
-use super::memory::limits;
+use super::memory::{Memory, limits};
 use super::walks;
 use super::walks::top::run;
 use support::grid::{CLASSES, SIZES, class};
@@ -55,7 +55,12 @@ fn plans_stay_within_every_limit_or_name_it() {
                             let done = match taken(("top", &name, &problem, shift)) {
                                 true => {
                                     interpreted += 1;
-                                    run(&problem, &caps, (&plan, plan.passes()), shift, cuts)
+                                    let memory = Memory {
+                                        shift,
+                                        cuts,
+                                        ..Memory::of(&problem, &caps, &plan)
+                                    };
+                                    run(memory, plan.passes())
                                 }
                                 false => plan.passes().iter().try_for_each(|p| limits(p, &caps)),
                             };
@@ -121,8 +126,11 @@ fn lists_of_a_long_segment_are_merged_in_batches() {
         let plan = Plan::in_pieces(&problem, &caps, &cuts, true).expect("a plan");
         let kept = plan.slot_bytes(Slot::Temp(1));
         assert_eq!(kept > 0, k > 1000, "{problem}: {kept} bytes");
-        run(&problem, &caps, (&plan, plan.passes()), [0; 2], &cuts)
-            .unwrap_or_else(|e| panic!("{problem}: {e}; {plan}"));
+        let memory = Memory {
+            cuts: &cuts,
+            ..Memory::of(&problem, &caps, &plan)
+        };
+        run(memory, plan.passes()).unwrap_or_else(|e| panic!("{problem}: {e}; {plan}"));
     }
     // Two of these lists are more than a binding holds.
     let problem = Problem::top_k(DType::F32, &[128_000], 0, 4097).expect("a problem");
@@ -224,8 +232,7 @@ fn broken_plans_are_refused() {
         let problem = Problem::top_k(DType::F32, &[2, 5000, 3], 1, k).expect("a problem");
         let plan = Plan::new(&problem, &caps).expect("a plan");
         assert_eq!(walks(&plan)[..3], [first; 3]);
-        let whole = BufferSplits::default();
-        let run = |passes: &[Pass]| run(&problem, &caps, (&plan, passes), [0; 2], &whole);
+        let run = |passes: &[Pass]| run(Memory::of(&problem, &caps, &plan), passes);
         assert_eq!(run(plan.passes()), Ok(()));
         refused_by(&plan, breaks, run);
     }

@@ -27,20 +27,26 @@ pub struct Truth {
     pub expected: Vec<Vec<u32>>,
 }
 
+/// The output of an input element in C order, and its place in the segment.
+pub fn output_and_place(shape: &[u64], reduced: impl Fn(usize) -> bool, flat: u64) -> (u64, u64) {
+    let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
+    for (d, &size) in shape.iter().enumerate().rev() {
+        let at = if reduced(d) { &mut place } else { &mut output };
+        *at = (at.0 + rest % size * at.1, at.1 * size);
+        rest /= size;
+    }
+    (output.0, place.0)
+}
+
 impl Truth {
     pub fn new(problem: &Problem) -> Truth {
         let zips = problem.op().is_elementwise() && !problem.is_copy();
         let shape = &problem.inputs()[0];
         let n: u64 = if zips { 0 } else { shape.iter().product() };
         let reduced = |d: usize| !problem.is_copy() && problem.reduced().get(d) == Some(&true);
-        let walk = |flat: u64| {
-            let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
-            for (d, &size) in shape.iter().enumerate().rev() {
-                let at = if reduced(d) { &mut place } else { &mut output };
-                *at = (at.0 + rest % size * at.1, at.1 * size);
-                rest /= size;
-            }
-            (output.0 as u32, place.0 as u32)
+        let walk = |flat| {
+            let (output, place) = output_and_place(shape, reduced, flat);
+            (output as u32, place as u32)
         };
         let (output, place): (Vec<u32>, _) = (0..n).map(walk).unzip();
         let outputs = problem.outputs()[0].shape.iter().product::<u64>() as usize;

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! rustup target add wasm32-unknown-unknown
-//! cargo install wasm-bindgen-cli --version ...    # that of wasm-bindgen in Cargo.lock
+//! cargo install wasm-bindgen-cli --version "$(cargo pkgid wasm-bindgen | cut -d@ -f2)"    # that of the crate
 //! cargo build --release --target wasm32-unknown-unknown
 //! wasm-bindgen --target web --out-dir . target/wasm32-unknown-unknown/release/web_minimal.wasm
 //! python3 -m http.server    # and open http://localhost:8000

@@ -62,7 +62,7 @@ impl Run<'_, '_> {
                         self.emit_unit(part, unit, &found)?;
                     }
                 }
-                self.iterated(all)?;
+                self.dispatch.iterated(all)?;
             }
             return Ok(());
         }
@@ -73,7 +73,7 @@ impl Run<'_, '_> {
             p.abreast
         );
         let chunks = p.width.div_ceil(p.abreast);
-        for item in self.groups().filter(|&item| item < p.items) {
+        for item in self.dispatch.groups().filter(|&item| item < p.items) {
             let (part, first) = (item / chunks, item % chunks * p.abreast);
             let units = p.abreast.min(p.width - first);
             let mut all = vec![vec![Found::new(); columns as usize]; units as usize];
@@ -85,7 +85,7 @@ impl Run<'_, '_> {
                 // Each plane is merged by a tree.
                 let tree = u64::from(p.team.next_power_of_two().ilog2());
                 let planes = u64::from((32 / self.pass.kernel.acc.bits()).max(2));
-                self.iterated(loops + tree * planes)?;
+                self.dispatch.iterated(loops + tree * planes)?;
                 // Those without a slice only repeat one.
                 if lid < p.team * p.abreast && own < units {
                     let merged = all[own as usize].iter_mut().zip(found);

@@ -35,7 +35,7 @@ impl Run<'_, '_> {
             further(&mut at, i, self.strides(d)?);
             rest = if d > 0 { rest / size } else { 0 };
         }
-        self.iterated(u64::from(self.p.dims))?;
+        self.dispatch.iterated(u64::from(self.p.dims))?;
         Ok(at)
     }
 
@@ -60,7 +60,7 @@ impl Run<'_, '_> {
                 results.push((j, self.merged(element, from)?));
             }
             let looped = results.len() as u64 * u64::from(self.p.dims + 1);
-            self.iterated(looped)?;
+            self.dispatch.iterated(looped)?;
             self.write(w, results)?;
         }
         Ok(())

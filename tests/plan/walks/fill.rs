@@ -13,7 +13,7 @@ impl Run<'_, '_> {
         for w in self.invocations() {
             let results = self.outputs(w).map(|(j, _)| (j, Cell::Constant(fill)));
             self.write(w, results.collect())?;
-            self.iterated(self.per_word().into())?;
+            self.dispatch.iterated(self.per_word().into())?;
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ impl Run<'_, '_> {
                 }
                 self.write(w, results)?;
             }
-            self.iterated(loops)?;
+            self.dispatch.iterated(loops)?;
         }
         Ok(read)
     }
@@ -59,7 +59,7 @@ impl Run<'_, '_> {
             self.wg
         );
         let mut read = BTreeSet::new();
-        for group in self.groups() {
+        for group in self.dispatch.groups() {
             let first = group * teams;
             let mut bests = Vec::new();
             for team in 0..teams {
@@ -100,7 +100,8 @@ impl Run<'_, '_> {
             let sums = self.pass.kernel.acc.sum().is_some();
             ensure!(!sums || own.len() <= 256, "{} partial sums", own.len());
             let loops = u64::from(lanes.ilog2() + self.per_word() - 1);
-            self.iterated(loops + self.join_loops(own.len() as u32))?;
+            self.dispatch
+                .iterated(loops + self.join_loops(own.len() as u32))?;
             for i in own {
                 let r = start + i * p.inner;
                 from.extend_from_slice(self.partial(r)?);

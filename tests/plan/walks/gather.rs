@@ -11,14 +11,14 @@ impl Run<'_, '_> {
         for w in self.invocations() {
             for (j, o) in self.outputs(w) {
                 let element = self.dst.at(p.dst_delta + o)?;
-                self.write_once(p.dst_delta + o)?;
+                self.dispatch.write_once(p.dst_delta + o)?;
                 if per_word > 1 {
                     let place = (p.dst_delta / per_word + w) * per_word + j;
                     ensure!(self.dst.at(place)? == element, "byte {j} of word {w}");
                 }
                 self.take_indices(index_words, o, element)?;
             }
-            self.iterated(per_word.into())?;
+            self.dispatch.iterated(per_word.into())?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Run<'_, '_> {
                     self.gather(o, e, p.base + u64::from(i))?;
                 }
             }
-            self.iterated(loops)?;
+            self.dispatch.iterated(loops)?;
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ use wgreduce::{DType, Op};
 const RESULT: u64 = 130;
 
 impl Run<'_, '_> {
-    pub fn dispatch(&mut self) -> Check {
+    pub fn walk(&mut self) -> Check {
         match self.pass.kernel.walk {
             Walk::Each(text) => match text.sliced {
                 true => self.sliced(),

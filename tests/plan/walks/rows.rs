@@ -144,7 +144,7 @@ impl Run<'_, '_> {
             teams.is_multiple_of(per_word),
             "a workgroup owns a part of a word"
         );
-        for group in self.groups() {
+        for group in self.dispatch.groups() {
             let first = group * teams;
             let mut bests = Vec::new();
             for team in 0..teams {
@@ -175,7 +175,8 @@ impl Run<'_, '_> {
         let gathered = if per_word > 1 { per_word } else { 0 };
         let taken = u64::from(blocks + 1 + lanes.ilog2());
         let again = self.block_loops(taken, text.loads) + self.far_loops(p.slice.div_ceil(lanes));
-        self.iterated(u64::from(blocks + lanes.ilog2() + gathered) + again)
+        self.dispatch
+            .iterated(u64::from(blocks + lanes.ilog2() + gathered) + again)
     }
 
     /// An invocation takes whole rows, whose results are whole words.
@@ -219,6 +220,7 @@ impl Run<'_, '_> {
                 }
             }
         }
-        self.iterated(u64::from(each) * (self.block_loops(1, 1) + self.far_loops(p.len)))
+        self.dispatch
+            .iterated(u64::from(each) * (self.block_loops(1, 1) + self.far_loops(p.len)))
     }
 }

@@ -24,7 +24,7 @@ impl Run<'_, '_> {
                 }
                 self.write(w, results)?;
             }
-            self.iterated(loops)?;
+            self.dispatch.iterated(loops)?;
         }
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Run<'_, '_> {
             self.loads_each(&found)?;
             let cell = self.cell(&found)?;
             self.emit(item, cell)?;
-            self.iterated(loops)?;
+            self.dispatch.iterated(loops)?;
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl Run<'_, '_> {
                 };
                 results.push((j, self.cell(&found)?));
             }
-            self.iterated(loops)?;
+            self.dispatch.iterated(loops)?;
             self.write(w, results)?;
         }
         Ok(())

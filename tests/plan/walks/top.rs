@@ -4,11 +4,12 @@
 //! well proves the schedule for all data: each result is of its rank among all places of its own segment, is written once and has
 //! the element of its index; no access leaves its view; no list is shorter than what is taken from it.
 
-use super::super::memory::{Bind, Check, Memory, ensure, limits};
+use super::super::memory::{Bind, Check, Dispatch, Memory, ensure, limits};
+use super::super::truth::output_and_place;
 use std::rc::Rc;
 use support::views::position;
+use wgreduce::Problem;
 use wgreduce::unstable::{FewText, Params, Pass, Slot, StoreFormat, TopText, Walk};
-use wgreduce::{BufferSplits, Caps, Plan, Problem};
 
 /// Places of a segment in order, each with its element of the data.
 type Places = Rc<Vec<(u32, u32)>>;
@@ -38,14 +39,9 @@ struct Machine<'a> {
     looked: Vec<Vec<[u32; 2]>>,
 }
 
-/// Runs the passes of a plan of TopK. `shift`: where inputs and outputs begin in their buffers.
-pub fn run(
-    problem: &Problem,
-    caps: &Caps,
-    (plan, passes): (&Plan, &[Pass]),
-    shift: [u64; 2],
-    cuts: &BufferSplits,
-) -> Check {
+/// Runs the passes of a plan of TopK.
+pub fn run(memory: Memory<'_>, passes: &[Pass]) -> Check {
+    let Memory { problem, plan, .. } = memory;
     let k = problem.outputs()[0].shape.iter().product::<u64>();
     let segments = segments(problem);
     let axis = problem.reduced().iter().position(|&reduced| reduced);
@@ -56,13 +52,7 @@ pub fn run(
     let lists = [Slot::Partials, Slot::Temp(0), Slot::Temp(1)];
     let lists = lists.map(|slot| vec![None; (plan.slot_bytes(slot) / entry) as usize]);
     let mut machine = Machine {
-        memory: Memory {
-            problem,
-            caps,
-            plan,
-            shift,
-            cuts,
-        },
+        memory,
         k: k as u32 / (segments.len() as u32).max(1),
         inner: inner.iter().product::<u64>() as u32,
         segments,
@@ -72,7 +62,7 @@ pub fn run(
         looked: vec![Vec::new(); k as usize],
     };
     for (i, pass) in passes.iter().enumerate() {
-        let done = Run::new(&mut machine, pass).and_then(Run::dispatch);
+        let done = Run::new(&mut machine, pass).and_then(Run::walk);
         done.map_err(|e| format!("pass {i}, {}: {e}", pass.label()))?;
     }
     machine.end()
@@ -86,17 +76,12 @@ fn segments(problem: &Problem) -> Vec<Places> {
     let n: u64 = shape.iter().product();
     let mut all = vec![vec![(0, 0); len as usize]; n.checked_div(len).unwrap_or(0) as usize];
     for flat in 0..n {
-        let (mut rest, mut output, mut place) = (flat, (0, 1), (0, 1));
-        for (d, &size) in shape.iter().enumerate().rev() {
-            let at = if reduced(d) { &mut place } else { &mut output };
-            *at = (at.0 + rest % size * at.1, at.1 * size);
-            rest /= size;
-        }
+        let (output, place) = output_and_place(shape, reduced, flat);
         let element = match problem.layout(0) {
             Some(layout) => position(flat, shape, &layout.strides, layout.offset),
             None => flat,
         };
-        all[output.0 as usize][place.0 as usize] = (place.0 as u32, element as u32);
+        all[output as usize][place as usize] = (place as u32, element as u32);
     }
     all.into_iter().map(Rc::new).collect()
 }
@@ -176,7 +161,7 @@ struct Run<'m, 'a> {
     indices: Option<Bind>,
     dst: Bind,
     beside: Option<Bind>,
-    written: Vec<bool>,
+    dispatch: Dispatch<'m>,
 }
 
 impl<'m, 'a> Run<'m, 'a> {
@@ -211,11 +196,11 @@ impl<'m, 'a> Run<'m, 'a> {
             indices,
             dst,
             beside,
-            written: Vec::new(),
+            dispatch: Dispatch::of(pass),
         })
     }
 
-    fn dispatch(mut self) -> Check {
+    fn walk(mut self) -> Check {
         match self.pass.kernel.walk {
             Walk::Top(text) => self.top(text),
             Walk::Few(text) => self.few(text),
@@ -225,36 +210,9 @@ impl<'m, 'a> Run<'m, 'a> {
         }
     }
 
-    /// `linear(group)` of every workgroup.
-    fn groups(&self) -> impl Iterator<Item = u32> + use<> {
-        let [x, y, _] = self.pass.workgroups;
-        let grid = self.p.grid;
-        (0..y).flat_map(move |y| (0..x).map(move |x| y * grid + x))
-    }
-
-    /// `linear(group) * WG + lid` of every invocation that has an item.
+    /// The invocations that have an item.
     fn invocations(&self, items: u32) -> impl Iterator<Item = u32> + use<> {
-        let wg = self.pass.kernel.workgroup;
-        let all = self.groups();
-        let all = all.flat_map(move |group| (0..wg).map(move |lid| group * wg + lid));
-        all.filter(move |&id| id < items)
-    }
-
-    fn iterated(&self, iterations: u32) -> Check {
-        let most = self.pass.iterations;
-        ensure!(
-            u64::from(iterations) <= most,
-            "{iterations} iterations where {most} were planned"
-        );
-        Ok(())
-    }
-
-    fn write_once(&mut self, at: u32) -> Check {
-        let end = self.written.len().max(at as usize + 1);
-        self.written.resize(end, false);
-        let before = std::mem::replace(&mut self.written[at as usize], true);
-        ensure!(!before, "{at} is written twice");
-        Ok(())
+        self.dispatch.invocations().filter(move |&id| id < items)
     }
 
     /// `segment`: where an output's segment begins, and how many steps that takes. Strides wrap.
@@ -311,7 +269,7 @@ impl<'m, 'a> Run<'m, 'a> {
         ensure!(p.entries <= list, "{} entries of {list}", p.entries);
         ensure!(p.groups <= wg, "{} groups of {wg}", p.groups);
         ensure!(p.items == p.outputs * p.slices, "{} items", p.items);
-        for item in self.groups().filter(|&item| item < p.items) {
+        for item in self.dispatch.groups().filter(|&item| item < p.items) {
             let (output, part) = (item / p.slices, item % p.slices);
             let first = part * p.slice;
             let (of, begin) = self.places(output, first, (first + p.slice).min(p.len))?;
@@ -326,7 +284,8 @@ impl<'m, 'a> Run<'m, 'a> {
         let stages = list.ilog2() * (list.ilog2() + 1) / 2;
         let sorter = stages * (half.div_ceil(wg) + 1) + list.ilog2();
         let most = (rounds + 3).div_ceil(wg) + wg / p.groups + p.groups + 2 + rounds + sorter;
-        self.iterated(most + p.entries.div_ceil(wg) + p.kept_dims)
+        let most = most + p.entries.div_ceil(wg) + p.kept_dims;
+        self.dispatch.iterated(most.into())
     }
 
     fn few(&mut self, text: FewText) -> Check {
@@ -341,7 +300,9 @@ impl<'m, 'a> Run<'m, 'a> {
                 self.units(begin, of.len() as u32)?;
             }
             // With lists of more entries each element is a step of a loop.
-            self.iterated(of.len() as u32 + of.len().div_ceil(8) as u32 + p.kept_dims)?;
+            let taken = of.len() + of.len().div_ceil(8);
+            self.dispatch
+                .iterated(taken as u64 + u64::from(p.kept_dims))?;
             self.leave(output, part, &of)?;
         }
         Ok(())
@@ -373,7 +334,7 @@ impl<'m, 'a> Run<'m, 'a> {
     }
 
     fn put_entry(&mut self, at: u32, entry: Entry) -> Check {
-        self.write_once(at)?;
+        self.dispatch.write_once(at)?;
         let place = self.dst.at(at)? as usize;
         let before = self.machine.lists[list(self.dst.slot)?][place].replace(entry);
         ensure!(before.is_none_or(|e| e.read), "entry {place} is lost");
@@ -466,7 +427,8 @@ impl<'m, 'a> Run<'m, 'a> {
                     false => {}
                 }
             }
-            self.iterated(taken + (taken - 1) * search)?;
+            self.dispatch
+                .iterated((taken + (taken - 1) * search).into())?;
         }
         Ok(())
     }
@@ -519,7 +481,8 @@ impl<'m, 'a> Run<'m, 'a> {
                 }
                 self.machine.looked[at as usize].push([whole.start, whole.end]);
             }
-            self.iterated(per_word * (p.kept_dims + 1))?;
+            self.dispatch
+                .iterated((per_word * (p.kept_dims + 1)).into())?;
         }
         Ok(())
     }
