@@ -25,6 +25,9 @@ const RUN_BYTES: u64 = 64;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
 /// with indices of 64 bits at .93 by vec4 and at .90 by words.
 const NARROW_SHARE: u64 = 8;
+/// Most bytes of results that an invocation writes where words of columns would have it write fewer: 4 and 21 rows of uint8, which
+/// left 128, reached .29 and .68 on an H200, and of float16, which left 64, .66 and .93.
+const MOST_WRITTEN: u64 = 64;
 /// Bytes of a row that a workgroup takes of one that is too wide for it: a line of memory.
 const LINE: u64 = 128;
 /// Rows of a slice: with 128 to 512 an H200 reaches .97. Longer ones balance its work less well.
@@ -196,12 +199,13 @@ impl Columns {
         let joined = |unit| joined(planner, step, b, unit);
         // Below 32 bits a word of columns holds fewer keys: an H200 takes 512 rows of uint8 at .91 by words and at .80 by vec4,
         // of float16 at .92 and .89. A CPU's vectors hold words of several invocations anyway.
-        let read = b.len * element >= NARROW_SHARE * step.out.bytes();
+        let out = step.out.bytes();
+        let worth = b.len * element >= NARROW_SHARE * out || 16 / element * out > MOST_WRITTEN;
         let cpu = planner.caps.class == AdapterClass::Software;
-        let narrow = element < 4 && read && !cpu && joined(4) == Some(1);
+        let narrow = element < 4 && worth && !cpu && joined(4) == Some(1);
         // Joined rows make a partial result each. Words of fewer are still faster than single elements.
-        let worth = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
-        let wide = joined(16).filter(|f| !narrow && worth(f));
+        let pays = |f: &u64| *f == 1 || b.len / f * element >= PARTIALS_SHARE * record;
+        let wide = joined(16).filter(|f| !narrow && pays(f));
         let wide = wide.map(|joined| (16, joined));
         let word = element.max(4);
         let by_words = || joined(word).filter(|f| *f == 1 || b.len / f >= LEAST_JOINED);
@@ -242,7 +246,7 @@ impl Columns {
             runs: self.runs as u32,
             words: (self.unit / 4) as u32,
             shared: self.team > 1,
-            writes_vecs: whole && self.unit == 16 && !step.out.is_partial(),
+            writes_vecs: whole && !step.out.is_partial(),
         };
         let taken = Region {
             len: rows * self.joined,
