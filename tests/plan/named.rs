@@ -212,6 +212,22 @@ fn a_middle_axis_is_columns_of_many_matrices() {
     }
 }
 
+/// Few rows of narrow elements have more results than elements: then an invocation has fewer columns, and still whole vec4 of results.
+#[test]
+fn few_rows_of_bytes_go_by_words_on_a_gpu() {
+    for (dtype, words) in [(DType::U8, 1), (DType::F16, 4), (DType::F32, 4)] {
+        let caps = class(AdapterClass::Discrete);
+        let plan = planned(Problem::arg_min(dtype, &[4, 1 << 20], 0), &caps);
+        let [pass] = plan.passes() else {
+            panic!("{plan}");
+        };
+        let Walk::Columns(text) = pass.kernel.walk else {
+            panic!("{plan}");
+        };
+        assert_eq!((text.words, text.writes_vecs), (words, true), "{dtype}");
+    }
+}
+
 #[test]
 fn three_columns_leave_partials_of_their_parts() {
     for kind in CLASSES {
