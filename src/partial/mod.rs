@@ -450,8 +450,10 @@ impl Partial {
         let Kind { op, dtype, .. } = self.kind;
         let (keys, size) = (self.kind.keys(), dtype.size() as usize);
         if let Some(sum) = self.kind.sum() {
-            let elements = self.totals.iter().map(|t| sum.element(t, self.count));
-            return Ok(vec![bytes(elements, size)]);
+            let mut bytes = Vec::with_capacity(self.totals.len() * size);
+            let totals = self.totals.iter();
+            totals.for_each(|total| sum.write(total, self.count, &mut bytes));
+            return Ok(vec![bytes]);
         }
         let Some(index_type) = self.kind.index else {
             let nothing = schedule::identity(dtype, op);

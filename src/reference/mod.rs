@@ -39,7 +39,7 @@ macro_rules! for_type {
 }
 
 // After the macro, which it uses.
-mod sums;
+pub(crate) mod sums;
 
 /// Computes `problem` over `inputs`, raw little-endian bytes in C order (for a view, the larger tensor), and
 /// returns the bytes of each of [`Problem::outputs`].

@@ -43,7 +43,7 @@ fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
 
 /// An exact running sum.
 #[derive(Clone)]
-pub(super) struct Sum {
+pub(crate) struct Sum {
     op: Op,
     dtype: DType,
     ignore_nan: bool,
@@ -52,12 +52,12 @@ pub(super) struct Sum {
     limbs: Vec<i128>,
     /// The exponent of the lowest bit.
     lowest: i32,
-    /// Number of elements, without skipped NaNs.
-    count: u64,
-    nan: bool,
-    infinity: bool,
-    negative_infinity: bool,
-    only_negative_zeros: bool,
+    /// Elements, without skipped NaNs.
+    pub count: u64,
+    pub nan: bool,
+    pub infinity: bool,
+    pub negative_infinity: bool,
+    pub only_negative_zeros: bool,
 }
 
 /// A decomposed element.
@@ -76,7 +76,14 @@ enum Number {
 
 impl Sum {
     pub(super) fn new(problem: &Problem) -> Sum {
-        let (op, dtype) = (problem.op(), problem.dtype());
+        Sum {
+            ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
+            ..Sum::nothing(problem.op(), problem.dtype())
+        }
+    }
+
+    /// The sum of nothing, to which all elements are added.
+    pub(crate) fn nothing(op: Op, dtype: DType) -> Sum {
         let (mut lowest, mut bits) = match Format::of(dtype) {
             Some(format) => (
                 format.lowest(),
@@ -90,7 +97,7 @@ impl Sum {
         Sum {
             op,
             dtype,
-            ignore_nan: problem.nan_policy() == NanPolicy::Ignore,
+            ignore_nan: false,
             // A number may lie across two words, and its zeros across one more.
             limbs: vec![0; bits / 64 + 3],
             lowest,
@@ -138,29 +145,29 @@ impl Sum {
                     self.only_negative_zeros &= negative && mantissa == 0;
                     if squares {
                         let square = u128::from(mantissa) * u128::from(mantissa);
-                        self.add_bits(negative, square as u64, 2 * exponent);
-                        self.add_bits(negative, (square >> 64) as u64, 2 * exponent + 64);
+                        let place = (2 * exponent - self.lowest) as usize;
+                        self.add_bits(negative, square as u64, place);
+                        self.add_bits(negative, (square >> 64) as u64, place + 64);
                     } else {
-                        self.add_bits(negative, mantissa, exponent);
+                        self.add_bits(negative, mantissa, (exponent - self.lowest) as usize);
                     }
                 }
             }
         }
     }
 
-    /// Adds `mantissa * 2^exponent`, or subtracts it if `negative`.
-    fn add_bits(&mut self, negative: bool, mantissa: u64, exponent: i32) {
-        let bit = (exponent - self.lowest) as usize;
-        let shifted = u128::from(mantissa) << (bit % 64);
+    /// Adds `magnitude * 2^place`, or subtracts it if `negative`. The place is counted from the lowest bit that a term can have.
+    pub(crate) fn add_bits(&mut self, negative: bool, magnitude: u64, place: usize) {
+        let shifted = u128::from(magnitude) << (place % 64);
         let halves = [shifted as u64, (shifted >> 64) as u64];
-        for (limb, half) in self.limbs[bit / 64..].iter_mut().zip(halves) {
+        for (limb, half) in self.limbs[place / 64..].iter_mut().zip(halves) {
             let half = i128::from(half);
             *limb += if negative { -half } else { half };
         }
     }
 
     /// Appends the bytes of the result.
-    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+    pub(crate) fn write(&self, bytes: &mut Vec<u8>) {
         let bits = match Format::of(self.dtype) {
             Some(format) => self.float(format),
             None => self.integer(),

@@ -1,8 +1,9 @@
 //! Sums in Rust, for partial results: the arithmetic of the shaders, element by element.
 //!
-//! Knows how a partial sum's words are read and written, and rounds; the constants are `Sum`'s.
+//! Knows how a partial sum's words are read and written; the constants are `Sum`'s. The reference rounds.
 
 use super::{DIGIT_BITS, Format, Sum};
+use crate::reference::sums as reference;
 use crate::{Class, Op};
 
 /// A sum of a part of the elements, as the shaders keep it: the words of a partial result.
@@ -269,72 +270,26 @@ impl Sum {
         }
     }
 
-    /// The result's bits, if `count` elements were taken.
-    pub(crate) fn element(self, total: &Total, count: u64) -> u64 {
-        if !self.is_exact() {
-            let sum = total.low();
-            let mean = match (self.op, self.dtype.class()) {
-                (Op::ReduceMean, Class::Signed) => {
-                    i128::from(sum as i64) / i128::from(count.max(1))
+    /// Appends the bytes of the result, if `count` elements were taken.
+    pub(crate) fn write(self, total: &Total, count: u64, bytes: &mut Vec<u8>) {
+        let met = |flag| total.flags & flag != 0;
+        let mut sum = reference::Sum::nothing(self.op, self.dtype);
+        sum.count = if self.counts() { total.count } else { count };
+        sum.nan = met(NAN);
+        sum.infinity = met(PLUS_INFINITY);
+        sum.negative_infinity = met(MINUS_INFINITY);
+        sum.only_negative_zeros = met(MINUS_ZERO) && !met(OTHER) && !self.takes_magnitudes();
+        match (self.is_exact(), total.digits.split_last()) {
+            (true, Some((&last, digits))) => {
+                let digits = digits.iter().map(|&digit| i64::from(digit));
+                let digits = digits.chain([i64::from(last as i32)]);
+                for (place, digit) in (0..).step_by(DIGIT_BITS as usize).zip(digits) {
+                    sum.add_bits(digit < 0, digit.unsigned_abs(), place);
                 }
-                (Op::ReduceMean, _) => i128::from(sum / count.max(1)),
-                _ => i128::from(sum),
-            };
-            return mean as u64 & (u64::MAX >> (64 - self.bits()));
+            }
+            _ => sum.add_bits(false, total.low(), 0),
         }
-        let digits = &total.digits;
-        let top = digits.len() - 1;
-        let negative = (digits[top] as i32) < 0;
-        let magnitude = Wide::of(digits, negative);
-        if !self.is_float() {
-            let most =
-                u64::MAX >> (64 - self.bits() + u32::from(self.dtype.class() == Class::Signed));
-            let root = magnitude.root(None).bits;
-            return root.map_or(most, |root| root.min(most));
-        }
-        let count = if self.counts() { total.count } else { count };
-        self.float(total.flags, negative, &magnitude, count)
-    }
-
-    fn float(self, flags: u32, negative: bool, magnitude: &Wide, count: u64) -> u64 {
-        let Format { exponent, mantissa } = self.format();
-        let infinity = ((1u64 << exponent) - 1) << (mantissa - 1);
-        let sign = |negative: bool| u64::from(negative) << (self.bits() - 1);
-        let nan = infinity | 1 << (mantissa - 2);
-        let both = PLUS_INFINITY | MINUS_INFINITY;
-        if flags & NAN != 0 || flags & both == both || self.is_mean() && count == 0 {
-            return nan;
-        }
-        if flags & both != 0 {
-            return infinity | sign(flags & MINUS_INFINITY != 0);
-        }
-        if magnitude.is_zero() {
-            let minus = flags & (MINUS_ZERO | OTHER) == MINUS_ZERO;
-            return sign(minus && !self.takes_magnitudes());
-        }
-        let wanted = mantissa + 2;
-        let leading = match self.op {
-            Op::ReduceL2 => magnitude.root(Some(wanted)),
-            Op::ReduceMean => magnitude.quotient(count, wanted),
-            _ => magnitude.quotient(1, wanted),
-        };
-        let zero_place = match self.op {
-            Op::ReduceSumSquare => (1i64 << (exponent - 1)) + i64::from(mantissa) - 3,
-            _ => 0,
-        };
-        // Rounded to nearest, ties to even.
-        let bits = leading.bits.unwrap_or(0);
-        let top = leading.place + i64::from(63 - bits.leading_zeros());
-        let unit = (top - i64::from(mantissa) + 1).max(zero_place);
-        let down = (unit - leading.place).min(65) as u32;
-        let bits = u128::from(bits);
-        let (kept, lost) = (bits >> down, bits & ((1 << down) - 1));
-        let half = 1u128 << (down - 1);
-        let up = lost > half || lost == half && (leading.rest || kept & 1 == 1);
-        let field = (unit - zero_place) as u64;
-        let rounded = (kept as u64 + u64::from(up))
-            .saturating_add(field.min(1 << exponent) << (mantissa - 1));
-        rounded.min(infinity) | sign(negative && !self.takes_magnitudes())
+        sum.write(bytes);
     }
 }
 
@@ -362,87 +317,4 @@ impl Total {
 fn number(digits: &[u32]) -> u64 {
     let up = |n: u64, &digit: &u32| n.wrapping_shl(DIGIT_BITS).wrapping_add(digit.into());
     digits.iter().rev().fold(0, up)
-}
-
-/// The bits of a magnitude, the least first.
-struct Wide(Vec<bool>);
-
-/// The leading bits of a result: `bits` times 2^place, and whether anything is left below.
-struct Leading {
-    /// `None`: more than 64.
-    bits: Option<u64>,
-    place: i64,
-    rest: bool,
-}
-
-impl Wide {
-    fn of(digits: &[u32], negative: bool) -> Wide {
-        let top = digits.len() - 1;
-        let mut bits = Vec::new();
-        let mut borrow = 0;
-        for (i, &digit) in digits.iter().enumerate() {
-            let signed = if i == top {
-                i64::from(digit as i32)
-            } else {
-                i64::from(digit)
-            };
-            let x = if negative { -signed } else { signed } + borrow;
-            let width = if i == top { 33 } else { DIGIT_BITS };
-            bits.extend((0..width).map(|b| x >> b & 1 == 1));
-            borrow = if i == top { 0 } else { x >> DIGIT_BITS };
-        }
-        while bits.last() == Some(&false) {
-            bits.pop();
-        }
-        Wide(bits)
-    }
-
-    fn is_zero(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn bit(&self, place: i64) -> u128 {
-        let bit = usize::try_from(place).ok().and_then(|i| self.0.get(i));
-        u128::from(bit == Some(&true))
-    }
-
-    fn any_below(&self, place: i64) -> bool {
-        let end = usize::try_from(place).unwrap_or(0).min(self.0.len());
-        self.0[..end].contains(&true)
-    }
-
-    /// Divided, to so many bits.
-    fn quotient(&self, by: u64, wanted: u32) -> Leading {
-        let (mut place, mut bits, mut rest) = (self.0.len() as i64, 0u64, 0u128);
-        while 64 - bits.leading_zeros() < wanted {
-            place -= 1;
-            rest = rest << 1 | self.bit(place);
-            let fits = rest >= by.into();
-            rest -= if fits { by.into() } else { 0 };
-            bits = bits << 1 | u64::from(fits);
-        }
-        Leading {
-            bits: Some(bits),
-            place,
-            rest: rest > 0 || self.any_below(place),
-        }
-    }
-
-    /// The root, to so many bits, or to all of a whole number.
-    fn root(&self, wanted: Option<u32>) -> Leading {
-        let pairs = self.0.len().div_ceil(2) as i64;
-        let last = wanted.map_or(0, |wanted| pairs - i64::from(wanted));
-        let (mut bits, mut rest) = (0u128, 0u128);
-        for pair in (last..pairs).rev() {
-            rest = rest << 2 | self.bit(2 * pair + 1) << 1 | self.bit(2 * pair);
-            let fits = rest > 4 * bits;
-            rest -= if fits { 4 * bits + 1 } else { 0 };
-            bits = bits << 1 | u128::from(fits);
-        }
-        Leading {
-            bits: u64::try_from(bits).ok(),
-            place: last,
-            rest: rest > 0 || self.any_below(2 * last),
-        }
-    }
 }

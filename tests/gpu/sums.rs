@@ -483,13 +483,8 @@ pub fn a_hundred_times(reducer: &Reducer) -> Result<(), Failed> {
             }
             let n = shape.iter().product();
             let inputs = [0, 6].map(|kind| summands(dtype, n, kind));
-            let reduction = reducer.prepare_blocking(&problem)?;
-            for run in 0..100 {
-                let input = &[inputs[run % 2].as_slice()];
-                let outputs = reduction.run_bytes_blocking(input)?;
-                wgreduce::reference::verify(&problem, input, &outputs)
-                    .map_err(|e| format!("{problem}, run {run}: {e}"))?;
-            }
+            let runs = (0..100).map(|run| inputs[run % 2].clone());
+            check_data(reducer, &problem, 0, runs)?;
         }
     }
     Ok(())

@@ -234,13 +234,8 @@ pub fn a_hundred_times(reducer: &Reducer) -> Result<(), Failed> {
             continue;
         }
         let inputs = [3, 8].map(|seed| tensor(DType::F32, shape, seed));
-        let reduction = gpu.prepare_blocking(&problem)?;
-        for run in 0..100 {
-            let input = &[inputs[run % 2].as_slice()];
-            let outputs = reduction.run_bytes_blocking(input)?;
-            wgreduce::reference::verify(&problem, input, &outputs)
-                .map_err(|e| format!("{problem}, run {run}: {e}"))?;
-        }
+        let runs = (0..100).map(|run| inputs[run % 2].clone());
+        check_data(&gpu, &problem, 0, runs)?;
     }
     Ok(())
 }
