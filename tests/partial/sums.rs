@@ -2,7 +2,7 @@
 
 use super::{Outcome, merged};
 use num_bigint::BigInt;
-use support::{Bits, SUMMANDS, part, sum_of, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, float_bits, part, sum_of, sum_problem, summands, summed};
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, DType, Element, NanPolicy, Op, Partial, PartialError, Problem, reference};
 
@@ -35,6 +35,35 @@ fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             let mut twice = all.clone();
             twice.merge(&parts[0])?;
             assert_ne!(twice, all, "{whole}");
+        }
+    }
+    Ok(())
+}
+
+/// Every triple of zeros, infinities, a NaN and a number, each element a part of its own.
+#[test]
+fn special_elements_of_parts_meet_as_those_of_the_whole() -> Outcome {
+    for dtype in summed().filter(|t| t.class() == Class::Float) {
+        let (infinity, nan, one) = float_bits(dtype);
+        let sign = 1 << (8 * dtype.size() - 1);
+        let all = [0, sign, one, infinity, sign | infinity, nan];
+        let size = dtype.size() as usize;
+        for (way, n) in (0..10).flat_map(|way| (0..216).map(move |n| (way, n))) {
+            let elements = [n / 36, n / 6 % 6, n % 6].map(|i| all[i]);
+            let input: Vec<u8> = elements
+                .iter()
+                .flat_map(|x: &u64| x.to_le_bytes()[..size].to_vec())
+                .collect();
+            let whole = sum_problem(dtype, &[3], &[0], way)?;
+            let expected = reference::evaluate(&whole, &[&input])?;
+            let problem = sum_problem(dtype, &[1], &[0], way)?;
+            let part = |(at, element)| Partial::from_reference(&problem, at, element);
+            let mut parts = (0..).zip(input.chunks(size)).map(part);
+            let mut merged = parts.next().ok_or("no part")??;
+            for part in parts {
+                merged.merge(&part?)?;
+            }
+            assert_eq!(merged.finish()?, expected, "{whole} of {elements:x?}");
         }
     }
     Ok(())
