@@ -164,7 +164,8 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Several buffers, bindings that hold a part, streams, and parts that are merged.
 pub fn pieces(reducer: &Reducer) -> Result<(), Failed> {
-    let small = reducer.with_caps(reducer.caps().lowered(70_000, 60));
+    // A binding holds two lists of 3000 entries.
+    let small = reducer.with_caps(reducer.caps().lowered(2 * 3000 * 16, 60));
     for dtype in types(turn()) {
         // Lists of a segment that no binding holds at once.
         let shape = [2, 9000, 1];
