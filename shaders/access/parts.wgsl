@@ -1,4 +1,4 @@
-// Parts of segments. SLICED: each segment is cut into P.slices parts of P.slice elements, numbered as `finish` takes partial
+// Parts of segments. SLICED: each segment is cut from element P.begin on into P.slices parts of P.slice elements, numbered as `finish` takes partial
 // results: the parts of P.inner neighbouring segments lie side by side. STEPPED: the elements of a part are P.step apart.
 struct Part {
     output: u32,
@@ -18,7 +18,7 @@ fn part_of(item: u32) -> Part {
 
 fn part_begin(part: u32) -> u32 {
 //# if SLICED
-    return select(part, part * P.slice, part_step() == 1u);
+    return P.begin + select(part, part * P.slice, part_step() == 1u);
 //# else
     return 0u;
 //# end

@@ -1,18 +1,23 @@
 // Columns: an invocation takes a run of {RUNS} units of neighbouring columns, {UNIT} words each, in some rows of a matrix, and
-// reads {LOADS} rows at once. P.joined rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units
+// reads {LOADS} rows at once. SHIFTED: a matrix may begin within a word. P.joined rows are joined to a wide row of P.width units. SHARED: a workgroup takes P.abreast units
 // of a wide row in P.team slices, and merges these; they take every P.team-th row, so that it reads whole stretches. A run
 // is then one unit.
 override WG: u32;
 
-// Unit `at` of the source. What lies beyond it in the vec4 means nothing.
-fn unit_at(at: u32) -> vec4<u32> {
+// The unit that begins `shift` bits within unit `at` of the source. What lies beyond it in the vec4 means nothing.
+fn unit_at(at: u32, shift: u32) -> vec4<u32> {
 //# if UNIT == 4
     return src[at];
 //# else
 //# if UNIT == 2
     return vec2<u32>(words[2u * at], words[2u * at + 1u]).xyxy;
 //# else
+//# if SHIFTED
+    let next = words[at + select(0u, 1u, shift > 0u)];
+    return vec4<u32>((words[at] >> shift) | ((next << 1u) << (31u - shift)));
+//# else
     return vec4<u32>(words[at]);
+//# end
 //# end
 //# end
 }
@@ -57,7 +62,14 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let count = (end - begin - lane + team - 1u) / team;
     let again = (max(first - begin, lane) - lane + team - 1u) / team;
 
-    let start = P.src_delta / {UNIT * 32 / BITS}u + (matrix * P.rows + begin + lane) * P.row_units + unit;
+    // In elements.
+    let origin = P.src_delta + matrix * P.len * P.pitch;
+    let start = origin / {UNIT * 32 / BITS}u + (begin + lane) * P.row_units + unit;
+//# if SHIFTED
+    let shift = origin % {UNIT * 32 / BITS}u * {BITS}u;
+//# else
+    let shift = 0u;
+//# end
     let stride = team * P.row_units;
 //# for r in 0..RUNS
     var a{r} = acc_none();
@@ -72,7 +84,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
 //# for i in 0..LOADS
 //# for r in 0..RUNS
-        let v{i}_{r} = unit_at(at{i} + {r}u);
+        let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
 //# end
 //# if LOOKS
@@ -102,7 +114,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         for (var window = 0u; acc_again(begun{r}, window); window++) {
             b{r} = acc_next(begun{r}, b{r}, window);
             for (var i = 0u; i < {LOADS}u; i++) {
-                let v = once(unit_at(at0 + i * stride + {r}u), t + i >= fresh);
+                let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
                 let k = unit_keys(v);
                 b{r} = acc_take(b{r}, Keys(
 //# for j in 0..PLANES
@@ -135,7 +147,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
     let column = unit * {UNIT * 32 / BITS}u;
 //# if LOOKS
     let row_length = P.row_units * {UNIT * 32 / BITS}u;
-    let elements = Elements(P.src_delta + (matrix * P.rows + first) * row_length + column, row_length, end - first);
+    let elements = Elements(origin + first * row_length + column, row_length, end - first);
 //# end
 //# for r in 0..RUNS
 //# if RUNS > 1

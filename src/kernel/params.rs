@@ -53,6 +53,8 @@ params! {
     pitch,
     /// Outputs side by side: segments of a row, of which parts are numbered together.
     inner,
+    /// Elements of a segment before its first part.
+    begin,
     /// Parts that a segment is cut into.
     slices,
     /// Elements of such a part.

@@ -164,7 +164,9 @@ impl Pass {
         let (p, element) = (&self.params, self.kernel.acc.bytes());
         match self.kernel.walk {
             // Its view may span columns that others take.
-            Walk::Each(_) => u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element,
+            Walk::Each(_) => {
+                u64::from(p.items / p.slices.max(1)) * u64::from(p.len - p.begin) * element
+            }
             _ => self.read().map(View::read).sum(),
         }
     }

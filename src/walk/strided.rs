@@ -30,6 +30,8 @@ pub(crate) struct Each {
     pub slices: u64,
     /// Elements of a part.
     slice: u64,
+    /// Elements of a segment before its first part, which others take.
+    begin: u64,
 }
 
 impl Each {
@@ -37,6 +39,7 @@ impl Each {
     pub(crate) const WHOLE: Each = Each {
         slices: 1,
         slice: u64::MAX,
+        begin: 0,
     };
 
     /// Whole segments, or parts of them where these are long and few.
@@ -60,7 +63,20 @@ impl Each {
     pub(crate) fn sliced(b: &Region, slice: u64) -> Each {
         match b.len.div_ceil(slice) {
             0 | 1 => Each::WHOLE,
-            slices => Each { slices, slice },
+            slices => Each {
+                slices,
+                slice,
+                begin: 0,
+            },
+        }
+    }
+
+    /// What is left of segments from `begin` on, at most `slice` elements: the first of so many parts takes it.
+    pub(crate) fn rest(begin: u64, slices: u64, slice: u64) -> Each {
+        Each {
+            slices,
+            slice,
+            begin,
         }
     }
 
@@ -96,6 +112,7 @@ impl Each {
             items: items as u32,
             slices: self.slices as u32,
             slice: self.slice as u32,
+            begin: self.begin as u32,
             inner: b.inner as u32,
             coarsening: taken as u32,
             merge: merge.into(),

@@ -32,6 +32,8 @@ pub const SHAPES: &[[u64; 3]] = &[
     [1, 37, 17],
     [1, 16, 64],
     [2, 37, 129],
+    // A last part with fewer rows than are read at once.
+    [2, 577, 129],
     [1, 900, 160],
     // The last part of a matrix begins with rows of the one before.
     [1, 800, 160],
@@ -119,9 +121,11 @@ fn rows_of(reducer: &Reducer, dtype: DType, len: u64, everywhere: bool) -> Resul
 }
 
 /// Matrices `[len, inner]` beyond those of up to 40 rows and columns: wider, longer, and both.
-const LARGE_COLUMNS: [[u64; 3]; 16] = [
+const LARGE_COLUMNS: [[u64; 3]; 19] = [
     [1, 300, 1],
     [2, 300, 3],
+    [2, 301, 3],
+    [3, 265, 7],
     [1, 3001, 3],
     [1, 9001, 8],
     [1, 70_003, 2],
@@ -129,6 +133,8 @@ const LARGE_COLUMNS: [[u64; 3]; 16] = [
     [1100, 3, 3],
     [1, 16, 64],
     [2, 37, 129],
+    // A last part with fewer rows than are read at once.
+    [2, 577, 129],
     [1, 900, 160],
     [7, 33, 256],
     [1, 2, 1089],

@@ -106,6 +106,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         };
         match pass.kernel.walk {
             Walk::Rows(text) if text.rows > 0 => several = Some((begin, end)),
+            Walk::Columns(_) => several = Some((begin, end)),
             // The last rows of a region, which are no whole units.
             Walk::Each { .. } if several.is_some_and(|s| s.0 <= begin && end <= s.1) => continue,
             _ => {}
@@ -124,11 +125,7 @@ fn covered(plan: &Plan, shape: [u64; 3], caps: &Caps) {
         }
         // The region matches the pass's parameters, and begins where its base says.
         assert!(end - begin <= 1 << 30, "{plan}");
-        let matrix = match pass.kernel.walk.name() {
-            // Of rows that are joined.
-            "columns" => u64::from(p.rows) * u64::from(p.joined) * u64::from(p.inner),
-            _ => u64::from(p.len) * u64::from(p.pitch),
-        };
+        let matrix = u64::from(p.len) * u64::from(p.pitch);
         assert_eq!((end - begin) % matrix, 0, "{plan}");
         assert_eq!(begin % (len * inner) / inner, p.base, "{plan}");
         assert!(end - begin == matrix || p.base == 0 && matrix == len * inner);

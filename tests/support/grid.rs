@@ -71,6 +71,9 @@ const SHAPES: &[[u64; 3]] = &[
     [70, 25, 16],
     [2, 23, 270],
     [2, 3, 650],
+    // Matrices of narrow elements that begin within words.
+    [3, 265, 7],
+    [2, 161, 2],
 ];
 
 /// Shapes and reduced axes, in one group of neighbours or in several.

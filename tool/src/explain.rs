@@ -297,6 +297,9 @@ fn columns(pass: &Pass, text: ColumnsText) -> String {
             p.joined, p.width
         );
     }
+    if text.shifted {
+        told += " A matrix may begin within a word: each is made of two.";
+    }
     let parts = u64::from(p.parts) * u64::from(p.team);
     if parts > 1 {
         told += &format!(

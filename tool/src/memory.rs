@@ -107,7 +107,7 @@ macro_rules! params {
 }
 
 params! {
-    items coarsening len pitch inner slices parts slice step kept_dims dims along rows
+    items coarsening len pitch inner begin slices parts slice step kept_dims dims along rows
     slice_rows row_units width team abreast entries
 }
 
@@ -137,7 +137,7 @@ impl<'a> Loads<'a> {
                 Box::new(item.into_iter().flat_map(move |item| {
                     let (outer, rest) = (item / (p.slices * p.inner), item % (p.slices * p.inner));
                     let o = outer * p.inner + rest % p.inner;
-                    let begin = rest / p.inner * p.slice;
+                    let begin = p.begin + rest / p.inner * p.slice;
                     let part = begin..p.len.min(begin + p.slice);
                     part.map(move |t| self.cell(o, t))
                 }))
@@ -331,17 +331,26 @@ impl<'a> Loads<'a> {
             let begin = first.min(p.rows - loads * p.team);
             let end = (first + p.slice_rows * p.team).min(p.rows);
             let count = (end - begin - lane).div_ceil(p.team);
-            let start = (part / p.parts * p.rows + begin + lane) * p.row_units + unit;
-            let start = self.source.offset / (4 * words) + start;
+            // In bytes.
+            let origin =
+                self.source.offset + part / p.parts * p.len * p.pitch * self.source.element;
+            let start = (begin + lane) * p.row_units + unit;
             let steps = (0..count).step_by(loads as usize);
             let rows = steps.map(move |row| row.min(count - loads));
             let rows = rows.flat_map(move |t| t..t + loads);
             rows.flat_map(move |t| {
                 let at = start + t * p.team * p.row_units;
-                (at..at + runs).map(move |unit| Load {
-                    view: 0,
-                    at: unit * 4 * words,
-                    bytes: 4 * words,
+                (at..at + runs).flat_map(move |unit| {
+                    let at = origin + unit * 4 * words;
+                    // A word that begins within another lies in two.
+                    let ends = [at, at + 3].map(|at| at / 4 * 4);
+                    let several = text.shifted && ends[0] < ends[1];
+                    let begins = ends.into_iter().take(1 + usize::from(several));
+                    begins.map(move |at| Load {
+                        view: 0,
+                        at,
+                        bytes: 4 * words,
+                    })
                 })
             })
         }))

@@ -12,6 +12,7 @@ impl Run<'_, '_> {
             runs,
             words,
             shared,
+            shifted,
             writes_vecs,
         } = text;
         let columns = words * 32 / self.pass.kernel.acc.bits();
@@ -24,6 +25,10 @@ impl Run<'_, '_> {
             p.inner
         );
         ensure!(shared == (p.team > 1), "{} slices in a part", p.team);
+        ensure!(
+            !shifted || words == 1 && columns > 1,
+            "{words} words are shifted"
+        );
         ensure!(
             runs == 1 || !shared && p.width >= runs,
             "{runs} of {} units",
@@ -53,7 +58,7 @@ impl Run<'_, '_> {
                 // The loop over rows is one for all units, those of sums are not.
                 let mut all = 0;
                 for unit in first..first + runs {
-                    let (found, loops) = self.columns_unit(part, 0, unit, [loads, words])?;
+                    let (found, loops) = self.columns_unit(part, 0, unit, text)?;
                     match self.pass.kernel.acc.sum() {
                         Some(_) => all += loops,
                         None => all = loops,
@@ -81,7 +86,7 @@ impl Run<'_, '_> {
                 self.now.set(item * self.wg + lid);
                 let (lane, own) = ((lid / p.abreast).min(p.team - 1), lid % p.abreast);
                 let unit = (first + own).min(p.width - 1);
-                let (found, loops) = self.columns_unit(part, lane, unit, [loads, words])?;
+                let (found, loops) = self.columns_unit(part, lane, unit, text)?;
                 // Each plane is merged by a tree.
                 let tree = u64::from(p.team.next_power_of_two().ilog2());
                 let planes = u64::from((32 / self.pass.kernel.acc.bits()).max(2));
@@ -105,9 +110,10 @@ impl Run<'_, '_> {
         part: u32,
         lane: u32,
         unit: u32,
-        [loads, words]: [u32; 2],
+        text: ColumnsText,
     ) -> Check<(Vec<Found>, u64)> {
         let p = self.p;
+        let ColumnsText { loads, words, .. } = text;
         let columns = words * 32 / self.pass.kernel.acc.bits();
         let (matrix, slice) = (part / p.parts, part % p.parts);
         let first = slice * p.slice_rows * p.team;
@@ -116,7 +122,12 @@ impl Run<'_, '_> {
         let count = (end - begin - lane).div_ceil(p.team);
         let again = ((first - begin).max(lane) - lane).div_ceil(p.team);
         ensure!(first < end && count >= loads, "a slice of {count} rows");
-        let start = p.src_delta / columns + (matrix * p.rows + begin + lane) * p.row_units + unit;
+        let origin = p.src_delta + matrix * p.len * p.pitch;
+        ensure!(
+            text.shifted || origin.is_multiple_of(columns),
+            "a unit within another"
+        );
+        let start = origin + ((begin + lane) * p.row_units + unit) * columns;
         let mut found = vec![Found::new(); columns as usize];
         // Rows are taken again only if those after them are.
         let (mut loops, mut taken) = (0, 0);
@@ -126,7 +137,7 @@ impl Run<'_, '_> {
             ensure!(t <= taken && t + loads > taken, "row {t} after {taken}");
             taken = t + loads;
             for t in t..t + loads {
-                let at = (start + t * p.team * p.row_units) * columns;
+                let at = start + t * p.team * p.row_units * columns;
                 self.loads_unit(at, words)?;
                 // What is added counts once.
                 if self.adds() && t < row.max(again) {
@@ -157,6 +168,11 @@ impl Run<'_, '_> {
         match words {
             4 => self.loads(0, src, at),
             _ => (0..words).for_each(|_| self.loads(0, src, at)),
+        }
+        // The rest of a unit that begins within a word.
+        let columns = words * 32 / self.pass.kernel.acc.bits();
+        if !at.is_multiple_of(columns) {
+            self.loads(0, src, at + columns - 1);
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Run<'_, '_> {
         for item in self.items() {
             let (outer, rest) = (item / (p.slices * p.inner), item % (p.slices * p.inner));
             let (part, column) = (rest / p.inner, rest % p.inner);
-            let begin = part * p.slice;
+            let begin = p.begin + part * p.slice;
             // A shorter region has fewer parts.
             if begin >= p.len {
                 continue;
