@@ -1,5 +1,6 @@
-// Parts of segments. SLICED: each segment is cut from element P.begin on into P.slices parts of P.slice elements, numbered as `finish` takes partial
-// results: the parts of P.inner neighbouring segments lie side by side. STEPPED: the elements of a part are P.step apart.
+// Parts of segments. SLICED: each segment is cut into P.slices parts of P.slice elements from P.begin on, numbered as `finish`
+// takes partial results: the parts of P.inner neighbouring segments lie side by side. STEPPED: the elements of a part are
+// P.step apart.
 struct Part {
     output: u32,
     part: u32,
