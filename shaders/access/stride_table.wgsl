@@ -14,24 +14,13 @@ struct Offsets {
     b: vec4<u32>, // of inputs 4 and 5, of the output, and along the dimension in which an invocation takes several vec4
 }
 
-fn high_product(x: u32, y: u32) -> u32 {
-    let xl = x & 0xffffu;
-    let xh = x >> 16u;
-    let yl = y & 0xffffu;
-    let yh = y >> 16u;
-    let lh = xl * yh;
-    let hl = xh * yl;
-    let middle = ((xl * yl) >> 16u) + (lh & 0xffffu) + (hl & 0xffffu);
-    return xh * yh + (lh >> 16u) + (hl >> 16u) + (middle >> 16u);
-}
-
 // P.dims dimensions; the first needs no division.
 fn offsets(place: u32) -> Offsets {
     var at = Offsets(Z.starts[0], Z.starts[1]);
     var rest = place;
     for (var d = P.dims; d > 1u; d--) {
         let dim = Z.shape[d - 1u];
-        let quotient = high_product(rest, dim.y) >> dim.z;
+        let quotient = product(rest, dim.y).y >> dim.z;
         let i = rest - quotient * dim.x;
         at.a += i * Z.strides[2u * d - 2u];
         at.b += i * Z.strides[2u * d - 1u];

@@ -8,7 +8,7 @@ fn along(first: u32, end: u32, place: u32) -> u32 {
     var rest = place;
     for (var d = end; d > first + 1u; d--) {
         let dim = Z.shape[d - 1u];
-        let quotient = high_product(rest, dim.y) >> dim.z;
+        let quotient = product(rest, dim.y).y >> dim.z;
         at += (rest - quotient * dim.x) * Z.strides[2u * d - 2u].x;
         rest = quotient;
     }

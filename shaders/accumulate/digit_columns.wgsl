@@ -4,45 +4,21 @@ fn unit_keys(v: Unit) -> Keys {
     return keys_of(v);
 }
 
-// The columns that are there, of a plane or of the upper words of a unit, and back. What else a plane holds means nothing.
-//# if COLUMNS == 4
-fn columns_of(p: vec4<u32>) -> Bits {
-    return p;
-}
-
-fn plane_of(b: Bits) -> Plane {
-    return b;
-}
-//# end
-//# if COLUMNS == 2
-//# if BITS == 64
-fn columns_of(p: vec2<u32>) -> Bits {
-    return p;
-}
-//# else
-fn columns_of(p: vec4<u32>) -> Bits {
-    return p.xy;
-}
-
-fn plane_of(b: Bits) -> Plane {
-    return b.xyxy;
-}
-//# end
-//# end
+//# if FLOATS
+// The columns that are there, of a plane or of the upper words of a unit. What else these hold means nothing.
+fn columns_of(p: Sizes) -> Bits {
 //# if COLUMNS == 1
-//# if BITS == 64
-fn columns_of(p: vec2<u32>) -> Bits {
     return p.x;
-}
 //# else
-fn columns_of(p: vec4<u32>) -> Bits {
-    return p.x;
+    return p;
+//# end
 }
+//# end
+//# if BY_FLOATS
 
 fn plane_of(b: Bits) -> Plane {
     return Plane(b);
 }
-//# end
 //# end
 
 // Column c of them. An index that is not constant makes FXC write out the loop around it.
@@ -67,23 +43,23 @@ fn acc_none() -> Placed {
 
 // A block of at most 8 rows. 32 such blocks add less than 32 * 8 * 2^22 to a digit.
 fn acc_add(own: Placed, block: Acc) -> Placed {
-    let top = max(own.top, block.top);
-    var p = raised(own, top);
-    let near = block.top == top && block.part == ALL;
-    p.far = p.far || block.far;
-    p.signs &= block.signs;
+    var p = own;
+    let near = block.top == p.top && block.part == ALL;
     let b = aligned(block);
 //# for j in 0..SUMS
 //# for d in 0..G
     p.d{j}_{W - 1 - d} += select(Ints(0), b.d{j}_{d}, near);
 //# end
 //# end
-    for (var other = !near; other; other = false) {
-        p = plus(p, raised(placed_of(block), top));
-    }
+    p.far = p.far || block.far;
+    p.signs &= block.signs;
     p.blocks += 1u;
-    for (var full = (p.blocks & 31u) == 0u; full; full = false) {
-        p = carried(p);
+    for (var seldom = !near || (p.blocks & 31u) == 0u; seldom; seldom = false) {
+        if near {
+            p = carried(p);
+        } else {
+            p = acc_join(p, placed_of(block));
+        }
     }
     return p;
 }

@@ -34,56 +34,35 @@ alias Sizes = vec2<u32>; // of a unit: the upper words
 //# else
 alias Sizes = Unit;
 //# end
+
+// Its words; where there are fewer than four, some twice.
+fn words_in(v: Sizes) -> vec4<u32> {
 //# if BITS == 64
-
-fn all_of(v: Sizes) -> u32 {
-    return v.x & v.y;
-}
-
-fn greatest_of(v: Sizes) -> u32 {
-    return max(v.x, v.y);
-}
-
-fn least_of(v: Sizes) -> u32 {
-    return min(v.x, v.y);
-}
+    return v.xyxy;
 //# else
-//# if WHOLE_UNITS
+    return vec4<u32>(v);
+//# end
+}
 
 fn any_of(v: Sizes) -> u32 {
-    return v.x | v.y | v.z | v.w;
+    let w = words_in(v);
+    return w.x | w.y | w.z | w.w;
 }
 
 fn all_of(v: Sizes) -> u32 {
-    return v.x & v.y & v.z & v.w;
+    let w = words_in(v);
+    return w.x & w.y & w.z & w.w;
 }
 
 fn greatest_of(v: Sizes) -> u32 {
-    return max(max(v.x, v.y), max(v.z, v.w));
+    let w = words_in(v);
+    return max(max(w.x, w.y), max(w.z, w.w));
 }
 
 fn least_of(v: Sizes) -> u32 {
-    return min(min(v.x, v.y), min(v.z, v.w));
+    let w = words_in(v);
+    return min(min(w.x, w.y), min(w.z, w.w));
 }
-//# else
-
-fn any_of(v: Sizes) -> u32 {
-    return v;
-}
-
-fn all_of(v: Sizes) -> u32 {
-    return v;
-}
-
-fn greatest_of(v: Sizes) -> u32 {
-    return v;
-}
-
-fn least_of(v: Sizes) -> u32 {
-    return v;
-}
-//# end
-//# end
 
 struct Look {
     most: Sizes,
@@ -310,7 +289,7 @@ struct Elements {
 
 // A sum that is not far.
 fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
-    return Total(i32(top) - {W - 1}, o, minus, Met(0u, count));
+    return Total(i32(top) - {W - 1}, o, minus, Met(0u, vec2<u32>(count, 0u)));
 }
 //# end
 //# if BY_VEC == 0
@@ -359,7 +338,7 @@ fn sign_of(k: Key) -> Signs {
 // Whether a sum is far: of a team, whether any of the workgroup is.
 fn is_far(lid: u32, own: Placed) -> bool {
 //# if TEAMS
-    return any_far(lid, lid % {LANES}u == 0u && own.far);
+    return most_of(lid, 0u, u32(lid % {LANES}u == 0u && own.far)) != 0u;
 //# else
     return own.far;
 //# end
@@ -386,28 +365,27 @@ fn settled(lid: u32, own: Placed, e: Elements) -> Total {
 //# end
 //# if TEAMS
 
-var<workgroup> wg_met: atomic<u32>;
-var<workgroup> wg_far: u32;
+// Far; the lowest place, counted from the highest; the highest place.
+var<workgroup> wg_most: array<atomic<u32>, 3>;
+var<workgroup> wg_told: u32;
 
 // Before all else, as workgroup memory may hold anything; barriers must follow.
 fn clear_far(lid: u32) {
-    if lid == 0u {
-        atomicStore(&wg_met, 0u);
-        atomicStore(&wg_below, 0u);
-        atomicStore(&wg_highest, 0u);
+    if lid < 3u {
+        atomicStore(&wg_most[lid], 0u);
     }
 }
 
-// Whether any invocation of the workgroup has met something, told to all.
-fn any_far(lid: u32, far: bool) -> bool {
-    if far {
-        atomicOr(&wg_met, 1u);
+// The greatest that any invocation of the workgroup has, told to all.
+fn most_of(lid: u32, i: u32, own: u32) -> u32 {
+    if own != 0u {
+        atomicMax(&wg_most[i], own);
     }
     workgroupBarrier();
     if lid == 0u {
-        wg_far = atomicLoad(&wg_met);
+        wg_told = atomicLoad(&wg_most[i]);
     }
-    return workgroupUniformLoad(&wg_far) != 0u;
+    return workgroupUniformLoad(&wg_told);
 }
 
 fn placed_from(o: One, signs: u32, count: u32) -> Placed {

@@ -82,13 +82,13 @@ fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
         above = min(above, select({22 * SUM_DIGITS}u, n.place, any));
         highest = max(highest, select(0u, n.place, any));
     }
-    var extent = vec2<u32>(above, highest);
 //# if TEAMS
-    extent = widest(lid, extent);
+    above = {22 * SUM_DIGITS}u - most_of(lid, 1u, {22 * SUM_DIGITS}u - above);
+    highest = most_of(lid, 2u, highest);
 //# end
     // Another digit lies above a window.
-    let first = min(min(extent.x, extent.y) / DIGIT, {SUM_DIGITS - NEAR}u);
-    return vec2<u32>(first, (extent.y + {MAGNITUDE - 1}u) / DIGIT);
+    let first = min(min(above, highest) / DIGIT, {SUM_DIGITS - NEAR}u);
+    return vec2<u32>(first, (highest + {MAGNITUDE - 1}u) / DIGIT);
 //# else
     return vec2<u32>(0u, {W - 1}u);
 //# end
@@ -97,23 +97,6 @@ fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
 fn windows_of(extent: vec2<u32>) -> u32 {
     return (extent.y - extent.x) / {W}u + 1u;
 }
-//# if TEAMS
-
-var<workgroup> wg_below: atomic<u32>;
-var<workgroup> wg_highest: atomic<u32>;
-var<workgroup> wg_extent: vec2<u32>;
-
-// From the least to the greatest of a workgroup, told to all.
-fn widest(lid: u32, own: vec2<u32>) -> vec2<u32> {
-    atomicMax(&wg_below, {22 * SUM_DIGITS}u - own.x);
-    atomicMax(&wg_highest, own.y);
-    workgroupBarrier();
-    if lid == 0u {
-        wg_extent = vec2<u32>({22 * SUM_DIGITS}u - atomicLoad(&wg_below), atomicLoad(&wg_highest));
-    }
-    return workgroupUniformLoad(&wg_extent);
-}
-//# end
 
 // {W} digits of all elements, from digit `first` on; for the first of a team.
 fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
@@ -190,6 +173,6 @@ fn far_of(lid: u32, e: Elements) -> Total {
     kept = Kept();
     let extent = extent_of(lid, e);
     keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
-    return total_of(Met(flags, counted));
+    return total_of(Met(flags, vec2<u32>(counted, 0u)));
 }
 //# end

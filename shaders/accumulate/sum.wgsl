@@ -43,16 +43,10 @@ fn keep_low(x: i32, place: i32) -> i32 {
 //# end
 //# if PARTIAL_SUM == 0
 
-//# if JOINS
-alias Count = vec2<u32>;
-//# else
-alias Count = u32; // below 2^31
-//# end
-
 // What was met, and how many elements count.
 struct Met {
     flags: u32,
-    count: Count,
+    count: vec2<u32>, // below 2^31 but for sums of partial sums
 }
 
 // A sum that is to be rounded.
@@ -109,16 +103,6 @@ struct Leading {
     rest: bool,
 }
 
-// Bits in a word.
-fn bits_in(x: u32) -> i32 {
-    return 32 - i32(countLeadingZeros(x));
-}
-
-// Bits in two words.
-fn bits_in_two(x: vec2<u32>) -> i32 {
-    return select(bits_in(x.x), 32 + bits_in(x.y), x.y != 0u);
-}
-
 fn less_two(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
@@ -139,29 +123,17 @@ fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
     return vec2<u32>((x.x >> by) | ((x.y << 1u) << (31u - by)), x.y >> by);
 }
 
-fn shifted_up(x: vec2<u32>, by: u32) -> vec2<u32> {
-    if by >= 32u {
-        return vec2<u32>(0u, x.x << (by - 32u));
-    }
-    return vec2<u32>(x.x << by, (x.y << by) | ((x.x >> 1u) >> (31u - by)));
-}
-
 // A result, at the top of a word.
 fn result_of(t: Total) -> Raw {
     let number = finite_of(t);
 //# if FLOATS
-    let nan = element_of(float_bits({NAN_BITS}u));
     let infinities = t.met.flags & (PLUS_INFINITY | MINUS_INFINITY);
-    let infinity = signed_bits(float_bits({INFINITY}u << {TOP_FRACTION}u), infinities == MINUS_INFINITY);
+    let infinity = with_sign(top_of({INFINITE}u), infinities == MINUS_INFINITY);
     var none = (t.met.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
 //# if MEAN
-//# if JOINS
     none = none || (t.met.count.x | t.met.count.y) == 0u;
-//# else
-    none = none || t.met.count == 0u;
 //# end
-//# end
-    return select(select(number, element_of(infinity), infinities != 0u), nan, none);
+    return select(select(number, infinity, infinities != 0u), top_of({NAN_BITS}u), none);
 //# else
     return number;
 //# end
@@ -191,7 +163,7 @@ fn finite_of(t: Total) -> Raw {
 //# if MAGNITUDES
         return Raw(0u);
 //# else
-        return element_of(signed_bits(vec2<u32>(0u), t.minus));
+        return with_sign(Raw(0u), t.minus);
 //# end
     }
     // The digits below it in words, and whether anything is left. A dispatch takes at most 2^30 elements: the highest digit has
@@ -243,14 +215,14 @@ fn finite_of(t: Total) -> Raw {
 //# end
 //# end
 //# if FLOATS
-    return element_of(signed_bits(rounded(l), negative));
+    return with_sign(element_of(rounded(l)), negative);
 //# end
 }
 //# if MEAN
 //# if JOINS
 
 // Divided, bit by bit, until the quotient has more bits than any type.
-fn divided(l: Leading, low: vec2<u32>, count: Count) -> Leading {
+fn divided(l: Leading, low: vec2<u32>, count: vec2<u32>) -> Leading {
     var bits = vec4<u32>(l.bits.y, l.bits.x, low.y, low.x);
     var q = vec2<u32>(0u);
     var rest = vec2<u32>(0u);
@@ -284,8 +256,8 @@ fn word_divided(rest: u32, word: u32, count: u32) -> vec2<u32> {
 }
 
 // Divided by a count below 2^31. The first word of the quotient is not 0: 33 bits are left at least, or 64 of float64.
-fn divided(l: Leading, low: vec2<u32>, elements: Count) -> Leading {
-    let count = max(elements, 1u);
+fn divided(l: Leading, low: vec2<u32>, elements: vec2<u32>) -> Leading {
+    let count = max(elements.x, 1u);
     let a = l.bits.y / count;
     let b = word_divided(l.bits.y % count, l.bits.x, count);
 //# if LEADING == 4
@@ -348,7 +320,7 @@ fn whole_of(l: Leading) -> vec2<u32> {
 // Rounded to nearest, ties to even: the bits of a magnitude, at most infinity's.
 // {ZERO_PLACE}: the place of the least subnormal's bit.
 fn rounded(l: Leading) -> vec2<u32> {
-    let top = l.place + bits_in_two(l.bits) - 1;
+    let top = l.place + select(i32(firstLeadingBit(l.bits.x)), 32 + i32(firstLeadingBit(l.bits.y)), l.bits.y != 0u);
     let unit = max(top - {MANTISSA - 1}, {ZERO_PLACE});
     let down = unit - l.place;
     if down > 64 {
@@ -358,8 +330,8 @@ fn rounded(l: Leading) -> vec2<u32> {
     let off = u32(down - 1);
     let shifted = shifted_down(l.bits, off);
     let half = (shifted.x & 1u) != 0u;
-    let back = shifted_up(shifted, off);
-    let rest = l.rest || back.x != l.bits.x || back.y != l.bits.y;
+    let zeros = select(32u + countTrailingZeros(l.bits.y), countTrailingZeros(l.bits.x), l.bits.x != 0u);
+    let rest = l.rest || zeros < off;
     var q = shifted_down(shifted, 1u);
     if half && (rest || (q.x & 1u) != 0u) {
         q.x += 1u;
@@ -377,21 +349,17 @@ fn rounded(l: Leading) -> vec2<u32> {
 //# end
 }
 
-// The bits of an element from those of the word that has the sign.
-fn float_bits(top: u32) -> vec2<u32> {
+// The element with this word, the one that has the sign.
+fn top_of(word: u32) -> Raw {
 //# if BITS == 64
-    return vec2<u32>(0u, top);
+    return vec2<u32>(0u, word);
 //# else
-    return vec2<u32>(top, 0u);
+    return word;
 //# end
 }
 
-fn signed_bits(bits: vec2<u32>, negative: bool) -> vec2<u32> {
-//# if BITS == 64
-    return bits | vec2<u32>(0u, select(0u, 0x80000000u, negative));
-//# else
-    return bits | vec2<u32>(select(0u, {SIGN_BIT}u, negative), 0u);
-//# end
+fn with_sign(r: Raw, negative: bool) -> Raw {
+    return r | top_of(select(0u, 0x80000000u, negative));
 }
 //# end
 

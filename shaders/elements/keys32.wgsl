@@ -53,7 +53,7 @@ fn key(b: u32) -> Key {
     return ((b & TAKEN) ^ (sign & SIGN) ^ FLIP) - ROT - (sign & STEP);
 }
 
-fn canonical4(k: vec4<u32>) -> vec4<u32> {
+fn plane_canonical(k: Plane) -> Plane {
     var c = k;
 //# if FLOORED
     c = max(c, vec4<u32>(FLOOR));
@@ -116,18 +116,6 @@ fn combined(a: Key, b: Key) -> Key {
     return min(a, b);
 }
 
-fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+fn plane_combined(a: Plane, b: Plane) -> Plane {
     return min(a, b);
 }
-
-//# if EXACT
-// An element counts only the first time: then it is -0, or a whole 0, which adds nothing.
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec4<u32>({NO_ELEMENT}u), v, vec4<bool>(first));
-}
-//# else
-// A minimum does not change if a vec4 is read again.
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return v;
-}
-//# end

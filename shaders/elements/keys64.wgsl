@@ -27,17 +27,6 @@ fn combined(a: Key, b: Key) -> Key {
     return select(a, b, less(b, a));
 }
 
-//# if EXACT
-// As in keys32.wgsl.
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec2<u32>(0u, {NO_ELEMENT}u).xyxy, v, vec4<bool>(first));
-}
-//# else
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return v;
-}
-//# end
-
 fn key(b: vec2<u32>) -> Key {
     let sign = bitcast<u32>(bitcast<i32>(b.y) >> 31u);
     let lo = b.x ^ (sign & SIGN_LO) ^ FLIP_LO;

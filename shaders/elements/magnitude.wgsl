@@ -6,18 +6,6 @@ fn size_of(r: Raw) -> u32 {
     return r & 0x7fffffffu;
 //# end
 }
-//# if SQUARES
-
-// Bits 12k.. of a magnitude.
-fn digit(low: u32, high: u32, k: u32) -> u32 {
-    let at = 12u * k;
-    let off = at & 31u;
-    if at >= 32u {
-        return (high >> off) & 0xfffu;
-    }
-    return ((low >> off) | ((high << 1u) << (31u - off))) & 0xfffu;
-}
-//# end
 
 // The magnitude of an element, or its square: {MAGNITUDE} bits at most, the lowest words first, times 2^place.
 struct Magnitude {
@@ -69,35 +57,19 @@ fn magnitude_of(r: Raw) -> Magnitude {
 //# if WORDS_OF == 1
     let m0 = low * low;
 //# else
-    // By digits of 12 bits. The carry of each goes to the next.
-//# for k in 0..DIGITS
-    let d{k} = digit(low, high, {k}u);
-//# end
-    var c = 0u;
-//# for k in 0..2 * DIGITS
-//# for i in 0..DIGITS
-//# if (k >= i) & (k - i < DIGITS) & (2 * i < k)
-    c += 2u * d{i} * d{k - i};
-//# end
-//# end
-//# if (k % 2 == 0) & (k / 2 < DIGITS)
-    c += d{k / 2} * d{k / 2};
-//# end
-    let s{k} = c & 0xfffu;
-    c >>= 12u;
-//# end
-//# for j in 0..WORDS_OF
-    let m{j} =
-//# for k in 0..2 * DIGITS
-//# if (12 * k < 32 * j + 32) & (12 * k + 12 > 32 * j)
-//# if 12 * k >= 32 * j
-        (s{k} << {12 * k - 32 * j}u) |
+    let square = product(low, low);
+    let m0 = square.x;
+//# if WORDS_OF == 2
+    let m1 = square.y;
 //# else
-        (s{k} >> {32 * j - 12 * k}u) |
-//# end
-//# end
-//# end
-        0u;
+    // And twice the product of both words, and the square of the upper one.
+    let mixed = product(low, high);
+    let top = product(high, high);
+    let twice = vec2<u32>(mixed.x << 1u, (mixed.y << 1u) | (mixed.x >> 31u));
+    let m1 = square.y + twice.x;
+    let third = top.x + twice.y;
+    let m2 = third + select(0u, 1u, m1 < twice.x);
+    let m3 = top.y + (mixed.y >> 31u) + select(0u, 1u, third < twice.y) + select(0u, 1u, m2 < third);
 //# end
 //# end
 //# else

@@ -29,7 +29,7 @@ fn key(top: u32) -> Key {
     return key4(vec4<u32>(top)).x;
 }
 
-fn canonical4(k: vec4<u32>) -> vec4<u32> {
+fn plane_canonical(k: Plane) -> Plane {
     return k;
 }
 
@@ -41,13 +41,8 @@ fn combined(a: Key, b: Key) -> Key {
     return a + b;
 }
 
-fn combined4(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+fn plane_combined(a: Plane, b: Plane) -> Plane {
     return a + b;
-}
-
-// A vec4 counts only the first time.
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec4<u32>(0u), v, vec4<bool>(first));
 }
 
 // The result, at the top of a word.

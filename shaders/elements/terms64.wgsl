@@ -1,16 +1,5 @@
 // What 64-bit integers add to a sum modulo 2^64. As terms32.wgsl otherwise.
 const PAD: Key = vec2<u32>(0u);
-//# if SQUARES
-
-fn product(x: u32, y: u32) -> vec2<u32> {
-    let low = (x & 0xffffu) * (y & 0xffffu);
-    let one = (x >> 16u) * (y & 0xffffu);
-    let two = (x & 0xffffu) * (y >> 16u);
-    let middle = (low >> 16u) + (one & 0xffffu) + (two & 0xffffu);
-    let high = (x >> 16u) * (y >> 16u) + (one >> 16u) + (two >> 16u) + (middle >> 16u);
-    return vec2<u32>((middle << 16u) | (low & 0xffffu), high);
-}
-//# end
 
 fn negated(x: vec2<u32>) -> vec2<u32> {
     return vec2<u32>(~x.x + 1u, ~x.y + select(0u, 1u, x.x == 0u));
@@ -35,10 +24,6 @@ fn canonical(k: Key) -> Key {
 fn combined(a: Key, b: Key) -> Key {
     let low = a.x + b.x;
     return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
-}
-
-fn once(v: vec4<u32>, first: bool) -> vec4<u32> {
-    return select(vec4<u32>(0u), v, vec4<bool>(first));
 }
 
 fn element(k: Key) -> vec2<u32> {

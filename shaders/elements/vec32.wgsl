@@ -55,25 +55,17 @@ fn keys_of(v: vec4<u32>) -> Keys {
 fn keys_combined(a: Keys, b: Keys) -> Keys {
     return Keys(
 //# for j in 0..PLANES
-        combined4(a.p{j}, b.p{j}),
+        plane_combined(a.p{j}, b.p{j}),
 //# end
     );
 }
 
 fn words_of(k: Keys) -> vec4<u32> {
-    var w = element4(canonical4(k.p{PLANES - 1}));
+    var w = element4(plane_canonical(k.p{PLANES - 1}));
 //# for j in 0..PLANES - 1
-    w |= element4(canonical4(k.p{j})) >> vec4<u32>({32 - BITS * (j + 1)}u);
+    w |= element4(plane_canonical(k.p{j})) >> vec4<u32>({32 - BITS * (j + 1)}u);
 //# end
     return w;
-}
-
-fn plane_canonical(k: Plane) -> Plane {
-    return canonical4(k);
-}
-
-fn plane_combined(a: Plane, b: Plane) -> Plane {
-    return combined4(a, b);
 }
 
 fn plane_less(a: Plane, b: Plane) -> Mask {

@@ -82,13 +82,11 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
         let at{i} = at{i - 1} + stride;
 //# end
-//# for i in 0..LOADS
 //# for r in 0..RUNS
+//# for i in 0..LOADS
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
-//# end
 //# if LOOKS
-//# for r in 0..RUNS
         var l{r} = look_none();
 //# for i in 0..LOADS
         let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
@@ -125,10 +123,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         }
 //# end
         a{r} = acc_add(a{r}, b{r});
-//# end
 //# else
 //# for i in 0..LOADS
-//# for r in 0..RUNS
         a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
 //# end
 //# end

@@ -245,7 +245,7 @@ impl Kernel {
     /// The shader without the declaration of its parameters. The order of its fragments does not matter.
     fn text(&self, recipe: &Recipe, access: &str) -> String {
         let bits = self.acc.bits();
-        let mut all = fragments!("core/params" "store/out");
+        let mut all = fragments!("core/params" "core/product" "store/out");
         if self.walk != Walk::Fill {
             all.extend(match (bits, self.acc.are_terms()) {
                 (64, true) => fragments!("elements/terms64" "elements/vec64"),

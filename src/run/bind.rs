@@ -162,23 +162,15 @@ pub(crate) fn bind_passes(
         });
     }
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-    // Where each pass' uniform blocks begin in their buffer: the parameters, then the stride table.
+    // The uniform blocks of each pass: the parameters, then the stride table.
     let table = params::STRIDE_TABLE_BYTES.next_multiple_of(stride);
-    let mut bytes = 0;
-    let mut starts = Vec::with_capacity(passes.len());
-    for pass in passes {
-        starts.push(bytes);
-        bytes += stride
-            + if pass.stride_table.is_some() {
-                table
-            } else {
-                0
-            };
-    }
+    let size = |pass: &Pass| stride + pass.stride_table.as_ref().map_or(0, |_| table);
+    let bytes = passes.iter().map(size).sum();
     let uniforms = context.buffer("parameters", bytes, usage)?;
     let mut words = vec![0u32; bytes as usize / 4];
     let mut dispatches = Vec::with_capacity(passes.len());
-    for ((pass, compiled), &at) in passes.iter().zip(compiled).zip(&starts) {
+    let mut at = 0;
+    for (pass, compiled) in passes.iter().zip(compiled) {
         let seen = PassBindings::new(pass, places);
         seen.write(pass, &compiled.params, at, stride, &mut words);
         let uniform = |offset, bytes| wgpu::BufferBinding {
@@ -196,6 +188,7 @@ pub(crate) fn bind_passes(
             compiled: compiled.clone(),
             workgroups: pass.workgroups,
         });
+        at += size(pass);
     }
     let write = || {
         let bytes = bytemuck::cast_slice(&words);

@@ -263,6 +263,16 @@ impl Named<'_> {
 }
 
 impl Piece {
+    /// All of a buffer, from a slot's byte `start` on.
+    pub(crate) fn whole(buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
+        Piece {
+            buffer: buffer.clone(),
+            start,
+            offset: 0,
+            bytes,
+        }
+    }
+
     fn overlaps(&self, other: &Piece) -> bool {
         let end = |p: &Piece| p.offset + p.bytes;
         let apart = end(self) <= other.offset || end(other) <= self.offset;
@@ -331,12 +341,7 @@ impl BufferTable {
         let allocate =
             |s: &Scratch| context.buffer("scratch", s.bytes, wgpu::BufferUsages::STORAGE);
         let own: Vec<OwnBuffer> = needed.iter().map(allocate).collect::<Result<_, _>>()?;
-        let piece = |(scratch, buffer): (&Scratch, &OwnBuffer)| Piece {
-            buffer: wgpu::Buffer::clone(buffer),
-            start: scratch.start,
-            offset: 0,
-            bytes: scratch.bytes,
-        };
+        let piece = |(s, buffer): (&Scratch, &OwnBuffer)| Piece::whole(buffer, s.start, s.bytes);
         let pieces = needed.iter().zip(&own).map(piece).collect();
         Ok(BufferTable {
             own,

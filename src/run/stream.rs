@@ -239,9 +239,7 @@ fn last_writes(passes: &[Pass]) -> Vec<bool> {
 
 /// Views of inputs that a pass reads.
 fn inputs(pass: &Pass) -> impl Iterator<Item = &View> {
-    let strided = pass.stride_table.iter().flat_map(|(_, views)| views);
-    let all = pass.src.iter().chain(strided);
-    all.filter(|v| matches!(v.slot, Slot::Input(_)))
+    pass.read().filter(|v| matches!(v.slot, Slot::Input(_)))
 }
 
 /// The views of inputs that are in their windows.
@@ -418,7 +416,7 @@ impl<'a> Windows<'a> {
         encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.inputs[input], 0, size);
         let submitted = self.context.submit(encoder)?;
         chunk.reclaim(self.context, Some(submitted))?;
-        self.places.inputs[input] = vec![piece(&self.inputs[input], start, size)];
+        self.places.inputs[input] = vec![Piece::whole(&self.inputs[input], start, size)];
         Ok(())
     }
 
@@ -426,7 +424,7 @@ impl<'a> Windows<'a> {
     fn open(&mut self, view: &View) {
         if let Slot::Output(i) = view.slot {
             let (start, size) = self.layout.window(view);
-            self.places.outputs[i] = vec![piece(&self.outputs[i], start, size)];
+            self.places.outputs[i] = vec![Piece::whole(&self.outputs[i], start, size)];
         }
     }
 
@@ -498,14 +496,5 @@ impl<'a> Windows<'a> {
             self.deliver(write).await?;
         }
         Ok(())
-    }
-}
-
-fn piece(buffer: &wgpu::Buffer, start: u64, bytes: u64) -> Piece {
-    Piece {
-        buffer: buffer.clone(),
-        start,
-        offset: 0,
-        bytes,
     }
 }

@@ -344,6 +344,7 @@ impl Sum {
             ("SQUARES", self.squares().into()),
             ("MAGNITUDES", (self.op == Op::ReduceL1).into()),
             ("MEAN", self.is_mean().into()),
+            ("NO_ELEMENT", 0),
         ]
     }
 
@@ -353,8 +354,6 @@ impl Sum {
         let float = self.is_float();
         let flag = u32::from;
         let infinity = (1u32 << exponent) - 1;
-        // The fraction's bits in the word that has the sign.
-        let fraction = if self.bits() == 64 { 20 } else { mantissa - 1 };
         // Sums of squares count in squares of the least subnormal.
         let zero_place = match (self.squares(), self.op) {
             (true, Op::ReduceSumSquare) => (1u32 << (exponent.max(1) - 1)) + mantissa - 3,
@@ -373,20 +372,17 @@ impl Sum {
             ("PARTIAL_WORDS", self.partial_words()),
             // The digits that a partial sum has at least, the highest of which has a sign.
             ("NEAR", self.window().all + 1),
-            ("DIGITS", mantissa.div_ceil(12)),
             ("PLACES", self.places()),
             ("EXPONENT", exponent),
             ("INFINITY", infinity),
             ("INFINITE", infinity << (31 - exponent)),
             ("MANTISSA", mantissa),
-            ("TOP_FRACTION", fraction),
             ("ZERO_PLACE", zero_place),
             // Quiet: the highest bit of the fraction.
             (
                 "NAN_BITS",
-                ((infinity << 1) | 1) << fraction.clamp(1, 30) >> 1,
+                infinity << (31 - exponent) | 1 << 30 >> exponent,
             ),
-            ("SIGN_BIT", 1 << (self.bits().min(32) - 1)),
             // What adds nothing, of all elements of a word, or of the upper one: -0, or a whole 0.
             (
                 "NO_ELEMENT",

@@ -18,15 +18,16 @@ const MOST_LOADS: u64 = 8;
 const VECTOR: u64 = 8;
 /// Most units of a run of elements of 32 bits and more. Below, a unit holds more columns, each of which the text names.
 const MOST_RUN: u64 = 16;
-/// The same of sums, each of which has several digits. Of digits that integers make, whose text is longer, a run is one unit.
+/// The same of sums by floats, of any elements: each column has several digits. On lavapipe two units take .7 of the time of one, and
+/// of float32 four take longer. Of digits that integers make a run is one unit: an invocation may take few of their columns again.
 const MOST_SUMS_RUN: u64 = 2;
 /// Bytes of a run in rows that a vector of the longest runs does not cover.
 const RUN_BYTES: u64 = 64;
 /// Bytes read for each byte of results from which narrow columns are worth more stores: an H200 takes 21 rows of float16
 /// with indices of 64 bits at .93 by vec4 and at .90 by words.
 const NARROW_SHARE: u64 = 8;
-/// Most bytes of results that an invocation writes where words of columns would have it write fewer: 4 and 21 rows of uint8, which
-/// left 128, reached .29 and .68 on an H200, and of float16, which left 64, .66 and .93.
+/// Most bytes of results that an invocation writes where words of columns would have it write fewer: 4 and 21 rows of uint8,
+/// which left 128, reached .29 and .68 on an H200, and of float16, which left 64, .66 and .93.
 const MOST_WRITTEN: u64 = 64;
 /// Bytes of a row that a workgroup takes of one that is too wide for it: a line of memory.
 const LINE: u64 = 128;
@@ -293,12 +294,17 @@ impl Columns {
         let invocations = self.invocations(planner, step, b);
         planner.push(kernel, Some(src), dst, params, invocations, iterations)?;
         let taken = rows * self.joined;
-        // One of the first partials of a column takes them. Those of one matrix are numbered alike without its other parts.
-        let parts = if b.outer == 1 { 1 } else { self.parts() };
-        match b.len - taken {
-            0 => Ok(()),
-            _ => Each::rest(taken, parts, self.joined).pass(planner, step, b, true),
+        if taken == b.len {
+            return Ok(());
         }
+        // The rows left over are merged into the first partial of each column: a part of its own, and others without rows, which
+        // number partials as they are. Those of one matrix have the same numbers without them.
+        let rest = Each {
+            slices: if b.outer == 1 { 1 } else { self.parts() },
+            slice: self.joined,
+            begin: taken,
+        };
+        rest.pass(planner, step, b, true)
     }
 }
 
@@ -318,7 +324,6 @@ impl ColumnsText {
             ("SUMS", 32 / kernel.acc.bits().min(32)),
             // Of a plane: of elements of 32 bits and less one from each word.
             ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),
-            ("WHOLE_UNITS", 1),
         ];
         names.extend(sum.iter().flat_map(|sum| sum.block_names(false)));
         Recipe {
@@ -363,9 +368,8 @@ fn runs(planner: &Planner<'_>, step: &Step, width: u64, unit: u64) -> u64 {
     let most = match step.acc.sum() {
         Some(sum) if sum.splits_floats() => MOST_SUMS_RUN,
         Some(_) => 1,
-        None => MOST_RUN,
+        None => MOST_RUN / (4 / element).max(1),
     };
-    let most = (most / (4 / element).max(1)).max(1);
     match width.div_ceil(VECTOR).next_power_of_two() {
         run if run <= most => run,
         _ => most.min(RUN_BYTES / unit),

@@ -405,7 +405,6 @@ impl RowsText {
             ("BY_VEC", 0),
             ("COLUMNS", 1),
             ("SUMS", 1),
-            ("WHOLE_UNITS", (self.words == 4).into()),
         ];
         names.extend(sum.iter().flat_map(|sum| sum.block_names(self.lanes > 1)));
         let mut fragments = fragments!("access/units" "accumulate/team" "walk/rows");

@@ -29,9 +29,9 @@ pub(crate) struct Each {
     /// Parts of a segment.
     pub slices: u64,
     /// Elements of a part.
-    slice: u64,
+    pub slice: u64,
     /// Elements of a segment before its first part, which others take.
-    begin: u64,
+    pub begin: u64,
 }
 
 impl Each {
@@ -68,15 +68,6 @@ impl Each {
                 slice,
                 begin: 0,
             },
-        }
-    }
-
-    /// What is left of segments from `begin` on, at most `slice` elements: the first of so many parts takes it.
-    pub(crate) fn rest(begin: u64, slices: u64, slice: u64) -> Each {
-        Each {
-            slices,
-            slice,
-            begin,
         }
     }
 
