@@ -453,8 +453,8 @@ pub enum OnnxError {
         /// The tensor's.
         actual: Vec<u64>,
     },
-    /// Results that no ONNX file could hold.
-    #[error("the results take more than {limit} bytes, the most an ONNX file holds")]
+    /// Results that no ONNX file could hold, or shapes of as many bytes.
+    #[error("the results and shapes take more than {limit} bytes, the most an ONNX file holds")]
     ResultTooLarge {
         /// The limit in bytes.
         limit: u64,

@@ -10,10 +10,11 @@ use super::{Difference, Input, OnnxError, Operator, compare, compare_close};
 use crate::{DType, Element, Op, Problem};
 use prost::Message;
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The most bytes of results of one run. A protobuf message, and so an ONNX file, cannot be
-/// larger, but a small file can ask for more by broadcasting or by reducing nothing.
+/// The most bytes of results of one run, and of their shapes. A protobuf message, and so an ONNX file, cannot be
+/// larger, but a small file can ask for more by broadcasting, by reducing nothing, or by many nodes and inputs of
+/// many dimensions.
 const RESULT_LIMIT: u64 = i32::MAX as u64;
 
 /// A model whose operators, attributes and names are legal.
@@ -98,7 +99,8 @@ impl Model {
             }
         }
         check_names(&graph)?;
-        nodes.iter().try_for_each(|node| node.check_k(&nodes))?;
+        let computed: HashSet<&str> = nodes.iter().flat_map(Node::results).collect();
+        nodes.iter().try_for_each(|node| node.check_k(&computed))?;
         for proto in graph.initializer {
             constants.insert(proto.name.clone(), Tensor::from_proto(proto)?);
         }
@@ -141,14 +143,23 @@ impl Model {
         for node in &self.nodes {
             let given: Vec<Option<&Tensor>> =
                 node.inputs.iter().map(|n| value(&values, n)).collect();
+            // Its problem has copies of their shapes.
+            let shapes = given
+                .iter()
+                .flatten()
+                .map(|tensor| shape_bytes(tensor.shape()));
+            reserve(room, shapes)?;
             let problem = node.problem(&given)?;
-            room = reserve(room, &problem)?;
+            let outputs = problem.outputs().into_iter();
+            room = reserve(
+                room,
+                outputs.flat_map(|o| [o.bytes(), shape_bytes(&o.shape)]),
+            )?;
             let data = given.into_iter().flatten().take(problem.inputs().len());
             let data: Vec<&[u8]> = data.map(Tensor::bytes).collect();
             let result = evaluate(&problem, &data).map_err(RunError::Evaluate)?;
             let results = results_of(&problem, result)?;
-            let names = node.outputs.iter().map(String::as_str);
-            values.extend(names.zip(results.into_iter().map(Cow::Owned)));
+            values.extend(node.results().zip(results.into_iter().map(Cow::Owned)));
         }
         let mut outputs = Vec::new();
         for output in &self.outputs {
@@ -207,12 +218,13 @@ fn value<'a>(values: &'a Values<'_>, name: &str) -> Option<&'a Tensor> {
     values.get(name).map(Cow::as_ref)
 }
 
-/// The bytes left for results after this problem's.
-fn reserve(room: u64, problem: &Problem) -> Result<u64, OnnxError> {
-    let outputs = problem.outputs();
-    let left = outputs
-        .iter()
-        .try_fold(room, |room, o| room.checked_sub(o.bytes()));
+fn shape_bytes(shape: &[u64]) -> u64 {
+    size_of_val(shape) as u64
+}
+
+/// The bytes that are left.
+fn reserve(room: u64, mut taken: impl Iterator<Item = u64>) -> Result<u64, OnnxError> {
+    let left = taken.try_fold(room, u64::checked_sub);
     left.ok_or(OnnxError::ResultTooLarge {
         limit: RESULT_LIMIT,
     })
@@ -255,13 +267,18 @@ impl Node {
         }
     }
 
+    /// The names of its results.
+    fn results(&self) -> impl Iterator<Item = &str> {
+        self.outputs.iter().map(String::as_str)
+    }
+
     /// Refuses TopK whose number of elements another node computes: the shapes would depend on data.
-    fn check_k(&self, nodes: &[Node]) -> Result<(), OnnxError> {
+    fn check_k(&self, computed: &HashSet<&str>) -> Result<(), OnnxError> {
         let name = self
             .inputs
             .get(1)
             .filter(|_| self.operator.op() == Op::TopK);
-        match name.filter(|name| nodes.iter().any(|node| node.outputs.contains(name))) {
+        match name.filter(|name| computed.contains(name.as_str())) {
             None => Ok(()),
             Some(name) => Err(OnnxError::ComputedK {
                 op: self.operator.op(),

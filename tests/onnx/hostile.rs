@@ -5,9 +5,9 @@ use crate::support::*;
 use proptest::prelude::*;
 use prost::Message;
 use std::sync::LazyLock;
-use wgreduce::DType;
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{AttributeProto, Model, OnnxError, RunError, Tensor};
+use wgreduce::{DType, Problem};
 
 /// Models with initializers, chains and all kinds of attributes, as bytes, with inputs.
 static SEEDS: LazyLock<Vec<(Vec<u8>, Vec<Tensor>)>> = LazyLock::new(|| {
@@ -178,6 +178,57 @@ fn many_nodes_and_many_axes_are_no_trouble() {
     )
     .unwrap_err();
     assert!(matches!(error, OnnxError::Problem { .. }), "{error}");
+}
+
+#[test]
+fn many_nodes_that_take_k_are_read_at_once() {
+    // If each looked through all others, these would take minutes.
+    let x = zeros(DType::F32, &[2]);
+    let k = Tensor::new(DType::I64, &[1], 1i64.to_le_bytes().to_vec()).unwrap();
+    let mut many = one_node(11, "TopK", &[], &[x.clone(), k.clone()]);
+    let graph = many.graph.as_mut().unwrap();
+    let top = |i: usize| NodeProto {
+        output: vec![format!("v{i}"), format!("i{i}")],
+        ..node("TopK", &["x0", "x1"], "")
+    };
+    graph.node = (0..100_000).map(top).collect();
+    graph.output = vec![named("v0")];
+    let start = std::time::Instant::now();
+    Model::decode(&many.encode_to_vec()).unwrap();
+    let took = start.elapsed();
+    assert!(took.as_secs() < 20, "{took:?}");
+}
+
+/// A small file can name one tensor as many inputs, or as the data of many nodes.
+#[test]
+fn shapes_of_many_dimensions_are_bounded_as_results_are() {
+    let limit = (1 << 31) - 1;
+    let refused = RunError::Onnx(OnnxError::ResultTooLarge { limit });
+    let inputs =
+        [&[1; 20_000][..], &[1, 46_340], &[46_340, 1]].map(|shape| zeros(DType::U8, shape));
+    let run = |nodes: &[(usize, &str)]| {
+        let mut proto = one_node(13, "Min", &[], &inputs);
+        let graph = proto.graph.as_mut().unwrap();
+        let (long, wide) = ("x0", ["x1", "x2"]);
+        let of = |&(count, name): &(usize, &str)| match count {
+            0 => node("Min", &wide, name),
+            _ => node("Min", &vec![long; count], name),
+        };
+        graph.node = nodes.iter().map(of).collect();
+        graph.output = vec![named("x0")];
+        let model = Model::decode(&proto.encode_to_vec()).unwrap();
+        // The system does not back zeroed memory that nobody touches.
+        let evaluate = |problem: &Problem, _: &[&[u8]]| {
+            Ok::<_, String>(vec![vec![0; problem.outputs()[0].bytes() as usize]])
+        };
+        model.run(&inputs.clone().map(Some), evaluate)
+    };
+    let right = [inputs[0].clone()];
+    assert_eq!(run(&[(100, "a"), (1, "b")]).unwrap(), right);
+    assert_eq!(run(&[(13_500, "a")]).unwrap_err(), refused);
+    // The elements of `a` leave fewer bytes than the shape of `b` takes.
+    assert_eq!(run(&[(0, "a")]).unwrap(), right);
+    assert_eq!(run(&[(0, "a"), (1, "b")]).unwrap_err(), refused);
 }
 
 #[test]
