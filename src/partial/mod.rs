@@ -182,6 +182,7 @@ impl Partial {
     /// [`crate::ProblemError`] when the input does not fit the problem.
     pub fn from_reference(problem: &Problem, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         problem.check_part()?;
+        problem.check_inputs(&[input.len() as u64])?;
         let mut partial = Partial::none(problem, offset)?;
         let Kind { dtype, index, .. } = partial.kind;
         if let Some(sum) = partial.kind.sum() {

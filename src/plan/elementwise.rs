@@ -186,8 +186,8 @@ impl Planner<'_> {
         let size = self.problem.dtype().size();
         let bytes = |i: usize| extent(dims, i) * size * unit.input(i);
         let all: Vec<u64> = (0..unit.splat.len()).map(bytes).collect();
-        let chunks = all.chunks(self.most_inputs()).map(|c| c.iter().sum());
-        chunks.max().unwrap_or(0)
+        let sum = |chunk: &[u64]| chunk.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
+        all.chunks(self.most_inputs()).map(sum).max().unwrap_or(0)
     }
 
     /// Inputs that a dispatch can bind.

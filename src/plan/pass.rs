@@ -162,12 +162,18 @@ impl Pass {
     /// Bytes read.
     pub fn src_bytes(&self) -> u64 {
         let (p, element) = (&self.params, self.kernel.acc.bytes());
+        let read = || -> u64 { self.read().map(View::read).sum() };
         match self.kernel.walk {
             // Its view may span columns that others take.
             Walk::Each(_) => {
                 u64::from(p.items / p.slices.max(1)) * u64::from(p.len - p.begin) * element
             }
-            _ => self.read().map(View::read).sum(),
+            // `Each` takes the rows that are left over.
+            Walk::Columns(_) => {
+                let left = p.len - p.rows * p.joined;
+                read() - read() / u64::from(p.len) * u64::from(left)
+            }
+            _ => read(),
         }
     }
 

@@ -383,6 +383,21 @@ fn bytes_from_anywhere_are_refused_with_what_is_wrong() -> Outcome {
 }
 
 #[test]
+fn an_input_of_the_wrong_size_is_refused_before_memory_is_asked_for() -> Outcome {
+    for shape in [[1 << 60, 1], [1 << 42, 1]] {
+        for whole in [
+            Problem::reduce_min(DType::U8, &shape, &[1])?,
+            Problem::reduce_l2(DType::U8, &shape, &[1])?,
+        ] {
+            let refused = Partial::from_reference(&whole, 0, &[]).expect_err("a refusal");
+            let told = refused.to_string();
+            assert!(told.contains(&shape[0].to_string()), "{told}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn several_results_have_no_partial_one() {
     let problem = Problem::extremes(DType::F32, &[3], 0).expect("a problem");
     let refused = Partial::from_reference(&problem, 0, &[0; 12]).expect_err("four results");

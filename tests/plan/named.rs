@@ -270,6 +270,18 @@ fn what_exceeds_a_binding_is_cut_into_boxes_whose_records_are_merged() {
     assert_eq!(read, 3 << 20);
 }
 
+/// Joined rows and those that are left over are read once each.
+#[test]
+fn the_passes_over_columns_read_as_many_bytes_as_there_are() {
+    let caps = Caps::webgpu_default();
+    for shape in [[2, 10_001, 3], [1, 10_001, 3], [5, 1001, 5]] {
+        let plan = planned(Problem::arg_min(DType::U8, &shape, 1), &caps);
+        assert_eq!(walks(&plan), ["columns", "each", "finish"], "{plan}");
+        let read: u64 = plan.passes()[..2].iter().map(|p| p.src_bytes()).sum();
+        assert_eq!(read, shape.iter().product::<u64>(), "{plan}");
+    }
+}
+
 #[test]
 fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
     let caps = Caps::webgpu_default();

@@ -460,3 +460,13 @@ fn a_view_whose_windows_take_too_many_dispatches_is_refused_with_their_number() 
     ));
     assert!(Plan::new(&far(21_846, false), &caps).is_ok());
 }
+
+#[test]
+fn inputs_that_span_all_of_memory_together_are_planned_one_element_at_a_time() {
+    let mut problem = Problem::min(DType::U8, &[[2], [2], [2]]).expect("a problem");
+    for input in 0..3 {
+        problem = problem.strided(input, &[i64::MAX - 1], 0);
+    }
+    let plan = Plan::new(&problem, &Caps::webgpu_default()).expect("a plan");
+    assert_eq!(plan.passes().len(), 2, "{plan}");
+}
