@@ -13,10 +13,12 @@ use std::io;
 const BLOCK: u64 = 1 << 20;
 /// Most elements of a block of sums: each may have a sum of its own, which takes up to a KiB.
 const BLOCK_OF_SUMS: u64 = 1 << 15;
+/// Elements that a view's block may span for each one that it has, if they are read together.
+const MOST_SPAN: u64 = 16;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. A block of a view reads all
-/// that the block spans.
+/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Of a view it reads what a
+/// block spans, at most 128 MiB, or the elements of the block one by one.
 ///
 /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
 /// receives an output's bytes, in order, each once.
@@ -71,7 +73,7 @@ fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), 
         return sums(problem, &blocks, kept, host);
     }
     if let Some(k) = problem.k() {
-        return best(problem, k, &blocks, &kept, host);
+        return best(problem, k, &blocks, kept, host);
     }
     for kept in kept {
         let mut best: Option<Vec<Vec<u8>>> = None;
@@ -139,22 +141,21 @@ impl Blocks<'_> {
     }
 
     /// Where the blocks begin in the chosen dimensions, in C order, and 0 in the others.
-    fn cells(&self, chosen: impl Fn(usize) -> bool) -> Vec<Vec<u64>> {
-        let mut cells = vec![vec![0; self.shape.len()]];
-        for d in (0..self.shape.len().min(self.cut + 1)).filter(|&d| chosen(d)) {
-            let step = if d == self.cut { self.count } else { 1 };
-            let starts = (0..self.shape[d]).step_by(step as usize);
-            let along = |cell: Vec<u64>| {
-                let at = move |start| {
-                    let mut cell = cell.clone();
-                    cell[d] = start;
-                    cell
-                };
-                starts.clone().map(at).collect::<Vec<_>>()
-            };
-            cells = cells.into_iter().flat_map(along).collect();
-        }
-        cells
+    fn cells(&self, chosen: impl Fn(usize) -> bool) -> impl Iterator<Item = Vec<u64>> {
+        let step = |d: usize| if d == self.cut { self.count } else { 1 };
+        let along = |(d, &size): (usize, &u64)| match d <= self.cut && chosen(d) {
+            true => [size.div_ceil(step(d)), step(d)],
+            false => [1, 0],
+        };
+        let along: Vec<[u64; 2]> = self.shape.iter().enumerate().map(along).collect();
+        let cells: u64 = along.iter().map(|[cells, _]| cells).product();
+        (0..cells).map(move |cell| {
+            let at = coordinates(cell, along.iter().map(|&[cells, _]| cells));
+            at.iter()
+                .zip(&along)
+                .map(|(i, [_, step])| i * step)
+                .collect()
+        })
     }
 
     /// Elements along dimension `d` of the block that begins at `start`.
@@ -167,6 +168,19 @@ impl Blocks<'_> {
     }
 }
 
+/// The coordinates of number `n` in C order.
+fn coordinates(n: u64, shape: impl DoubleEndedIterator<Item = u64>) -> Vec<u64> {
+    let mut rest = n;
+    let from_last = shape.rev().map(|size| {
+        let i = rest % size;
+        rest /= size;
+        i
+    });
+    let mut at: Vec<u64> = from_last.collect();
+    at.reverse();
+    at
+}
+
 /// A block as a problem of its own, and its data.
 fn read_block(
     problem: &Problem,
@@ -174,22 +188,34 @@ fn read_block(
     starts: &[u64],
     host: &mut Host<'_>,
 ) -> Result<(Problem, Vec<Vec<u8>>), Error> {
-    let mut inputs = Vec::new();
-    let mut parts = Vec::new();
-    for i in 0..problem.inputs().len() {
-        let part = Taken::of(problem, i, blocks, starts);
-        let size = problem.dtype().size();
-        let mut bytes = vec![0; (part.count * size) as usize];
-        host.read(i, part.first * size, &mut bytes)?;
-        inputs.push(bytes);
-        parts.push(part);
-    }
-    let shapes = parts.iter().map(|part| part.shape.clone()).collect();
+    let size = problem.dtype().size();
+    let all = 0..problem.inputs().len();
+    let taken: Vec<Taken> = all.map(|i| Taken::of(problem, i, blocks, starts)).collect();
+    let shapes = taken.iter().map(|taken| taken.shape.clone()).collect();
     let mut part = problem.with_inputs(shapes);
-    for (i, taken) in parts.iter().enumerate() {
-        if let Some(layout) = problem.layout(i) {
-            part = part.strided(i, &layout.strides, taken.back);
+    let mut inputs = Vec::new();
+    for (i, taken) in taken.iter().enumerate() {
+        let count = elements(&taken.shape);
+        let sparse = taken.span > MOST_SPAN * count;
+        let mut bytes = vec![0; (size * if sparse { count } else { taken.span }) as usize];
+        match problem.layout(i) {
+            Some(layout) if sparse => {
+                for (n, element) in (0..).zip(bytes.chunks_exact_mut(size as usize)) {
+                    let at = coordinates(n, taken.shape.iter().copied());
+                    let ways = at.iter().zip(&layout.strides);
+                    let way: i64 = ways.map(|(&i, stride)| i as i64 * stride).sum();
+                    let at = (taken.first + taken.back).wrapping_add_signed(way);
+                    host.read(i, at * size, element)?;
+                }
+            }
+            layout => {
+                host.read(i, taken.first * size, &mut bytes)?;
+                if let Some(layout) = layout {
+                    part = part.strided(i, &layout.strides, taken.back);
+                }
+            }
         }
+        inputs.push(bytes);
     }
     Ok((part, inputs))
 }
@@ -214,12 +240,12 @@ fn block(
     Ok(outputs)
 }
 
-/// The part of an input that a block reads; for a view, all that the block spans.
+/// The part of an input that a block has.
 struct Taken {
     shape: Vec<u64>,
-    /// The first element that is read, and how many.
+    /// Its first element in memory, and how many it spans.
     first: u64,
-    count: u64,
+    span: u64,
     /// For a view, the position among them of the element with coordinates 0.
     back: u64,
 }
@@ -240,11 +266,11 @@ impl Taken {
             });
         }
         let Some(layout) = problem.layout(input) else {
-            let count = elements(&shape);
+            let span = elements(&shape);
             return Taken {
                 shape,
                 first: flat,
-                count,
+                span,
                 back: 0,
             };
         };
@@ -255,7 +281,7 @@ impl Taken {
         Taken {
             shape,
             first: problem.position(input, flat) - back,
-            count: span + 1,
+            span: span + 1,
             back,
         }
     }
@@ -317,13 +343,14 @@ fn best(
     problem: &Problem,
     k: u64,
     blocks: &Blocks<'_>,
-    kept: &[Vec<u64>],
+    kept: impl Iterator<Item = Vec<u64>>,
     host: &mut Host<'_>,
 ) -> Result<(), Error> {
     let outputs = problem.outputs();
     let axis = index_axis(problem).unwrap_or_default();
     let inner = elements(&blocks.shape[axis + 1..]);
     let beside = |a: &Vec<u64>, b: &Vec<u64>| axis < blocks.cut && a[..axis] == b[..axis];
+    let kept: Vec<Vec<u64>> = kept.collect();
     for row in kept.chunk_by(beside) {
         let mut all = Vec::new();
         for kept in row {
@@ -403,7 +430,7 @@ fn joined(
 fn sums(
     problem: &Problem,
     blocks: &Blocks<'_>,
-    kept: Vec<Vec<u64>>,
+    kept: impl Iterator<Item = Vec<u64>>,
     host: &mut Host<'_>,
 ) -> Result<(), Error> {
     for kept in kept {
@@ -501,6 +528,26 @@ mod tests {
     }
 
     #[test]
+    fn a_view_of_elements_that_are_far_apart_takes_little_memory() {
+        let far = 1 << 46;
+        let problem = Problem::arg_max(DType::U8, &[3], 0).expect("a problem");
+        let problem = problem
+            .with_values(true)
+            .strided(0, &[-far], 2 * far as u64);
+        let mut outputs = [Vec::new(), Vec::new()];
+        let read = |_: usize, at: u64, into: &mut [u8]| {
+            into.copy_from_slice(&[[3, 9, 5][(at >> 46) as usize]]);
+            Ok(())
+        };
+        let write = |output: usize, _: u64, bytes: &[u8]| {
+            outputs[output].extend_from_slice(bytes);
+            Ok(())
+        };
+        evaluate_streamed(&problem, read, write).expect("a result");
+        assert_eq!(outputs, [1u64.to_le_bytes().to_vec(), vec![9]]);
+    }
+
+    #[test]
     fn blocks_of_any_size_give_what_the_whole_gives() -> Result<(), ProblemError> {
         for dtype in DType::ALL {
             let shape = [4, 5, 6];
@@ -520,7 +567,7 @@ mod tests {
                     same(&top.clone().index_type(IndexType::U32));
                     same(&top.largest(false).strided(0, &[0, -7, 2], 40));
                 }
-                for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3]] {
+                for strides in [[1, 4, 20], [0, -7, 2], [50, 1, -3], [-9, 900, 70]] {
                     let max = Problem::arg_max(dtype, &shape, 1)?.with_values(true);
                     same(&max.nan(nan).strided(0, &strides, 40));
                     let pair = Problem::min(dtype, &[&shape[..], &[5, 1]])?.nan(nan);
