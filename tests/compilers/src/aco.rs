@@ -232,6 +232,7 @@ fn cases() -> Result<Vec<(String, Kernel, Source)>> {
             let problems = [
                 ("argmin", Problem::arg_min(dtype, &shape, axis)),
                 ("min", Problem::reduce_min(dtype, &shape, &[axis])),
+                ("both extremes", Problem::extremes(dtype, &shape, axis)),
                 ("sum", Problem::reduce_sum(dtype, &shape, &[axis])),
                 ("top 3", Problem::top_k(dtype, &shape, axis, 3)),
             ];
