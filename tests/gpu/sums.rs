@@ -79,6 +79,11 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     let bytes = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F16, &[1, 4], &[1])?;
     check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    // Squares whose third word is all ones before a carry comes to it.
+    let rows = [0xa265_b1f5_cdb2_7718_u64, 0, 0x91b7_584a_ba02_4cd1, 0];
+    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let problem = Problem::reduce_l2(DType::U64, &[2, 2], &[1])?;
+    check_data(reducer, &problem, 0, [bytes].into_iter())?;
     // Exact ties of a root, 3 m and 4 m, and of a mean whose sum has more than 64 bits.
     let rows = [0x4333_3333_3333_333b_u64, 0x4339_9999_9999_99a4];
     let bytes = bytemuck::cast_slice(&rows).to_vec();
