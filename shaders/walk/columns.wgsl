@@ -82,12 +82,23 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
         let at{i} = at{i - 1} + stride;
 //# end
+//# if LOOKS == 0
+//# for i in 0..LOADS
 //# for r in 0..RUNS
+        let v{i}_{r} = unit_at(at{i} + {r}u, shift);
+//# end
+//# end
+//# for i in 0..LOADS
+//# for r in 0..RUNS
+        a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
+//# end
+//# end
+//# else
+//# for r in 0..RUNS
+        var l{r} = look_none();
 //# for i in 0..LOADS
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
-//# if LOOKS
-        var l{r} = look_none();
 //# for i in 0..LOADS
         let w{i}_{r} = once(v{i}_{r}, t + {i}u >= fresh);
         l{r} = look(l{r}, w{i}_{r});
@@ -123,10 +134,6 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         }
 //# end
         a{r} = acc_add(a{r}, b{r});
-//# else
-//# for i in 0..LOADS
-        a{r} = acc_take(a{r}, once(v{i}_{r}, t + {i}u >= fresh), t + {i}u);
-//# end
 //# end
 //# end
     }
