@@ -32,7 +32,7 @@ impl InputLayout {
     }
 
     /// Where element `flat` (in C order) of a view of that shape is.
-    pub(super) fn position(&self, shape: &[u64], flat: u64) -> u64 {
+    pub(crate) fn position(&self, shape: &[u64], flat: u64) -> u64 {
         let (mut rest, mut at) = (flat, self.offset as i64);
         for (&size, &stride) in shape.iter().zip(&self.strides).rev() {
             at += (rest % size) as i64 * stride;

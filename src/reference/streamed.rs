@@ -3,7 +3,7 @@
 //! Knows nothing of plans and keys: each block of a tensor is a problem of its own, and so is the choice between
 //! the results of two blocks.
 
-use crate::problem::elements;
+use crate::problem::{InputLayout, elements};
 use crate::reference::evaluate;
 use crate::reference::sums::{self, Sum};
 use crate::{Error, IndexType, Op, Order, Problem, ProblemError};
@@ -13,12 +13,12 @@ use std::io;
 const BLOCK: u64 = 1 << 20;
 /// Most elements of a block of sums: each may have a sum of its own, which takes up to a KiB.
 const BLOCK_OF_SUMS: u64 = 1 << 15;
-/// Elements that a view's block may span for each one that it has, if they are read together.
-const MOST_SPAN: u64 = 16;
+/// Most elements from one to the next of a view, if what lies between is read as well.
+const MOST_APART: u64 = 16;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Of a view it reads what a
-/// block spans, at most 128 MiB, or the elements of the block one by one.
+/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Views are read in runs along
+/// the dimension whose elements are nearest to each other; those of runs that are more than 16 apart, one by one.
 ///
 /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
 /// receives an output's bytes, in order, each once.
@@ -150,11 +150,13 @@ impl Blocks<'_> {
         let along: Vec<[u64; 2]> = self.shape.iter().enumerate().map(along).collect();
         let cells: u64 = along.iter().map(|[cells, _]| cells).product();
         (0..cells).map(move |cell| {
-            let at = coordinates(cell, along.iter().map(|&[cells, _]| cells));
-            at.iter()
-                .zip(&along)
-                .map(|(i, [_, step])| i * step)
-                .collect()
+            let mut rest = cell;
+            let mut starts = vec![0; along.len()];
+            for (start, [cells, step]) in starts.iter_mut().zip(&along).rev() {
+                *start = rest % cells * step;
+                rest /= cells;
+            }
+            starts
         })
     }
 
@@ -168,19 +170,6 @@ impl Blocks<'_> {
     }
 }
 
-/// The coordinates of number `n` in C order.
-fn coordinates(n: u64, shape: impl DoubleEndedIterator<Item = u64>) -> Vec<u64> {
-    let mut rest = n;
-    let from_last = shape.rev().map(|size| {
-        let i = rest % size;
-        rest /= size;
-        i
-    });
-    let mut at: Vec<u64> = from_last.collect();
-    at.reverse();
-    at
-}
-
 /// A block as a problem of its own, and its data.
 fn read_block(
     problem: &Problem,
@@ -188,36 +177,28 @@ fn read_block(
     starts: &[u64],
     host: &mut Host<'_>,
 ) -> Result<(Problem, Vec<Vec<u8>>), Error> {
-    let size = problem.dtype().size();
-    let all = 0..problem.inputs().len();
-    let taken: Vec<Taken> = all.map(|i| Taken::of(problem, i, blocks, starts)).collect();
-    let shapes = taken.iter().map(|taken| taken.shape.clone()).collect();
-    let mut part = problem.with_inputs(shapes);
     let mut inputs = Vec::new();
-    for (i, taken) in taken.iter().enumerate() {
-        let count = elements(&taken.shape);
-        let sparse = taken.span > MOST_SPAN * count;
-        let mut bytes = vec![0; (size * if sparse { count } else { taken.span }) as usize];
+    let mut shapes = Vec::new();
+    for i in 0..problem.inputs().len() {
+        let (shape, first) = taken(problem, i, blocks, starts);
+        let size = problem.dtype().size();
+        let mut read = |first: u64, into: &mut [u8]| host.read(i, first * size, into);
+        let mut bytes = vec![0; (elements(&shape) * size) as usize];
         match problem.layout(i) {
-            Some(layout) if sparse => {
-                for (n, element) in (0..).zip(bytes.chunks_exact_mut(size as usize)) {
-                    let at = coordinates(n, taken.shape.iter().copied());
-                    let ways = at.iter().zip(&layout.strides);
-                    let way: i64 = ways.map(|(&i, stride)| i as i64 * stride).sum();
-                    let at = (taken.first + taken.back).wrapping_add_signed(way);
-                    host.read(i, at * size, element)?;
-                }
-            }
-            layout => {
-                host.read(i, taken.first * size, &mut bytes)?;
-                if let Some(layout) = layout {
-                    part = part.strided(i, &layout.strides, taken.back);
-                }
+            None => read(first, &mut bytes)?,
+            Some(view) => {
+                let strides = view.strides.clone();
+                let layout = InputLayout {
+                    offset: first,
+                    strides,
+                };
+                gather(&shape, &layout, size as usize, &mut bytes, &mut read)?;
             }
         }
         inputs.push(bytes);
+        shapes.push(shape);
     }
-    Ok((part, inputs))
+    Ok((problem.with_inputs(shapes), inputs))
 }
 
 /// The result of a block; for an index operator, int64 indices in the whole segment and the elements.
@@ -240,51 +221,50 @@ fn block(
     Ok(outputs)
 }
 
-/// The part of an input that a block has.
-struct Taken {
-    shape: Vec<u64>,
-    /// Its first element in memory, and how many it spans.
-    first: u64,
-    span: u64,
-    /// For a view, the position among them of the element with coordinates 0.
-    back: u64,
+/// The shape of what a block has of an input, and where its first element is.
+fn taken(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -> (Vec<u64>, u64) {
+    let whole = &problem.inputs()[input];
+    // Aligned at the last dimension; a dimension of size 1 is broadcast.
+    let missing = starts.len() - whole.len();
+    let mut shape = Vec::new();
+    let mut flat = 0;
+    for (d, &size) in whole.iter().enumerate() {
+        let start = if size == 1 { 0 } else { starts[missing + d] };
+        flat = flat * size + start;
+        shape.push(match size {
+            1 => 1,
+            _ => blocks.size(missing + d, start),
+        });
+    }
+    (shape, problem.position(input, flat))
 }
 
-impl Taken {
-    fn of(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -> Taken {
-        let whole = &problem.inputs()[input];
-        // Aligned at the last dimension; a dimension of size 1 is broadcast.
-        let missing = starts.len() - whole.len();
-        let mut shape = Vec::new();
-        let mut flat = 0;
-        for (d, &size) in whole.iter().enumerate() {
-            let start = if size == 1 { 0 } else { starts[missing + d] };
-            flat = flat * size + start;
-            shape.push(match size {
-                1 => 1,
-                _ => blocks.size(missing + d, start),
-            });
-        }
-        let Some(layout) = problem.layout(input) else {
-            let span = elements(&shape);
-            return Taken {
-                shape,
-                first: flat,
-                span,
-                back: 0,
-            };
-        };
-        let ways = shape.iter().zip(&layout.strides);
-        let ways: Vec<i64> = ways.map(|(&n, s)| (n as i64 - 1) * s).collect();
-        let back: u64 = ways.iter().map(|w| w.min(&0).unsigned_abs()).sum();
-        let span: u64 = ways.iter().map(|w| w.unsigned_abs()).sum();
-        Taken {
-            shape,
-            first: problem.position(input, flat) - back,
-            span: span + 1,
-            back,
+/// Reads the elements of a view in C order. `read` reads what begins with an element.
+fn gather(
+    shape: &[u64],
+    layout: &InputLayout,
+    size: usize,
+    bytes: &mut [u8],
+    read: &mut impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let apart = |&d: &usize| layout.strides[d].unsigned_abs();
+    let along = (0..shape.len()).filter(|&d| shape[d] > 1 && layout.strides[d] != 0);
+    // Elements of a run, and how far apart they are in the view and in memory.
+    let (len, pitch, apart) = match along.min_by_key(apart) {
+        Some(d) if apart(&d) <= MOST_APART => (shape[d], elements(&shape[d + 1..]), apart(&d)),
+        _ => (1, 1, 0),
+    };
+    let mut run = vec![0; ((len - 1) * apart + 1) as usize * size];
+    let place = |n: u64| layout.position(shape, n);
+    for first in (0..elements(shape)).filter(|n| n / pitch % len == 0) {
+        let lowest = place(first).min(place(first + (len - 1) * pitch));
+        read(lowest, &mut run)?;
+        for n in (first..).step_by(pitch as usize).take(len as usize) {
+            let element = &run[(place(n) - lowest) as usize * size..][..size];
+            bytes[n as usize * size..][..size].copy_from_slice(element);
         }
     }
+    Ok(())
 }
 
 /// The reduced axis of an index operator; the rank for a scalar.
