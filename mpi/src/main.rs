@@ -384,8 +384,9 @@ impl Files {
             let name = sent(&ranks.process_at_rank(0), name);
             let name = PathBuf::from(OsString::from_vec(name));
             let opened = File::options().write(true).open(&name);
-            let why = |e| Failure::file(&name, format_args!("cannot be written: {e}"));
-            *file = Some((name.clone(), opened.map_err(why)?));
+            // Told by the name that it will have.
+            let why = |e| Failure::file(path, format_args!("cannot be written: {e}"));
+            *file = Some((path.to_path_buf(), opened.map_err(why)?));
         }
         Ok(files)
     }

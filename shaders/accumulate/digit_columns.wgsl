@@ -41,7 +41,7 @@ fn acc_none() -> Placed {
     return p;
 }
 
-// A block of at most 8 rows. 32 such blocks add less than 32 * 8 * 2^22 to a digit.
+// A block of at most 8 rows. 32 such blocks, and the second window of one, add less than 33 * 8 * 2^22 to a digit.
 fn acc_add(own: Placed, block: Acc) -> Placed {
     var p = own;
     let near = block.top == p.top && block.part == ALL;

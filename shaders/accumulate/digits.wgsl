@@ -273,7 +273,7 @@ fn plus(x: Placed, y: Placed) -> Placed {
     return p;
 }
 
-// Digits of both must be carried.
+// Digits of both together stay below 2^31, and become carried. One that is not carried may make a sum far without need.
 fn acc_join(x: Placed, y: Placed) -> Placed {
     let top = max(x.top, y.top);
     return carried(plus(raised(x, top), raised(y, top)));

@@ -10,6 +10,8 @@ use crate::{Caps, Error};
 pub(crate) const MAX_REGION: u64 = 1 << 30;
 /// Most regions of a step: 8 TiB in bindings of 128 MiB. Each takes a few dispatches.
 const MAX_REGIONS: u64 = 1 << 16;
+/// Most dispatches of a plan: some hundred MiB of them.
+pub(crate) const MAX_DISPATCHES: u64 = 1 << 18;
 /// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
 /// four outputs that share a word.
 pub(crate) const MAX_PARTS: u64 = 4096;

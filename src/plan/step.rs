@@ -5,7 +5,7 @@
 use crate::kernel::params::Params;
 use crate::kernel::{Accumulator, Kernel, StoreFormat};
 use crate::keys::Keys;
-use crate::plan::limits::{BUSY_COLUMNS, MAX_PARTS, MAX_REGION};
+use crate::plan::limits::{BUSY_COLUMNS, MAX_DISPATCHES, MAX_PARTS, MAX_REGION};
 use crate::plan::pass::{Pass, RowParts, Slot, View};
 use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
@@ -346,6 +346,8 @@ impl<'a> Planner<'a> {
         // Rows of the grid are alike: the last one of 65,536 workgroups would else be nearly all idle.
         let y = groups.div_ceil(most).max(1);
         let x = groups.div_ceil(y);
+        let number = self.passes.len();
+        Error::within("dispatches of a plan", number as u64 + 1, MAX_DISPATCHES)?;
         let what = "loop iterations of an invocation";
         Error::within(what, iterations, self.caps.most_iterations())?;
         Error::within("workgroups of a dispatch", groups, most * most)?;
@@ -373,7 +375,6 @@ impl<'a> Planner<'a> {
             (Some(index), Slot::Output(i)) => vec![(2 + i, index)],
             _ => Vec::new(),
         };
-        let number = self.passes.len();
         self.passes.push(Pass {
             kernel,
             src,

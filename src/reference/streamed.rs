@@ -13,12 +13,12 @@ use std::io;
 const BLOCK: u64 = 1 << 20;
 /// Most elements of a block of sums: each may have a sum of its own, which takes up to a KiB.
 const BLOCK_OF_SUMS: u64 = 1 << 15;
-/// Most elements from one to the next of a view, if what lies between is read as well.
-const MOST_APART: u64 = 16;
+/// Most elements that are read of a view for each one that a block has.
+const MOST_READ: u64 = 4;
 
 /// [`evaluate`] with inputs read and outputs written piece by piece. It takes a few dozen MiB, whatever the size of
-/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Views are read in runs along
-/// the dimension whose elements are nearest to each other; those of runs that are more than 16 apart, one by one.
+/// the tensors. Only TopK of segments side by side takes more: the results of a row of them. Elements of a view that lie near
+/// each other are read at once, with what lies between.
 ///
 /// `read(input, offset, bytes)` fills `bytes` with the input's bytes from `offset` on. `write(output, offset, bytes)`
 /// receives an output's bytes, in order, each once.
@@ -239,7 +239,8 @@ fn taken(problem: &Problem, input: usize, blocks: &Blocks<'_>, starts: &[u64]) -
     (shape, problem.position(input, flat))
 }
 
-/// Reads the elements of a view in C order. `read` reads what begins with an element.
+/// Reads the elements of a view in C order, those of the dimensions that lie near each other at once. `read` reads what begins
+/// with an element.
 fn gather(
     shape: &[u64],
     layout: &InputLayout,
@@ -247,21 +248,38 @@ fn gather(
     bytes: &mut [u8],
     read: &mut impl FnMut(u64, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let apart = |&d: &usize| layout.strides[d].unsigned_abs();
-    let along = (0..shape.len()).filter(|&d| shape[d] > 1 && layout.strides[d] != 0);
-    // Elements of a run, and how far apart they are in the view and in memory.
-    let (len, pitch, apart) = match along.min_by_key(apart) {
-        Some(d) if apart(&d) <= MOST_APART => (shape[d], elements(&shape[d + 1..]), apart(&d)),
-        _ => (1, 1, 0),
+    let strides = &layout.strides;
+    let mut dims: Vec<usize> = (0..shape.len()).collect();
+    dims.sort_by_key(|&d| strides[d].unsigned_abs());
+    let (mut near, mut others) = (vec![1; shape.len()], shape.to_vec());
+    let (mut span, mut back) = (1, 0);
+    for d in dims {
+        let way = (shape[d] - 1) * strides[d].unsigned_abs();
+        if span + way > MOST_READ * elements(&near) * shape[d] {
+            break;
+        }
+        (near[d], others[d]) = (shape[d], 1);
+        span += way;
+        back += if strides[d] < 0 { way } else { 0 };
+    }
+    // Where elements are: those of `near` in what is read at once, and in a tensor in C order.
+    let within = InputLayout {
+        offset: back,
+        strides: strides.clone(),
     };
-    let mut run = vec![0; ((len - 1) * apart + 1) as usize * size];
-    let place = |n: u64| layout.position(shape, n);
-    for first in (0..elements(shape)).filter(|n| n / pitch % len == 0) {
-        let lowest = place(first).min(place(first + (len - 1) * pitch));
-        read(lowest, &mut run)?;
-        for n in (first..).step_by(pitch as usize).take(len as usize) {
-            let element = &run[(place(n) - lowest) as usize * size..][..size];
-            bytes[n as usize * size..][..size].copy_from_slice(element);
+    let pitch = |d| elements(&shape[d + 1..]) as i64;
+    let dense = InputLayout {
+        offset: 0,
+        strides: (0..shape.len()).map(pitch).collect(),
+    };
+    let mut held = vec![0; span as usize * size];
+    for other in 0..elements(&others) {
+        read(layout.position(&others, other) - back, &mut held)?;
+        let begin = dense.position(&others, other);
+        for n in 0..elements(&near) {
+            let from = within.position(&near, n) as usize * size;
+            let to = (begin + dense.position(&near, n)) as usize * size;
+            bytes[to..][..size].copy_from_slice(&held[from..][..size]);
         }
     }
     Ok(())
@@ -330,10 +348,14 @@ fn best(
     let axis = index_axis(problem).unwrap_or_default();
     let inner = elements(&blocks.shape[axis + 1..]);
     let beside = |a: &Vec<u64>, b: &Vec<u64>| axis < blocks.cut && a[..axis] == b[..axis];
-    let kept: Vec<Vec<u64>> = kept.collect();
-    for row in kept.chunk_by(beside) {
+    let mut kept = kept.peekable();
+    while let Some(first) = kept.next() {
+        let mut row = vec![first];
+        while let Some(next) = kept.next_if(|next| beside(&row[0], next)) {
+            row.push(next);
+        }
         let mut all = Vec::new();
-        for kept in row {
+        for kept in &row {
             let mut lists: Option<Vec<Vec<u8>>> = None;
             for inside in blocks.cells(|d| d == axis) {
                 let starts: Vec<u64> = kept.iter().zip(&inside).map(|(a, b)| a + b).collect();

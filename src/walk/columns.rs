@@ -297,8 +297,8 @@ impl Columns {
         if taken == b.len {
             return Ok(());
         }
-        // The rows left over are merged into the first partial of each column: a part of its own, and others without rows, which
-        // number partials as they are. Those of one matrix have the same numbers without them.
+        // Part 0 of each column takes the rows left over, and merges them. There are as many parts as before, so that partials have
+        // the same numbers; those of one matrix have them anyway.
         let rest = Each {
             slices: if b.outer == 1 { 1 } else { self.parts() },
             slice: self.joined,

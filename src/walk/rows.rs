@@ -32,7 +32,7 @@ const MOST_BESIDE: u64 = 14;
 /// Most pieces of a row's edges that an invocation takes, one after another if they are far apart.
 const MOST_TURNS: u64 = 8;
 /// Bytes of workgroup memory to tell all of a workgroup that a sum is far, and which digits it has.
-const FAR_BYTES: u32 = 24;
+const FAR_BYTES: u32 = 16;
 /// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
 pub(crate) const MOST_TEAM: u64 = 256;
 

@@ -105,6 +105,64 @@ fn a_full_disk_is_an_error_in_one_line() {
     }
 }
 
+/// A device fails only when it is written to.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_that_is_full_leaves_the_file_beside_it() {
+    let folder = Folder::new();
+    folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    folder.write("out.npy", b"precious");
+    for line in [
+        "argmin in.npy -o out.npy --values /dev/full --device cpu --quiet",
+        "topk in.npy --k 1 -o /dev/full --values out.npy --device cpu --quiet",
+    ] {
+        let error = folder.refused(line);
+        assert!(
+            error.starts_with("error: /dev/full: cannot be written"),
+            "{error}"
+        );
+        assert_eq!(folder.read("out.npy"), b"precious", "{line}");
+        assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+    }
+}
+
+#[test]
+fn a_report_is_not_written_over_another_or_over_what_it_is_made_of() {
+    let folder = Folder::new();
+    folder.write("mine.json", b"{}");
+    for line in [
+        "bench --from mine.json --html both --svg both",
+        "bench --from mine.json --html ./mine.json",
+        "bench --json both --html both",
+    ] {
+        let error = folder.refused(line);
+        assert!(error.contains("is asked for twice"), "{line}: {error}");
+        assert_eq!(folder.names(), ["mine.json"]);
+        assert_eq!(folder.read("mine.json"), b"{}");
+    }
+}
+
+/// No report of ours has such a row.
+#[test]
+fn a_saved_row_that_took_no_time_is_drawn_as_if_it_had_none() {
+    let saved = include_str!("../../benches/record/lavapipe/bench.json");
+    let mut rows = saved.split("\"gpu_ns\": ");
+    let begin = rows.next().unwrap().to_owned();
+    let zero = |rest: &str| {
+        format!(
+            "\"gpu_ns\": 0{}",
+            rest.trim_start_matches(|c: char| c.is_ascii_digit())
+        )
+    };
+    let changed = begin + &rows.map(zero).collect::<String>();
+    assert_ne!(changed, saved);
+    let folder = Folder::new();
+    folder.write("zero.json", changed.as_bytes());
+    let output = folder.run("bench --from zero.json --html page.html");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(!text(&output.stdout).contains("inf"));
+}
+
 /// Writing fails in the middle, as on a disk that fills up.
 #[cfg(unix)]
 #[test]

@@ -254,6 +254,42 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
     }
 }
 
+#[test]
+fn a_wrong_request_fails_also_where_nobody_reads_why() {
+    let folder = Folder::new();
+    for line in [
+        "argmin --nosuch",
+        "nosuch",
+        "plan argmin --shape 4 --dtype int9",
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = folder.command(line).stderr(writer).status().unwrap();
+        assert_eq!(status.code(), Some(2), "{line}");
+    }
+}
+
+/// Where neither a folder of the session nor one for temporary files is named.
+#[test]
+fn the_tool_starts_without_any_folder() {
+    let folder = Folder::new();
+    let mut command = folder.command("--version");
+    let mut child = command
+        .env("TMPDIR", "")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    for _ in 0..200 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(0));
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    panic!("it starts itself without end");
+}
+
 /// Runs a line whose reader is gone before there is a result.
 fn closed(folder: &Folder, line: &str) {
     let mut command = folder.command(&format!("{line} --device cpu --quiet"));

@@ -23,6 +23,18 @@ const SHAPES: [[u64; 3]; 11] = [
     [5, 7, 0],
 ];
 
+/// Every group of segments writes into rows as long as the tensor's.
+#[test]
+fn a_plan_of_too_many_dispatches_is_refused_before_it_fills_memory() {
+    let problem = Problem::top_k(DType::U32, &[64, 1000, 65_536], 0, 64).expect("a problem");
+    match Plan::new(&problem, &class(AdapterClass::Software)) {
+        Err(Error::Limit { needed, limit, .. }) => {
+            assert_eq!((needed, limit), ((1 << 18) + 1, 1 << 18));
+        }
+        other => panic!("{:?}", other.map(|plan| plan.passes().len())),
+    }
+}
+
 #[test]
 fn plans_stay_within_every_limit_or_name_it() {
     let (mut planned, mut interpreted, mut refused) = (0, 0, 0);

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use wgreduce::unstable::{ColumnsText, EachText, Pass, RowsText, Slot, Walk};
+use wgreduce::unstable::{Accumulator, ColumnsText, EachText, Pass, RowsText, Slot, Walk};
 use wgreduce::{Plan, Problem};
 
 use crate::failure::number_of;
@@ -57,7 +57,7 @@ fn segments(problem: &Problem) -> String {
     let dims = problem.dims();
     let product = |reduced: bool| -> u64 {
         let sizes = dims.iter().filter(|d| d.reduced == reduced);
-        sizes.map(|d| d.size).product()
+        sizes.fold(1, |all: u64, d| all.saturating_mul(d.size))
     };
     let (segments, len) = (product(false), product(true));
     let reduced: Vec<usize> = (0..dims.len()).filter(|&d| dims[d].reduced).collect();
@@ -246,8 +246,18 @@ fn told(pass: &Pass) -> String {
         Walk::Each(EachText { sliced: true, .. }) => {
             "an invocation reduces a part of a segment, element by element, and leaves a partial result."
         }
+        Walk::Each(_) if matches!(pass.kernel.acc, Accumulator::Raw(_)) => "copies elements.",
+        Walk::Each(EachText {
+            coarsened: true, ..
+        }) => {
+            "an invocation reduces the segments of several output words, one after another, element by element."
+        }
         Walk::Each(_) => {
             "an invocation reduces the segments of one output word, element by element."
+        }
+        Walk::Strided if pass.params.slices > 1 => {
+            "an invocation reduces a part of a segment, each element where the view has it: by its coordinates \
+             times the strides. It leaves a partial result."
         }
         Walk::Strided => {
             "an invocation reduces the segments of one output word, each element where the view has it: by \
@@ -360,7 +370,9 @@ fn rows(pass: &Pass, text: RowsText) -> String {
         ),
     };
     told += " before it uses one";
-    if text.looped {
+    let block = 4 * text.words * text.lanes * text.loads;
+    let held = if p.slices == 1 { p.len } else { p.slice };
+    if text.looped && u64::from(held) * pass.kernel.acc.bytes() > block.into() {
         told += &format!(", then the next {}", text.loads);
     }
     told += ".";

@@ -41,9 +41,10 @@ pub fn main() -> ExitCode {
     let cli = match args::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(usage) => {
-            return match usage.print() {
-                Err(e) => failure::not_printed(e).report(),
-                Ok(()) => ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2)),
+            // A wrong request stays one if nobody reads what is wrong.
+            return match (usage.print(), usage.exit_code()) {
+                (Err(e), 0) => failure::not_printed(e).report(),
+                (_, code) => ExitCode::from(u8::try_from(code).unwrap_or(2)),
             };
         }
     };
@@ -75,13 +76,17 @@ fn with_runtime_dir() {
     if env::var_os("XDG_RUNTIME_DIR").is_some_and(|dir| !dir.is_empty()) {
         return;
     }
-    let Ok(program) = env::current_exe() else {
+    let (Ok(program), dir) = (env::current_exe(), env::temp_dir()) else {
         return;
     };
+    // TMPDIR may be empty: the new process would start anew, too.
+    if dir.as_os_str().is_empty() {
+        return;
+    }
     let mut command = std::process::Command::new(program);
     command.args(env::args_os().skip(1));
     // Returns only if it failed, and then all that is lost is a clean stderr.
-    let _ = command.env("XDG_RUNTIME_DIR", env::temp_dir()).exec();
+    let _ = command.env("XDG_RUNTIME_DIR", dir).exec();
 }
 
 fn command(cli: &Cli) -> Result<(), Failure> {

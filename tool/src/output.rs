@@ -76,7 +76,10 @@ impl Piece<'_> {
 pub fn write(targets: &[Target]) -> Result<(), Failure> {
     let stage = |target: &Target| stage(target).map_err(|e| not_writable(target.path, &e));
     let staged: Vec<Staged> = targets.iter().map(stage).collect::<Result<_, _>>()?;
-    for (staged, target) in staged.into_iter().zip(targets) {
+    // A device or a pipe may still fail, a file that is ready does not.
+    let mut staged: Vec<_> = staged.into_iter().zip(targets).collect();
+    staged.sort_by_key(|(staged, _)| matches!(staged, Staged::Beside(..)));
+    for (staged, target) in staged {
         match commit(staged, target) {
             // Nobody reads the rest of this one, which is no failure.
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {}

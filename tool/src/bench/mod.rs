@@ -61,8 +61,14 @@ pub fn run(args: &Bench, common: &Common) -> Result<(), Failure> {
     let earlier = args.compare.as_deref().map(Earlier::read).transpose()?;
     let peers = peers::read(&args.peers)?;
     // Check before minutes are spent on measuring.
-    for path in args.json.iter().chain(&args.html).chain(&args.svg) {
+    let outputs = args.json.iter().chain(&args.html).chain(&args.svg);
+    let mut taken: Vec<&std::path::PathBuf> = args.from.iter().collect();
+    for path in outputs {
+        if !output::is_special(path) && taken.iter().any(|other| output::is_same(other, path)) {
+            return Err(Failure::output(path, "is asked for twice"));
+        }
         output::check_writable(path)?;
+        taken.push(path);
     }
     if let Some(path) = &args.from {
         let mut report = saved::read(path)?;

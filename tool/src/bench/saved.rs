@@ -62,11 +62,13 @@ fn row(value: &Value, known: &[Case]) -> Option<Row> {
         false => Part::Edge,
     };
     let number = |name: &str| value[name].as_u64();
+    // Nothing takes no time: shares and axes would have no end.
+    let time = |name: &str| number(name).filter(|&ns| ns > 0);
     let timing = || {
         Some(Timing {
-            gpu_ns: number("gpu_ns"),
-            single_gpu_ns: number("single_gpu_ns"),
-            wall_ns: number("wall_ns")?,
+            gpu_ns: time("gpu_ns"),
+            single_gpu_ns: time("single_gpu_ns"),
+            wall_ns: time("wall_ns")?,
             call_ns: number("call_ns"),
             spread: spread(value),
         })

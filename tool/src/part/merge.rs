@@ -21,7 +21,7 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
         && output::is_same(values, &args.output)
     {
         let why = "is asked for twice, by -o and --values";
-        return Err(Failure::file(values, why));
+        return Err(Failure::output(values, why));
     }
     if args.parts.iter().any(|path| path.as_os_str() == "-") {
         let why = "standard input: parts are files, which are read more than once".into();
