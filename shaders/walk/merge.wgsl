@@ -1,5 +1,5 @@
 // Merge: P.group neighbouring lists of an output, each in order, become one of their P.best first entries. An invocation takes an
-// entry and counts those before it.
+// entry and counts those before it. Of one list those of some ranks become results.
 override WG: u32;
 
 @group(0) @binding(1) var<storage, {READ}> src: array<Record>;
@@ -30,9 +30,9 @@ fn merge(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
     if id >= P.items {
         return;
     }
-    let number = id % P.entries;
-    let list = id / P.entries % P.group;
-    let merged = id / P.entries / P.group;
+    let number = P.first_rank + id % P.taken;
+    let list = id / P.taken % P.group;
+    let merged = id / P.taken / P.group;
     let output = merged / P.groups;
     let first = merged % P.groups * P.group;
     let lists = min(P.group, P.lists - first);

@@ -93,6 +93,10 @@ params! {
     lists,
     /// The first one that a dispatch leaves.
     first_list,
+    /// The first entry of each that a dispatch takes.
+    first_rank,
+    /// How many it takes.
+    taken,
     /// Lists that are merged to one.
     group,
     /// Such groups of an output. Top: groups of invocations, each of which has its best element.

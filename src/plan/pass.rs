@@ -164,9 +164,14 @@ impl Pass {
         let (p, element) = (&self.params, self.kernel.acc.bytes());
         let read = || -> u64 { self.read().map(View::read).sum() };
         match self.kernel.walk {
-            // Its view may span columns that others take.
-            Walk::Each(_) => {
+            // Its view may span segments that others take.
+            Walk::Each(_) | Walk::Top(_) | Walk::Few(_) => {
                 u64::from(p.items / p.slices.max(1)) * u64::from(p.len - p.begin) * element
+            }
+            // An element for each index, or some entries of each list.
+            Walk::Gather(_) | Walk::Merge(_) => {
+                let items = u64::from(p.items);
+                self.read().map(|v| v.read().min(items * v.element)).sum()
             }
             // `Each` takes the rows that are left over.
             Walk::Columns(_) => {
@@ -179,24 +184,33 @@ impl Pass {
 
     /// Bytes written.
     pub fn dst_bytes(&self) -> u64 {
-        self.written().map(|view| view.bytes).sum()
+        let p = &self.params;
+        // What TopK writes lies between what others write.
+        let most = match self.kernel.walk {
+            Walk::Merge(_) => u64::from(p.items),
+            Walk::Top(_) | Walk::Few(_) => u64::from(p.items) * u64::from(p.entries),
+            _ => u64::MAX,
+        };
+        let bytes = |view: &View| view.bytes.min(most.saturating_mul(view.element));
+        self.written().map(bytes).sum()
     }
 
     /// Its share of [`crate::Tuning::submit_bytes`]: the bytes read, or the bytes written if those are more.
     /// Bytes that are read across rows count four times.
     pub fn cost(&self) -> u64 {
-        let strided = self.kernel.walk == Walk::Strided;
-        let rows = self.params.pitch <= 1;
-        let read = match &self.indices {
+        let p = &self.params;
+        let read = match self.kernel.walk {
             // Each element counts as often as it is read.
-            _ if strided => {
-                let (p, element) = (&self.params, self.kernel.acc.bytes());
+            Walk::Strided => {
+                let element = self.kernel.acc.bytes();
                 STRIDED_COST * u64::from(p.items / p.slices.max(1)) * u64::from(p.len) * element
             }
-            // One element for each index, wherever it is.
-            Some(indices) => STRIDED_COST * indices.bytes.max(self.dst.bytes),
-            None if rows => self.src_bytes(),
-            None => STRIDED_COST * self.src_bytes(),
+            Walk::Gather(_) => {
+                let element = self.read().map(|view| view.element).max().unwrap_or(0);
+                STRIDED_COST * u64::from(p.items) * element
+            }
+            _ if p.pitch <= 1 => self.src_bytes(),
+            _ => STRIDED_COST * self.src_bytes(),
         };
         read.max(self.dst_bytes())
     }

@@ -10,6 +10,7 @@ use crate::plan::splits::{BufferSplits, runs};
 use crate::plan::step::{Planner, Step};
 use crate::problem::elements;
 use crate::walk::top::{GROUP, Lists, Merged, Ranked, Round, WHOLE};
+use std::ops::Range;
 
 impl Planner<'_> {
     /// Plans the `k` best elements of every segment.
@@ -52,12 +53,15 @@ impl Planner<'_> {
             *size -= *size % WHOLE;
         }
         dispatches(count(&layout.reduced, &reduced))?;
+        let lists = lists.of_windows(reduced.iter().product());
         // Results of an output are not side by side: where their buffers end cuts no window.
         let splits = BufferSplits {
             inputs: self.splits.inputs.clone(),
             outputs: Vec::new(),
         };
         let mut groups = Groups::new(&layout, [kept, reduced], &splits);
+        // Runs of outputs whose values are still to be gathered.
+        let mut left: Vec<Range<u64>> = Vec::new();
         while let Some((kept, reduced)) = groups.next()? {
             let parts = |part: &Part| lists.parts(part.elements());
             let all = Round::of(lists, reduced.iter().map(parts).sum());
@@ -67,10 +71,48 @@ impl Planner<'_> {
             for kept in kept.divided(&layout.kept, fits).flatten() {
                 let windows = Window::all(&layout, &kept, &reduced);
                 let ranked = Ranked::new(kept.place, kept.elements(), inner, k);
-                self.top_group(&step, &windows, lists, &ranked, written)?;
+                if self.top_group(&step, &windows, lists, &ranked, written)? {
+                    continue;
+                }
+                let end = ranked.first + ranked.outputs;
+                match left.last_mut() {
+                    Some(run) if run.end == ranked.first => run.end = end,
+                    _ => left.push(ranked.first..end),
+                }
+            }
+        }
+        if left.is_empty() {
+            return Ok(());
+        }
+        // A dispatch looks at all results of its range, so windows have whole rows of them.
+        let sizes = self.windows(&layout, &step, (written / k).max(inner), 1)?;
+        let splits = BufferSplits {
+            outputs: vec![left.iter().flat_map(|run| [run.start, run.end]).collect()],
+            ..splits
+        };
+        let mut groups = Groups::new(&layout, sizes, &splits);
+        while let Some((kept, reduced)) = groups.next()? {
+            if !left.iter().any(|run| run.contains(&kept.place)) {
+                continue;
+            }
+            let windows = Window::all(&layout, &kept, &reduced);
+            let ranked = Ranked::new(kept.place, kept.elements(), inner, k);
+            for range in self.ranges(&ranked, written)? {
+                self.gather_values(&step, &windows, &range)?;
             }
         }
         Ok(())
+    }
+
+    /// Gathers the elements that a range's indices point to.
+    fn gather_values(
+        &mut self,
+        step: &Step,
+        windows: &[Window<'_>],
+        range: &Ranked,
+    ) -> Result<(), Error> {
+        let mut all = windows.iter();
+        all.try_for_each(|window| self.gather_best(step.out, window, range))
     }
 
     /// Most entries of lists that a binding, a buffer and a dispatch hold.
@@ -81,7 +123,8 @@ impl Planner<'_> {
         bound.min(self.caps.most_invocations())
     }
 
-    /// Plans the windows of the same outputs. A dispatch writes `written` results at most.
+    /// Plans the windows of the same outputs. A dispatch writes `written` results at most. Returns whether values are
+    /// there, which in a stream they are before the results leave.
     fn top_group(
         &mut self,
         step: &Step,
@@ -89,44 +132,43 @@ impl Planner<'_> {
         lists: Lists,
         ranked: &Ranked,
         written: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let parts = |w: &Window<'_>| lists.parts(w.reduced.elements());
         let all: u64 = windows.iter().map(parts).sum();
         let ranges = self.ranges(ranked, written)?;
         let value = StoreFormat::value(self.problem.dtype());
-        let whole = ranges.len() == 1;
-        if all == 1 && whole && self.partial {
-            return self.top_pass(step, &windows[0], lists, None, ranked);
-        }
-        if all == 1 && whole {
+        let now = self.streamed && !self.partial;
+        if let (1, [range]) = (all, &ranges[..]) {
             // Values that share a word are gathered.
-            if value.per_word() > 1 {
-                self.top_pass(step, &windows[0], lists, None, ranked)?;
-                return self.gather_best(step.out, &windows[0], ranked);
-            }
+            let beside = !self.partial && value.per_word() == 1;
             let both = Step {
                 dst: Slot::Output(0),
                 out: value,
                 beside: Some(step.out),
                 ..*step
             };
-            return self.top_pass(&both, &windows[0], lists, None, ranked);
+            let step = if beside { &both } else { step };
+            self.top_pass(step, &windows[0], lists, None, range)?;
+            if now && !beside {
+                self.gather_values(step, windows, range)?;
+            }
+            return Ok(self.partial || beside || now);
         }
         let most = self.most_entries(step) / ranked.outputs;
         let round = match &batches(windows, lists, ranked.k, most)?[..] {
             [windows] => self.leave_lists(step, windows, lists, ranked)?,
             batches => self.keep_lists(step, batches, lists, ranked, most)?,
         };
-        let round = self.merge_to_last(step, round, ranked)?;
+        // Each range takes its ranks of one list.
+        let last = if ranges.len() > 1 { 1 } else { GROUP };
+        let round = self.merge_to(last, step, round, ranked)?;
         for range in ranges {
             self.merge_pass(step, round, &range, Merged::Results)?;
-            if !self.partial {
-                for window in windows {
-                    self.gather_best(step.out, window, &range)?;
-                }
+            if now {
+                self.gather_values(step, windows, &range)?;
             }
         }
-        Ok(())
+        Ok(self.partial || now)
     }
 
     /// Leaves the lists of windows.
@@ -147,14 +189,15 @@ impl Planner<'_> {
         Ok(Round::of(lists, all))
     }
 
-    /// Merges lists until one more pass makes them one.
-    fn merge_to_last(
+    /// Merges lists until so many are left of each output, at most.
+    fn merge_to(
         &mut self,
+        most: u64,
         step: &Step,
         mut round: Round,
         ranked: &Ranked,
     ) -> Result<Round, Error> {
-        while round.groups() > 1 {
+        while round.lists > most {
             let to = match round.slot {
                 Slot::Temp(0) => Slot::Partials,
                 _ => Slot::Temp(0),
@@ -187,14 +230,14 @@ impl Planner<'_> {
                 kept.lists = 1;
             }
             let round = self.leave_lists(step, windows, lists, ranked)?;
-            let round = self.merge_to_last(step, round, ranked)?;
+            let round = self.merge_to(GROUP, step, round, ranked)?;
             self.merge_pass(step, round, ranked, Merged::Kept(kept.lists))?;
             kept.lists += 1;
         }
         Ok(kept)
     }
 
-    /// The ranges of results that a dispatch can write, in one buffer each.
+    /// The ranges of results that a dispatch can write, in one buffer each, that hold results of these outputs.
     fn ranges(&self, ranked: &Ranked, written: u64) -> Result<Vec<Ranked>, Error> {
         let all = ranked.results.clone();
         let (results, most) = (all.end - all.start, u32::MAX.into());
@@ -210,11 +253,8 @@ impl Planner<'_> {
         if whole && ranges.len() > 1 {
             Error::within("results of segments side by side", results, written)?;
         }
-        let range = |results| Ranked {
-            results,
-            ..ranked.clone()
-        };
-        Ok(ranges.into_iter().map(range).collect())
+        let ranges = ranges.into_iter().map(|results| ranked.within(results));
+        Ok(ranges.filter(|range| !range.ranks.is_empty()).collect())
     }
 }
 

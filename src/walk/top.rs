@@ -139,6 +139,23 @@ impl Lists {
         }
     }
 
+    /// The same for windows that have so many elements of a segment, at most.
+    pub(crate) fn of_windows(self, len: u64) -> Lists {
+        let entries = self.entries.min(len.max(1));
+        let walk = match self.walk {
+            Walk::Few(text) => Walk::Few(FewText {
+                entries: entries as u32,
+                ..text
+            }),
+            walk => walk,
+        };
+        Lists {
+            walk,
+            entries,
+            ..self
+        }
+    }
+
     /// Lists of a segment of so many elements.
     pub(crate) fn parts(self, len: u64) -> u64 {
         len.div_ceil(self.slice)
@@ -155,6 +172,8 @@ pub(crate) struct Ranked {
     pub k: u64,
     /// Counted from the first result of all.
     pub results: Range<u64>,
+    /// The ranks of an output's results that the range has.
+    pub ranks: Range<u64>,
 }
 
 impl Ranked {
@@ -166,7 +185,26 @@ impl Ranked {
             inner,
             k,
             results: rows.start * inner * k..rows.end * inner * k,
+            ranks: 0..k,
         }
+    }
+
+    /// A range of these results.
+    pub(crate) fn within(&self, results: Range<u64>) -> Ranked {
+        let (row, column) = (self.first / self.inner, self.first % self.inner);
+        let mut range = Ranked {
+            results,
+            ..self.clone()
+        };
+        let end = column + self.outputs;
+        // Outputs of several rows have nearly all ranks in a range.
+        if end <= self.inner {
+            let Range { start, end: last } = &range.results;
+            let [start, last] = [start, last].map(|at| at - row * self.inner * self.k);
+            let before = start.checked_sub(end).map_or(0, |n| n / self.inner + 1);
+            range.ranks = before..last.saturating_sub(column).div_ceil(self.inner);
+        }
+        range
     }
 
     /// Whether these are all results of whole rows.
@@ -365,9 +403,16 @@ impl Planner<'_> {
             words: format.bytes() as u32 / 4,
         };
         let kernel = self.kernel_of(&step, Walk::Merge(text));
-        let items = outputs * merged.lists * group * round.entries;
+        let ranks = match to {
+            Merged::Results if round.lists == 1 => ranked.ranks.clone(),
+            _ => 0..round.entries,
+        };
+        let taken = ranks.end - ranks.start;
+        let items = outputs * merged.lists * group * taken;
         let params = Params {
             items: items as u32,
+            first_rank: ranks.start as u32,
+            taken: taken as u32,
             entries: round.entries as u32,
             lists: round.lists as u32,
             group: group as u32,

@@ -23,11 +23,30 @@ const SHAPES: [[u64; 3]; 11] = [
     [5, 7, 0],
 ];
 
-/// Every group of segments writes into rows as long as the tensor's.
+/// Segments side by side, whose results lie in rows as long as the tensor's.
+#[test]
+fn results_are_written_once_however_many_dispatches_share_their_rows() {
+    for (k, len, dispatches, bytes) in [(64, 64, 4000, 75 << 30), (5, 1000, 21_000, 100 << 30)] {
+        let problem = Problem::top_k(DType::F32, &[len, 1000, 4096], 0, k).expect("a problem");
+        let plan = Plan::new(&problem, &class(AdapterClass::Software)).expect("a plan");
+        let passes = plan.passes();
+        let moved: u64 = passes.iter().map(|p| p.src_bytes() + p.dst_bytes()).sum();
+        let written = |slot| passes.iter().filter(move |p| p.dst.slot == slot);
+        let indices: u64 = written(Slot::Output(1)).map(Pass::dst_bytes).sum();
+        assert!(passes.len() < dispatches, "{} dispatches", passes.len());
+        assert!(moved < bytes, "{moved} bytes");
+        assert!(
+            indices < 2 * 8 * k * 4_096_000,
+            "{indices} bytes of indices"
+        );
+    }
+}
+
 #[test]
 fn a_plan_of_too_many_dispatches_is_refused_before_it_fills_memory() {
-    let problem = Problem::top_k(DType::U32, &[64, 1000, 65_536], 0, 64).expect("a problem");
-    match Plan::new(&problem, &class(AdapterClass::Software)) {
+    let problem = Problem::top_k(DType::U32, &[256, 1000, 520], 0, 4).expect("a problem");
+    let caps = class(AdapterClass::Software).lowered(1 << 18, 65_535);
+    match Plan::new(&problem, &caps) {
         Err(Error::Limit { needed, limit, .. }) => {
             assert_eq!((needed, limit), ((1 << 18) + 1, 1 << 18));
         }

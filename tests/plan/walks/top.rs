@@ -372,7 +372,7 @@ impl<'m, 'a> Run<'m, 'a> {
             u64::from(words) * 4 == self.src.element,
             "entries of {words} words"
         );
-        let each = p.groups * p.group * p.entries;
+        let each = p.groups * p.group * p.taken;
         ensure!(p.items.is_multiple_of(each), "{} items of {each}", p.items);
         ensure!(
             p.best <= p.group * p.entries && (p.groups - 1) * p.group < p.lists,
@@ -388,7 +388,14 @@ impl<'m, 'a> Run<'m, 'a> {
             p.items
         );
         let search = (p.entries + 1).next_power_of_two().ilog2();
-        for merged in 0..p.items / (p.group * p.entries) {
+        let ranks = p.first_rank..p.first_rank + p.taken;
+        ensure!(
+            ranks == (0..p.entries) || p.lists == 1 && ranks.end <= p.entries,
+            "entries {ranks:?} of {} lists of {}",
+            p.lists,
+            p.entries
+        );
+        for merged in 0..p.items / (p.group * p.taken) {
             let output = merged / p.groups;
             let first = merged % p.groups * p.group;
             let taken = p.group.min(p.lists - first);
@@ -414,14 +421,19 @@ impl<'m, 'a> Run<'m, 'a> {
             }
             all.sort_unstable();
             let of: Places = Rc::new(all);
-            for rank in 0..p.best {
+            let is_partial = self.pass.kernel.out.is_partial();
+            let written = match p.lists {
+                1 if !is_partial => ranks.clone(),
+                _ => 0..p.best,
+            };
+            for rank in written {
                 let entry = Entry {
                     of: of.clone(),
                     rank,
                     read: false,
                 };
                 let at = self.result_at(output, rank);
-                match self.pass.kernel.out.is_partial() {
+                match is_partial {
                     true => self.put_entry(p.dst_delta + merged * p.best + rank, entry)?,
                     false if at < p.results => self.put_index(at, &entry)?,
                     false => {}
