@@ -89,18 +89,16 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
         var x = select(Ints(i32(p.far)), bitcast<Ints>(~p.signs), n == 1u);
 //# for j in 0..SUMS
-        x = select(x, p.high{j}, n == {2 + j * (W + 1)}u);
-//# for d in 0..W
-        x = select(x, p.d{j}_{d}, n == {3 + j * (W + 1) + d}u);
+//# for d in 0..W + 1
+        x = select(x, p.d{j}_{d}, n == {2 + j * (W + 1) + d}u);
 //# end
 //# end
         x = across(lid, x, n < 2u);
         p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
         p.signs = select(p.signs, ~bitcast<Signs>(x), n == 1u);
 //# for j in 0..SUMS
-        p.high{j} = select(p.high{j}, x, n == {2 + j * (W + 1)}u);
-//# for d in 0..W
-        p.d{j}_{d} = select(p.d{j}_{d}, x, n == {3 + j * (W + 1) + d}u);
+//# for d in 0..W + 1
+        p.d{j}_{d} = select(p.d{j}_{d}, x, n == {2 + j * (W + 1) + d}u);
 //# end
 //# end
     }
@@ -128,8 +126,7 @@ fn across(lid: u32, own: Ints, together: bool) -> Ints {
 // Column c of plane {j}.
 fn column_{j}(p: Placed, c: u32) -> One {
     return One(
-        column_of(p.high{j}, c),
-//# for d in 0..W
+//# for d in 0..W + 1
         column_of(p.d{j}_{d}, c),
 //# end
     );

@@ -187,8 +187,7 @@ struct Placed {
 //# end
     signs: Signs,
 //# for j in 0..SUMS
-    high{j}: Ints,
-//# for d in 0..W
+//# for d in 0..W + 1
     d{j}_{d}: Ints,
 //# end
 //# end
@@ -222,12 +221,10 @@ fn placed_of(a: Acc) -> Placed {
 fn carried(own: Placed) -> Placed {
     var p = own;
 //# for j in 0..SUMS
-//# for d in 0..W - 1
+//# for d in 0..W
     p.d{j}_{d + 1} += p.d{j}_{d} >> DIGIT_SHIFT;
     p.d{j}_{d} &= Ints(BELOW);
 //# end
-    p.high{j} += p.d{j}_{W - 1} >> DIGIT_SHIFT;
-    p.d{j}_{W - 1} &= Ints(BELOW);
 //# end
     return p;
 }
@@ -244,8 +241,8 @@ fn raised(own: Placed, top: u32) -> Placed {
 //# for d in 0..W - 1
         p.d{j}_{d} = p.d{j}_{d + 1};
 //# end
-        p.d{j}_{W - 1} = p.high{j} & Ints(BELOW);
-        p.high{j} >>= DIGIT_SHIFT;
+        p.d{j}_{W - 1} = p.d{j}_{W} & Ints(BELOW);
+        p.d{j}_{W} >>= DIGIT_SHIFT;
 //# end
 //# if COLUMNS == 1
         p.far = p.far || lost != 0;
@@ -265,8 +262,7 @@ fn plus(x: Placed, y: Placed) -> Placed {
     p.count += y.count;
 //# end
 //# for j in 0..SUMS
-    p.high{j} += y.high{j};
-//# for d in 0..W
+//# for d in 0..W + 1
     p.d{j}_{d} += y.d{j}_{d};
 //# end
 //# end
@@ -289,7 +285,7 @@ struct Elements {
 
 // A sum that is not far.
 fn near_of(top: u32, o: One, minus: bool, count: u32) -> Total {
-    return Total(i32(top) - {W - 1}, o, minus, Met(0u, vec2<u32>(count, 0u)));
+    return Total(i32(top) - {W - 1}, o, select(OTHER, MINUS_ZERO, minus), vec2<u32>(count, 0u));
 }
 //# end
 //# if BY_VEC == 0
@@ -310,8 +306,7 @@ fn acc_placed(a: Acc, frame: Frame) -> Placed {
 
 fn one_of(p: Placed) -> One {
     return One(
-        p.high0,
-//# for d in 0..W
+//# for d in 0..W + 1
         p.d0_{d},
 //# end
     );
@@ -392,8 +387,7 @@ fn placed_from(o: One, signs: u32, count: u32) -> Placed {
     var p: Placed;
     p.count = count;
     p.signs = signs;
-    p.high0 = o.high;
-//# for d in 0..W
+//# for d in 0..W + 1
     p.d0_{d} = o.d{d};
 //# end
     return p;

@@ -146,7 +146,7 @@ fn acc_element(a: Acc) -> Raw {
     let count = vec2<u32>(0u);
 //# end
 //# end
-    return result_of(total_of(Met(a.flags, count)));
+    return result_of(total_of(a.flags, count));
 }
 
 fn acc_emit(slot: u32, a: Acc) {

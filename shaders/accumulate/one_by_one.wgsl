@@ -40,28 +40,13 @@ const INFINITE: u32 = {INFINITE}u;
 
 // The flag of an element; none for a skipped NaN.
 fn flag_of(r: Raw) -> u32 {
-    let size = size_of(r);
-    let special = size >= INFINITE;
-//# if BITS == 64
-    let negative = r.y >= 0x80000000u;
-    let nan = size > INFINITE || (size == INFINITE && r.x != 0u);
-    let minus_zero = r.x == 0u && r.y == 0x80000000u;
-//# else
-    let negative = r >= 0x80000000u;
-    let nan = size > INFINITE;
-    let minus_zero = r == 0x80000000u;
-//# end
-//# if MAGNITUDES
-    let infinity = PLUS_INFINITY;
-//# else
-    let infinity = select(PLUS_INFINITY, MINUS_INFINITY, negative);
-//# end
-    let finite = select(OTHER, MINUS_ZERO, minus_zero);
-//# if SKIPS
-    return select(select(finite, OTHER | infinity, special), 0u, nan);
-//# else
-    return select(select(finite, OTHER | infinity, special), NAN, nan);
-//# end
+    let w = vec2<u32>(r);
+    let zero = vec2<u32>(top_of(0x80000000u));
+    let special = size_of(r) >= INFINITE;
+    let nan = special && any((w & ~zero) != vec2<u32>(top_of(INFINITE)));
+    let infinity = select(PLUS_INFINITY, MINUS_INFINITY, w.y >= 0x80000000u && {MAGNITUDES} == 0);
+    let finite = select(OTHER, MINUS_ZERO, all(w == zero));
+    return select(select(finite, OTHER | infinity, special), NAN * {1 - SKIPS}u, nan);
 }
 //# end
 
@@ -163,7 +148,7 @@ fn keep_digits(lid: u32, far: bool, windows: u32, lowest: u32, own: One, e: Elem
             o.d{d} = o.d{d + 1};
 //# end
         }
-        carry += o.high;
+        carry += o.d{W};
     }
 }
 //# end
@@ -173,6 +158,6 @@ fn far_of(lid: u32, e: Elements) -> Total {
     kept = Kept();
     let extent = extent_of(lid, e);
     keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
-    return total_of(Met(flags, vec2<u32>(counted, 0u)));
+    return total_of(flags, vec2<u32>(counted, 0u));
 }
 //# end

@@ -100,10 +100,9 @@ fn write_digits(first: u32, o: One) {
 //# if COUNTS
     write_count(vec3<u32>(counted, 0u, 0u));
 //# end
-//# for d in 0..W
-    dst[digit_word({d}u)] = u32(o.d{d});
+//# for d in 0..W + 1
+    dst[digit_word({d}u)] = bitcast<u32>(o.d{d});
 //# end
-    dst[digit_word({W}u)] = bitcast<u32>(o.high);
 }
 
 // Leaves the sum of elements, whose digits from `lowest` on are known unless it is far.
@@ -121,10 +120,10 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
 //# if FLOATS
     if !far {
         let any = (
-//# for d in 0..W
+//# for d in 0..W + 1
             own.d{d} |
 //# end
-            own.high
+            0
         ) != 0;
         flags = select(OTHER, MINUS_ZERO, minus && !any);
         counted = e.count;

@@ -12,21 +12,31 @@ const OTHER: u32 = 16u; // a number that is not -0
 
 // Neighbouring digits. Carried, all but the highest lie in 0..2^22.
 struct One {
-    high: i32,
-//# for d in 0..W
+//# for d in 0..W + 1
     d{d}: i32,
 //# end
 }
 
 fn one_carried(own: One) -> One {
     var o = own;
-//# for d in 0..W - 1
+//# for d in 0..W
     o.d{d + 1} += o.d{d} >> 22u;
     o.d{d} &= BELOW;
 //# end
-    o.high += o.d{W - 1} >> 22u;
-    o.d{W - 1} &= BELOW;
     return o;
+}
+
+// The element with this word, the one that has the sign.
+fn top_of(word: u32) -> Raw {
+//# if BITS == 64
+    return vec2<u32>(0u, word);
+//# else
+    return word;
+//# end
+}
+
+fn with_sign(r: Raw, negative: bool) -> Raw {
+    return r | top_of(select(0u, 0x80000000u, negative));
 }
 //# if PARTIAL_SUM + JOINS + ONE_BY_ONE > 0
 
@@ -43,26 +53,18 @@ fn keep_low(x: i32, place: i32) -> i32 {
 //# end
 //# if PARTIAL_SUM == 0
 
-// What was met, and how many elements count.
-struct Met {
-    flags: u32,
-    count: vec2<u32>, // below 2^31 but for sums of partial sums
-}
-
 // A sum that is to be rounded.
 struct Total {
     lowest: i32, // the place of digit 0, in digits
     one: One,
-    minus: bool, // -0, if it is 0
-    met: Met,
+    flags: u32, // which kinds of elements were met
+    count: vec2<u32>, // how many count: below 2^31 but for sums of partial sums
 }
 
 // The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
 struct Kept {
     at: i32, // the place of the first
-//# for d in 0..KEPT
-    d{d}: i32,
-//# end
+    digits: One,
     below: i32,
 }
 
@@ -70,30 +72,24 @@ var<private> kept: Kept;
 
 fn keep(digit: i32, at: i32) {
     var k = kept;
-    for (var n = min(at - k.at, {KEPT}); n > 0; n--) {
-        k.below = select(k.below, k.d{KEPT - 1}, k.d{KEPT - 1} != 0);
-//# for d in 1..KEPT
-        k.d{KEPT - d} = k.d{KEPT - d - 1};
+    for (var n = min(at - k.at, {W + 1}); n > 0; n--) {
+        k.below = select(k.below, k.digits.d0, k.digits.d0 != 0);
+//# for d in 0..W
+        k.digits.d{d} = k.digits.d{d + 1};
 //# end
-        k.d0 = 0;
+        k.digits.d{W} = 0;
     }
     k.at = at;
-    k.d0 = digit;
+    k.digits.d{W} = digit;
     kept = k;
 }
 
 // The sum whose digits were kept. What is left out becomes the lowest bit of what is kept, which lies far below the bits of a
 // result, or of its product with the count.
-fn total_of(met: Met) -> Total {
-    let k = kept;
-    var o: One;
-    o.high = k.d0;
-//# for d in 1..KEPT - 1
-    o.d{W - d} = k.d{d};
-//# end
-    o.d{W - KEPT + 1} = select(k.d{KEPT - 1}, (k.d{KEPT - 1} - i32(k.below < 0)) | 1, k.below != 0);
-    let minus = (met.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO;
-    return Total(k.at - {W}, one_carried(o), minus, met);
+fn total_of(flags: u32, count: vec2<u32>) -> Total {
+    var o = kept.digits;
+    o.d0 = select(o.d0, (o.d0 - i32(kept.below < 0)) | 1, kept.below != 0);
+    return Total(kept.at - {W}, one_carried(o), flags, count);
 }
 
 // The leading bits of a result: `bits` times 2^place, and whether anything is left below.
@@ -127,11 +123,11 @@ fn shifted_down(x: vec2<u32>, by: u32) -> vec2<u32> {
 fn result_of(t: Total) -> Raw {
     let number = finite_of(t);
 //# if FLOATS
-    let infinities = t.met.flags & (PLUS_INFINITY | MINUS_INFINITY);
+    let infinities = t.flags & (PLUS_INFINITY | MINUS_INFINITY);
     let infinity = with_sign(top_of({INFINITE}u), infinities == MINUS_INFINITY);
-    var none = (t.met.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
+    var none = (t.flags & NAN) != 0u || infinities == (PLUS_INFINITY | MINUS_INFINITY);
 //# if MEAN
-    none = none || (t.met.count.x | t.met.count.y) == 0u;
+    none = none || (t.count.x | t.count.y) == 0u;
 //# end
     return select(select(number, infinity, infinities != 0u), top_of({NAN_BITS}u), none);
 //# else
@@ -141,30 +137,25 @@ fn result_of(t: Total) -> Raw {
 
 fn finite_of(t: Total) -> Raw {
     var o = t.one;
-    let negative = o.high < 0;
+    let negative = o.d{W} < 0;
     if negative {
-        o.high = -o.high;
-//# for d in 0..W
+//# for d in 0..W + 1
         o.d{d} = -o.d{d};
 //# end
         o = one_carried(o);
     }
     // Until the highest digit is not 0.
     var place = i32(DIGIT) * (t.lowest + {W});
-    for (var i = 0u; i < {W}u && o.high == 0; i++) {
-        o.high = o.d{W - 1};
-//# for d in 1..W
+    for (var i = 0u; i < {W}u && o.d{W} == 0; i++) {
+//# for d in 0..W
         o.d{W - d} = o.d{W - 1 - d};
 //# end
         o.d0 = 0;
         place -= 22;
     }
-    if o.high == 0 {
-//# if MAGNITUDES
-        return Raw(0u);
-//# else
-        return with_sign(Raw(0u), t.minus);
-//# end
+    if o.d{W} == 0 {
+        let minus = (t.flags & (MINUS_ZERO | OTHER)) == MINUS_ZERO && {MAGNITUDES} == 0;
+        return with_sign(Raw(0u), minus);
     }
     // The digits below it in words, and whether anything is left. A dispatch takes at most 2^30 elements: the highest digit has
     // 30 bits.
@@ -172,11 +163,7 @@ fn finite_of(t: Total) -> Raw {
     let w{j} =
 //# for d in 0..W
 //# if (22 * d < 32 * j + 32) & (22 * d + 22 > 32 * j)
-//# if 32 * j + 10 >= 22 * d
-        (u32(o.d{W - 1 - d}) << {32 * j + 10 - 22 * d}u) |
-//# else
-        (u32(o.d{W - 1 - d}) >> {22 * d - 32 * j - 10}u) |
-//# end
+        ((u32(o.d{W - 1 - d}) << {(32 * j + 10 > 22 * d) * (32 * j + 10 - 22 * d)}u) >> {(22 * d > 32 * j + 10) * (22 * d - 32 * j - 10)}u) |
 //# end
 //# end
         0u;
@@ -184,29 +171,21 @@ fn finite_of(t: Total) -> Raw {
     let below =
 //# for d in 0..W
 //# if 22 * d + 22 > 32 * LEADING
-//# if 22 * d < 32 * LEADING
-        (o.d{W - 1 - d} & {4194303 >> (32 * LEADING - 22 * d)}) |
-//# else
-        o.d{W - 1 - d} |
-//# end
+        (o.d{W - 1 - d} & {4194303 >> (22 * d < 32 * LEADING) * (32 * LEADING - 22 * d)}) |
 //# end
 //# end
         0;
     // From the highest bit on.
-    let up = countLeadingZeros(u32(o.high));
-    let y0 = (u32(o.high) << up) | ((w0 >> 1u) >> (31u - up));
+    let up = countLeadingZeros(u32(o.d{W}));
+    let y0 = (u32(o.d{W}) << up) | ((w0 >> 1u) >> (31u - up));
 //# for j in 1..LEADING
     let y{j} = (w{j - 1} << up) | ((w{j} >> 1u) >> (31u - up));
 //# end
     let rest = (w{LEADING - 1} << up) != 0u || below != 0;
     var l = Leading(vec2<u32>(y1, y0), place - 32 - i32(up), rest);
-//# if LEADING == 4
-    let low = vec2<u32>(y3, y2);
-//# else
-    let low = vec2<u32>(0u);
-//# end
+    let low = vec2<u32>(y{LEADING - 1}, y{LEADING - 2}) * {LEADING / 4}u;
 //# if MEAN
-    l = divided(l, low, t.met.count);
+    l = divided(l, low, t.count);
 //# end
 //# if ROOT
     l = root_of(l, low);
@@ -347,19 +326,6 @@ fn rounded(l: Leading) -> vec2<u32> {
     let bits = q.x + (exponent << {MANTISSA - 1}u);
     return vec2<u32>(select(bits, most, exponent >= {INFINITY}u || bits >= most), 0u);
 //# end
-}
-
-// The element with this word, the one that has the sign.
-fn top_of(word: u32) -> Raw {
-//# if BITS == 64
-    return vec2<u32>(0u, word);
-//# else
-    return word;
-//# end
-}
-
-fn with_sign(r: Raw, negative: bool) -> Raw {
-    return r | top_of(select(0u, 0x80000000u, negative));
 }
 //# end
 

@@ -1,10 +1,6 @@
 // The size of an element, or of its upper word.
 fn size_of(r: Raw) -> u32 {
-//# if BITS == 64
-    return r.y & 0x7fffffffu;
-//# else
-    return r & 0x7fffffffu;
-//# end
+    return vec2<u32>(r).y & 0x7fffffffu;
 }
 
 // The magnitude of an element, or its square: {MAGNITUDE} bits at most, the lowest words first, times 2^place.
@@ -17,74 +13,45 @@ struct Magnitude {
 }
 
 fn magnitude_of(r: Raw) -> Magnitude {
+    // Of one word twice that.
+    let w = vec2<u32>(r);
+    var n: Magnitude;
 //# if FLOATS
     // One of the exponent stays: it is the hidden bit.
     let size = size_of(r);
     let exponent = size >> {31 - EXPONENT}u;
     let above = exponent - min(exponent, 1u);
-    let place = above * {PLACES}u;
-//# if BITS == 64
-    let low = r.x;
-    let high = size - (above << 20u);
-    let sign = bitcast<i32>(r.y) >> 31u;
+    n.place = above * {PLACES}u;
+    n.sign = (bitcast<i32>(w.y) >> 31u) & {MAGNITUDES - 1};
+    let high = (size >> {(32 - BITS) * (BITS < 32)}u) - (above << {(MANTISSA - 1) % 32}u);
+    let low = select(high, w.x, {BITS} == 64);
 //# else
-    let low = (size >> {32 - BITS}u) - (above << {MANTISSA - 1}u);
-    let high = 0u;
-    let sign = bitcast<i32>(r) >> 31u;
-//# end
-//# else
-    let place = 0u;
-    let sign = 0;
-//# if BITS == 64
-    var low = r.x;
-    var high = r.y;
-//# if SIGNED
-    if r.y >= 0x80000000u {
-        low = ~r.x + 1u;
-        high = ~r.y + select(0u, 1u, r.x == 0u);
-    }
-//# end
-//# else
-//# if SIGNED
-    let low = bitcast<u32>(abs(bitcast<i32>(r) >> {32 - BITS}u));
-//# else
-    let low = r >> {32 - BITS}u;
-//# end
-    let high = 0u;
-//# end
+    let minus = 0u - (w.y >> 31u) * {SIGNED}u;
+    let low = ((w.x ^ minus) - minus) >> {(32 - BITS) * (BITS < 32)}u;
+    let high = (w.y ^ minus) + (minus & u32(w.x == 0u));
 //# end
 //# if SQUARES
-//# if WORDS_OF == 1
-    let m0 = low * low;
-//# else
-    let square = product(low, low);
-    let m0 = square.x;
-//# if WORDS_OF == 2
-    let m1 = square.y;
-//# else
+    n.m0 = low * low;
+//# if WORDS_OF > 1
+    n.m1 = product(low, low).y;
+//# end
+//# if WORDS_OF > 2
     // And twice the product of both words, and the square of the upper one.
     let mixed = product(low, high);
     let top = product(high, high);
     let twice = vec2<u32>(mixed.x << 1u, (mixed.y << 1u) | (mixed.x >> 31u));
-    let m1 = square.y + twice.x;
+    n.m1 += twice.x;
     let third = top.x + twice.y;
-    let m2 = third + select(0u, 1u, m1 < twice.x);
-    let m3 = top.y + (mixed.y >> 31u) + select(0u, 1u, third < twice.y) + select(0u, 1u, m2 < third);
-//# end
+    n.m2 = third + u32(n.m1 < twice.x);
+    n.m3 = top.y + (mixed.y >> 31u) + u32(third < twice.y) + u32(n.m2 < third);
 //# end
 //# else
-    let m0 = low;
+    n.m0 = low;
 //# if WORDS_OF > 1
-    let m1 = high;
+    n.m1 = high;
 //# end
 //# end
-    return Magnitude(
-        place,
-        sign,
-//# for k in 0..WORDS_OF
-        m{k},
-//# end
-    );
+    return n;
 }
 
 // 22 bits of a magnitude, from bit `first` on, which may lie before it or behind; signed.
@@ -98,9 +65,5 @@ fn digit_at(n: Magnitude, first: i32) -> i32 {
     high = select(high, n.m{k}, word + 1 == {k});
 //# end
     let digit = i32(((low >> off) | ((high << 1u) << (31u - off))) & 0x3fffffu);
-//# if MAGNITUDES
-    return digit;
-//# else
     return (digit ^ n.sign) - n.sign;
-//# end
 }

@@ -402,7 +402,6 @@ impl Sum {
         vec![
             ("LEADING", words),
             ("W", digits_in(words)),
-            ("KEPT", 1 + digits_in(words)),
             ("JOINS", 1),
             ("ONE_BY_ONE", 0),
         ]
@@ -441,7 +440,6 @@ impl Sum {
             ("MAGNITUDE", self.magnitude()),
             ("WORDS_OF", self.magnitude().div_ceil(32)),
             ("LEADING", self.leading()),
-            ("KEPT", 1 + window.all.min(digits_in(self.leading()))),
             ("JOINS", 0),
             // The lowest element of a word.
             ("MASK_0", u32::MAX >> (32 - self.bits().min(32))),
