@@ -4,16 +4,18 @@ fn unit_keys(v: Unit) -> Keys {
     return keys_of(v);
 }
 
-//# if FLOATS
-// The columns that are there, of a plane or of the upper words of a unit. What else these hold means nothing.
-fn columns_of(p: Sizes) -> Bits {
+// The columns that are there, of a plane or of upper words, each of them twice. What else these hold means nothing.
+fn columns_of(p: vec4<u32>) -> Bits {
 //# if COLUMNS == 1
     return p.x;
-//# else
+//# end
+//# if COLUMNS == 2
+    return p.xy;
+//# end
+//# if COLUMNS == 4
     return p;
 //# end
 }
-//# end
 //# if BY_FLOATS
 
 fn plane_of(b: Bits) -> Plane {
@@ -37,28 +39,26 @@ fn column_of(x: Ints, c: u32) -> i32 {
 fn acc_none() -> Placed {
     var p: Placed;
     p.top = {W - 1}u;
-    p.signs = Signs(0xffffffffu);
     return p;
 }
 
-// A block of at most 8 rows. 32 such blocks, and the second window of one, add less than 33 * 8 * 2^22 to a digit.
-fn acc_add(own: Placed, block: Acc) -> Placed {
+// A block of at most 8 rows. 32 such blocks, and the second window of each, add less than 33 * 8 * 2^22 to a digit.
+fn acc_add(own: Placed, block: Placed) -> Placed {
     var p = own;
-    let near = block.top == p.top && block.part == ALL;
-    let b = aligned(block);
+    let near = block.top == p.top;
 //# for j in 0..SUMS
-//# for d in 0..G
-    p.d{j}_{W - 1 - d} += select(Ints(0), b.d{j}_{d}, near);
+//# for d in 0..W
+    p.d{j}_{d} += select(Ints(0), block.d{j}_{d}, near);
 //# end
 //# end
     p.far = p.far || block.far;
-    p.signs &= block.signs;
+    p.signs |= block.signs;
     p.blocks += 1u;
     for (var seldom = !near || (p.blocks & 31u) == 0u; seldom; seldom = false) {
         if near {
             p = carried(p);
         } else {
-            p = acc_join(p, placed_of(block));
+            p = acc_join(p, block);
         }
     }
     return p;
@@ -69,33 +69,29 @@ fn acc_placed(p: Placed, first: u32, step: u32) -> Placed {
 }
 //# if SHARED
 
-var<workgroup> wg_top: array<u32, WG>;
 var<workgroup> wg_digit: array<Ints, WG>;
+
+// How slices are merged.
+const ADDED: u32 = 0u;
+const TOGETHER: u32 = 1u; // their bits
+const GREATEST: u32 = 2u;
 
 // The slices of a workgroup agree on the highest digits, and add up one digit after the other.
 fn acc_across(lid: u32, own: Placed) -> Placed {
-    var p = own;
-    wg_top[lid] = p.top;
-    for (var slices = P.team; slices > 1u; slices = (slices + 1u) / 2u) {
-        let other = lid + (slices + 1u) / 2u * P.abreast;
-        workgroupBarrier();
-        if other < slices * P.abreast {
-            wg_top[lid] = max(wg_top[lid], wg_top[other]);
-        }
-    }
+    _ = across(lid, Ints(i32(own.top)), GREATEST);
     workgroupBarrier();
-    p = raised(p, wg_top[lid % P.abreast]);
+    var p = raised(own, u32(column_of(wg_digit[lid % P.abreast], 0u)));
     // One word after the other: whether it is far, the signs that any slice lacks, the digits.
     for (var n = 0u; n < {2 + SUMS * (W + 1)}u; n++) {
-        var x = select(Ints(i32(p.far)), bitcast<Ints>(~p.signs), n == 1u);
+        var x = select(Ints(i32(p.far)), bitcast<Ints>(p.signs), n == 1u);
 //# for j in 0..SUMS
 //# for d in 0..W + 1
         x = select(x, p.d{j}_{d}, n == {2 + j * (W + 1) + d}u);
 //# end
 //# end
-        x = across(lid, x, n < 2u);
+        x = across(lid, x, select(ADDED, TOGETHER, n < 2u));
         p.far = select(p.far, column_of(x, 0u) != 0, n == 0u);
-        p.signs = select(p.signs, ~bitcast<Signs>(x), n == 1u);
+        p.signs = select(p.signs, bitcast<Signs>(x), n == 1u);
 //# for j in 0..SUMS
 //# for d in 0..W + 1
         p.d{j}_{d} = select(p.d{j}_{d}, x, n == {2 + j * (W + 1) + d}u);
@@ -105,8 +101,8 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     return carried(p);
 }
 
-// The sum over slices, or their bits together, for those of the first one.
-fn across(lid: u32, own: Ints, together: bool) -> Ints {
+// The slices merged, for those of the first one.
+fn across(lid: u32, own: Ints, how: u32) -> Ints {
     var x = own;
     workgroupBarrier();
     wg_digit[lid] = x;
@@ -114,7 +110,8 @@ fn across(lid: u32, own: Ints, together: bool) -> Ints {
         let other = lid + (slices + 1u) / 2u * P.abreast;
         workgroupBarrier();
         if other < slices * P.abreast {
-            x = select(x + wg_digit[other], x | wg_digit[other], together);
+            let y = wg_digit[other];
+            x = select(select(x + y, x | y, how == TOGETHER), max(x, y), how == GREATEST);
             wg_digit[lid] = x;
         }
     }
@@ -136,11 +133,7 @@ fn column_{j}(p: Placed, c: u32) -> One {
 // Whether all elements of column c of a plane are negative, or -0.
 fn is_minus(p: Placed, c: u32, plane: u32) -> bool {
     let signs = u32(column_of(bitcast<Ints>(p.signs), c));
-//# if BITS == 64
-    return (signs & 0x80000000u) != 0u;
-//# else
-    return ((signs << ({32 - BITS}u - {BITS}u * plane)) & 0x80000000u) != 0u;
-//# end
+    return ((signs << ({(32 - BITS) * (BITS < 32)}u - {BITS}u * plane)) & 0x80000000u) == 0u;
 }
 
 fn acc_emit(slot: u32, elements: Elements, p: Placed) {

@@ -2,14 +2,13 @@
 // window, which elements that are not too far apart share; accumulate/float_digits and accumulate/integer_digits take them. The
 // window of a block may begin between two places: then its digits have {G}, else as many as they are.
 //
-//   look_none(), look(l, v)  what tells how far apart the elements of some units are
+//   look(l, v)               what tells how far apart the elements of some units are; Look() is that of none
 //   acc_begin(l, count)      an empty sum of a block of so many elements, at most 256, whose window suits them
-//   acc_take(acc, x, at)     and an element of a unit: elements_of(v)
-//   acc_again(acc, window)   of floats: whether elements have to be taken in parts instead, by this window too:
-//                            piece_of(acc, element)
-//   acc_next(begun, acc, window)   the empty sum of that window; it keeps the digits of the one before
-//   acc_placed(acc, ..)      a sum with all its digits, each below 2^22, the highest signed
-//   acc_join(a, b)           two of a segment, in any order
+//   acc_take(acc, x, at)     and an element of a unit: elements_of(v, false)
+//   placed_of(acc)           its digits at their places, not carried
+//   with_more(placed, acc)   of floats that are `wide`: and what the window does not hold of them, piece_of(begun, element), which
+//                            another sum took that began alike
+//   acc_join(a, b)           two sums of a segment, in any order, carried: each digit below 2^22, the highest signed
 //
 // Digits do not hold NaN, infinities, the largest numbers, and elements that are too far apart. A sum with such elements is
 // `far`: then the walk takes all elements again, one by one.
@@ -28,113 +27,70 @@ alias Ints = vec{COLUMNS}<i32>;
 //# end
 alias Signs = Bits;
 
-//# if FLOATS
-//# if BITS == 64
-alias Sizes = vec2<u32>; // of a unit: the upper words
-//# else
-alias Sizes = Unit;
-//# end
-
-// Its words; where there are fewer than four, some twice.
-fn words_in(v: Sizes) -> vec4<u32> {
-//# if BITS == 64
-    return v.xyxy;
-//# else
-    return vec4<u32>(v);
-//# end
-}
-
-fn any_of(v: Sizes) -> u32 {
-    let w = words_in(v);
+fn any_of(v: Unit) -> u32 {
+    let w = vec4<u32>(v);
     return w.x | w.y | w.z | w.w;
 }
 
-fn all_of(v: Sizes) -> u32 {
-    let w = words_in(v);
-    return w.x & w.y & w.z & w.w;
-}
-
-fn greatest_of(v: Sizes) -> u32 {
-    let w = words_in(v);
+fn greatest_of(v: Unit) -> u32 {
+    let w = vec4<u32>(v);
     return max(max(w.x, w.y), max(w.z, w.w));
 }
 
-fn least_of(v: Sizes) -> u32 {
-    let w = words_in(v);
-    return min(min(w.x, w.y), min(w.z, w.w));
-}
-
+// What tells how far apart elements are; of 64 bits, their upper words do, each twice.
 struct Look {
-    most: Sizes,
-    least: Sizes, // less one, so that zeros do not count
-    signs: Sizes, // AND of the elements
+    most: Unit,
+    least: Unit, // the complement of one less than the least size: zeros do not count
+    plus: Unit, // signs that any element lacks
 }
 
-fn look_none() -> Look {
-    return Look(Sizes(0u), Sizes(0xffffffffu), Sizes(0xffffffffu));
-}
-
-fn look(l: Look, v: Unit) -> Look {
+fn look(own: Look, v: Unit) -> Look {
+    var l = own;
 //# if BITS == 64
-    let size = v.yw & Sizes(0x7fffffffu);
-    let least = (size | min(v.xz, Sizes(1u))) - Sizes(1u);
-    return Look(max(l.most, size), min(l.least, least), l.signs & v.yw);
+    let w = v.ywyw;
+    let low = min(v.xzxz, Unit(1u));
+//# else
+    let w = v;
+    let low = Unit(0u);
 //# end
-//# if BITS == 32
-    let size = v & Unit(0x7fffffffu);
-    return Look(max(l.most, size), min(l.least, size - Unit(1u)), l.signs & v);
+    l.plus |= ~w;
+//# if BITS >= 32
+    let size = w & Unit(0x7fffffffu);
+    l.most = max(l.most, size);
+    l.least = max(l.least, Unit(0u) - (size | low));
 //# end
-//# if HALF & (G == N)
+//# if HALF
     // Two at once: whether there is an exponent of infinities, and whether one of subnormal numbers.
-    let most = (v & Unit(0x7c007c00u)) + Unit(0x04000400u);
     let size = v | Unit(0x80008000u);
-    let subnormal = ~(size - Unit(0x04000400u)) & (size - Unit(0x00010001u));
-    return Look(l.most | most, l.least & ~subnormal, l.signs & v);
+    l.most |= (v & Unit(0x7c007c00u)) + Unit(0x04000400u);
+    l.least |= ~(size - Unit(0x04000400u)) & (size - Unit(0x00010001u));
 //# end
 //# if (BITS == 16) & (HALF == 0)
     let high = v & Unit(0x7fff0000u);
-    let low = (v << Unit(16u)) & Unit(0x7fff0000u);
-    let least = min(high - Unit(1u), low - Unit(1u));
-    return Look(max(l.most, max(high, low)), min(l.least, least), l.signs & v);
+    let bottom = (v << Unit(16u)) & Unit(0x7fff0000u);
+    l.most = max(l.most, max(high, bottom));
+    l.least = max(l.least, max(Unit(0u) - high, Unit(0u) - bottom));
 //# end
+    return l;
 }
 
 fn signs_of(l: Look) -> Signs {
 //# if BY_VEC
-    return columns_of(l.signs);
+    return columns_of(l.plus);
 //# else
-    return all_of(l.signs);
+    return any_of(l.plus);
 //# end
 }
-//# else
-
-struct Look {
-    near: u32, // all elements are
-}
-
-fn look_none() -> Look {
-    return Look();
-}
-
-fn look(l: Look, v: Unit) -> Look {
-    return l;
-}
-//# end
-
-// What is left to take of a block: nothing, all elements in parts, or what the first window does not hold.
-const ALL: u32 = 0u;
-const UPPER: u32 = 1u;
-const REST: u32 = 2u;
 
 struct Acc {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
+    wide: bool, // the window does not hold all bits of the elements
 //# end
     top: u32, // the place of the block's highest bits
-    part: u32,
     far: bool,
-    signs: Signs,
+    signs: Signs, // that any element lacks
     less: i32, // what is counted too much in the last digit
 //# for j in 0..SUMS
 //# for d in 0..N
@@ -143,37 +99,7 @@ struct Acc {
 //# end
 //# if G > N
     up: u32, // bits from a place up to a digit above it
-    first: Aligned, // of the first window, in the second
 //# end
-}
-
-// The digits of a block at places from `top` down, not carried.
-struct Aligned {
-//# for j in 0..SUMS
-//# for d in 0..G
-    d{j}_{d}: Ints,
-//# end
-//# end
-}
-
-fn aligned(a: Acc) -> Aligned {
-    var b: Aligned;
-//# for j in 0..SUMS
-//# for d in 0..N - 1
-    let s{j}_{d} = a.s{j}_{d};
-//# end
-    let s{j}_{N - 1} = a.s{j}_{N - 1} - Ints(a.less);
-//# for d in 0..N
-//# if G == N
-    b.d{j}_{d} = s{j}_{d};
-//# else
-    // Its highest bits go to the place above.
-    b.d{j}_{d} += s{j}_{d} >> Bits(DIGIT - a.up);
-    b.d{j}_{d + 1} = (s{j}_{d} << Bits(a.up)) & Ints(BELOW);
-//# end
-//# end
-//# end
-    return b;
 }
 
 // A sum, or one for each column. Its digits are 0 to {W - 1}, from `top` down.
@@ -185,7 +111,7 @@ struct Placed {
 //# else
     count: u32, // of elements that were taken again
 //# end
-    signs: Signs,
+    signs: Signs, // that any element lacks
 //# for j in 0..SUMS
 //# for d in 0..W + 1
     d{j}_{d}: Ints,
@@ -199,24 +125,38 @@ fn placed_of(a: Acc) -> Placed {
     p.top = a.top;
     p.far = a.far;
     p.signs = a.signs;
-    var b = aligned(a);
-//# if G > N
-    if a.part == REST {
 //# for j in 0..SUMS
-//# for d in 0..G
-        p.d{j}_{W - 1 - N - d} = b.d{j}_{d};
+//# for d in 0..N
+    let s{j}_{d} = a.s{j}_{d} - Ints(a.less * {d == N - 1});
+//# if G == N
+    p.d{j}_{W - 1 - d} = s{j}_{d};
+//# else
+    // Its highest bits go to the place above.
+    p.d{j}_{W - 1 - d} += s{j}_{d} >> Bits(DIGIT - a.up);
+    p.d{j}_{W - 2 - d} = (s{j}_{d} << Bits(a.up)) & Ints(BELOW);
 //# end
-//# end
-        b = a.first;
-    }
-//# end
-//# for j in 0..SUMS
-//# for d in 0..G
-    p.d{j}_{W - 1 - d} += b.d{j}_{d};
 //# end
 //# end
     return p;
 }
+//# if BY_FLOATS
+
+// With what the window does not hold; of float16 that window holds all.
+fn with_more(own: Placed, more: Acc) -> Placed {
+    let b = placed_of(more);
+//# if G == N
+    return b;
+//# else
+    var p = own;
+//# for j in 0..SUMS
+//# for d in 0..W - N
+    p.d{j}_{d} += b.d{j}_{d + N};
+//# end
+//# end
+    return p;
+//# end
+}
+//# end
 
 fn carried(own: Placed) -> Placed {
     var p = own;
@@ -257,7 +197,7 @@ fn raised(own: Placed, top: u32) -> Placed {
 fn plus(x: Placed, y: Placed) -> Placed {
     var p = x;
     p.far = x.far || y.far;
-    p.signs &= y.signs;
+    p.signs |= y.signs;
 //# if BY_VEC == 0
     p.count += y.count;
 //# end
@@ -299,11 +239,6 @@ fn acc_take(own: Acc, x: Key, at: u32) -> Acc {
     return a;
 }
 
-// A block of a row.
-fn acc_placed(a: Acc, frame: Frame) -> Placed {
-    return carried(placed_of(a));
-}
-
 fn one_of(p: Placed) -> One {
     return One(
 //# for d in 0..W + 1
@@ -314,20 +249,12 @@ fn one_of(p: Placed) -> One {
 
 // Whether all elements are negative, or -0.
 fn is_minus(p: Placed) -> bool {
-//# if BITS == 16
-    return (p.signs & (p.signs << 16u) & 0x80000000u) != 0u;
-//# else
-    return (p.signs & 0x80000000u) != 0u;
-//# end
+    return ((p.signs | (p.signs << {16 * (BITS == 16)}u)) & 0x80000000u) == 0u;
 }
 
 // What an element adds to `signs`.
 fn sign_of(k: Key) -> Signs {
-//# if BITS == 64
-    return k.y;
-//# else
-    return k | ~KEEP;
-//# end
+    return vec2<u32>(~k & KEEP).y;
 }
 
 // Whether a sum is far: of a team, whether any of the workgroup is.

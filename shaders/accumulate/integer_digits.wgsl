@@ -7,7 +7,7 @@ fn acc_begin(l: Look, count: u32) -> Acc {
     a.top = {W - 1}u;
 //# if FLOATS
     let most = greatest_of(l.most) >> {31 - EXPONENT}u;
-    let least = max((least_of(l.least) + 1u) >> {31 - EXPONENT}u, 1u);
+    let least = max((~greatest_of(l.least) + 1u) >> {31 - EXPONENT}u, 1u);
     a.top = max(({PLACES}u * max(most, 1u) + {MAGNITUDE - PLACES - 1}u) / DIGIT, a.top);
     a.far = most >= {INFINITY}u || {PLACES}u * (least - 1u) < lowest_of(a);
     a.signs = signs_of(l);
@@ -20,8 +20,8 @@ fn lowest_of(a: Acc) -> u32 {
     return DIGIT * (a.top - {N - 1}u);
 }
 
-// The elements of a unit.
-fn elements_of(v: Unit) -> Keys {
+// The elements of a unit, always exactly.
+fn elements_of(v: Unit, exactly: bool) -> Keys {
     return unit_keys(v);
 }
 
@@ -32,11 +32,7 @@ struct Digits {
 }
 
 fn digits_of(a: Acc, x: Key) -> Digits {
-//# if BITS < 32
     let n = magnitude_of(x & KEEP);
-//# else
-    let n = magnitude_of(x);
-//# end
 //# if FLOATS
     let up = n.place - lowest_of(a);
     let off = up & 31u;
@@ -80,11 +76,7 @@ fn digits_of(a: Acc, x: Key) -> Digits {
 //# end
     return Digits(
 //# for d in 0..N
-//# if MAGNITUDES
-        d{N - 1 - d},
-//# else
         (d{N - 1 - d} ^ n.sign) - n.sign,
-//# end
 //# end
     );
 }
@@ -94,11 +86,7 @@ fn acc_take(own: Acc, k: Keys, at: u32) -> Acc {
     var a = own;
 //# for j in 0..SUMS
 //# for c in 0..COLUMNS
-//# if BITS == 64
-    let x{j}_{c} = digits_of(own, k.p{c});
-//# else
-    let x{j}_{c} = digits_of(own, k.p{j}[{c}]);
-//# end
+    let x{j}_{c} = digits_of(own, plane_key(k.p{(BITS == 64) * c + j}, {c}u));
 //# end
 //# for d in 0..N
     a.s{j}_{d} += Ints(

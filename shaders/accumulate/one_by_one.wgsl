@@ -109,8 +109,8 @@ fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
 //# if TEAMS
     // The flags as signs.
     workgroupBarrier();
-    let p = acc_across(lid, placed_from(o, ~flags, counted));
-    flags = ~p.signs;
+    let p = acc_across(lid, placed_from(o, flags, counted));
+    flags = p.signs;
     counted = p.count;
     o = one_of(p);
 //# end

@@ -2,6 +2,7 @@
 const E: u32 = 2u;
 alias Raw = vec2<u32>;
 alias Key = vec2<u32>;
+const KEEP: Key = Key(0xffffffffu); // as in vec32.wgsl
 alias Plane = Key;
 alias Places = u32;
 alias Mask = bool;

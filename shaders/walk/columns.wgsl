@@ -95,7 +95,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
 //# else
 //# for r in 0..RUNS
-        var l{r} = look_none();
+        var l{r} = Look();
 //# for i in 0..LOADS
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
 //# end
@@ -112,28 +112,29 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
             v = select(v, w{i}_{r}, i == {i}u);
 //# end
-            b{r} = acc_take(b{r}, elements_of(v), 0u);
+            b{r} = acc_take(b{r}, elements_of(v, false), 0u);
         }
 //# else
 //# for i in 0..LOADS
-        b{r} = acc_take(b{r}, elements_of(w{i}_{r}), 0u);
+        b{r} = acc_take(b{r}, elements_of(w{i}_{r}, false), 0u);
 //# end
 //# end
+        var s{r} = placed_of(b{r});
 //# if BY_FLOATS
-        for (var window = 0u; acc_again(begun{r}, window); window++) {
-            b{r} = acc_next(begun{r}, b{r}, window);
+        for (var wide = begun{r}.wide; wide; wide = false) {
+            var more = begun{r};
             for (var i = 0u; i < {LOADS}u; i++) {
-                let v = once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh);
-                let k = unit_keys(v);
-                b{r} = acc_take(b{r}, Keys(
+                let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
+                more = acc_take(more, Keys(
 //# for j in 0..PLANES
-                    plane_of(piece_of(b{r}, columns_of(k.p{j}))),
+                    plane_of(piece_of(begun{r}, columns_of(k.p{j}))),
 //# end
                 ), 0u);
             }
+            s{r} = with_more(s{r}, more);
         }
 //# end
-        a{r} = acc_add(a{r}, b{r});
+        a{r} = acc_add(a{r}, s{r});
 //# end
 //# end
     }

@@ -57,7 +57,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
     let frame = Frame(base + lane, last, p.skip + p.lead, 0xffffffffu);
 //# if LOOKS
-    var l = look_none();
+    var l = Look();
 //# for i in 0..LOADS
     l = look(l, v{i});
 //# end
@@ -73,7 +73,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# for i in 1..LOADS
         v = select(v, v{i}, i == {i}u);
 //# end
-        let k = elements_of(v);
+        let k = elements_of(v, false);
 //# for e in 0..PER
         own = acc_take(own, key_{e}(k), 0u);
 //# end
@@ -84,7 +84,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
     own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
 //# end
 //# if LOOKS
-    let k{i} = elements_of(v{i});
+    let k{i} = elements_of(v{i}, false);
 //# else
     let k{i} = unit_keys(v{i});
 //# end
@@ -94,20 +94,24 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# if LOOKS
+    var s = placed_of(own);
 //# if BY_FLOATS
-    for (var window = 0u; acc_again(begun, window); window++) {
-        own = acc_next(begun, own, window);
+    for (var wide = begun.wide; wide; wide = false) {
+        var more = begun;
         for (var i = 0u; i < {LOADS}u; i++) {
             let n = base + lane + i * {LANES}u;
-            let k = unit_keys(unit_once(unit(p.first + min(n, last)), n <= last));
+            let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
 //# for e in 0..PER
-            own = acc_take(own, piece_of(own, key_{e}(k)), 0u);
+            more = acc_take(more, piece_of(begun, key_{e}(k)), 0u);
 //# end
         }
+        s = with_more(s, more);
     }
 //# end
-//# end
+    return carried(s);
+//# else
     return acc_placed(own, frame);
+//# end
 }
 //# if MASKED
 
@@ -131,34 +135,36 @@ fn edges_of(p: Part, lane: u32) -> Placed {
     let behind{i} = n{i} >= {PIECES}u;
     let v{i} = edge_unit(piece_at(p, n{i}), n{i} % {PIECES}u * PIECE, select(PER - p.lead, 0u, behind{i}), select(PER, high, behind{i}), n{i} < {2 * PIECES}u);
 //# end
-    var l = look_none();
+    var l = Look();
 //# for i in 0..TURNS
     l = look(l, v{i});
 //# end
     let begun = acc_begin(l, {TURNS * PER / PIECES}u);
     var own = begun;
 //# for i in 0..TURNS
-    let k{i} = elements_of(v{i});
+    let k{i} = elements_of(v{i}, false);
 //# for e in 0..PER / PIECES
     own = acc_take(own, plane_key(k{i}.p{e}, 0u), 0u);
 //# end
 //# end
+    var s = placed_of(own);
 //# if BY_FLOATS
-    for (var window = 0u; acc_again(begun, window); window++) {
-        own = acc_next(begun, own, window);
+    for (var wide = begun.wide; wide; wide = false) {
+        var more = begun;
         for (var i = 0u; i < {TURNS}u; i++) {
             var v = v0;
 //# for i in 1..TURNS
             v = select(v, v{i}, i == {i}u);
 //# end
-            let k = unit_keys(v);
+            let k = elements_of(v, true);
 //# for e in 0..PER / PIECES
-            own = acc_take(own, piece_of(own, plane_key(k.p{e}, 0u)), 0u);
+            more = acc_take(more, piece_of(begun, plane_key(k.p{e}, 0u)), 0u);
 //# end
         }
+        s = with_more(s, more);
     }
 //# end
-    return acc_placed(own, Frame(0u, 0u, 0u, 0u));
+    return carried(s);
 }
 
 // A piece as a unit, with the elements that lie in low..high, if it begins at `place`; others add nothing.
@@ -306,20 +312,20 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# if LOOKS
     // Digits that hold the elements of all rows.
-    var l = look_none();
+    var l = Look();
 //# for i in 0..LOADS
     l = look(l, v{i});
     let u{i} = unit_keys(v{i});
 //# end
 //# for r in 0..ROWS
     var a{r} = acc_begin(l, {LEN}u);
-    a{r}.signs = 0xffffffffu;
+    a{r}.signs = 0u;
 //# for e in 0..LEN
-    a{r}.signs &= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
+    a{r}.signs |= sign_of(key_{(r * LEN + e) % PER}(u{(r * LEN + e) / PER}));
 //# end
 //# end
 //# for i in 0..LOADS
-    let k{i} = elements_of(v{i});
+    let k{i} = elements_of(v{i}, false);
 //# end
 //# for r in 0..ROWS
     let begun{r} = a{r};
@@ -328,16 +334,23 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
     let elements = P.src_delta + item * {ROWS * LEN}u;
-//# if BY_FLOATS
-    for (var window = 0u; acc_again(begun0, window); window++) {
 //# for r in 0..ROWS
-        a{r} = acc_next(begun{r}, a{r}, window);
+    var s{r} = placed_of(a{r});
+//# end
+//# if BY_FLOATS
+    for (var wide = begun0.wide; wide; wide = false) {
+//# for r in 0..ROWS
+        var more{r} = begun{r};
 //# end
         for (var e = 0u; e < {LEN}u; e++) {
 //# for r in 0..ROWS
-            a{r} = acc_take(a{r}, piece_of(a{r}, raw(elements + {r * LEN}u + e)), 0u);
+            let x{r} = plane_floats(vec4<u32>(raw(elements + {r * LEN}u + e)), true).x;
+            more{r} = acc_take(more{r}, piece_of(begun{r}, x{r}), 0u);
 //# end
         }
+//# for r in 0..ROWS
+        s{r} = with_more(s{r}, more{r});
+//# end
     }
 //# end
 //# else
@@ -352,9 +365,11 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# for r in 0..ROWS
-    let p{r} = acc_placed(a{r}, Frame());
 //# if LOOKS
+    let p{r} = carried(s{r});
     var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
+//# else
+    let p{r} = acc_placed(a{r}, Frame());
 //# end
 //# end
 //# if LOOKS

@@ -292,14 +292,10 @@ impl Sum {
         }
     }
 
-    /// Most iterations to add a block of so many loads to a sum: two windows of all loads, before them a loop over a long text,
-    /// as many digits as two sums may be apart, and what ends the loops.
+    /// Most iterations to add a block of so many loads to a sum: a loop over a long text, and over all loads again where a window
+    /// of floats does not hold them; as many digits as two sums may be apart, and what ends the loops.
     pub(crate) fn block_iterations(self, loads: u64) -> u64 {
-        let loops = if self.splits_floats() && self.is_long() {
-            3
-        } else {
-            2
-        };
+        let loops = u64::from(self.is_long()) + u64::from(self.splits_floats());
         loops * (loads + 1) + 2 * u64::from(self.window().all + 2)
     }
 

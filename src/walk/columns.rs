@@ -444,7 +444,6 @@ fn begins_whole(planner: &Planner<'_>, step: &Step, b: &Region, unit: u64) -> bo
 /// four columns, one after the other, and the place of the highest.
 fn merged_bytes(acc: Accumulator) -> u32 {
     let bests = match (acc.has_index(), acc.bits()) {
-        _ if acc.sum().is_some() => 20,
         (false, 64) => 8,
         (true, 64) | (false, _) => 16,
         (true, _) => 32,
