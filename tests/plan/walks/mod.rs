@@ -104,20 +104,33 @@ impl Run<'_, '_> {
         acc.are_terms() || acc.sum().is_some()
     }
 
-    /// Most iterations over blocks of a sum, of which `loads` units are read again in two windows each; none without a sum.
+    /// Most iterations over blocks of a sum of `loads` units; none without a sum. Floats may be read again; a loop takes those whose
+    /// text is long.
     fn block_loops(&self, blocks: u64, loads: u32) -> u64 {
-        match self.pass.kernel.acc.sum() {
-            None => 0,
-            // After two more digits than a sum has nothing is left of the lower one.
-            Some(_) => blocks * (2 + 2 * u64::from(loads) + u64::from(self.digits()[1] + 2)),
+        if self.pass.kernel.acc.sum().is_none() {
+            return 0;
         }
+        let splits = match self.machine.problem.dtype() {
+            DType::F16 | DType::BF16 => true,
+            dtype => dtype == DType::F32 && !self.squares(),
+        };
+        let loops = u64::from(splits) + u64::from(!splits || self.squares());
+        // After two more digits than a sum has nothing is left of the lower one.
+        let digits = u64::from(self.digits()[1] + 2);
+        blocks * (u64::from(splits) + loops * u64::from(loads) + digits)
+    }
+
+    fn squares(&self) -> bool {
+        matches!(
+            self.machine.problem.op(),
+            Op::ReduceL2 | Op::ReduceSumSquare
+        )
     }
 
     /// The digits of 22 bits that all numbers take together, none of integers, and those of a sum.
     fn digits(&self) -> [u32; 2] {
         let problem = self.machine.problem;
-        let squares = matches!(problem.op(), Op::ReduceL2 | Op::ReduceSumSquare);
-        match (problem.dtype(), squares) {
+        match (problem.dtype(), self.squares()) {
             (DType::F16, false) => [2, 2],
             (DType::F16, true) => [4, 4],
             (DType::BF16, false) => [12, 4],
