@@ -121,9 +121,6 @@ pub async fn adapters() -> Result<Vec<AdapterEntry>, Error> {
 }
 
 /// [`adapters`], waiting for the answer.
-///
-/// # Errors
-/// As [`adapters`].
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters_blocking() -> Result<Vec<AdapterEntry>, Error> {
     pollster::block_on(adapters())

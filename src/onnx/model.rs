@@ -68,9 +68,6 @@ impl Model {
     }
 
     /// The model of a message.
-    ///
-    /// # Errors
-    /// As [`Model::decode`].
     pub fn from_proto(proto: ModelProto) -> Result<Model, OnnxError> {
         let graph = proto.graph.ok_or(OnnxError::NoGraph)?;
         if let Some(node) = foreign(&graph) {

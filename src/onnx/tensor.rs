@@ -75,9 +75,6 @@ impl Tensor {
     }
 
     /// The tensor of a message.
-    ///
-    /// # Errors
-    /// As [`Tensor::decode`].
     pub fn from_proto(proto: TensorProto) -> Result<Tensor, OnnxError> {
         let TensorProto { name, .. } = &proto;
         let name = name.clone();

@@ -70,9 +70,6 @@ impl Plan {
 
     /// Plans a problem whose tensors are cut into several buffers. `aligned`: their data begins at a multiple
     /// of 16 bytes of each buffer; else anywhere.
-    ///
-    /// # Errors
-    /// Those of [`Plan::new`].
     pub fn in_pieces(
         problem: &Problem,
         caps: &Caps,

@@ -105,9 +105,6 @@ impl Problem {
     }
 
     /// Index of the largest element along `axis`; otherwise as [`Problem::arg_min`].
-    ///
-    /// # Errors
-    /// As [`Problem::arg_min`].
     pub fn arg_max(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
         Problem::arg(Op::ArgMax, dtype, shape, axis)
     }
@@ -127,9 +124,6 @@ impl Problem {
     /// assert_eq!(i64::from_bytes(&outputs[3]), [2]);
     /// # Ok::<(), wgreduce::ProblemError>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Problem::arg_min`].
     pub fn extremes(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
         Problem::arg(Op::Extremes, dtype, shape, axis)
     }
@@ -144,18 +138,12 @@ impl Problem {
     }
 
     /// Largest element over `axes`; otherwise as [`Problem::reduce_min`].
-    ///
-    /// # Errors
-    /// As [`Problem::reduce_min`].
     pub fn reduce_max(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceMax, dtype, shape, axes)
     }
 
     /// Index of the element with the largest magnitude along `axis`; otherwise as
     /// [`Problem::arg_min`]. An element and its negative tie; NaN is the extreme, as elsewhere.
-    ///
-    /// # Errors
-    /// As [`Problem::arg_min`].
     pub fn arg_max_abs(dtype: DType, shape: &[u64], axis: i64) -> Result<Problem, ProblemError> {
         Problem::arg(Op::ArgMaxAbs, dtype, shape, axis)
     }
@@ -164,9 +152,6 @@ impl Problem {
     ///
     /// The output for a signed integer type is the unsigned type of its size, so that every magnitude fits:
     /// `int8` gives `uint8`, and the norm of [-128, 127] is 128. Over an empty set it is 0.
-    ///
-    /// # Errors
-    /// As [`Problem::reduce_min`].
     pub fn reduce_max_abs(
         dtype: DType,
         shape: &[u64],
@@ -234,9 +219,6 @@ impl Problem {
     }
 
     /// Sum of magnitudes over `axes`, the L1 norm; otherwise as [`Problem::reduce_sum`].
-    ///
-    /// # Errors
-    /// As [`Problem::reduce_sum`].
     pub fn reduce_l1(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceL1, dtype, shape, axes)
     }
@@ -245,17 +227,11 @@ impl Problem {
     ///
     /// For floats it is the root of the exact sum of exact squares, rounded once; for integers it is the floor of
     /// the root, at most the type's largest number.
-    ///
-    /// # Errors
-    /// As [`Problem::reduce_sum`].
     pub fn reduce_l2(dtype: DType, shape: &[u64], axes: &[i64]) -> Result<Problem, ProblemError> {
         Problem::reduce(Op::ReduceL2, dtype, shape, axes)
     }
 
     /// Sum of squares over `axes`; otherwise as [`Problem::reduce_sum`].
-    ///
-    /// # Errors
-    /// As [`Problem::reduce_sum`].
     pub fn reduce_sum_square(
         dtype: DType,
         shape: &[u64],
@@ -274,9 +250,6 @@ impl Problem {
     }
 
     /// Elementwise largest; otherwise as [`Problem::min`].
-    ///
-    /// # Errors
-    /// As [`Problem::min`].
     pub fn max<S: AsRef<[u64]>>(dtype: DType, shapes: &[S]) -> Result<Problem, ProblemError> {
         Problem::elementwise(Op::Max, dtype, shapes)
     }

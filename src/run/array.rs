@@ -37,9 +37,6 @@ impl Reducer {
     }
 
     /// [`Reducer::run_array`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_array`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run_array_blocking<T: Element, O: Element, D: Dimension>(
         &self,
@@ -66,9 +63,6 @@ impl Reducer {
     }
 
     /// [`Reducer::run_arrays`], waiting for the results.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_arrays`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run_arrays_blocking<T: Element>(
         &self,
@@ -84,9 +78,6 @@ impl Reducer {
 #[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
 impl Outputs {
     /// An output as an array. (Feature `ndarray`.)
-    ///
-    /// # Errors
-    /// As [`Outputs::get`].
     pub fn array<O: Element>(&self, output: usize) -> Result<ArrayD<O>, Error> {
         array(self.problem(), output, self.get(output)?)
     }

@@ -18,17 +18,11 @@ impl Engine {
 
 impl Reducer {
     /// [`Reducer::open`], waiting for it.
-    ///
-    /// # Errors
-    /// As [`Reducer::open`].
     pub fn open_blocking(choice: &AdapterChoice) -> Result<Reducer, Error> {
         pollster::block_on(Reducer::open(choice))
     }
 
     /// [`Reducer::self_test`], waiting for the answers.
-    ///
-    /// # Errors
-    /// As [`Reducer::self_test`].
     pub fn self_test_blocking(&self) -> Result<(), Error> {
         pollster::block_on(self.self_test())
     }
@@ -61,9 +55,6 @@ impl Reducer {
     }
 
     /// [`Reducer::run`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reducer::run`].
     pub fn run_blocking<T: Element, O: Element>(
         &self,
         problem: &Problem,
@@ -73,9 +64,6 @@ impl Reducer {
     }
 
     /// [`Reducer::run_many`], waiting for the results.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_many`].
     pub fn run_many_blocking<T: Element>(
         &self,
         problem: &Problem,
@@ -85,9 +73,6 @@ impl Reducer {
     }
 
     /// [`Reducer::run_bytes`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reducer::run_bytes`].
     pub fn run_bytes_blocking(
         &self,
         problem: &Problem,
@@ -97,18 +82,12 @@ impl Reducer {
     }
 
     /// [`Reducer::prepare`], waiting for it.
-    ///
-    /// # Errors
-    /// As [`Reducer::prepare`].
     pub fn prepare_blocking(&self, problem: &Problem) -> Result<Reduction, Error> {
         let prepared = Reduction::prepare(&self.engine, problem, self.engine.blocking());
         pollster::block_on(prepared)
     }
 
     /// [`Reducer::stream`], waiting for it.
-    ///
-    /// # Errors
-    /// As [`Reducer::stream`].
     pub fn stream_blocking(
         &self,
         problem: &Problem,
@@ -118,9 +97,6 @@ impl Reducer {
     }
 
     /// [`Reducer::shard`], waiting for it.
-    ///
-    /// # Errors
-    /// As [`Reducer::shard`].
     pub fn shard_blocking(&self, problem: &Problem, memory: u64) -> Result<Shard, Error> {
         pollster::block_on(self.shard_on(problem, memory, self.engine.blocking()))
     }
@@ -132,9 +108,6 @@ impl Reducer {
 
 impl Reduction {
     /// [`Reduction::run`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reduction::run`].
     pub fn run_blocking<T: Element, O: Element>(&self, input: &[T]) -> Result<Vec<O>, Error> {
         self.check_types(T::DTYPE, O::DTYPE)?;
         let outputs = self.run_bytes_blocking(&[T::bytes(input)])?;
@@ -142,9 +115,6 @@ impl Reduction {
     }
 
     /// [`Reduction::run_many`], waiting for the results.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_many`].
     pub fn run_many_blocking<T: Element>(&self, inputs: &[&[T]]) -> Result<Outputs, Error> {
         let inputs = self.input_bytes(inputs)?;
         Ok(self.outputs(self.run_bytes_blocking(&inputs)?))
@@ -160,9 +130,6 @@ impl Reduction {
     }
 
     /// [`Reduction::run_timed`], waiting for the result.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_bytes`].
     pub fn run_timed_blocking(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
         pollster::block_on(self.run_on(inputs, self.engine.blocking(), true))
     }
@@ -196,9 +163,6 @@ impl Shard {
     }
 
     /// [`Shard::run_blocking`] on data in memory.
-    ///
-    /// # Errors
-    /// As [`Shard::run_bytes`].
     pub fn run_bytes_blocking(&self, offset: u64, input: &[u8]) -> Result<Partial, Error> {
         self.problem.check_inputs(&[input.len() as u64])?;
         self.run_blocking(offset, part_of(input))

@@ -227,9 +227,6 @@ impl Reduction {
     }
 
     /// [`Reduction::run_bytes`] with the times of upload, work and readback, which do not overlap then.
-    ///
-    /// # Errors
-    /// As [`Reduction::run_bytes`].
     pub async fn run_timed(&self, inputs: &[&[u8]]) -> Result<(Vec<Vec<u8>>, Times), Error> {
         self.run_on(inputs, self.engine.background(), true).await
     }
