@@ -32,26 +32,20 @@ pub(crate) struct Step {
 impl Step {
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
-        match self.acc.sum() {
-            Some(sum) => sum.take_iterations(elements),
-            None => elements + 1,
-        }
+        let sum = self.acc.sum();
+        sum.map_or(elements + 1, |sum| sum.take_iterations(elements))
     }
 
     /// Elements that an invocation may take one by one in so many iterations.
     pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
-        match self.acc.sum() {
-            Some(sum) => sum.most_elements(iterations),
-            None => iterations,
-        }
+        let sum = self.acc.sum();
+        sum.map_or(iterations, |sum| sum.most_elements(iterations))
     }
 
     /// Partial results that an invocation may join in so many iterations.
     pub(crate) fn most_joined(&self, iterations: u64) -> u64 {
-        match self.acc.sum() {
-            Some(sum) => sum.most_joined(iterations),
-            None => iterations,
-        }
+        let sum = self.acc.sum();
+        sum.map_or(iterations, |sum| sum.most_joined(iterations))
     }
 
     /// Iterations of an invocation that makes a result of so many partial ones.

@@ -78,18 +78,12 @@ pub enum Order {
 impl Order {
     /// Whether the larger of two elements, or of their magnitudes, wins.
     pub(crate) const fn prefers_larger(self) -> bool {
-        match self {
-            Order::Least => false,
-            Order::Greatest | Order::GreatestMagnitude => true,
-        }
+        !matches!(self, Order::Least)
     }
 
     /// Whether magnitudes are compared.
     pub(crate) const fn compares_magnitudes(self) -> bool {
-        match self {
-            Order::Least | Order::Greatest => false,
-            Order::GreatestMagnitude => true,
-        }
+        matches!(self, Order::GreatestMagnitude)
     }
 }
 

@@ -28,14 +28,11 @@ fn judge(
     inputs: &[&[u8]],
     answer: &[Vec<u8>],
 ) -> Result<(), Error> {
-    match reference::verify(problem, inputs, answer) {
-        Ok(()) => Ok(()),
-        Err(difference) => Err(Error::SelfTest {
-            adapter: adapter.to_owned(),
-            case: problem.to_string(),
-            difference: Box::new(difference),
-        }),
-    }
+    reference::verify(problem, inputs, answer).map_err(|difference| Error::SelfTest {
+        adapter: adapter.to_owned(),
+        case: problem.to_string(),
+        difference: Box::new(difference),
+    })
 }
 
 /// Elements of a long row: more than a workgroup reads at once, and not a multiple of 4.
