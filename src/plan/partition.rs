@@ -84,15 +84,7 @@ impl Planner<'_> {
         let whole = len
             .checked_mul(inner)
             .is_some_and(|m| m <= seen && inner <= written);
-        let one = Region {
-            at: 0,
-            out: 0,
-            outer: 1,
-            len,
-            inner,
-            base: 0,
-            pitch: inner,
-        };
+        let one = Region::new(1, len, inner);
         let of_len = |len: u64| {
             let len = len.min(seen / inner).max(1);
             walk::choose(self, step, &Region { len, ..one })
@@ -112,12 +104,7 @@ impl Planner<'_> {
         };
         // Whole lines, so that every region begins like the first one.
         let rows = grained(rows).max(rows.min(COLUMNS_GRAIN));
-        let part = Region {
-            len: rows.min(len),
-            inner: columns,
-            pitch: columns,
-            ..one
-        };
+        let part = Region::new(1, rows.min(len), columns);
         match self.columns_apart(step, &part, written)? {
             Some(apart) => Ok(apart),
             None => self.segments(step, rows, columns),
@@ -251,11 +238,7 @@ impl Planner<'_> {
                 let part = Region {
                     at: run.start,
                     out: row * pitch + run.start - at,
-                    outer: run.end - run.start,
-                    len: 1,
-                    inner: 1,
-                    base: 0,
-                    pitch: 1,
+                    ..Region::new(run.end - run.start, 1, 1)
                 };
                 Each::WHOLE.pass(self, &copy, &part, false)?;
             }
@@ -344,11 +327,8 @@ impl Planner<'_> {
         let part = |o: u64, c: u64, l: u64| Region {
             at: (o * len + l) * inner + c,
             out: o * inner + c,
-            outer: 1,
-            len: rows.min(len - l),
-            inner: columns.min(inner - c),
             base: l,
-            pitch: columns.min(inner - c),
+            ..Region::new(1, rows.min(len - l), columns.min(inner - c))
         };
         let segments = (0..outer).flat_map(|o| begins(inner, columns).map(move |c| (o, c)));
         let partition = |(o, c)| {

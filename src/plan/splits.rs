@@ -79,6 +79,21 @@ pub(crate) struct Region {
     pub pitch: u64,
 }
 
+impl Region {
+    /// Whole segments, from the step's first element on.
+    pub(crate) fn new(outer: u64, len: u64, inner: u64) -> Region {
+        Region {
+            at: 0,
+            out: 0,
+            outer,
+            len,
+            inner,
+            base: 0,
+            pitch: inner,
+        }
+    }
+}
+
 /// Regions whose outputs are the same: the parts of their segments.
 pub(crate) struct Partition {
     /// None is longer than the first; what is narrower is a part of a row.
@@ -310,15 +325,7 @@ mod tests {
     use crate::walk::strided::Each;
 
     fn one(outer: u64, len: u64, inner: u64) -> Partition {
-        let b = Region {
-            at: 0,
-            out: 0,
-            outer,
-            len,
-            inner,
-            base: 0,
-            pitch: inner,
-        };
+        let b = Region::new(outer, len, inner);
         Partition::of(vec![b], &[], each(&b))
     }
 

@@ -36,14 +36,10 @@ pub(crate) struct Share {
 impl Window<'_> {
     /// Its results, as the region that `finish` takes.
     pub(crate) fn results(&self, share: Share) -> Region {
+        let outer = self.kept.elements() / share.inner;
         Region {
-            at: 0,
             out: self.kept.place,
-            outer: self.kept.elements() / share.inner,
-            len: self.reduced.elements(),
-            inner: share.inner,
-            base: 0,
-            pitch: share.inner,
+            ..Region::new(outer, self.reduced.elements(), share.inner)
         }
     }
 }
