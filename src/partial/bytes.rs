@@ -109,11 +109,7 @@ impl Partial {
         let shape: Vec<u64> = dims.chunks_exact(8).map(word).collect();
         let sum = kind.sum();
         if kind.axis.is_some_and(|axis| axis >= shape.len()) {
-            return Err(PartialError::Invalid {
-                what: "axis",
-                at: 9,
-                value: kind.axis.unwrap_or(0) as u64,
-            });
+            return Err(invalid("axis", 9, kind.axis.unwrap_or(0) as u64));
         }
         // An index has eight bytes.
         let all = checked_elements(&shape).and_then(|n| n.checked_mul(8));
@@ -151,11 +147,7 @@ impl Partial {
         if let Some(axis) = kind.axis
             && (count > partial.shape[axis] || (count == 0) != empty && partial.shape[axis] > 0)
         {
-            return Err(PartialError::Invalid {
-                what: "number of records",
-                at: (start - 8) as u64,
-                value: count,
-            });
+            return Err(invalid("number of records", start - 8, count));
         }
         if let Some(sum) = sum {
             return partial.read_totals(sum, from, start);
@@ -166,7 +158,7 @@ impl Partial {
                 index: word(&bytes[8..16]),
                 element: word(&bytes[16..]),
             };
-            let at = (start + i * kind.stride()) as u64;
+            let at = start + i * kind.stride();
             partial.check_record(&record, at)?;
             // Of TopK, the best first, and none twice.
             let before = partial
@@ -174,11 +166,7 @@ impl Partial {
                 .last()
                 .filter(|_| !(i as u64).is_multiple_of(partial.held));
             if before.is_some_and(|before| !kind.better(before, &record)) {
-                return Err(PartialError::Invalid {
-                    what: "order of records",
-                    at,
-                    value: record.key,
-                });
+                return Err(invalid("order of records", at, record.key));
             }
             partial.records.push(record);
         }
@@ -187,11 +175,6 @@ impl Partial {
 
     /// Reads the partial sums that begin at byte `start`.
     fn read_totals(mut self, sum: Sum, from: &[u8], start: usize) -> Result<Partial, PartialError> {
-        let invalid = |what, at: usize, value| PartialError::Invalid {
-            what,
-            at: at as u64,
-            value,
-        };
         if self.count > self.kind.most_elements() || (self.count == 0) != self.empty {
             return Err(invalid("number of elements", start - 8, self.count));
         }
@@ -213,8 +196,8 @@ impl Partial {
     }
 
     /// Refuses a record that no reduction can give.
-    fn check_record(&self, record: &Record, at: u64) -> Result<(), PartialError> {
-        let invalid = |what, at, value| Err(PartialError::Invalid { what, at, value });
+    fn check_record(&self, record: &Record, at: usize) -> Result<(), PartialError> {
+        let invalid = |what, at, value| Err(invalid(what, at, value));
         let (kind, keys) = (&self.kind, self.kind.keys());
         let &Record {
             key,
@@ -246,12 +229,14 @@ impl Partial {
     }
 }
 
+/// The error of a value that no partial result has, at a byte.
+fn invalid(what: &'static str, at: usize, value: u64) -> PartialError {
+    let at = at as u64;
+    PartialError::Invalid { what, at, value }
+}
+
 fn read_kind(header: &[u8; HEADER]) -> Result<(Kind, bool), PartialError> {
-    let invalid = |what, at: usize| PartialError::Invalid {
-        what,
-        at: at as u64,
-        value: header[at].into(),
-    };
+    let invalid = |what, at: usize| invalid(what, at, header[at].into());
     let op = Op::ALL
         .into_iter()
         .find(|&op| number(op) == Some(header[5]));
