@@ -48,27 +48,16 @@ impl Problem {
     /// Refuses options that the operator does not have, and indices that their type cannot hold.
     fn check_options(&self) -> Result<(), ProblemError> {
         let (op, index_type) = (self.op, self.index_type);
-        let is_index = op.is_index();
+        let (is_index, ranked) = (op.is_index(), op == Op::TopK);
+        let (one, last) = (is_index && !ranked, self.select_last_index);
         let copies = op.is_sum() || matches!(op, Op::ReduceMin | Op::ReduceMax);
         let typed = index_type != IndexType::default();
         let options = [
-            (
-                "keepdims",
-                !self.keepdims,
-                !op.is_elementwise() && op != Op::TopK,
-            ),
-            (
-                "select_last_index",
-                self.select_last_index,
-                is_index && op != Op::TopK,
-            ),
-            ("largest", self.smallest, op == Op::TopK),
+            ("keepdims", !self.keepdims, !op.is_elementwise() && !ranked),
+            ("select_last_index", last, one),
+            ("largest", self.smallest, ranked),
             ("index_type", typed, is_index),
-            (
-                "with_values",
-                self.values,
-                is_index && !matches!(op, Op::Extremes | Op::TopK),
-            ),
+            ("with_values", self.values, one && op != Op::Extremes),
             ("noop_with_empty_axes", self.noop, copies),
         ];
         if let Some((option, ..)) = options.into_iter().find(|&(_, set, has)| set && !has) {
