@@ -270,11 +270,15 @@ trait Value: Copy + fmt::Debug {
     fn read(bytes: &[u8]) -> Self;
     /// Appends the bytes; any NaN is written as the canonical NaN.
     fn write(self, bytes: &mut Vec<u8>);
-    fn is_nan(self) -> bool;
+    fn is_nan(self) -> bool {
+        false
+    }
     /// The language's `<`: false with a NaN, -0 equals +0.
     fn less(self, other: Self) -> bool;
     /// The sign bit of a float, which distinguishes -0 from +0.
-    fn is_negative(self) -> bool;
+    fn is_negative(self) -> bool {
+        false
+    }
     /// The result of an empty set: the value that loses to every other.
     fn identity(max: bool) -> Self;
 }
@@ -332,14 +336,8 @@ macro_rules! integers {
             fn write(self, bytes: &mut Vec<u8>) {
                 bytes.extend(self.to_le_bytes());
             }
-            fn is_nan(self) -> bool {
-                false
-            }
             fn less(self, other: Self) -> bool {
                 self < other
-            }
-            fn is_negative(self) -> bool {
-                false
             }
             fn identity(max: bool) -> Self {
                 if max { <$t>::MIN } else { <$t>::MAX }
@@ -369,14 +367,8 @@ impl Value for bool {
     fn write(self, bytes: &mut Vec<u8>) {
         bytes.push(u8::from(self));
     }
-    fn is_nan(self) -> bool {
-        false
-    }
     fn less(self, other: Self) -> bool {
         !self && other
-    }
-    fn is_negative(self) -> bool {
-        false
     }
     fn identity(max: bool) -> Self {
         !max
