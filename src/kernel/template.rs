@@ -102,48 +102,36 @@ fn value(text: &str, names: &Names<'_>) -> i64 {
     value
 }
 
-/// Binary operators, and how strongly each binds. Those that begin with another come before it.
-const OPERATORS: [(&str, u8); 13] = [
-    ("==", 1),
-    ("!=", 1),
-    ("<=", 1),
-    (">=", 1),
-    (">>", 3),
-    ("<", 1),
-    (">", 1),
-    ("&", 2),
-    ("+", 4),
-    ("-", 4),
-    ("*", 5),
-    ("/", 5),
-    ("%", 5),
+/// A binary operator: how strongly it binds, and what it does.
+type Operator = (&'static str, u8, fn(i64, i64) -> i64);
+
+/// Those that begin with another come before it.
+const OPERATORS: [Operator; 13] = [
+    ("==", 1, |a, b| (a == b).into()),
+    ("!=", 1, |a, b| (a != b).into()),
+    ("<=", 1, |a, b| (a <= b).into()),
+    (">=", 1, |a, b| (a >= b).into()),
+    (">>", 3, |a, b| a >> b),
+    ("<", 1, |a, b| (a < b).into()),
+    (">", 1, |a, b| (a > b).into()),
+    ("&", 2, |a, b| a & b),
+    ("+", 4, |a, b| a + b),
+    ("-", 4, |a, b| a - b),
+    ("*", 5, |a, b| a * b),
+    ("/", 5, |a, b| a / b),
+    ("%", 5, |a, b| a % b),
 ];
 
 fn expression(rest: &mut &str, names: &Names<'_>, least: u8) -> i64 {
     let mut a = operand(rest, names);
     loop {
         *rest = rest.trim_start();
-        let next = OPERATORS.iter().find(|(sign, _)| rest.starts_with(sign));
-        let Some(&(sign, strength)) = next.filter(|(_, strength)| *strength > least) else {
+        let next = OPERATORS.iter().find(|next| rest.starts_with(next.0));
+        let Some(&(sign, strength, apply)) = next.filter(|next| next.1 > least) else {
             return a;
         };
         *rest = &rest[sign.len()..];
-        let b = expression(rest, names, strength);
-        a = match sign {
-            "==" => (a == b).into(),
-            "!=" => (a != b).into(),
-            "<=" => (a <= b).into(),
-            ">=" => (a >= b).into(),
-            "<" => (a < b).into(),
-            ">" => (a > b).into(),
-            ">>" => a >> b,
-            "&" => a & b,
-            "+" => a + b,
-            "-" => a - b,
-            "*" => a * b,
-            "/" => a / b,
-            _ => a % b,
-        };
+        a = apply(a, expression(rest, names, strength));
     }
 }
 
