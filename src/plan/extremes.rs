@@ -32,41 +32,27 @@ impl Planner<'_> {
         self.search(&self.both([outputs, 1, 1]), layout, None)
     }
 
-    /// Whether the four results of contiguous segments are as fast one by one: of short ones.
-    pub(crate) fn apart_is_as_fast(&self) -> bool {
-        let [_, len, _] = self.one_axis(1);
-        len * self.problem.dtype().size() < LEAST_BYTES
-    }
-
-    /// Plans the four results of contiguous segments from one read.
-    pub(crate) fn extremes_together(&mut self, outputs: u64) -> Result<(), Error> {
-        self.reduce(&self.both(self.one_axis(outputs)))
-    }
-
-    /// Plans the four results one by one.
-    pub(crate) fn extremes_apart(&mut self, outputs: u64) -> Result<(), Error> {
+    /// Plans the four results of contiguous segments: from one read, or one by one where that is as fast, of short ones.
+    pub(crate) fn extremes_of_rows(&mut self, outputs: u64) -> Result<(), Error> {
         let shape = self.one_axis(outputs);
+        if shape[1] * self.problem.dtype().size() >= LEAST_BYTES {
+            return self.reduce(&self.both(shape));
+        }
+        let problem = self.problem;
         let value = self.step(Slot::Input(0), Slot::Output(0), shape);
         for i in 0..4 {
             let order = [Order::Least, Order::Greatest][i % 2];
             let index = i >= 2;
-            let keys = Keys::new(
-                self.problem.dtype(),
-                order,
-                self.problem.nan_policy(),
-                index,
-            );
-            let (out, acc) = match index {
-                true => (self.index_format(), self.index_of(keys)),
-                false => (value.out, Accumulator::Value(keys)),
-            };
-            let dst = Slot::Output(i);
-            self.reduce(&Step {
-                dst,
-                out,
-                acc,
+            let keys = Keys::new(problem.dtype(), order, problem.nan_policy(), index);
+            let mut step = Step {
+                dst: Slot::Output(i),
+                acc: Accumulator::Value(keys),
                 ..value
-            })?;
+            };
+            if index {
+                (step.out, step.acc) = (self.index_format(), self.index_of(keys));
+            }
+            self.reduce(&step)?;
         }
         Ok(())
     }

@@ -47,10 +47,7 @@ impl Planner<'_> {
             if self.one_axis(1)[1] == 1 {
                 return self.extremes(&StridedLayout::whole(problem), outputs);
             }
-            return match self.apart_is_as_fast() {
-                true => self.extremes_apart(outputs),
-                false => self.extremes_together(outputs),
-            };
+            return self.extremes_of_rows(outputs);
         }
         if problem.is_copy() {
             return self.copy(outputs);
