@@ -6,13 +6,6 @@ use crate::device::platform::find;
 use crate::{AdapterClass, Error};
 use std::fmt;
 
-/// The least limits of a device, those of wgpu's downlevel defaults or lower.
-const LEAST_STORAGE_BUFFERS: u32 = 4;
-const LEAST_UNIFORM_BUFFERS: u32 = 2;
-/// Binding numbers go up to 8, for an elementwise operator of six inputs.
-const LEAST_BINDINGS: u32 = 9;
-const LEAST_WORKGROUP_BYTES: u32 = 16_352;
-const LEAST_INVOCATIONS: u32 = 128;
 /// The least versions of OpenGL's shading language that wgpu translates our kernels to: of OpenGL, and of OpenGL ES.
 const LEAST_SHADING_LANGUAGE: [u32; 2] = [420, 310];
 
@@ -231,33 +224,20 @@ pub(crate) fn supported(
     info: &wgpu::AdapterInfo,
     limits: &wgpu::Limits,
 ) -> Result<(), Error> {
-    let needs = [
-        (
-            "max_storage_buffers_per_shader_stage",
-            limits.max_storage_buffers_per_shader_stage,
-            LEAST_STORAGE_BUFFERS,
-        ),
-        (
-            "max_uniform_buffers_per_shader_stage",
-            limits.max_uniform_buffers_per_shader_stage,
-            LEAST_UNIFORM_BUFFERS,
-        ),
-        (
-            "max_bindings_per_bind_group",
-            limits.max_bindings_per_bind_group,
-            LEAST_BINDINGS,
-        ),
-        (
-            "max_compute_workgroup_storage_size",
-            limits.max_compute_workgroup_storage_size,
-            LEAST_WORKGROUP_BYTES,
-        ),
-        (
-            "max_compute_invocations_per_workgroup",
-            limits.max_compute_invocations_per_workgroup,
-            LEAST_INVOCATIONS,
-        ),
-    ];
+    // Limits by name, their values, and the least that do: those of wgpu's downlevel defaults or lower.
+    macro_rules! needs {
+        ($($limit:ident: $least:literal,)*) => {
+            [$((stringify!($limit), limits.$limit, $least)),*]
+        };
+    }
+    let needs = needs! {
+        max_storage_buffers_per_shader_stage: 4,
+        max_uniform_buffers_per_shader_stage: 2,
+        // Binding numbers go up to 8, for an elementwise operator of six inputs.
+        max_bindings_per_bind_group: 9,
+        max_compute_workgroup_storage_size: 16_352,
+        max_compute_invocations_per_workgroup: 128,
+    };
     let mut needs = needs.into_iter().chain(shading_language(info));
     match needs.find(|(_, actual, least)| actual < least) {
         None => Ok(()),

@@ -37,34 +37,25 @@ impl Caps {
         if !(alignment.is_power_of_two() && alignment <= 1 << 16) {
             return Err(Error::OffsetAlignment { alignment });
         }
-        let needs = [
-            ("a storage binding", alignment + 16, self.binding_bytes),
-            ("a buffer", 16, self.buffer_bytes),
-            ("workgroups of a dispatch", 1, self.workgroups.into()),
-            (
-                "a workgroup",
-                LEAST_WORKGROUP.into(),
-                self.invocations.into(),
-            ),
-            (
-                "bytes of workgroup memory",
-                (INVOCATION_BYTES * LEAST_WORKGROUP).into(),
-                self.workgroup_bytes.into(),
-            ),
-            (
-                "loop iterations of an invocation",
-                MESA_ITERATIONS.into(),
-                self.most_iterations(),
-            ),
-            (
-                "storage buffers of a shader",
-                buffers,
-                self.storage_buffers.into(),
-            ),
-        ];
-        needs
-            .into_iter()
-            .try_for_each(|(what, needed, limit)| Error::within(what, needed, limit))
+        let [least, bytes, iterations] = [
+            LEAST_WORKGROUP,
+            INVOCATION_BYTES * LEAST_WORKGROUP,
+            MESA_ITERATIONS,
+        ]
+        .map(u64::from);
+        let memory = self.workgroup_bytes.into();
+        let most = self.most_iterations();
+        Error::within("a storage binding", alignment + 16, self.binding_bytes)?;
+        Error::within("a buffer", 16, self.buffer_bytes)?;
+        Error::within("workgroups of a dispatch", 1, self.workgroups.into())?;
+        Error::within("a workgroup", least, self.invocations.into())?;
+        Error::within("bytes of workgroup memory", bytes, memory)?;
+        Error::within("loop iterations of an invocation", iterations, most)?;
+        Error::within(
+            "storage buffers of a shader",
+            buffers,
+            self.storage_buffers.into(),
+        )
     }
 
     /// Refuses bindings that are too small for a partial result of that format at any offset.
