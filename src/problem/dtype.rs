@@ -6,36 +6,86 @@ use super::UnknownName;
 use std::fmt;
 use std::str::FromStr;
 
-/// An element type of ONNX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum DType {
+/// Makes the enum and its tables from a row for each type, so that none can be missing: the Rust type that has [`Element`], the
+/// class, NumPy's name, and the number in ONNX's `TensorProto.DataType`.
+macro_rules! types {
+    ($($(#[$doc:meta])* $dtype:ident: $rust:ty, $class:ident, $name:literal, $code:literal;)*) => {
+        /// An element type of ONNX.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum DType {
+            $($(#[$doc])* $dtype,)*
+        }
+
+        impl DType {
+            /// All thirteen types.
+            pub const ALL: [DType; 13] = [$(DType::$dtype),*];
+
+            /// Bytes of one element: 1, 2, 4 or 8.
+            pub const fn size(self) -> u64 {
+                match self {
+                    $(DType::$dtype => size_of::<$rust>() as u64,)*
+                }
+            }
+
+            /// What the bits mean.
+            pub const fn class(self) -> Class {
+                match self {
+                    $(DType::$dtype => Class::$class,)*
+                }
+            }
+
+            /// NumPy's name (`float32`); `bfloat16` where NumPy has none.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(DType::$dtype => $name,)*
+                }
+            }
+
+            /// The Rust type that [`Element`] is implemented for: `f32`, `half::f16`.
+            pub const fn rust_name(self) -> &'static str {
+                match self {
+                    $(DType::$dtype => stringify!($rust),)*
+                }
+            }
+
+            /// The number in ONNX's `TensorProto.DataType`.
+            pub(crate) const fn code(self) -> u8 {
+                match self {
+                    $(DType::$dtype => $code,)*
+                }
+            }
+        }
+    };
+}
+
+types! {
     /// `bfloat16`: the upper half of a `float`.
-    BF16,
+    BF16: half::bf16, Float, "bfloat16", 16;
     /// `float16`: IEEE 754 binary16.
-    F16,
+    F16: half::f16, Float, "float16", 10;
     /// `float`: IEEE 754 binary32.
-    F32,
+    F32: f32, Float, "float32", 1;
     /// `double`: IEEE 754 binary64.
-    F64,
+    F64: f64, Float, "float64", 11;
     /// `int8`.
-    I8,
+    I8: i8, Signed, "int8", 3;
     /// `int16`.
-    I16,
+    I16: i16, Signed, "int16", 5;
     /// `int32`.
-    I32,
+    I32: i32, Signed, "int32", 6;
     /// `int64`.
-    I64,
+    I64: i64, Signed, "int64", 7;
     /// `uint8`.
-    U8,
+    U8: u8, Unsigned, "uint8", 2;
     /// `uint16`.
-    U16,
+    U16: u16, Unsigned, "uint16", 4;
     /// `uint32`.
-    U32,
+    U32: u32, Unsigned, "uint32", 12;
     /// `uint64`.
-    U64,
+    U64: u64, Unsigned, "uint64", 13;
     /// `bool`: one byte; non-zero reads as true, true is written as 1.
-    Bool,
+    Bool: bool, Bool, "bool", 9;
 }
 
 /// What an element's bits mean, independent of their number.
@@ -52,106 +102,12 @@ pub enum Class {
 }
 
 impl DType {
-    /// All thirteen types.
-    pub const ALL: [DType; 13] = [
-        DType::BF16,
-        DType::F16,
-        DType::F32,
-        DType::F64,
-        DType::I8,
-        DType::I16,
-        DType::I32,
-        DType::I64,
-        DType::U8,
-        DType::U16,
-        DType::U32,
-        DType::U64,
-        DType::Bool,
-    ];
-
-    /// Bytes of one element: 1, 2, 4 or 8.
-    pub const fn size(self) -> u64 {
-        match self {
-            DType::I8 | DType::U8 | DType::Bool => 1,
-            DType::BF16 | DType::F16 | DType::I16 | DType::U16 => 2,
-            DType::F32 | DType::I32 | DType::U32 => 4,
-            DType::F64 | DType::I64 | DType::U64 => 8,
-        }
-    }
-
-    /// What the bits mean.
-    pub const fn class(self) -> Class {
-        match self {
-            DType::BF16 | DType::F16 | DType::F32 | DType::F64 => Class::Float,
-            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Class::Signed,
-            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Class::Unsigned,
-            DType::Bool => Class::Bool,
-        }
-    }
-
-    /// NumPy's name (`float32`); `bfloat16` where NumPy has none.
-    pub const fn name(self) -> &'static str {
-        match self {
-            DType::BF16 => "bfloat16",
-            DType::F16 => "float16",
-            DType::F32 => "float32",
-            DType::F64 => "float64",
-            DType::I8 => "int8",
-            DType::I16 => "int16",
-            DType::I32 => "int32",
-            DType::I64 => "int64",
-            DType::U8 => "uint8",
-            DType::U16 => "uint16",
-            DType::U32 => "uint32",
-            DType::U64 => "uint64",
-            DType::Bool => "bool",
-        }
-    }
-
     /// The name in ONNX's type constraints (`float`, `double`).
     pub const fn onnx_name(self) -> &'static str {
         match self {
             DType::F32 => "float",
             DType::F64 => "double",
             other => other.name(),
-        }
-    }
-
-    /// The Rust type that [`Element`] is implemented for: `f32`, `half::f16`.
-    pub const fn rust_name(self) -> &'static str {
-        match self {
-            DType::BF16 => "half::bf16",
-            DType::F16 => "half::f16",
-            DType::F32 => "f32",
-            DType::F64 => "f64",
-            DType::I8 => "i8",
-            DType::I16 => "i16",
-            DType::I32 => "i32",
-            DType::I64 => "i64",
-            DType::U8 => "u8",
-            DType::U16 => "u16",
-            DType::U32 => "u32",
-            DType::U64 => "u64",
-            DType::Bool => "bool",
-        }
-    }
-
-    /// The number in ONNX's `TensorProto.DataType`.
-    pub(crate) const fn code(self) -> u8 {
-        match self {
-            DType::F32 => 1,
-            DType::U8 => 2,
-            DType::I8 => 3,
-            DType::U16 => 4,
-            DType::I16 => 5,
-            DType::I32 => 6,
-            DType::I64 => 7,
-            DType::Bool => 9,
-            DType::F16 => 10,
-            DType::F64 => 11,
-            DType::U32 => 12,
-            DType::U64 => 13,
-            DType::BF16 => 16,
         }
     }
 }
