@@ -67,14 +67,9 @@ impl<'a> Part<'a> {
 
     /// The range of an input that is read; elements have `size` bytes.
     pub fn input(&self, i: usize, size: u64) -> View {
+        let first = (self.starts[i] - back(&self.dims, i)) as u64;
         let element = size * self.unit.input(i);
-        View {
-            slot: Slot::Input(i),
-            offset: (self.starts[i] - back(&self.dims, i)) as u64 * element,
-            bytes: extent(&self.dims, i) * element,
-            element,
-            rows: None,
-        }
+        View::elements(Slot::Input(i), element, first, extent(&self.dims, i))
     }
 }
 

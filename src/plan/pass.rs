@@ -81,11 +81,16 @@ pub struct RowParts {
 impl View {
     /// `count` results of a slot, from number `at` on.
     pub(crate) fn of(slot: Slot, out: StoreFormat, at: u64, count: u64) -> View {
+        View::elements(slot, out.bytes(), at, count)
+    }
+
+    /// `count` elements of a slot, of so many bytes each, from number `at` on.
+    pub(crate) fn elements(slot: Slot, element: u64, at: u64, count: u64) -> View {
         View {
             slot,
-            offset: at * out.bytes(),
-            bytes: count * out.bytes(),
-            element: out.bytes(),
+            offset: at * element,
+            bytes: count * element,
+            element,
             rows: None,
         }
     }

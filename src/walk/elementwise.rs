@@ -114,13 +114,7 @@ impl Planner<'_> {
         };
         let size = self.problem.dtype().size();
         let element = size * part.unit.elements;
-        let dst = View {
-            slot: Slot::Output(0),
-            offset: part.out * element,
-            bytes: outputs * element,
-            element,
-            rows: None,
-        };
+        let dst = View::elements(Slot::Output(0), element, part.out, outputs);
         let views = inputs.map(|i| part.input(i, size)).collect();
         let pass = self.push(kernel, None, dst, params, invocations, iterations)?;
         pass.stride_table = Some((table, views));

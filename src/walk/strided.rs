@@ -156,15 +156,8 @@ impl Planner<'_> {
 
     /// What a window sees of the input.
     pub(crate) fn window_view(&self, window: &Window<'_>) -> View {
-        let element = self.problem.dtype().size();
         let [lowest, _, count] = window.place();
-        View {
-            slot: Slot::Input(0),
-            offset: lowest * element,
-            bytes: count * element,
-            element,
-            rows: None,
-        }
+        View::elements(Slot::Input(0), self.problem.dtype().size(), lowest, count)
     }
 }
 
