@@ -403,28 +403,14 @@ impl Sum {
         ]
     }
 
-    /// The names that the directives in the shaders use for blocks of elements, of which elements that are too far apart are
-    /// taken again. `teams`: whether invocations share a sum.
-    pub(crate) fn block_names(self, teams: bool) -> Vec<(&'static str, u32)> {
-        let mut names = self.digit_names();
-        names.extend([
-            ("STRIDED", 0),
-            ("TEAMS", (teams && self.is_float()).into()),
-            ("ONE_BY_ONE", self.is_float().into()),
-        ]);
-        names
-    }
-
-    /// The same for elements that are taken one by one, wherever they are.
-    pub(crate) fn strided_names(self) -> Vec<(&'static str, u32)> {
-        let mut names = self.digit_names();
-        names.extend([("STRIDED", 1), ("TEAMS", 0), ("ONE_BY_ONE", 1)]);
-        names
-    }
-
-    fn digit_names(self) -> Vec<(&'static str, u32)> {
+    /// The names that the directives in the shaders use for elements: taken one by one wherever they are (`strided`), or in
+    /// blocks, of which those that are too far apart are taken again. `teams`: whether invocations share a sum.
+    pub(crate) fn digit_names(self, strided: bool, teams: bool) -> Vec<(&'static str, u32)> {
         let window = self.window();
         vec![
+            ("STRIDED", strided.into()),
+            ("TEAMS", (teams && self.is_float()).into()),
+            ("ONE_BY_ONE", (strided || self.is_float()).into()),
             ("N", window.digits),
             ("G", window.places),
             ("W", window.all),

@@ -325,7 +325,7 @@ impl ColumnsText {
             // Of a plane: of elements of 32 bits and less one from each word.
             ("COLUMNS", self.words / kernel.acc.bits().div_ceil(32)),
         ];
-        names.extend(sum.iter().flat_map(|sum| sum.block_names(false)));
+        names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, false)));
         Recipe {
             fragments: match (sum.is_some(), kernel.acc.is_both()) {
                 (true, _) => {

@@ -406,7 +406,8 @@ impl RowsText {
             ("COLUMNS", 1),
             ("SUMS", 1),
         ];
-        names.extend(sum.iter().flat_map(|sum| sum.block_names(self.lanes > 1)));
+        let shares = self.lanes > 1;
+        names.extend(sum.iter().flat_map(|sum| sum.digit_names(false, shares)));
         let mut fragments = fragments!("access/units" "accumulate/team" "walk/rows");
         fragments.extend(match kernel.acc {
             Accumulator::Sum(_) => fragments!(

@@ -205,7 +205,8 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
         ("STEPPED", each.is_none().into()),
         ("COARSENED", text.coarsened.into()),
     ];
-    names.extend(kernel.acc.sum().iter().flat_map(|sum| sum.strided_names()));
+    let sum = kernel.acc.sum();
+    names.extend(sum.iter().flat_map(|sum| sum.digit_names(true, false)));
     let raw = matches!(kernel.acc, Accumulator::Raw(_));
     Recipe {
         fragments,
