@@ -80,8 +80,6 @@ pub struct Problem {
     /// TopK: how many elements, and whether the smallest.
     k: u64,
     smallest: bool,
-    /// What Min and Max broadcast to.
-    broadcast: Vec<u64>,
 }
 
 /// A dimension of the canonical form, where dimensions of size 1 are dropped and neighbours of one kind merged.
@@ -271,7 +269,6 @@ impl Problem {
             values: false,
             k: 0,
             smallest: false,
-            broadcast: Vec::new(),
             views: BTreeMap::new(),
             inputs,
         })
@@ -347,8 +344,7 @@ impl Problem {
                 with: with.clone(),
             })?;
         }
-        let mut problem = Problem::new(op, dtype, inputs)?;
-        problem.broadcast = with;
+        let problem = Problem::new(op, dtype, inputs)?;
         problem.check_outputs()?;
         Ok(problem)
     }
@@ -597,7 +593,9 @@ impl Problem {
 
     fn output_shape(&self) -> Vec<u64> {
         if self.op.is_elementwise() {
-            return self.broadcast.clone();
+            let shapes = self.inputs.iter();
+            let wider = |all: Vec<u64>, shape: &Vec<u64>| broadcast(&all, shape).unwrap_or(all);
+            return shapes.fold(Vec::new(), wider);
         }
         if self.is_noop() {
             return self.inputs[0].clone();
@@ -641,18 +639,9 @@ impl Problem {
 
     /// The same problem on parts of its inputs, in C order; their shapes must broadcast together.
     pub(crate) fn with_inputs(&self, inputs: Vec<Vec<u64>>) -> Problem {
-        let mut whole = inputs.first().cloned().unwrap_or_default();
-        for shape in &inputs {
-            whole = broadcast(&whole, shape).unwrap_or(whole);
-        }
         Problem {
             views: BTreeMap::new(),
             inputs,
-            broadcast: if self.op.is_elementwise() {
-                whole
-            } else {
-                Vec::new()
-            },
             ..self.clone()
         }
     }
