@@ -41,12 +41,16 @@ pub(crate) struct Part<'a> {
 /// What an invocation writes and what it reads of each input. `elements`: elements in an output unit.
 /// `splat`: inputs that are read by element although the output is written by vec4.
 pub(crate) struct Unit {
-    pub vecs: bool,
     pub elements: u64,
     pub splat: Vec<bool>,
 }
 
 impl Unit {
+    /// Whether an invocation writes vec4, not a word.
+    pub fn is_vec(&self) -> bool {
+        self.elements > 1
+    }
+
     fn input(&self, i: usize) -> u64 {
         if self.splat[i] { 1 } else { self.elements }
     }
@@ -80,7 +84,6 @@ impl Planner<'_> {
         let dims = merged(problem);
         let in_vec = 16 / problem.dtype().size();
         let words = Unit {
-            vecs: false,
             elements: 1,
             splat: vec![false; problem.inputs().len()],
         };
@@ -99,7 +102,6 @@ impl Planner<'_> {
         }
         let dims = &whole.dims;
         let vecs = Unit {
-            vecs: true,
             elements: in_vec,
             splat: dims[dims.len() - 1]
                 .strides
@@ -161,7 +163,7 @@ impl Planner<'_> {
     fn fits(&self, unit: &Unit, dims: &[Dim]) -> bool {
         let size = self.problem.dtype().size();
         let element = size * unit.elements;
-        let written = match unit.vecs {
+        let written = match unit.is_vec() {
             // An invocation writes a whole vec4 there.
             true => self.outputs_per_dispatch(StoreFormat::Value32),
             false => self.outputs_per_dispatch(StoreFormat::value(self.problem.dtype())),
@@ -192,15 +194,9 @@ impl Planner<'_> {
 
     /// Plans the dispatches of a part: each takes as many inputs as it can bind.
     fn chain(&mut self, part: &Part<'_>) -> Result<(), Error> {
-        let inputs = self.problem.inputs().len();
-        let most = self.most_inputs();
-        let mut first = 0;
-        while first < inputs {
-            let count = most.min(inputs - first);
-            self.chained(part, first, count)?;
-            first += count;
-        }
-        Ok(())
+        let (inputs, most) = (self.problem.inputs().len(), self.most_inputs());
+        let mut firsts = (0..inputs).step_by(most);
+        firsts.try_for_each(|first| self.chained(part, first..inputs.min(first + most)))
     }
 
     /// Whether a part reaches across the end of a buffer.

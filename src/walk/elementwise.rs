@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::kernel::params::{Params, StrideTable};
-use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::kernel::{Recipe, Resource, fragments};
 use crate::plan::elementwise::{Dim, Part, back};
 use crate::plan::pass::{Slot, View};
 use crate::plan::step::{Planner, words};
@@ -62,30 +62,19 @@ impl ElementwiseText {
 }
 
 impl Planner<'_> {
-    /// One dispatch over inputs `first..first + count`.
-    pub(crate) fn chained(
-        &mut self,
-        part: &Part<'_>,
-        first: usize,
-        count: usize,
-    ) -> Result<(), Error> {
-        let inputs = first..first + count;
+    /// One dispatch over some inputs.
+    pub(crate) fn chained(&mut self, part: &Part<'_>, inputs: Range<usize>) -> Result<(), Error> {
+        let (first, count) = (inputs.start, inputs.len());
         let text = ElementwiseText {
-            vecs: part.unit.vecs,
+            vecs: part.unit.is_vec(),
             inputs: count as u32,
             scalars: (0..count).fold(0, |bits, i| {
                 bits | u32::from(part.unit.splat[first + i]) << i
             }),
             chained: first > 0,
         };
-        let out = StoreFormat::value(self.problem.dtype());
-        let kernel = Kernel {
-            walk: Walk::Elementwise(text),
-            acc: self.value(),
-            out,
-            beside: None,
-            workgroup: self.caps.workgroup(),
-        };
+        let step = self.step(Slot::Input(0), Slot::Output(0), [1; 3]);
+        let (out, kernel) = (step.out, self.kernel_of(&step, Walk::Elementwise(text)));
         let outputs: u64 = part.dims.iter().map(|d| d.size).product();
         let (dims, along) = laid(
             part,
@@ -100,7 +89,7 @@ impl Planner<'_> {
             dims: dims.len() as u32,
             ..Params::default()
         };
-        let (invocations, each) = match part.unit.vecs {
+        let (invocations, each) = match part.unit.is_vec() {
             true => (items, 1),
             false => (words(out, outputs), u64::from(out.per_word())),
         };

@@ -21,11 +21,8 @@ impl Planner<'_> {
         let most = self.outputs_per_dispatch(out);
         dispatches(n.div_ceil(most))?;
         for run in splits::runs(&self.splits.outputs(), 0..n) {
-            let mut at = run.start;
-            while at < run.end {
-                let count = most.min(run.end - at);
-                self.fill_range(output, out, element, at, count)?;
-                at += count;
+            for at in run.clone().step_by(most as usize) {
+                self.fill_range(output, out, element, at, most.min(run.end - at))?;
             }
         }
         Ok(())
