@@ -377,7 +377,9 @@ impl Declared {
             None => None,
             Some(shape) => {
                 let dims = shape.dim.into_iter().map(|dim| match dim.value {
-                    Some(Dimension::Value(size)) => dimension(&name, size).map(Some),
+                    Some(Dimension::Value(size)) => {
+                        tensor::dimensions(&name, &[size]).map(|size| Some(size[0]))
+                    }
                     Some(Dimension::Param(_)) | None => Ok(None),
                 });
                 Some(dims.collect::<Result<_, _>>()?)
@@ -414,13 +416,6 @@ impl Declared {
 
 fn declared(protos: Vec<ValueInfoProto>) -> Result<Vec<Declared>, OnnxError> {
     protos.into_iter().map(Declared::new).collect()
-}
-
-fn dimension(name: &str, size: i64) -> Result<u64, OnnxError> {
-    u64::try_from(size).map_err(|_| OnnxError::NegativeDimension {
-        name: name.into(),
-        dims: vec![size],
-    })
 }
 
 /// The opset of ONNX's own domain.

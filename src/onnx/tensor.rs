@@ -5,7 +5,7 @@
 use super::OnnxError;
 use super::proto::TensorProto;
 use crate::problem::checked_elements;
-use crate::{Class, DType};
+use crate::{Class, DType, Element};
 use prost::Message;
 
 /// An element type, a shape, and the elements: little-endian, in C order.
@@ -148,16 +148,8 @@ impl<'a> Form<'a> {
         let actual = found.map_or(0, |f| f.1);
         self.check_length(field, "elements", self.elements, actual)?;
         let bytes = match self.dtype {
-            DType::F32 => proto
-                .float_data
-                .iter()
-                .flat_map(|v| v.to_le_bytes())
-                .collect(),
-            DType::F64 => proto
-                .double_data
-                .iter()
-                .flat_map(|v| v.to_le_bytes())
-                .collect(),
+            DType::F32 => f32::bytes(&proto.float_data).to_vec(),
+            DType::F64 => f64::bytes(&proto.double_data).to_vec(),
             DType::Bool => proto.int32_data.iter().map(|&v| u8::from(v != 0)).collect(),
             DType::I64 => self.integers(&proto.int64_data)?,
             DType::U32 | DType::U64 => self.integers(&proto.uint64_data)?,
@@ -260,7 +252,7 @@ pub(super) fn dtype(name: &str, data_type: i32) -> Result<DType, OnnxError> {
     })
 }
 
-fn dimensions(name: &str, dims: &[i64]) -> Result<Vec<u64>, OnnxError> {
+pub(super) fn dimensions(name: &str, dims: &[i64]) -> Result<Vec<u64>, OnnxError> {
     let shape: Result<Vec<u64>, _> = dims.iter().map(|&d| u64::try_from(d)).collect();
     shape.map_err(|_| OnnxError::NegativeDimension {
         name: name.into(),
