@@ -8,7 +8,7 @@ use crate::kernel::params::StrideTable;
 use crate::plan::limits::dispatches;
 use crate::plan::splits::{BufferSplits, inside, longest};
 use crate::problem::elements;
-use crate::{Dim, Error, InputLayout, Problem};
+use crate::{Dim, Error, Problem};
 
 /// A dimension of a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,32 +38,19 @@ impl StridedLayout {
             && places.all(|stride| stride.is_multiple_of(group))
     }
 
-    /// The layout of input 0; `None` for a tensor in C order.
-    pub(crate) fn of(problem: &Problem) -> Option<StridedLayout> {
-        let view = problem.layout(0)?;
-        Some(StridedLayout::by(problem, view))
-    }
-
-    /// The layout of input 0, also of a tensor in C order.
+    /// The layout of input 0.
     pub(crate) fn whole(problem: &Problem) -> StridedLayout {
         let shape = &problem.inputs()[0];
-        let behind = (1..=shape.len()).map(|d| elements(&shape[d..]) as i64);
-        let plain = || InputLayout {
-            strides: behind.collect(),
-            offset: 0,
-        };
-        StridedLayout::of(problem).unwrap_or_else(|| StridedLayout::by(problem, &plain()))
-    }
-
-    fn by(problem: &Problem, view: &InputLayout) -> StridedLayout {
-        let shape = &problem.inputs()[0];
+        let view = problem.layout(0);
         let mut layout = StridedLayout {
-            first: view.offset,
+            first: view.map_or(0, |view| view.offset),
             kept: Vec::new(),
             reduced: Vec::new(),
         };
         let mut between = false;
-        for (d, (&size, &stride)) in shape.iter().zip(&view.strides).enumerate() {
+        for (d, &size) in shape.iter().enumerate() {
+            let dense = elements(&shape[d + 1..]) as i64;
+            let stride = view.map_or(dense, |view| view.strides[d]);
             let reduced = !problem.is_copy() && problem.reduced()[d];
             match reduced {
                 _ if size == 1 => {}

@@ -32,20 +32,18 @@ impl Planner<'_> {
             let nothing = identity(dtype, problem.op());
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
         }
-        self.dims = problem.dims();
-        if let Some(view) = StridedLayout::of(problem) {
-            let Some(dims) = view.contiguous() else {
-                return match problem.op() {
-                    Op::Extremes => self.extremes(&view, outputs),
-                    _ => self.view(&view, outputs),
-                };
+        let view = StridedLayout::whole(problem);
+        let Some(dims) = view.contiguous() else {
+            return match problem.op() {
+                Op::Extremes => self.extremes(&view, outputs),
+                _ => self.view(&view, outputs),
             };
-            (self.dims, self.first) = (dims, view.first);
-            self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
-        }
+        };
+        (self.dims, self.first) = (dims, view.first);
+        self.aligned &= (view.first * dtype.size()).is_multiple_of(16);
         if problem.op() == Op::Extremes {
             if self.one_axis(1)[1] == 1 {
-                return self.extremes(&StridedLayout::whole(problem), outputs);
+                return self.extremes(&view, outputs);
             }
             return self.extremes_of_rows(outputs);
         }
