@@ -99,7 +99,6 @@ pub(crate) struct Upload<'a> {
     ring: &'a Ring,
     context: &'a Context,
     drive: PollMode,
-    encoder: wgpu::CommandEncoder,
     /// The chunks to fill next, in order.
     chunks: VecDeque<Chunk>,
     /// The chunk that is being filled, and the bytes filled so far.
@@ -125,7 +124,6 @@ impl<'a> Upload<'a> {
         }
         Ok(Upload {
             chunks,
-            encoder: context.encoder(),
             open: None,
             ring,
             context,
@@ -134,10 +132,15 @@ impl<'a> Upload<'a> {
     }
 
     /// Copies data to the start of a buffer whose size is a multiple of a vec4.
-    pub async fn push(&mut self, data: &[u8], to: &wgpu::Buffer) -> Result<(), Error> {
+    pub async fn push(
+        &mut self,
+        data: &[u8],
+        to: &wgpu::Buffer,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), Error> {
         let mut at = 0;
         while at < data.len() {
-            let (chunk, filled) = self.room().await?;
+            let (chunk, filled) = self.room(encoder).await?;
             let room = (chunk.buffer.size() - filled) as usize;
             let part = &data[at..data.len().min(at + room)];
             for (i, bytes) in part.chunks(COPY_BYTES).enumerate() {
@@ -147,7 +150,6 @@ impl<'a> Upload<'a> {
             }
             // Copies move whole words; what is past the data is never read as an element.
             let size = (part.len() as u64).next_multiple_of(4);
-            let encoder = &mut self.encoder;
             encoder.copy_buffer_to_buffer(&chunk.buffer, filled, to, at as u64, size);
             self.open = Some((chunk, filled + size.next_multiple_of(ALIGNMENT)));
             at += part.len();
@@ -156,14 +158,14 @@ impl<'a> Upload<'a> {
     }
 
     /// A mapped chunk with room, and the bytes filled so far.
-    async fn room(&mut self) -> Result<(Chunk, u64), Error> {
+    async fn room(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(Chunk, u64), Error> {
         if let Some((mut chunk, filled)) = self.open.take() {
             if filled < chunk.buffer.size() {
                 return Ok((chunk, filled));
             }
             chunk.buffer.unmap();
-            let encoder = std::mem::replace(&mut self.encoder, self.context.encoder());
-            let submitted = self.context.submit(encoder)?;
+            let full = std::mem::replace(encoder, self.context.encoder());
+            let submitted = self.context.submit(full)?;
             chunk.reclaim(self.context, Some(submitted))?;
             self.chunks.push_back(chunk);
         }
@@ -175,37 +177,16 @@ impl<'a> Upload<'a> {
         Ok((chunk, 0))
     }
 
-    /// The encoder with the copies that are not yet submitted, and the chunks, which go back to the ring
-    /// once they are.
-    pub fn finish(mut self) -> (wgpu::CommandEncoder, Sent<'a>) {
-        let last = self.open.take().map(|(chunk, _)| chunk);
-        if let Some(chunk) = &last {
+    /// Ends the filling: the encoder's copies may be submitted.
+    pub fn finish(&self) {
+        if let Some((chunk, _)) = &self.open {
             chunk.buffer.unmap();
         }
-        let sent = Sent {
-            ring: self.ring,
-            context: self.context,
-            drive: self.drive,
-            chunks: self.chunks,
-            last,
-        };
-        (self.encoder, sent)
     }
-}
 
-/// The chunks of an upload whose last copies are about to be submitted.
-pub(crate) struct Sent<'a> {
-    ring: &'a Ring,
-    context: &'a Context,
-    drive: PollMode,
-    chunks: VecDeque<Chunk>,
-    last: Option<Chunk>,
-}
-
-impl Sent<'_> {
     /// Returns the chunks to the ring. `submission` has the last copies.
     pub fn submitted(self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
-        let mut last = self.last;
+        let mut last = self.open.map(|(chunk, _)| chunk);
         if let Some(chunk) = &mut last {
             chunk.reclaim(self.context, Some(submission))?;
         }
@@ -213,12 +194,12 @@ impl Sent<'_> {
         Ok(())
     }
 
-    /// [`Sent::submitted`], after waiting for the copies.
+    /// [`Upload::submitted`], after waiting for the copies.
     pub async fn arrived(mut self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
-        if let Some(chunk) = &mut self.last {
+        if let Some((mut chunk, _)) = self.open.take() {
             chunk.reclaim(self.context, Some(submission.clone()))?;
             chunk.mapped(self.context, self.drive).await?;
-            self.chunks.extend(self.last.take());
+            self.chunks.push_back(chunk);
         }
         self.submitted(submission)
     }

@@ -4,7 +4,7 @@
 
 use crate::device::context::{COPY_BYTES, Context, OwnBuffer};
 use crate::device::platform::{Instant, PollMode};
-use crate::device::staging::{Sent, Upload};
+use crate::device::staging::Upload;
 use crate::run::bind::BoundReduction;
 use crate::run::buffers::{Buffers, Tensor};
 use crate::{Element, Error, Problem};
@@ -98,7 +98,8 @@ impl Workspace {
     ) -> Result<(Vec<Vec<u8>>, Times), Error> {
         let mut times = Times::default();
         let start = Instant::now();
-        let (mut encoder, sent) = self.uploaded(problem, inputs, upload).await?;
+        let mut encoder = context.encoder();
+        let sent = self.uploaded(problem, inputs, upload, &mut encoder).await?;
         let mut sent = Some(sent);
         if timed {
             let copies = context.submit(std::mem::replace(&mut encoder, context.encoder()))?;
@@ -135,13 +136,14 @@ impl Workspace {
         Ok((outputs, times))
     }
 
-    /// Uploads the inputs; the returned encoder has the last copies and is not yet submitted.
+    /// Uploads the inputs; the encoder has the last copies and is not yet submitted.
     async fn uploaded<'a>(
         &self,
         problem: &Problem,
         inputs: &[&[u8]],
         upload: impl FnOnce(u64) -> Result<Upload<'a>, Error>,
-    ) -> Result<(wgpu::CommandEncoder, Sent<'a>), Error> {
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<Upload<'a>, Error> {
         let buffers = self.inputs.iter().flatten();
         let mut upload = upload(buffers.map(|b| b.size()).sum())?;
         for (i, (data, buffers)) in inputs.iter().zip(&self.inputs).enumerate() {
@@ -149,11 +151,12 @@ impl Workspace {
             let mut data = &data[..problem.input_bytes(i) as usize];
             for buffer in buffers {
                 let (piece, rest) = data.split_at(data.len().min(buffer.size() as usize));
-                upload.push(piece, buffer).await?;
+                upload.push(piece, buffer, encoder).await?;
                 data = rest;
             }
         }
-        Ok(upload.finish())
+        upload.finish();
+        Ok(upload)
     }
 
     /// Records all parts and submits all but the last, which stays in the encoder.
