@@ -183,7 +183,11 @@ impl Context {
             }
         };
         self.settled().await?;
-        self.mapped(answer)
+        match answer {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
+            Err(_) => Err(self.lose("it stopped answering".into())),
+        }
     }
 
     /// Asks for a slice to be mapped once the work that uses it is done.
@@ -200,17 +204,6 @@ impl Context {
             });
         })?;
         Ok(mapping)
-    }
-
-    fn mapped(
-        &self,
-        answer: Result<Result<(), wgpu::BufferAsyncError>, oneshot::Canceled>,
-    ) -> Result<(), Error> {
-        match answer {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.refused("a mapping", error.to_string())),
-            Err(_) => Err(self.lose("it stopped answering".into())),
-        }
     }
 }
 

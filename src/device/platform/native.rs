@@ -194,16 +194,11 @@ impl Context {
 
     /// Waits until dropped buffers are freed.
     pub fn reclaim(&self) -> Result<(), Error> {
-        self.wait(None)
-    }
-
-    /// Waits in this thread until the device is idle. Dropped buffers are then freed.
-    pub fn wait(&self, deadline: Option<Deadline>) -> Result<(), Error> {
-        self.wait_until(None, deadline)
+        self.wait_until(None, None)
     }
 
     /// Waits in this thread until submission `after`, or the latest if `None`, is done.
-    fn wait_until(
+    pub fn wait_until(
         &self,
         after: Option<wgpu::SubmissionIndex>,
         deadline: Option<Deadline>,
