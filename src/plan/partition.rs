@@ -116,6 +116,19 @@ impl Planner<'_> {
         step.most_elements(self.caps.most_iterations() / 2 / u64::from(step.out.per_word()))
     }
 
+    /// Least invocations for a segment of that length along so many dimensions, over which it iterates as well. One alone
+    /// takes all segments whose results share a word; several leave a partial result each.
+    pub(crate) fn least_parts(&self, step: &Step, dims: usize, len: u64) -> u64 {
+        let each = |most: u64| (most / dims.max(1) as u64).max(1);
+        match len <= each(self.alone(step)) {
+            true => 1,
+            false => {
+                let shared = step.most_elements(self.caps.most_iterations() / 2);
+                len.div_ceil(each(shared)).max(2)
+            }
+        }
+    }
+
     /// Regions of all rows of some columns, if regions like `part`, of some rows, would leave partial results that are
     /// more than an eighth of what is read.
     fn columns_apart(

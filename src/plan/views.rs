@@ -92,7 +92,7 @@ impl Planner<'_> {
         loop {
             let (outputs, len): (u64, u64) = (kept.iter().product(), reduced.iter().product());
             let spans = [span(&layout.kept, &kept), span(&layout.reduced, &reduced)];
-            let least = self.least_parts(layout, step, len);
+            let least = self.least_parts(step, layout.reduced.len(), len);
             let several = count(&layout.reduced, &reduced) > 1 || !self.splits.input(0).is_empty();
             let leaves_partials = both || least > 1 || several;
             // A view that repeats elements reads more than it spans.
@@ -122,22 +122,6 @@ impl Planner<'_> {
         Ok([kept, reduced])
     }
 
-    /// Elements that one invocation may take. The iterations over dimensions count as well.
-    fn most_elements(&self, layout: &StridedLayout, step: &Step, per_word: u32) -> u64 {
-        let dims = layout.reduced.len().max(1) as u64;
-        let most = step.most_elements(self.caps.most_iterations() / 2 / u64::from(per_word));
-        (most / dims).max(1)
-    }
-
-    /// Least invocations for a segment of that length. One alone takes all segments whose results share a
-    /// word; several leave a partial result each.
-    fn least_parts(&self, layout: &StridedLayout, step: &Step, len: u64) -> u64 {
-        match len <= self.most_elements(layout, step, step.out.per_word()) {
-            true => 1,
-            false => len.div_ceil(self.most_elements(layout, step, 1)).max(2),
-        }
-    }
-
     /// Shares a window's segments among as many invocations as fill the device.
     pub(crate) fn share(
         &self,
@@ -158,7 +142,8 @@ impl Planner<'_> {
         let most = (len / least).min(room).min(self.most_parts(step)).max(1);
         let wanted = self.slices(outputs, most);
         let abreast = if blocked { 1 } else { ABREAST.min(most) };
-        let parts = wanted.max(abreast).max(self.least_parts(layout, step, len));
+        let needed = self.least_parts(step, layout.reduced.len(), len);
+        let parts = wanted.max(abreast).max(needed);
         let slice = len.div_ceil(parts);
         let parts = len.div_ceil(slice);
         Share {

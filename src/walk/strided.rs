@@ -44,16 +44,10 @@ impl Each {
 
     /// Whole segments, or parts of them where these are long and few.
     pub(crate) fn fit(planner: &Planner<'_>, step: &Step, b: &Region) -> Each {
-        let caps = planner.caps;
         let outputs = b.outer * b.inner;
         let room = planner.parts_per_dispatch(step) / outputs;
         let filled = planner.slices(outputs, b.len / LEAST_SLICE);
-        let longest = step.most_elements(caps.most_iterations() / 2);
-        // One alone takes the segments of all results in a word.
-        let least = match b.len > planner.alone(step) {
-            true => b.len.div_ceil(longest).max(2),
-            false => 1,
-        };
+        let least = planner.least_parts(step, 1, b.len);
         let most = room.min(planner.most_parts(step));
         let slices = filled.max(least).min(most).max(1);
         Each::sliced(b, b.len.div_ceil(slices))
