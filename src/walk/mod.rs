@@ -113,16 +113,6 @@ impl Walk {
         }
     }
 
-    /// Units of a row, rows of columns, or vec4 that the text reads at once; 0 where nothing is written out.
-    pub const fn unrolled(self) -> u32 {
-        match self {
-            Walk::Rows(text) => text.loads,
-            Walk::Columns(text) => text.loads,
-            Walk::Elementwise(text) => text.at_once(),
-            _ => 0,
-        }
-    }
-
     /// Whether it reads one source.
     pub(crate) const fn has_source(self) -> bool {
         !matches!(self, Walk::Fill | Walk::Elementwise(_))

@@ -49,7 +49,14 @@ pub fn few(devices: &[Caps]) -> Vec<(Kernel, Source)> {
     all.retain(|(kernel, (text, constants))| {
         let value = |name| constants.iter().find(|c| c.0 == name).map_or(0, |c| c.1);
         let ways = ["INDEX", "WG"].map(value);
-        let written_out = kernel.walk.unrolled() == 0 || kernel.walk.unrolled().is_power_of_two();
+        // Units of a row, rows of columns, or vec4 that the text reads at once.
+        let loads = match kernel.walk {
+            Walk::Rows(text) => text.loads,
+            Walk::Columns(text) => text.loads,
+            Walk::Elementwise(text) => text.at_once(),
+            _ => 0,
+        };
+        let written_out = loads == 0 || loads.is_power_of_two();
         // Teams of every size have the same text, but for the height of their tree.
         let of_team = match kernel.walk {
             Walk::Rows(text) => [1, 4, 256].contains(&text.lanes),
