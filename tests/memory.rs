@@ -97,6 +97,23 @@ fn out_of_memory_waits_for_what_was_dropped_and_is_still_in_use() {
 }
 
 #[test]
+fn the_reference_of_top_k_holds_few_elements_more_than_are_wanted() {
+    let _alone = alone();
+    for shape in [[1, 8 * MIB as u64], [2 * MIB as u64, 4]] {
+        let problem = Problem::top_k(DType::U8, &shape, 1, 3).expect("a problem");
+        let input: Vec<u8> = (0..8 * MIB).map(|i| (i % 251) as u8).collect();
+        let results: u64 = problem.outputs().iter().map(|o| o.bytes()).sum();
+        let more = 12 + results as usize / MIB;
+        // What exceeds the limit ends the process.
+        let outputs = with_mib(more, || wgreduce::reference::evaluate(&problem, &[&input]));
+        assert_eq!(
+            outputs.expect("results")[0][..1],
+            [if shape[0] == 1 { 250 } else { 3 }]
+        );
+    }
+}
+
+#[test]
 fn a_stream_makes_room_for_its_windows() {
     let _alone = alone();
     let reducer = reducer();

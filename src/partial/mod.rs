@@ -500,6 +500,9 @@ impl Partial {
 
 /// Segments that have records of their own: outputs, of TopK without its axis.
 fn segments(kind: &Kind, shape: &[u64]) -> u64 {
+    if shape.contains(&0) {
+        return 0;
+    }
     let kept = shape
         .iter()
         .enumerate()

@@ -100,6 +100,9 @@ impl Shard {
         offset: u64,
         read: &mut impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
+        if partial.records.is_empty() {
+            return Ok(());
+        }
         let size = self.problem.dtype().size() as usize;
         let shape = &self.problem.inputs()[0];
         let axis = self.problem.reduced().iter().position(|&r| r);

@@ -51,8 +51,8 @@ pub enum ProblemError {
         /// The element type.
         dtype: DType,
     },
-    /// A shape whose bytes do not fit 63 bits.
-    #[error("a {dtype} tensor of shape {shape:?} has more than 2^63 - 1 bytes")]
+    /// A shape whose bytes do not fit 63 bits; of a result of the reference where memory has 32 bits, 31 bits.
+    #[error("a {dtype} tensor of shape {shape:?} has more than 2^{} - 1 bytes", isize::BITS - 1)]
     TooLarge {
         /// The offending shape, of an input or of the output.
         shape: Vec<u64>,

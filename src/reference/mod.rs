@@ -52,6 +52,12 @@ pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, Pro
     problem.check()?;
     problem.check_inputs(&lens)?;
     let outputs = problem.outputs();
+    if let Some(large) = outputs.iter().find(|o| isize::try_from(o.bytes()).is_err()) {
+        return Err(ProblemError::TooLarge {
+            shape: large.shape.clone(),
+            dtype: large.dtype,
+        });
+    }
     if outputs[0].bytes() == 0 {
         return Ok(vec![Vec::new(); outputs.len()]);
     }
@@ -152,40 +158,46 @@ fn indices<T: Value, V: Value>(problem: &Problem, input: &[u8], of: fn(T) -> V) 
     bytes
 }
 
+/// Elements of a segment that are sorted together with the best before them.
+const SORTED: usize = 1 << 16;
+
 /// The best elements of each segment and their indices, by a stable sort.
 fn best<T: Value>(problem: &Problem, input: &[u8]) -> Vec<Vec<u8>> {
     let rule = Rule::of(problem);
-    let shape = &problem.inputs()[0];
     let axis = problem.reduced().iter().position(|&reduced| reduced);
-    let axis = axis.unwrap_or_default();
-    let inner: u64 = shape[axis + 1..].iter().product();
+    let inner: u64 = problem.inputs()[0][axis.map_or(0, |a| a + 1)..]
+        .iter()
+        .product();
     let k = problem.k().unwrap_or_default();
-    // Each segment's elements in order, and their positions in the input's data.
-    let segments = shape.iter().product::<u64>() / shape[axis];
-    let mut all: Vec<Vec<(T, usize)>> = vec![Vec::new(); segments as usize];
-    for (position, segment) in positions(problem, 0, shape).zip(output_walk(problem)) {
-        all[segment].push((T::read(&input[position * T::SIZE..]), position));
-    }
     let outputs = problem.outputs();
     let mut bytes: Vec<_> = outputs
         .iter()
         .map(|o| vec![0; o.bytes() as usize])
         .collect();
     let index_size = outputs[1].dtype.size() as usize;
-    for (segment, elements) in (0..).zip(&all) {
-        let mut order: Vec<usize> = (0..elements.len()).collect();
-        // One sorter for all types.
-        let compare: &dyn Fn(&usize, &usize) -> Ordering =
-            &|&a, &b| rule.compare(elements[a].0, elements[b].0);
-        order.sort_by(compare);
-        for (rank, &index) in (0..k).zip(&order) {
-            let to = ((segment / inner * k + rank) * inner + segment % inner) as usize;
-            let element = &input[elements[index].1 * T::SIZE..][..T::SIZE];
-            bytes[0][to * T::SIZE..][..T::SIZE].copy_from_slice(element);
-            let index = (index as u64).to_le_bytes();
-            bytes[1][to * index_size..][..index_size].copy_from_slice(&index[..index_size]);
+    let keep_best = |held: &mut Vec<(T, u64, usize)>| {
+        held.sort_by(|a, b| rule.compare(a.0, b.0));
+        held.truncate(k as usize);
+    };
+    for_each_segment(problem, |segment, positions| {
+        let segment = segment as u64;
+        // Elements, each with its index and its position in the input's data.
+        let mut held = Vec::new();
+        for (index, position) in (0..).zip(positions) {
+            held.push((T::read(&input[position * T::SIZE..]), index, position));
+            if held.len() == k as usize + SORTED {
+                keep_best(&mut held);
+            }
         }
-    }
+        keep_best(&mut held);
+        for (rank, (_, index, position)) in (0..).zip(held) {
+            let to = ((segment / inner * k + rank) * inner + segment % inner) as usize;
+            let element = &input[position * T::SIZE..][..T::SIZE];
+            bytes[0][to * T::SIZE..][..T::SIZE].copy_from_slice(element);
+            let index = &index.to_le_bytes()[..index_size];
+            bytes[1][to * index_size..][..index_size].copy_from_slice(index);
+        }
+    });
     bytes
 }
 
@@ -463,23 +475,42 @@ fn output_walk(problem: &Problem) -> Walk {
 
 /// For every element of `shape` in C order, its position in the data of input `i`, broadcast to `shape`.
 fn positions(problem: &Problem, i: usize, shape: &[u64]) -> Walk {
-    let from = &problem.inputs()[i];
     let (own, offset) = strides_of(problem, i);
-    // Aligned at the last dimension; missing dimensions and those of size 1 have stride 0.
-    let mut all = vec![0; shape.len() - from.len()];
-    let own = own.into_iter().zip(from);
-    all.extend(own.map(|(stride, &size)| if size == 1 { 0 } else { stride }));
+    // Aligned at the last dimension; missing dimensions have stride 0.
+    let mut all = vec![0; shape.len() - own.len()];
+    all.extend(own);
     Walk::new(shape, &all, offset)
 }
 
-/// The strides of input `i` in its data, and where its first element is.
+/// The strides of input `i` in its data, 0 for dimensions of size 1, and where its first element is.
 fn strides_of(problem: &Problem, i: usize) -> (Vec<i64>, u64) {
-    match problem.layout(i) {
+    let shape = &problem.inputs()[i];
+    let (mut all, offset) = match problem.layout(i) {
         Some(layout) => (layout.strides.clone(), layout.offset),
         None => {
-            let dims = problem.inputs()[i].iter().map(|&size| (size, true));
-            (strides(&dims.collect::<Vec<_>>()), 0)
+            let dims: Vec<_> = shape.iter().map(|&size| (size, true)).collect();
+            (strides(&dims), 0)
         }
+    };
+    let once = all.iter_mut().zip(shape).filter(|(_, size)| **size == 1);
+    once.for_each(|(stride, _)| *stride = 0);
+    (all, offset)
+}
+
+/// Calls `of` with the number of every output and the positions of its elements.
+fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
+    let (strides, offset) = strides_of(problem, 0);
+    let walk = |reduced: bool, first: u64| {
+        let shape = problem.inputs()[0].iter();
+        let dims = shape.zip(&strides).zip(problem.reduced());
+        let dims = dims.filter(|(_, r)| **r == reduced).map(|(dim, _)| dim);
+        let (shape, strides): (Vec<u64>, Vec<i64>) = dims.unzip();
+        Walk::new(&shape, &strides, first)
+    };
+    let mut segment = walk(true, 0);
+    for (at, first) in walk(false, offset).enumerate() {
+        segment.restart(first as u64);
+        of(at, &mut segment);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Defines sums, means and norms in whole numbers wide enough to be exact. It must not know how a device
 //! adds: it decomposes, adds and rounds numbers by itself.
 
-use super::{Walk, strides_of};
+use super::{Walk, for_each_segment};
 use crate::{Class, DType, NanPolicy, Op, Problem};
 use half::{bf16, f16};
 
@@ -22,23 +22,6 @@ pub(super) fn evaluate(problem: &Problem, input: &[u8]) -> Vec<u8> {
 /// Adds the elements of an input to the sums of its segments, in the order of the outputs.
 pub(super) fn add(problem: &Problem, input: &[u8], sums: &mut [Sum]) {
     for_each_segment(problem, |at, segment| sums[at].add_all(input, segment));
-}
-
-/// Calls `of` with the position of every output and the positions of its elements.
-fn for_each_segment(problem: &Problem, mut of: impl FnMut(usize, &mut Walk)) {
-    let (strides, offset) = strides_of(problem, 0);
-    let walk = |reduced: bool, first: u64| {
-        let shape = problem.inputs()[0].iter();
-        let dims = shape.zip(&strides).zip(problem.reduced());
-        let dims = dims.filter(|(_, r)| **r == reduced).map(|(dim, _)| dim);
-        let (shape, strides): (Vec<u64>, Vec<i64>) = dims.unzip();
-        Walk::new(&shape, &strides, first)
-    };
-    let mut segment = walk(true, 0);
-    for (at, first) in walk(false, offset).enumerate() {
-        segment.restart(first as u64);
-        of(at, &mut segment);
-    }
 }
 
 /// An exact running sum.

@@ -29,7 +29,8 @@ impl Reducer {
 
     /// The same device and pipelines, with a timeout for blocking runs: a run that takes longer
     /// gives [`Error::Timeout`]. Its work cannot be cancelled: it keeps its buffers until it is done, and later
-    /// runs wait for it. To bound a future, drop it.
+    /// runs wait for it. A run that finds no memory waits for all work before it tries again, however long. To
+    /// bound a future, drop it.
     #[must_use]
     pub fn with_timeout(&self, timeout: Duration) -> Reducer {
         let mut reducer = self.clone();

@@ -96,7 +96,8 @@ impl Reducer {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Reducer, Error> {
         let (info, limits) = (device.adapter_info(), device.limits());
         supported(&format!("the device of {}", info.name), &info, &limits)?;
-        if !platform::is_own_queue(device, queue) {
+        let is_own = platform::is_own_queue(device, queue);
+        if !is_own.map_err(|message| Error::DeviceLost { message })? {
             return Err(Error::ForeignQueue { adapter: info.name });
         }
         let caps = Caps::of(&info, &limits);

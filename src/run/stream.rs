@@ -27,7 +27,8 @@ const RING: u64 = 2;
 /// A problem prepared for data that may exceed the memory of host and device.
 ///
 /// Inputs are read in windows. Host and device together never allocate more than a given number of bytes,
-/// whatever the size of the tensors. While the device reduces a window, the next one is read.
+/// whatever the size of the tensors, beside parameters: up to 2 KiB for each dispatch on its way. While the
+/// device reduces a window, the next one is read.
 ///
 /// ```
 /// use wgreduce::{AdapterChoice, DType, Problem, Reducer};
@@ -151,7 +152,7 @@ impl StreamedReduction {
         &self.ready.plan
     }
 
-    /// Bytes that a run allocates, on host and device together.
+    /// Bytes that a run allocates, on host and device together, beside the parameters of dispatches.
     pub fn memory(&self) -> u64 {
         self.layout.bytes(&self.ready.plan)
     }

@@ -96,6 +96,12 @@ fn a_panic_while_the_device_is_polled_is_a_lost_device_and_ends_no_process() {
         let mapped = buffer_for(&reducer, 16, BufferUsages::MAP_READ);
         let panics = |_| panic!("as wgpu does");
         mapped.slice(..).map_async(wgpu::MapMode::Read, panics);
+        match Reducer::new(reducer.device(), reducer.queue()).map(drop) {
+            Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
+            other => panic!("{other:?}"),
+        }
+        let mapped = buffer_for(&reducer, 16, BufferUsages::MAP_READ);
+        mapped.slice(..).map_async(wgpu::MapMode::Read, panics);
         match run(&reduction) {
             Err(Error::DeviceLost { message }) => assert_eq!(message, "as wgpu does"),
             other => panic!("{other:?}"),

@@ -196,6 +196,22 @@ fn parts_of_no_elements_change_nothing_and_alone_give_the_empty_result() -> Outc
     Ok(())
 }
 
+/// The products of the dimensions that are not 0 exceed 64 bits.
+#[test]
+fn parts_of_huge_empty_tensors_have_no_results() -> Outcome {
+    let large = 1 << 40;
+    let of_none = Problem::top_k(DType::F32, &[large, 0, large], 1, 0)?;
+    let of_no_segment = Problem::arg_max(DType::F32, &[0, 2, large, large], 1)?.with_values(true);
+    for problem in [of_none, of_no_segment] {
+        let partial = Partial::from_reference(&problem, 0, &[])?;
+        assert!(partial.finish()?.iter().all(Vec::is_empty));
+        let shard = support::noop::reducer().shard_blocking(&problem, 1 << 20)?;
+        let partial = shard.run_bytes_blocking(0, &[])?;
+        assert!(partial.finish()?.iter().all(Vec::is_empty));
+    }
+    Ok(())
+}
+
 #[test]
 fn no_elements_of_any_type_give_what_the_reference_gives() -> Outcome {
     let shape = [2u64, 0];

@@ -68,6 +68,9 @@ fn a_view_is_read_where_its_strides_lead() {
     let pair = Problem::min(DType::U8, &[&[2, 1][..], &[3]]);
     let pair = pair.map(|p| p.strided(0, &[2, 99], 0).strided(1, &[-1], 2));
     assert_eq!(run(pair, &[&data, &data]), [[7, 1, 7, 9, 1, 7]]);
+    let sum = Problem::reduce_sum(DType::U8, &[1, 3, 1], &[1]);
+    let sum = sum.map(|p| p.strided(0, &[i64::MAX, 1, i64::MIN], 1));
+    assert_eq!(run(sum, &[&data]), [[13]]);
 }
 
 #[test]

@@ -91,6 +91,7 @@ impl From<Error> for Failure {
             | Error::Partial(_)
             | Error::NoAdapter { .. }
             | Error::NoBackend
+            | Error::NoDevice { .. }
             | Error::Unsupported { .. }
             | Error::Source { .. }
             | Error::Sink { .. }

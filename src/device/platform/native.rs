@@ -102,20 +102,23 @@ pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adap
 
 /// Whether a queue belongs to a device. wgpu runs a queue's `on_submitted_work_done` callback only when the
 /// queue's own device is polled. Waits for the work that was submitted before.
-pub(crate) fn is_own_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> bool {
+///
+/// # Errors
+/// Why the device cannot be polled.
+pub(crate) fn is_own_queue(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<bool, String> {
     let (called, answer) = mpsc::channel();
     queue.on_submitted_work_done(move || {
         // The receiver may be gone.
         let _ = called.send(());
     });
-    for poll in [wgpu::PollType::Poll, wgpu::PollType::wait_indefinitely()] {
-        // A lost device cannot be checked.
-        if device.poll(poll).is_err() || answer.try_recv().is_ok() {
-            return true;
+    for until in [wgpu::PollType::Poll, wgpu::PollType::wait_indefinitely()] {
+        poll(device, until)?;
+        if answer.try_recv().is_ok() {
+            return Ok(true);
         }
     }
     // Another polling thread may be about to run the callback.
-    answer.recv_timeout(Duration::from_millis(200)).is_ok()
+    Ok(answer.recv_timeout(Duration::from_millis(200)).is_ok())
 }
 
 /// The thread that waits for a device.
@@ -181,15 +184,19 @@ impl Context {
         let probe = self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("a sign of life"),
             size: 16,
-            usage: wgpu::BufferUsages::COPY_SRC,
+            // Mapped itself: any other goes through wgpu's staging, where a device without memory is lost.
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
             mapped_at_creation: true,
         });
         let answers = probe.slice(..).get_mapped_range_mut().is_ok();
+        let [memory, internal, validation] = scopes;
         // Innermost first.
-        for scope in scopes.into_iter().rev() {
+        for scope in [validation, internal] {
             scope.pop().now_or_never();
         }
-        answers
+        // Without memory for it the device is as well as before.
+        let refused = memory.pop().now_or_never().flatten();
+        answers || refused.is_some()
     }
 
     /// Waits until dropped buffers are freed.
@@ -294,8 +301,7 @@ fn start_waiter(device: &wgpu::Device) -> mpsc::Sender<Waiting> {
     sender
 }
 
-/// Waits until a submission, or the latest if `None`, is done. wgpu panics here when the device
-/// is lost.
+/// Waits until a submission, or the latest if `None`, is done.
 fn wait(
     device: &wgpu::Device,
     submission_index: Option<wgpu::SubmissionIndex>,
@@ -304,8 +310,12 @@ fn wait(
         submission_index,
         timeout: None,
     };
-    let poll = || device.poll(until);
-    match catch_unwind(AssertUnwindSafe(poll)) {
+    poll(device, until)
+}
+
+/// Polls a device. wgpu panics here when the device is lost.
+fn poll(device: &wgpu::Device, until: wgpu::PollType) -> Result<(), String> {
+    match catch_unwind(AssertUnwindSafe(|| device.poll(until))) {
         Ok(waited) => waited.map(drop).map_err(|error| error.to_string()),
         Err(panic) => Err(panic_message(&*panic)),
     }

@@ -40,8 +40,8 @@ pub(crate) async fn find(descriptor: wgpu::InstanceDescriptor) -> Vec<wgpu::Adap
 }
 
 /// A page cannot check this. A queue of another device fails at the first submission.
-pub(crate) fn is_own_queue(_: &wgpu::Device, _: &wgpu::Queue) -> bool {
-    true
+pub(crate) fn is_own_queue(_: &wgpu::Device, _: &wgpu::Queue) -> Result<bool, String> {
+    Ok(true)
 }
 
 /// The error of a call, the call's name, and the bytes it asked for.
