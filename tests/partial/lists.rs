@@ -1,7 +1,7 @@
 //! Partial results of TopK: lists.
 
-use super::{Outcome, merged};
-use support::{Bits, part, tensor};
+use super::{Outcome, merged, parts_of};
+use support::{Bits, tensor};
 use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
 
 /// Parts of TopK, which may have fewer elements than are wanted of the whole.
@@ -16,24 +16,16 @@ fn parts_of_top_k_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
             let input = tensor(dtype, shape, seed as u64);
             for k in [0, 1, 4, 19, shape[1] - 1, shape[1]] {
                 let way = bits.draw();
-                let top = |len: u64| -> Result<Problem, wgreduce::ProblemError> {
+                let top = |own: &[u64]| {
                     let nan = [NanPolicy::Propagate, NanPolicy::Ignore][(way / 2 % 2) as usize];
-                    let problem = Problem::top_k(dtype, &[shape[0], len, shape[2]], 1, k)?;
+                    let problem = Problem::top_k(dtype, own, 1, k)?.index_type(IndexType::U32);
                     Ok(problem.largest(way.is_multiple_of(2)).nan(nan))
                 };
-                let whole = top(shape[1])?.index_type(IndexType::U32);
+                let whole = top(&shape)?;
                 let cuts = support::cuts(shape[1], 1 + way / 4 % 6, &mut bits);
-                let ranges: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
-                let parts = ranges.iter().map(|range| {
-                    let problem = top(range.end - range.start)?.index_type(IndexType::U32);
-                    let data = part(dtype, shape, range.clone(), &input);
-                    let partial = Partial::from_reference(&problem, range.start, &data)?;
-                    assert!(partial.is_of(&problem, range), "{problem}");
-                    Ok(partial)
-                });
-                let parts: Vec<Partial> = parts.collect::<Result<_, wgreduce::Error>>()?;
-                if ranges[0].end < k {
-                    let held = ranges[0].end;
+                let parts = parts_of(shape, &cuts, &input, top)?;
+                let held = cuts[1];
+                if held < k {
                     assert_eq!(parts[0].finish(), Err(PartialError::TooFew { k, held }));
                 }
                 let all = merged(parts, &mut bits)?;

@@ -5,7 +5,9 @@ mod lists;
 mod sums;
 
 use support::{Bits, index_problem, part, sum_problem, summands, summed, tensor, value_problem};
-use wgreduce::{DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, reference};
+use wgreduce::{
+    DType, Element, IndexType, NanPolicy, Partial, PartialError, Problem, ProblemError, reference,
+};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -76,14 +78,7 @@ fn slices_of_outputs_are_merged_as_the_whole() -> Outcome {
             parts,
         ));
     }
-    let parts = [0..4, 4..9].map(|range| {
-        let own = [shape[0], range.end - range.start, shape[2]];
-        let data = part(DType::F32, shape, range.clone(), &sums);
-        Partial::from_reference(&sum(&own)?, range.start, &data)
-    });
-    let parts = parts
-        .into_iter()
-        .collect::<Result<Vec<_>, wgreduce::Error>>()?;
+    let parts = parts_of(shape, &[0, 4, 9], &sums, sum)?;
     all.push((sum(&shape)?, sums, parts));
     for (whole, input, parts) in all {
         let mut outputs = vec![Vec::new(); whole.outputs().len()];
@@ -135,22 +130,33 @@ fn a_flipped_bit_of_a_best_element_is_refused_or_gives_one_that_can_be() -> Outc
     Ok(())
 }
 
+/// The partial results between cuts of dimension 1, of the problem that each part's shape has.
+fn parts_of(
+    shape @ [outer, _, inner]: [u64; 3],
+    cuts: &[u64],
+    input: &[u8],
+    problem: impl Fn(&[u64]) -> Result<Problem, ProblemError>,
+) -> Result<Vec<Partial>, wgreduce::Error> {
+    let partial = |w: &[u64]| {
+        let problem = problem(&[outer, w[1] - w[0], inner])?;
+        let data = part(problem.dtype(), shape, w[0]..w[1], input);
+        let partial = Partial::from_reference(&problem, w[0], &data)?;
+        assert!(partial.is_of(&problem, &(w[0]..w[1])), "{problem}");
+        Ok(partial)
+    };
+    cuts.windows(2).map(partial).collect()
+}
+
 /// The partial results of variant `i` between cuts.
 fn variants_of(
     cuts: &[u64],
     dtype: DType,
-    [outer, len, inner]: [u64; 3],
+    shape: [u64; 3],
     input: &[u8],
     i: usize,
 ) -> Result<Vec<Partial>, wgreduce::Error> {
-    let ranges = cuts.windows(2).map(|w| w[0]..w[1]);
-    let partial = |range: std::ops::Range<u64>| {
-        let shape = [outer, range.end - range.start, inner];
-        let problem = variants(dtype, shape).swap_remove(i);
-        let data = part(dtype, [outer, len, inner], range.clone(), input);
-        Partial::from_reference(&problem, range.start, &data)
-    };
-    ranges.map(partial).collect()
+    let problem = |own: &[u64]| Ok(variants(dtype, [own[0], own[1], own[2]]).swap_remove(i));
+    parts_of(shape, cuts, input, problem)
 }
 
 #[test]
@@ -294,11 +300,10 @@ fn indices_count_from_the_start_of_the_whole_in_64_bits() -> Outcome {
 #[test]
 fn partial_results_of_other_problems_do_not_merge() -> Outcome {
     let data = [1u8; 12];
-    let of =
-        |problem: Result<Problem, wgreduce::ProblemError>| -> Result<Partial, wgreduce::Error> {
-            let problem = problem?;
-            Partial::from_reference(&problem, 0, &data[..problem.input_bytes(0) as usize])
-        };
+    let of = |problem: Result<Problem, ProblemError>| -> Result<Partial, wgreduce::Error> {
+        let problem = problem?;
+        Partial::from_reference(&problem, 0, &data[..problem.input_bytes(0) as usize])
+    };
     let base = || Problem::arg_min(DType::U8, &[3, 2], 0);
     let others = [
         (

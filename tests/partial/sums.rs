@@ -1,8 +1,8 @@
 //! Partial sums.
 
-use super::{Outcome, merged};
+use super::{Outcome, merged, parts_of};
 use num_bigint::BigInt;
-use support::{Bits, SUMMANDS, float_bits, part, sum_of, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, bytes, float_bits, sum_of, sum_problem, summands, summed};
 use wgreduce::unstable::Sum;
 use wgreduce::{Class, DType, Element, NanPolicy, Op, Partial, PartialError, Problem, reference};
 
@@ -17,14 +17,8 @@ fn parts_of_sums_cut_and_merged_anyhow_equal_the_whole() -> Outcome {
         for way in 0..10 {
             let whole = sum_problem(dtype, &shape, &[1], way)?;
             let cuts = support::cuts(shape[1], 1 + way % 6, &mut bits);
-            let ranges = cuts.windows(2).map(|w| w[0]..w[1]);
-            let parts = ranges.map(|range| {
-                let own = [shape[0], range.end - range.start, shape[2]];
-                let problem = sum_problem(dtype, &own, &[1], way)?;
-                let data = part(dtype, shape, range.clone(), &input);
-                Partial::from_reference(&problem, range.start, &data)
-            });
-            let parts: Vec<Partial> = parts.collect::<Result<_, _>>()?;
+            let problem = |own: &[u64]| sum_problem(dtype, own, &[1], way);
+            let parts = parts_of(shape, &cuts, &input, problem)?;
             let all = merged(parts.clone(), &mut bits)?;
             let expected = reference::evaluate(&whole, &[&input])?;
             assert_eq!(all.finish()?, expected, "{whole} cut at {cuts:?}");
@@ -50,10 +44,7 @@ fn special_elements_of_parts_meet_as_those_of_the_whole() -> Outcome {
         let size = dtype.size() as usize;
         for (way, n) in (0..10).flat_map(|way| (0..216).map(move |n| (way, n))) {
             let elements = [n / 36, n / 6 % 6, n % 6].map(|i| all[i]);
-            let input: Vec<u8> = elements
-                .iter()
-                .flat_map(|x: &u64| x.to_le_bytes()[..size].to_vec())
-                .collect();
+            let input = bytes(dtype, elements.into_iter());
             let whole = sum_problem(dtype, &[3], &[0], way)?;
             let expected = reference::evaluate(&whole, &[&input])?;
             let problem = sum_problem(dtype, &[1], &[0], way)?;
@@ -100,8 +91,12 @@ fn partial_sums_that_cannot_be_are_refused() -> Outcome {
 /// A partial sum of which a word is changed, and what is wrong with it then.
 #[test]
 fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
-    let (ones, both) = (f32::bytes(&[1.0, 1.0]), [f32::INFINITY, f32::NEG_INFINITY]);
-    let with_nan = [1.0, f32::NAN];
+    const SIZE: &str = "size of a partial sum";
+    const SIGN: &str = "sign of a partial sum";
+    const COUNT: &str = "count of numbers";
+    const FLAGS: &str = "flags of a partial sum";
+    let (ones, with_nan) = (f32::bytes(&[1.0, 1.0]), f32::bytes(&[1.0, f32::NAN]));
+    let both = f32::bytes(&[f32::INFINITY, f32::NEG_INFINITY]);
     let float = |op: Op| sum_of(op, DType::F32, &[2], &[]);
     let ignoring = |op| float(op).map(|problem| problem.nan(NanPolicy::Ignore));
     let byte = |op| sum_of(op, DType::I8, &[1], &[]);
@@ -110,109 +105,31 @@ fn sums_beyond_what_their_elements_can_have_are_refused() -> Outcome {
     // its square's 28.
     let cases = [
         // A sum of two ones that would be infinite, and one that is negative.
-        (float(Op::ReduceL1)?, ones, 15, 1, "size of a partial sum"),
-        (float(Op::ReduceSum)?, ones, 15, 1, "size of a partial sum"),
-        (
-            float(Op::ReduceSum)?,
-            ones,
-            15,
-            u32::MAX << 9,
-            "size of a partial sum",
-        ),
-        (
-            float(Op::ReduceL1)?,
-            ones,
-            15,
-            u32::MAX,
-            "sign of a partial sum",
-        ),
-        (
-            float(Op::ReduceL2)?,
-            ones,
-            28,
-            u32::MAX,
-            "sign of a partial sum",
-        ),
-        (
-            float(Op::ReduceSumSquare)?,
-            ones,
-            28,
-            1 << 31,
-            "sign of a partial sum",
-        ),
+        (float(Op::ReduceL1)?, ones, 15, 1, SIZE),
+        (float(Op::ReduceSum)?, ones, 15, 1, SIZE),
+        (float(Op::ReduceSum)?, ones, 15, u32::MAX << 9, SIZE),
+        (float(Op::ReduceL1)?, ones, 15, u32::MAX, SIGN),
+        (float(Op::ReduceL2)?, ones, 28, u32::MAX, SIGN),
+        (float(Op::ReduceSumSquare)?, ones, 28, 1 << 31, SIGN),
         // A mean of two that counts 200, or none.
-        (ignoring(Op::ReduceMean)?, ones, 1, 200, "count of numbers"),
-        (ignoring(Op::ReduceMean)?, ones, 3, 1, "count of numbers"),
-        (
-            ignoring(Op::ReduceMean)?,
-            ones,
-            1,
-            0,
-            "flags of a partial sum",
-        ),
+        (ignoring(Op::ReduceMean)?, ones, 1, 200, COUNT),
+        (ignoring(Op::ReduceMean)?, ones, 3, 1, COUNT),
+        (ignoring(Op::ReduceMean)?, ones, 1, 0, FLAGS),
         // A sum of two, and nothing that was met.
-        (float(Op::ReduceSum)?, ones, 0, 0, "flags of a partial sum"),
-        (float(Op::ReduceSum)?, ones, 0, 8, "flags of a partial sum"),
-        (float(Op::ReduceSum)?, ones, 0, 1, "flags of a partial sum"),
-        (
-            ignoring(Op::ReduceSum)?,
-            ones,
-            0,
-            0,
-            "flags of a partial sum",
-        ),
+        (float(Op::ReduceSum)?, ones, 0, 0, FLAGS),
+        (float(Op::ReduceSum)?, ones, 0, 8, FLAGS),
+        (float(Op::ReduceSum)?, ones, 0, 1, FLAGS),
+        (ignoring(Op::ReduceSum)?, ones, 0, 0, FLAGS),
         // Two infinities of two elements, beside a NaN, and beside a sum.
-        (
-            float(Op::ReduceSum)?,
-            f32::bytes(&both),
-            0,
-            16 + 7,
-            "flags of a partial sum",
-        ),
-        (
-            float(Op::ReduceSum)?,
-            f32::bytes(&both),
-            0,
-            6,
-            "flags of a partial sum",
-        ),
-        (
-            float(Op::ReduceSum)?,
-            f32::bytes(&both),
-            1,
-            1,
-            "size of a partial sum",
-        ),
+        (float(Op::ReduceSum)?, both, 0, 16 + 7, FLAGS),
+        (float(Op::ReduceSum)?, both, 0, 6, FLAGS),
+        (float(Op::ReduceSum)?, both, 1, 1, SIZE),
         // A NaN that is ignored, and a magnitude of -infinity.
-        (
-            ignoring(Op::ReduceSum)?,
-            f32::bytes(&with_nan),
-            0,
-            16 + 1,
-            "flags of a partial sum",
-        ),
-        (
-            float(Op::ReduceL1)?,
-            f32::bytes(&both),
-            0,
-            16 + 4,
-            "flags of a partial sum",
-        ),
+        (ignoring(Op::ReduceSum)?, with_nan, 0, 16 + 1, FLAGS),
+        (float(Op::ReduceL1)?, both, 0, 16 + 4, FLAGS),
         // Integers: the magnitude of one, and squares of two.
-        (
-            byte(Op::ReduceL1)?,
-            &[0x80],
-            0,
-            0xffff_ff81,
-            "size of a partial sum",
-        ),
-        (
-            short(Op::ReduceL2)?,
-            &[1, 2],
-            1,
-            2 * 128 * 128 + 1,
-            "size of a partial sum",
-        ),
+        (byte(Op::ReduceL1)?, &[0x80], 0, 0xffff_ff81, SIZE),
+        (short(Op::ReduceL2)?, &[1, 2], 1, 2 * 128 * 128 + 1, SIZE),
     ];
     for (problem, data, word, value, what) in cases {
         let partial = Partial::from_reference(&problem, 0, data)?;

@@ -89,39 +89,25 @@ fn any_value_of_any_field_gives_a_right_plan_or_a_typed_error() {
 }
 
 #[test]
-fn a_tuning_that_is_no_power_of_two_where_it_must_be_is_told() {
-    for value in [0, 3, 24, 1000, u32::MAX] {
-        for (name, row_lanes) in [("workgroup", false), ("row_lanes", true)] {
+fn numbers_that_must_be_powers_of_two_and_are_none_are_told() {
+    let of_tunings = [0, 3, 24, 1000, u64::from(u32::MAX)];
+    for (name, numbers) in [
+        ("workgroup", of_tunings),
+        ("row_lanes", of_tunings),
+        // One is larger than any device has.
+        ("offset_alignment", [0, 3, 48, 1 << 17, u64::MAX]),
+    ] {
+        let (_, change) = FIELDS.into_iter().find(|f| f.0 == name).expect(name);
+        for number in numbers {
             let mut caps = class(AdapterClass::Discrete);
-            let tuning = &mut caps.tuning;
-            let field = match row_lanes {
-                false => &mut tuning.workgroup,
-                true => &mut tuning.row_lanes,
-            };
-            *field = value;
+            change(&mut caps, number);
             for problem in problems() {
-                match Plan::new(&problem, &caps) {
-                    Err(Error::Tuning { field, value: told }) => {
-                        assert_eq!((field, told), (name, value));
-                    }
-                    other => panic!("{problem}: {other:?}"),
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn an_offset_alignment_that_no_device_has_is_told() {
-    for alignment in [0, 3, 48, 1 << 17, u64::MAX] {
-        let caps = Caps {
-            offset_alignment: alignment,
-            ..class(AdapterClass::Integrated)
-        };
-        for problem in problems() {
-            match Plan::new(&problem, &caps) {
-                Err(Error::OffsetAlignment { alignment: told }) => assert_eq!(told, alignment),
-                other => panic!("{problem}: {other:?}"),
+                let told = match Plan::new(&problem, &caps) {
+                    Err(Error::Tuning { field, value }) => (field, value.into()),
+                    Err(Error::OffsetAlignment { alignment }) => ("offset_alignment", alignment),
+                    other => panic!("{name} {number}, {problem}: {other:?}"),
+                };
+                assert_eq!(told, (name, number), "{problem}");
             }
         }
     }
