@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use std::cmp::Ordering;
-use support::all;
+use support::{all, float_bits};
 use wgreduce::unstable::Keys;
 use wgreduce::{Class, DType, NanPolicy, Order};
 
@@ -64,15 +64,6 @@ fn float(dtype: DType, bits: u64) -> Option<f64> {
 
 fn is_nan(dtype: DType, bits: u64) -> bool {
     float(dtype, bits).is_some_and(f64::is_nan)
-}
-
-fn quiet_nan(dtype: DType) -> u64 {
-    match dtype {
-        DType::F16 => 0x7e00,
-        DType::BF16 => 0x7fc0,
-        DType::F32 => 0x7fc0_0000,
-        _ => 0x7ff8 << 48,
-    }
 }
 
 /// Compares two elements as plain numbers, with -0 < +0 unless zeros tie.
@@ -153,7 +144,7 @@ fn nans_share_the_key_at_the_end_their_policy_gives_them() {
     each_kind(|dtype, order, nan, tie, keys| {
         let (nans, numbers): (Vec<u64>, Vec<u64>) =
             patterns(dtype).into_iter().partition(|&b| is_nan(dtype, b));
-        let shared = keys.key(quiet_nan(dtype));
+        let shared = keys.key(float_bits(dtype).1);
         assert!(nans.iter().all(|&x| keys.key(x) == shared), "{dtype}");
         for y in numbers.into_iter().filter(|_| !nans.is_empty()) {
             let nan_first = shared < keys.key(y);
@@ -178,7 +169,7 @@ fn value_keys_give_their_elements_back() {
                 continue;
             }
             let expected = match dtype.class() {
-                Class::Float if is_nan(dtype, x) => quiet_nan(dtype),
+                Class::Float if is_nan(dtype, x) => float_bits(dtype).1,
                 Class::Bool => (x != 0).into(),
                 _ if order == Order::GreatestMagnitude => magnitude(dtype, x),
                 _ => x,

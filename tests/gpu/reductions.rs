@@ -5,7 +5,9 @@ use super::{check_all, check_data, data_for, same, slices, takes, takes_one_of, 
 use libtest_mimic::Failed;
 use std::ops::Range;
 use support::device::{buffer, contents};
-use support::{Bits, float_bits, golden, index_problem, mixed, tensor, types, value_problem, ways};
+use support::{
+    Bits, bytes, float_bits, golden, index_problem, mixed, tensor, types, value_problem, ways,
+};
 use wgreduce::wgpu::BufferUsages;
 use wgreduce::{Buffers, Class, DType, Problem, Reducer, Tensor};
 
@@ -40,12 +42,9 @@ pub fn every_type(reducer: &Reducer) -> Result<(), Failed> {
 
 /// Floats whose magnitudes are the least there is, among NaNs.
 fn zeros_and_nans(dtype: DType, n: u64) -> Vec<u8> {
-    let (size, mut bits) = (dtype.size() as usize, Bits::new(n));
-    let all = [0, 1 << (8 * size - 1), float_bits(dtype).1];
-    let elements = (0..n).map(|_| *bits.pick(&all));
-    elements
-        .flat_map(|element: u64| element.to_le_bytes().into_iter().take(size))
-        .collect()
+    let mut bits = Bits::new(n);
+    let all = [0, 1 << (8 * dtype.size() - 1), float_bits(dtype).1];
+    bytes(dtype, (0..n).map(|_| *bits.pick(&all)))
 }
 
 pub fn scattered(reducer: &Reducer) -> Result<(), Failed> {

@@ -7,7 +7,7 @@ use libtest_mimic::Failed;
 use std::collections::BTreeSet;
 use support::grid::CLASSES;
 use support::views::VIEWS;
-use support::{Bits, SUMMANDS, drawn, float_bits, sum_problem, summands, summed};
+use support::{Bits, SUMMANDS, bytes, drawn, float_bits, sum_problem, summands, summed};
 use wgreduce::reference::evaluate;
 use wgreduce::{
     AdapterClass, Class, DType, Element, NanPolicy, Op, Plan, Problem, Reducer, Tuning,
@@ -45,6 +45,11 @@ fn data(problem: &Problem) -> impl Iterator<Item = Vec<u8>> + use<> {
     (0..SUMMANDS).map(move |seed| summands(dtype, n, seed))
 }
 
+/// The same device with segments in many slices.
+fn in_slices(reducer: &Reducer) -> Reducer {
+    tuned(reducer, |t| (t.slice_bytes, t.invocations) = (64, 1 << 18))
+}
+
 /// Two of the ten ways to sum, which differ in what they do with NaNs.
 fn two_ways(case: impl std::fmt::Debug) -> [u64; 2] {
     let way = drawn(case) % 10;
@@ -72,26 +77,26 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
     }
     // A bit far below the others decides.
     let rows = [0x4880_0000_u32, 0x3c80_0000, 0x2080_0000];
-    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_sum(DType::F32, &[1, 3], &[1])?;
-    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    check_data(reducer, &problem, 0, [row].into_iter())?;
     let rows = [0x77ff_u16, 0x6400, 0x6400, 1];
-    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F16, &[1, 4], &[1])?;
-    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    check_data(reducer, &problem, 0, [row].into_iter())?;
     // Squares whose third word is all ones before a carry comes to it.
     let rows = [0xa265_b1f5_cdb2_7718_u64, 0, 0x91b7_584a_ba02_4cd1, 0];
-    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::U64, &[2, 2], &[1])?;
-    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    check_data(reducer, &problem, 0, [row].into_iter())?;
     // Exact ties of a root, 3 m and 4 m, and of a mean whose sum has more than 64 bits.
     let rows = [0x4333_3333_3333_333b_u64, 0x4339_9999_9999_99a4];
-    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let row = bytemuck::cast_slice(&rows).to_vec();
     let problem = Problem::reduce_l2(DType::F64, &[1, 2], &[1])?;
-    check_data(reducer, &problem, 0, [bytes].into_iter())?;
+    check_data(reducer, &problem, 0, [row].into_iter())?;
     let half = [0x433f_ffff_ffff_fffe_u64, 0x433f_ffff_ffff_ffff];
     let rows: Vec<u64> = half.into_iter().flat_map(|x| [x; 1025]).collect();
-    let bytes = bytemuck::cast_slice(&rows).to_vec();
+    let row = bytemuck::cast_slice(&rows).to_vec();
     for shape in [[1, 2050, 1], [1, 2050, 2]] {
         let problem = Problem::reduce_mean(DType::F64, &shape, &[1])?;
         let twice = |b: &Vec<u8>| {
@@ -99,14 +104,14 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
                 .flat_map(|e| e.repeat(shape[2] as usize))
                 .collect()
         };
-        check_data(reducer, &problem, 0, [twice(&bytes)].into_iter())?;
+        check_data(reducer, &problem, 0, [twice(&row)].into_iter())?;
     }
     // A mean that ignores NaNs counts its elements, also those of a run that ends inside a block.
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         let problem = Problem::reduce_mean(dtype, &[3, 130], &[1])?.nan(NanPolicy::Ignore);
         for class in CLASSES {
             if takes_case(reducer, 1, ("means", class, dtype)) {
-                let tuned = reducer.with_caps(reducer.caps().tuned(Tuning::of(class)));
+                let tuned = of_class(reducer, class);
                 check_data(&tuned, &problem, 0, data(&problem))?;
             }
         }
@@ -127,8 +132,7 @@ pub fn sums(reducer: &Reducer) -> Result<(), Failed> {
                         let there = place == first + segment;
                         if there { special } else { others }
                     };
-                    let bytes = |i| element(i).to_le_bytes()[..dtype.size() as usize].to_vec();
-                    (0..16 * len).flat_map(bytes).collect()
+                    bytes(dtype, (0..16 * len).map(element))
                 };
                 let pairs = [(infinity, one), (nan, one), (0, minus_zero)];
                 check_data(reducer, &problem, 0, pairs.map(data).into_iter())?;
@@ -178,10 +182,8 @@ pub fn integers(reducer: &Reducer) -> Result<(), Failed> {
     let tuned = CLASSES.map(|class| of_class(reducer, class));
     let mut all: Vec<_> = tuned.into_iter().chain(walks::every_way(reducer)).collect();
     // Here workgroups merge the slices that they take.
-    all.push(reducer.with_caps(reducer.caps().tuned(Tuning {
-        invocations: 1 << 16,
-        ..Tuning::of(AdapterClass::Discrete)
-    })));
+    let discrete = of_class(reducer, AdapterClass::Discrete);
+    all.push(super::tuned(&discrete, |t| t.invocations = 1 << 16));
     let mut walks = BTreeSet::new();
     for (r, reducer) in all.iter().enumerate() {
         // The tunings take every shape, the forced walks one of six.
@@ -227,7 +229,6 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
             (_, 5) => 0x1010_0000_0000_0000,
             _ => 0x43ff_ffff_ffff_ffff_u64,
         };
-        let size = dtype.size() as usize;
         for (every, shape) in [
             (8, [3, 9000, 1]),
             (8, [1, 700, 16]),
@@ -239,11 +240,11 @@ pub fn far(reducer: &Reducer) -> Result<(), Failed> {
                 continue;
             }
             let n = shape.iter().product();
-            let bytes = |i| {
-                let minus = u64::from(every > 8 && i >= n / 2) << (8 * size - 1);
-                (element(i, every) | minus).to_le_bytes()[..size].to_vec()
+            let element = |i| {
+                let minus = u64::from(every > 8 && i >= n / 2) << (8 * dtype.size() - 1);
+                element(i, every) | minus
             };
-            let data: Vec<u8> = (0..n).flat_map(bytes).collect();
+            let data = bytes(dtype, (0..n).map(element));
             check_data(reducer, &problem, 0, [data].into_iter())?;
         }
     }
@@ -277,23 +278,19 @@ pub fn many(reducer: &Reducer) -> Result<(), Failed> {
                 one + i % 7
             }
         };
-        let data = (0..4_400_000).flat_map(|i| (element(i) as u16).to_le_bytes());
-        check_data(reducer, &problem, 0, [data.collect()].into_iter())?;
+        let data = bytes(DType::F16, (0..4_400_000).map(element));
+        check_data(reducer, &problem, 0, [data].into_iter())?;
     }
-    let mut caps = reducer.caps().tuned(Tuning {
-        invocations: 1,
-        slice_bytes: 64,
-        ..Tuning::of(AdapterClass::Software)
-    });
-    caps.class = AdapterClass::Software;
+    let software = of_class(reducer, AdapterClass::Software);
+    let cut = tuned(&software, |t| (t.invocations, t.slice_bytes) = (1, 64));
     let problem = Problem::reduce_sum(DType::F32, &[400_000, 4], &[0])?;
     if takes(reducer, "many", &problem) {
-        let parts = Plan::new(&problem, &caps)?.passes()[0].params.parts;
+        let parts = Plan::new(&problem, cut.caps())?.passes()[0].params.parts;
         if parts <= 512 {
             return Err(format!("{parts} partial sums").into());
         }
         let data = f32::bytes(&[-1.0; 1_600_000]).to_vec();
-        check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
+        check_data(&cut, &problem, 0, [data].into_iter())?;
     }
     Ok(())
 }
@@ -341,23 +338,17 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
                         _ => 0.0,
                     }
                 };
-                let bytes = |i| {
+                let element = |i| {
                     let segment = i / (len * inner) * inner + i % inner;
-                    let place = (i / inner + segment) % len;
-                    bits(element(segment, place)).to_le_bytes()[..dtype.size() as usize].to_vec()
+                    bits(element(segment, (i / inner + segment) % len))
                 };
                 for class in CLASSES {
                     if !takes(reducer, ("ties", class), &problem) {
                         continue;
                     }
-                    let mut caps = reducer.caps().tuned(Tuning {
-                        slice_bytes: 64,
-                        invocations: 1 << 18,
-                        ..Tuning::of(class)
-                    });
-                    caps.class = class;
-                    let data = (0..outer * len * inner).flat_map(bytes).collect();
-                    check_data(&reducer.with_caps(caps), &problem, 0, [data].into_iter())?;
+                    let sliced = in_slices(&of_class(reducer, class));
+                    let data = bytes(dtype, (0..outer * len * inner).map(element));
+                    check_data(&sliced, &problem, 0, [data].into_iter())?;
                 }
             }
         }
@@ -459,18 +450,14 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                     if !takes(reducer, ("windows", class), &problem) {
                         continue;
                     }
-                    let mut caps = reducer.caps().tuned(Tuning::of(class));
-                    caps.class = class;
                     let data = |kind| {
-                        let n: u64 = shape.iter().product();
-                        let bytes = |i| {
+                        let element = |i| {
                             let segment = i / (len * inner) * inner + i % inner;
-                            let bits = element(segment, i / inner % len, len, kind);
-                            bits.to_le_bytes()[..dtype.size() as usize].to_vec()
+                            element(segment, i / inner % len, len, kind)
                         };
-                        (0..n).flat_map(bytes).collect()
+                        bytes(dtype, (0..shape.iter().product()).map(element))
                     };
-                    check_data(&reducer.with_caps(caps), &problem, 0, (0..8).map(data))?;
+                    check_data(&of_class(reducer, class), &problem, 0, (0..8).map(data))?;
                 }
             }
         }
@@ -537,12 +524,10 @@ pub fn views(reducer: &Reducer) -> Result<(), Failed> {
 /// Few workgroups, small bindings and small submits: regions whose partial sums meet, and slices that one
 /// dispatch leaves and another finishes.
 pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
-    let tuned = reducer.caps().tuned(Tuning {
-        workgroup: 16,
-        slice_bytes: 64,
-        submit_bytes: 1 << 14,
-        ..reducer.caps().tuning.clone()
+    let small = tuned(reducer, |t| {
+        (t.workgroup, t.slice_bytes, t.submit_bytes) = (16, 64, 1 << 14);
     });
+    let small = small.with_caps(small.caps().lowered(4096, 3));
     for dtype in summed() {
         for shape in [[1, 9000, 1], [3, 700, 9], [1, 130, 640], [600, 5, 1]] {
             let way = drawn((dtype, shape));
@@ -550,7 +535,6 @@ pub fn limits(reducer: &Reducer) -> Result<(), Failed> {
             if !takes(reducer, "limits of sums", &problem) {
                 continue;
             }
-            let small = reducer.with_caps(tuned.lowered(4096, 3));
             // Always with special elements, as those of an earlier region must not be lost.
             let some = |kind: usize| kind % 3 == way as usize % 3 || [7, 8].contains(&kind);
             let data = data(&problem).enumerate().filter(|(kind, _)| some(*kind));
@@ -591,11 +575,7 @@ pub fn degenerate(reducer: &Reducer) -> Result<(), Failed> {
 /// small windows of a stream, and as a view of a transposed matrix.
 pub fn every_way(reducer: &Reducer) -> Result<(), Failed> {
     let shape = [3, 1400, 1];
-    let sliced = reducer.with_caps(reducer.caps().tuned(Tuning {
-        slice_bytes: 64,
-        invocations: 1 << 18,
-        ..reducer.caps().tuning.clone()
-    }));
+    let sliced = in_slices(reducer);
     for dtype in summed() {
         let size = dtype.size() as usize;
         // Always with a 0 among -0, which a part may have alone, and with a row of only negative numbers.

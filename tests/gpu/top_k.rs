@@ -6,7 +6,7 @@ use super::{check_data, same, takes, tuned, turn};
 use libtest_mimic::Failed;
 use support::device::differs_in_pieces;
 use support::views::VIEWS;
-use support::{Bits, drawn, mixed, seeds, tensor, types, zeros};
+use support::{Bits, bytes, drawn, mixed, seeds, tensor, types, zeros};
 use wgreduce::{
     AdapterClass, BufferSplits, Class, DType, IndexType, NanPolicy, Problem, ProblemError, Reducer,
 };
@@ -111,7 +111,7 @@ pub fn equal(reducer: &Reducer) -> Result<(), Failed> {
                     continue;
                 }
                 let n = shape.iter().product::<u64>();
-                let size = dtype.size() as usize;
+                let mask = if dtype == DType::Bool { 1 } else { u64::MAX };
                 // One value; two, of which the better one is rare, not rare, or late; rising and falling ones.
                 let value = |kind: u64, i: u64| match kind {
                     0 => 1,
@@ -121,19 +121,7 @@ pub fn equal(reducer: &Reducer) -> Result<(), Failed> {
                     4 => u64::from(i / shape[2] % shape[1] * 5 > 3 * shape[1]),
                     _ => shape[1] - 1 - i / shape[2] % shape[1],
                 };
-                let data = (0..6).map(|kind| {
-                    let mut bytes = Vec::with_capacity(n as usize * size);
-                    for i in 0..n {
-                        let value = value(kind, i);
-                        let value = if dtype == DType::Bool {
-                            value & 1
-                        } else {
-                            value
-                        };
-                        bytes.extend_from_slice(&value.to_le_bytes()[..size]);
-                    }
-                    bytes
-                });
+                let data = (0..6).map(|kind| bytes(dtype, (0..n).map(|i| value(kind, i) & mask)));
                 check_data(&mappings[(way / 12 % 3) as usize], &problem, 0, data)?;
             }
         }

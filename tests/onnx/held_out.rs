@@ -1,8 +1,8 @@
 //! Thousands of models over all operators, opsets and types, each right to the last bit.
 
 use crate::support::*;
-use support::Bits;
 use support::oracle::Question;
+use support::{Bits, bytes, float_bits};
 use wgreduce::onnx::proto::*;
 use wgreduce::onnx::{AttributeProto, Operator, Tensor, compare};
 use wgreduce::{DType, NanPolicy, Op};
@@ -230,18 +230,9 @@ fn random_axes(n: &mut Bits, rank: usize) -> Vec<i64> {
 /// Few different values, so that there are ties, among them the values that break kernels: NaNs with
 /// several payloads, both zeros and infinities, subnormals, extremes.
 fn random_tensor(n: &mut Bits, dtype: DType, shape: &[u64]) -> Tensor {
-    let size = dtype.size() as usize;
-    let top = 8 * size as u32 - 1;
+    let top = 8 * dtype.size() - 1;
     let mask = u64::MAX >> (63 - top);
-    let (sign, infinity) = (
-        1u64 << top,
-        match dtype {
-            DType::F16 => 0x7c00,
-            DType::BF16 => 0x7f80,
-            DType::F32 => 0x7f80_0000,
-            _ => 0x7ff0_0000_0000_0000,
-        },
-    );
+    let (sign, infinity) = (1u64 << top, float_bits(dtype).0);
     let nans = [
         infinity + 1,
         infinity | infinity >> 1 | 5,
@@ -274,10 +265,8 @@ fn random_tensor(n: &mut Bits, dtype: DType, shape: &[u64]) -> Tensor {
         }
     };
     let count: u64 = shape.iter().product();
-    let bytes = (0..count)
-        .map(&mut element)
-        .flat_map(|bits| bits.to_le_bytes()[..size].to_vec());
-    Tensor::new(dtype, shape, bytes.collect()).unwrap()
+    let data = bytes(dtype, (0..count).map(&mut element));
+    Tensor::new(dtype, shape, data).unwrap()
 }
 
 /// Whether the operator takes the type at that opset; `rules.rs` proves that this is the standard's answer.

@@ -12,6 +12,7 @@ mod shapes;
 mod sums;
 mod verify;
 
+use support::{bytes, float_bits, limits};
 use wgreduce::reference::evaluate;
 use wgreduce::{DType, NanPolicy, Op, Problem, ProblemError};
 
@@ -28,37 +29,24 @@ struct Float {
 }
 
 static FLOATS: [Float; 4] = [
-    Float {
-        dtype: DType::BF16,
-        sign: 0x8000,
-        inf: 0x7f80,
-        one: 0x3f80,
-        nan: 0x7fc0,
-    },
-    Float {
-        dtype: DType::F16,
-        sign: 0x8000,
-        inf: 0x7c00,
-        one: 0x3c00,
-        nan: 0x7e00,
-    },
-    Float {
-        dtype: DType::F32,
-        sign: 0x8000_0000,
-        inf: 0x7f80_0000,
-        one: 0x3f80_0000,
-        nan: 0x7fc0_0000,
-    },
-    Float {
-        dtype: DType::F64,
-        sign: 1 << 63,
-        inf: 0x7ff0_0000_0000_0000,
-        one: 0x3ff0_0000_0000_0000,
-        nan: 0x7ff8_0000_0000_0000,
-    },
+    Float::of(DType::BF16),
+    Float::of(DType::F16),
+    Float::of(DType::F32),
+    Float::of(DType::F64),
 ];
 
 impl Float {
+    const fn of(dtype: DType) -> Float {
+        let (inf, nan, one) = float_bits(dtype);
+        Float {
+            dtype,
+            sign: 1 << (8 * dtype.size() - 1),
+            inf,
+            one,
+            nan,
+        }
+    }
+
     /// NaN of both signs, quiet and signalling, with and without payload.
     fn nans(&self) -> [u64; 5] {
         let Float { sign, inf, nan, .. } = *self;
@@ -69,30 +57,8 @@ impl Float {
 const VALUE_OPS: [Op; 4] = [Op::ReduceMin, Op::ReduceMax, Op::Min, Op::Max];
 const POLICIES: [NanPolicy; 2] = [NanPolicy::Propagate, NanPolicy::Ignore];
 
-/// The limits of a type, infinities for floats: every other number lies between them.
-fn limits(dtype: DType) -> (u64, u64) {
-    match dtype {
-        DType::BF16 => (0xff80, 0x7f80),
-        DType::F16 => (0xfc00, 0x7c00),
-        DType::F32 => (0xff80_0000, 0x7f80_0000),
-        DType::F64 => (0xfff0_0000_0000_0000, 0x7ff0_0000_0000_0000),
-        DType::I8 => (0x80, 0x7f),
-        DType::I16 => (0x8000, 0x7fff),
-        DType::I32 => (0x8000_0000, 0x7fff_ffff),
-        DType::I64 => (0x8000_0000_0000_0000, 0x7fff_ffff_ffff_ffff),
-        DType::U8 => (0, 0xff),
-        DType::U16 => (0, 0xffff),
-        DType::U32 => (0, 0xffff_ffff),
-        DType::U64 => (0, 0xffff_ffff_ffff_ffff),
-        DType::Bool => (0, 1),
-        other => panic!("no limits for {other}"),
-    }
-}
-
 fn to_bytes(dtype: DType, bits: &[u64]) -> Vec<u8> {
-    let size = dtype.size() as usize;
-    let elements = bits.iter().map(|b| b.to_le_bytes());
-    elements.flat_map(|b| b.into_iter().take(size)).collect()
+    bytes(dtype, bits.iter().copied())
 }
 
 fn to_bits(dtype: DType, bytes: &[u8]) -> Vec<u64> {

@@ -20,6 +20,8 @@ fn the_reference_gives_what_the_oracle_gives() {
         for seed in 0..2 {
             let data = tensor(dtype, shape, seed);
             for way in 0..36 {
+                let none = value_problem(dtype, &[2, 0, 3], &[1], way);
+                same(&none.expect("a problem"), &[&[]]);
                 let index = index_problem(dtype, &shape, 1, way).expect("a problem");
                 same(&index.clone().keepdims(false), &[&data]);
                 same(&index.with_values(true), &[&data]);

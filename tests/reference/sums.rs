@@ -165,7 +165,6 @@ fn past_the_largest_number_is_infinity() {
             (&[most, half - 1], most),
         ] {
             assert_eq!(of(ReduceSum, dtype, Propagate, row), expected, "{dtype}");
-            assert_eq!(of(ReduceL2, dtype, Propagate, &[most, 1]), most);
             let negative: Vec<u64> = row.iter().map(|bits| bits ^ sign).collect();
             let sum = of(ReduceSum, dtype, Propagate, &negative);
             assert_eq!(sum, sign | expected, "{dtype}");
@@ -173,6 +172,7 @@ fn past_the_largest_number_is_infinity() {
         // The sum of a mean and the squares of a root may exceed the largest number.
         assert_eq!(of(ReduceMean, dtype, Propagate, &[most; 5]), most);
         assert_eq!(of(ReduceL2, dtype, Propagate, &[sign | most]), most);
+        assert_eq!(of(ReduceL2, dtype, Propagate, &[most, 1]), most);
         assert_eq!(of(ReduceL2, dtype, Propagate, &[most, most]), inf);
         assert_eq!(of(ReduceSumSquare, dtype, Propagate, &[most]), inf);
     }

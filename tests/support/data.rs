@@ -134,7 +134,7 @@ fn place(first: u64, n: u64, bits: &mut Bits) -> u64 {
 }
 
 /// (infinity, quiet NaN, one) of a float type, as bits.
-pub fn float_bits(dtype: DType) -> (u64, u64, u64) {
+pub const fn float_bits(dtype: DType) -> (u64, u64, u64) {
     match dtype {
         DType::F16 => (0x7c00, 0x7e00, 0x3c00),
         DType::BF16 => (0x7f80, 0x7fc0, 0x3f80),
@@ -143,16 +143,16 @@ pub fn float_bits(dtype: DType) -> (u64, u64, u64) {
     }
 }
 
-/// The greatest and the least element of a type.
-fn ends(dtype: DType) -> (u64, u64) {
+/// The least and the greatest element of a type: the infinities of a float.
+pub fn limits(dtype: DType) -> (u64, u64) {
     let ones = u64::MAX >> (64 - 8 * dtype.size());
     let sign = ones ^ (ones >> 1);
     let infinity = float_bits(dtype).0;
     match dtype.class() {
-        Class::Float => (infinity, infinity | sign),
-        Class::Signed => (ones ^ sign, sign),
-        Class::Unsigned => (ones, 0),
-        Class::Bool => (1, 0),
+        Class::Float => (infinity | sign, infinity),
+        Class::Signed => (sign, ones ^ sign),
+        Class::Unsigned => (0, ones),
+        Class::Bool => (0, 1),
     }
 }
 
@@ -185,7 +185,7 @@ fn element(dtype: DType, seed: Seed, i: u64, n: u64, at: &Winners, bits: &mut Bi
     let any = ((bits.draw() << 20) ^ bits.draw()) & ones;
     let float = dtype.class() == Class::Float;
     let (infinity, nan, one) = float_bits(dtype);
-    let (top, bottom) = ends(dtype);
+    let (bottom, top) = limits(dtype);
     // NaNs differ in sign and payload.
     let some_nan = (infinity + 1 + any % (nan - infinity)) | (any & sign);
     let number = match float {
@@ -223,14 +223,18 @@ fn element(dtype: DType, seed: Seed, i: u64, n: u64, at: &Winners, bits: &mut Bi
     }
 }
 
-fn push(bytes: &mut Vec<u8>, dtype: DType, element: u64) {
-    bytes.extend_from_slice(&element.to_le_bytes()[..dtype.size() as usize]);
+/// The bytes of elements of a type, given as bits.
+pub fn bytes(dtype: DType, elements: impl Iterator<Item = u64>) -> Vec<u8> {
+    let size = dtype.size() as usize;
+    let mut bytes = Vec::with_capacity(elements.size_hint().0 * size);
+    elements.for_each(|bits| bytes.extend_from_slice(&bits.to_le_bytes()[..size]));
+    bytes
 }
 
 /// A tensor `[outer, len, inner]` whose segments cycle through all seeds; `seed` is that of the first one.
 pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ (len << 20) ^ (inner << 8) ^ outer);
-    let mut bytes = Vec::with_capacity((outer * len * inner * dtype.size()) as usize);
+    let mut all = Vec::with_capacity((outer * len * inner) as usize);
     for o in 0..outer {
         let mut segment = |c: u64| {
             let kind = Seed::ALL[(o * inner + c + seed) as usize % Seed::ALL.len()];
@@ -239,36 +243,30 @@ pub fn tensor(dtype: DType, [outer, len, inner]: [u64; 3], seed: u64) -> Vec<u8>
         let segments: Vec<(Seed, Winners)> = (0..inner).map(&mut segment).collect();
         for i in 0..len {
             for (kind, at) in &segments {
-                push(
-                    &mut bytes,
-                    dtype,
-                    element(dtype, *kind, i, len, at, &mut bits),
-                );
+                all.push(element(dtype, *kind, i, len, at, &mut bits));
             }
         }
     }
-    bytes
+    bytes(dtype, all.into_iter())
 }
 
 /// Segments of `len` elements, rows or columns: in turn, every position is once the least and once the greatest.
 pub fn diagonal(dtype: DType, [segments, len]: [u64; 2], rows: bool) -> Vec<u8> {
     let mut bits = Bits::new(len);
-    let mut bytes = Vec::with_capacity((segments * len * dtype.size()) as usize);
-    for i in 0..segments * len {
+    let element = |i: u64| {
         let (segment, at) = match rows {
             true => (i / len, i % len),
             false => (i % segments, i / segments),
         };
         // For bool, one value is rare in the first half of the segments, the other in the second.
         let [middle, least, greatest] = middling(dtype, bits.draw(), 2 * segment < segments);
-        let element = match at {
+        match at {
             at if at == segment % len => least,
             at if at == (segment + len / 2) % len => greatest,
             _ => middle,
-        };
-        push(&mut bytes, dtype, element);
-    }
-    bytes
+        }
+    };
+    bytes(dtype, (0..segments * len).map(element))
 }
 
 /// A tensor `[outer, len, inner]` of zeros and ones of one sign a segment, some with a single zero of the other sign;
@@ -277,38 +275,38 @@ pub fn zeros(dtype: DType, [outer, len, inner]: [u64; 3], nans: bool) -> Vec<u8>
     let mut bits = Bits::new(len ^ (inner << 8));
     let (infinity, nan, one) = float_bits(dtype);
     let sign = 1 << (8 * dtype.size() - 1);
-    let mut bytes = Vec::with_capacity((outer * len * inner * dtype.size()) as usize);
-    for i in 0..outer * len * inner {
+    let element = |i: u64| {
         let (segment, at) = (i / (len * inner) * inner + i % inner, i / inner % len);
         let side = if segment.is_multiple_of(2) { 0 } else { sign };
         let other = (segment / 2).is_multiple_of(2) && at == (segment * 7 + len / 2) % len;
-        let element = match bits.below(8) {
+        match bits.below(8) {
             _ if other => side ^ sign,
             0 if nans => nan,
             // Nothing but the lowest bit tells it from infinity.
             1 if nans => infinity | sign | 1,
             3 | 4 => one | side,
             _ => side,
-        };
-        push(&mut bytes, dtype, element);
-    }
-    bytes
+        }
+    };
+    bytes(dtype, (0..outer * len * inner).map(element))
 }
 
 /// Rows of which every third has only the best value of its type, the others only the worst, and no NaN.
 pub fn worst(dtype: DType, order: Order, [rows, len]: [u64; 2]) -> Vec<u8> {
-    let (top, bottom) = ends(dtype);
+    let (bottom, top) = limits(dtype);
     let [best, worst] = match order {
         Order::Least => [bottom, top],
         Order::Greatest => [top, bottom],
         _ => [top, 0],
     };
-    let mut bytes = Vec::with_capacity((rows * len * dtype.size()) as usize);
-    for i in 0..rows * len {
-        let best_row = (i / len).is_multiple_of(3);
-        push(&mut bytes, dtype, if best_row { best } else { worst });
-    }
-    bytes
+    let element = |i: u64| {
+        if (i / len).is_multiple_of(3) {
+            best
+        } else {
+            worst
+        }
+    };
+    bytes(dtype, (0..rows * len).map(element))
 }
 
 /// The seeds with which the segments of a tensor are together of every kind.
@@ -330,15 +328,10 @@ pub fn mixed(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
         DType::Bool => Seed::Sparse,
         _ => kind,
     };
-    let mut bytes = Vec::with_capacity((n * dtype.size()) as usize);
-    for i in 0..n {
-        push(
-            &mut bytes,
-            dtype,
-            element(dtype, kind, i, n, &at, &mut bits),
-        );
-    }
-    bytes
+    bytes(
+        dtype,
+        (0..n).map(|i| element(dtype, kind, i, n, &at, &mut bits)),
+    )
 }
 
 /// The part of a `[outer, len, inner]` tensor that lies in a range of dimension 1.
@@ -374,19 +367,17 @@ pub const SUMMANDS: u64 = 12;
 pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     let mut bits = Bits::new(seed ^ 0x5eed);
     let width = 8 * dtype.size();
-    let mut bytes = Vec::new();
     if dtype.class() != Class::Float {
-        for _ in 0..n {
+        let element = |_| {
             let any = (bits.draw() << 20) ^ bits.draw();
             // Any numbers, small ones, or those at the ends of the range.
-            let element = match seed % 3 {
+            match seed % 3 {
                 0 => any,
                 1 => (any as i64 >> 60) as u64,
                 _ => [1 << (width - 1), !0, (1 << (width - 1)) - 1][(any % 3) as usize],
-            };
-            push(&mut bytes, dtype, element);
-        }
-        return bytes;
+            }
+        };
+        return bytes(dtype, (0..n).map(element));
     }
     let (infinity, _, _) = float_bits(dtype);
     let sign = 1 << (width - 1);
@@ -397,11 +388,11 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
     // Limbs that a sum's leading bits may be in.
     let rooms = infinity / least_normal / 24;
     let special = (0..3).map(|_| bits.below(2 * n.max(1))).collect::<Vec<_>>();
-    for i in 0..n {
+    let element = |i: u64| {
         let any = (bits.draw() << 20) ^ bits.draw();
         let negative = any & sign;
         let magnitude = any & (sign - 1);
-        let element = match seed % SUMMANDS {
+        last = match seed % SUMMANDS {
             // Around 1, as most data is.
             0 => negative | (one + magnitude % (4 * least_normal)),
             1 => negative | (magnitude % infinity),
@@ -440,10 +431,9 @@ pub fn summands(dtype: DType, n: u64, seed: u64) -> Vec<u8> {
                 _ => 0,
             },
         };
-        last = element;
-        push(&mut bytes, dtype, element);
-    }
-    bytes
+        last
+    };
+    bytes(dtype, (0..n).map(element))
 }
 
 #[cfg(test)]
@@ -481,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn flat_data_is_not_constant_and_every_eighth_of_it_has_both_extremes() {
+    fn no_eighth_of_flat_data_is_constant() {
         for dtype in DType::ALL {
             for seed in 0..8 {
                 let data = mixed(dtype, 2000, seed);

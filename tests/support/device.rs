@@ -1,10 +1,18 @@
 //! The comparison of a device with the reference, byte for byte.
 
+use crate::grid;
 use wgreduce::wgpu::{self, BufferSlice, BufferUsages};
-use wgreduce::{BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, reference};
+use wgreduce::{
+    BoundReduction, BufferSplits, Buffers, Problem, Reducer, Reduction, Tuning, reference,
+};
 
 /// The byte that fills outputs before every run, and the guards around them.
 const POISON: u8 = 0xa5;
+
+/// The same device with a changed tuning.
+pub fn tuned(reducer: &Reducer, change: impl FnOnce(&mut Tuning)) -> Reducer {
+    reducer.with_caps(grid::tuned(reducer.caps(), change))
+}
 
 /// Solves a problem on a device, in buffers like a caller's own: inputs that end with the data, `offset` bytes into the
 /// buffer; poisoned outputs with guards on both sides. Returns the difference from the reference.

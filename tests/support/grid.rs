@@ -2,11 +2,18 @@
 //! reduce them.
 
 use crate::sum_problem;
-use wgreduce::{AdapterClass, Caps, DType, IndexType, Problem, ProblemError};
+use wgreduce::{AdapterClass, Caps, DType, IndexType, Problem, ProblemError, Tuning};
 
 /// WebGPU's default limits with the tuning of a class.
 pub fn class(class: AdapterClass) -> Caps {
     Caps::new(&wgreduce::wgpu::Limits::default(), class)
+}
+
+/// The same limits with a changed tuning.
+pub fn tuned(caps: &Caps, change: impl FnOnce(&mut Tuning)) -> Caps {
+    let mut caps = caps.clone();
+    change(&mut caps.tuning);
+    caps
 }
 
 pub const CLASSES: [AdapterClass; 3] = [

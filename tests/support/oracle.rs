@@ -1,8 +1,8 @@
 //! A second implementation of the operators: element by element over coordinates, on values wide enough for every type.
 //! Shares nothing with the library but the names of types and operators.
 
-use crate::exact;
 use crate::views::materialised;
+use crate::{exact, float_bits, limits};
 use half::{bf16, f16};
 use wgreduce::{Class, DType, NanPolicy, Op, Problem};
 
@@ -321,32 +321,14 @@ impl Question<'_> {
         if self.by_magnitude() {
             return vec![0; size];
         }
-        let max = self.op.is_max();
-        let mut bytes = match (self.dtype, self.dtype.class(), max) {
-            (DType::BF16, ..) => bf16::INFINITY.to_le_bytes().to_vec(),
-            (DType::F16, ..) => f16::INFINITY.to_le_bytes().to_vec(),
-            (DType::F32, ..) => f32::INFINITY.to_le_bytes().to_vec(),
-            (DType::F64, ..) => f64::INFINITY.to_le_bytes().to_vec(),
-            (_, Class::Signed, true) => vec![0; size],
-            (_, Class::Signed, false) => [vec![0xff; size - 1], vec![0x7f]].concat(),
-            (_, Class::Bool, _) => vec![u8::from(!max)],
-            (_, _, true) => vec![0; size],
-            (_, _, false) => vec![0xff; size],
-        };
-        if max && matches!(self.dtype.class(), Class::Float | Class::Signed) {
-            bytes[size - 1] |= 0x80;
-        }
-        bytes
+        let (least, greatest) = limits(self.dtype);
+        let identity = if self.op.is_max() { least } else { greatest };
+        identity.to_le_bytes()[..size].to_vec()
     }
 }
 
 fn nan(dtype: DType) -> Vec<u8> {
-    match dtype {
-        DType::BF16 => 0x7fc0u16.to_le_bytes().to_vec(),
-        DType::F16 => 0x7e00u16.to_le_bytes().to_vec(),
-        DType::F32 => 0x7fc0_0000u32.to_le_bytes().to_vec(),
-        _ => 0x7ff8_0000_0000_0000u64.to_le_bytes().to_vec(),
-    }
+    float_bits(dtype).1.to_le_bytes()[..dtype.size() as usize].to_vec()
 }
 
 fn align(shape: &[u64], rank: usize) -> Vec<u64> {
