@@ -2,7 +2,7 @@
 
 use super::scratch::{bind_with, scattered};
 use super::{bind, buffer, prepared, reducer, reducer_with, submit};
-use wgreduce::{DType, Error, IndexType, Problem, Reducer, Reduction, Tuning, wgpu};
+use wgreduce::{DType, Error, IndexType, Problem, Reducer, Reduction, wgpu};
 
 /// All kinds of bindings: at many offsets, with sizes that end inside a vec4, and cut into windows.
 #[test]
@@ -112,12 +112,7 @@ fn a_buffer_that_is_destroyed_after_it_was_bound_fails_the_callers_submit() {
 
 #[test]
 fn parts_are_recorded_one_by_one() {
-    let reducer = reducer();
-    let tuning = Tuning {
-        submit_bytes: 1 << 20,
-        ..reducer.caps().tuning.clone()
-    };
-    let small = reducer.with_caps(reducer.caps().tuned(tuning));
+    let small = support::device::tuned(&reducer(), |t| t.submit_bytes = 1 << 20);
     let all = scattered(&small);
     let slices: Vec<_> = all.2.iter().map(|b| b.slice(..)).collect();
     let bound = bind_with(&all, &slices).expect("bound");

@@ -4,9 +4,10 @@ use super::{bind, buffer, buffer_for, noop, prepared, reducer, reducer_with};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::device::tuned;
 use wgreduce::reference::{self, VerifyError};
 use wgreduce::wgpu::{self, BufferUsages};
-use wgreduce::{DType, Error, Partial, Problem, ProblemError, Reducer, Tuning};
+use wgreduce::{DType, Error, Partial, Problem, ProblemError, Reducer};
 
 #[test]
 fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
@@ -16,11 +17,7 @@ fn out_of_memory_is_an_error_with_its_bytes_and_the_device_lives_on() {
         max_storage_buffer_binding_size: 1 << 40,
         ..Default::default()
     });
-    let tuning = Tuning {
-        submit_bytes: u64::MAX,
-        ..reducer.caps().tuning.clone()
-    };
-    let reducer = reducer.with_caps(reducer.caps().tuned(tuning));
+    let reducer = tuned(&reducer, |t| t.submit_bytes = u64::MAX);
     let bytes = 1u64 << 48;
     let reduction = prepared(
         &reducer,

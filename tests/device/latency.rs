@@ -13,7 +13,7 @@ fn logits(n: u64) -> Problem {
 }
 
 fn tuned(reducer: &Reducer, class: AdapterClass) -> Reducer {
-    reducer.with_caps(reducer.caps().tuned(Tuning::of(class)))
+    support::device::tuned(reducer, |t| *t = Tuning::of(class))
 }
 
 #[test]

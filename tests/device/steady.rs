@@ -5,7 +5,7 @@ use super::executors::alone;
 use super::noop::Noop;
 use support::device::buffer;
 use wgreduce::wgpu::BufferUsages;
-use wgreduce::{Buffers, DType, Problem, Tuning};
+use wgreduce::{Buffers, DType, Problem};
 
 fn problem(shape: &[u64]) -> Problem {
     Problem::arg_min(DType::F32, shape, 1).expect("a problem")
@@ -192,11 +192,7 @@ fn recording_asks_nothing_of_the_device() {
 #[test]
 fn a_run_submits_part_by_part() {
     let noop = Noop::new();
-    let tuning = Tuning {
-        submit_bytes: 100_000,
-        ..noop.reducer.caps().tuning.clone()
-    };
-    let small = noop.reducer.with_caps(noop.reducer.caps().tuned(tuning));
+    let small = support::device::tuned(&noop.reducer, |t| t.submit_bytes = 100_000);
     let reduction = small
         .prepare_blocking(&problem(&[100, 3000]))
         .expect("prepared");

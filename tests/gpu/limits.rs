@@ -7,7 +7,7 @@ use support::{
     Bits, drawn, extremes, index_problem, mixed, sum_problem, tensor, types, value_problem, ways,
 };
 use wgreduce::wgpu::{DeviceDescriptor, Instance, InstanceDescriptor, Limits};
-use wgreduce::{DType, Plan, Problem, Reducer, Tuning};
+use wgreduce::{DType, Plan, Problem, Reducer};
 
 /// Bindings that hold only a few rows: partials of short columns, in whole vec4s and elsewhere. An invocation
 /// finishes many outputs, or several partials of each, one after another.
@@ -96,11 +96,7 @@ pub fn least_and_most(reducer: &Reducer) -> Result<(), Failed> {
     suite(reducer, "own limits", turn)?;
     suite(&at_default_limits(reducer)?, "default limits", turn)?;
     let caps = reducer.caps();
-    let small = caps.tuned(Tuning {
-        workgroup: 16,
-        slice_bytes: 64,
-        ..caps.tuning.clone()
-    });
+    let small = support::grid::tuned(caps, |t| (t.workgroup, t.slice_bytes) = (16, 64));
     let least = caps.offset_alignment + 16;
     for (name, mut caps, times) in [
         ("least limits", small.lowered(least, 3), 1),

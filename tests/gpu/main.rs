@@ -24,12 +24,12 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-use support::device::{differs, reduction_differs};
+use support::device::{differs, reduction_differs, tuned};
 use support::{
     TURNS, all, drawn, mixed, one_of, seed, seeds, taken_of, taken_problem, tensor, ways,
 };
 use wgreduce::wgpu::Backend;
-use wgreduce::{AdapterChoice, DType, Problem, Reducer, Tuning, adapters_blocking};
+use wgreduce::{AdapterChoice, DType, Problem, Reducer, adapters_blocking};
 
 type Subject = (&'static str, fn(&Reducer) -> Result<(), Failed>);
 
@@ -254,13 +254,6 @@ fn data_for(problem: &Problem, seed: u64) -> Vec<Vec<u8>> {
 
 fn slices(data: &[Vec<u8>]) -> Vec<&[u8]> {
     data.iter().map(Vec::as_slice).collect()
-}
-
-/// A reducer on the same device with another tuning.
-fn tuned(reducer: &Reducer, change: impl Fn(&mut Tuning)) -> Reducer {
-    let mut tuning = reducer.caps().tuning.clone();
-    change(&mut tuning);
-    reducer.with_caps(reducer.caps().tuned(tuning))
 }
 
 /// The same device with windows of the least size and three workgroups a dimension.

@@ -6,10 +6,10 @@ use super::interpret::run;
 use super::memory::{Memory, limits};
 use super::truth::Truth;
 use proptest::prelude::*;
-use support::grid::{CLASSES, SIZES, class};
+use support::grid::{CLASSES, SIZES, class, tuned};
 use support::sum_problem;
 use wgreduce::unstable::Pass;
-use wgreduce::{AdapterClass, Caps, Class, DType, IndexType, Plan, Problem, Tuning};
+use wgreduce::{AdapterClass, Caps, Class, DType, IndexType, Plan, Problem};
 
 /// The ways to reduce dimension 1 of a shape.
 fn ways(dtype: DType, shape: &[u64]) -> Vec<Problem> {
@@ -248,11 +248,7 @@ proptest! {
 #[test]
 fn long_rows_of_integers_have_a_plan_whatever_the_limit_on_iterations() {
     let caps = Caps::typical(AdapterClass::Software);
-    let alone = caps.tuned(Tuning {
-        invocations: 1,
-        slices: 1,
-        ..caps.tuning.clone()
-    });
+    let alone = tuned(&caps, |t| (t.invocations, t.slices) = (1, 1));
     let integers = support::summed().filter(|t| t.class() != Class::Float);
     for dtype in integers {
         for caps in [&caps, &alone] {

@@ -15,37 +15,26 @@ mod truth;
 mod views;
 mod walks;
 
-use support::grid::class;
+use support::grid::{class, tuned};
 use wgreduce::{AdapterClass, Caps, Plan, Tuning};
 
 /// Limits of a fake device: bytes and alignment of bindings, workgroups a dimension, invocations a workgroup.
 fn fake(binding_bytes: u64, offset_alignment: u64, workgroups: u32, wg: u32) -> Caps {
-    let real = class(AdapterClass::Software);
     Caps {
         binding_bytes,
         offset_alignment,
         workgroups,
-        tuning: Tuning {
-            workgroup: wg,
-            ..real.tuning.clone()
-        },
-        ..real
+        ..tuned(&class(AdapterClass::Software), |t| t.workgroup = wg)
     }
 }
 
 /// A tuning of small numbers, which takes every walk and every cut early.
 fn eager(change: impl FnOnce(&mut Tuning)) -> Caps {
-    let real = class(AdapterClass::Software);
-    let mut tuning = Tuning {
-        workgroup: 16,
-        row_lanes: 8,
-        invocations: 256,
-        slice_bytes: 64,
-        short_rows: 3,
-        ..real.tuning.clone()
-    };
-    change(&mut tuning);
-    real.tuned(tuning)
+    tuned(&class(AdapterClass::Software), |t| {
+        (t.workgroup, t.row_lanes, t.invocations) = (16, 8, 256);
+        (t.slice_bytes, t.short_rows) = (64, 3);
+        change(t);
+    })
 }
 
 fn walks(plan: &Plan) -> Vec<&'static str> {

@@ -1,9 +1,9 @@
 //! Plans of chosen shapes, and of impossible ones.
 
 use super::{fake, walks};
-use support::grid::{CLASSES, class};
+use support::grid::{CLASSES, class, tuned};
 use wgreduce::unstable::{FinishText, RowsText, StoreFormat, Walk};
-use wgreduce::{AdapterClass, Caps, DType, Error, Plan, Problem, ProblemError, Tuning};
+use wgreduce::{AdapterClass, Caps, DType, Plan, Problem, ProblemError};
 
 /// The parts of a segment that the first pass leaves for the finishing pass.
 fn parts(plan: &Plan) -> u64 {
@@ -298,58 +298,9 @@ fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
 
 #[test]
 fn the_tuning_can_ask_to_go_element_by_element() {
-    let caps = Caps::webgpu_default();
-    let caps = caps.tuned(Tuning {
-        each: true,
-        ..caps.tuning.clone()
-    });
+    let caps = tuned(&Caps::webgpu_default(), |t| t.each = true);
     let plan = planned(Problem::arg_min(DType::F32, &[300, 200], 1), &caps);
     assert_eq!(walks(&plan), ["each"], "{plan}");
-}
-
-#[test]
-fn limits_that_allow_nothing_are_errors_with_numbers() {
-    let least = fake(64, 16, 3, 4);
-    let broken = [
-        Caps {
-            binding_bytes: 0,
-            ..least.clone()
-        },
-        Caps {
-            binding_bytes: 8,
-            ..least.clone()
-        },
-        Caps {
-            offset_alignment: 4096,
-            ..least.clone()
-        },
-        Caps {
-            workgroups: 0,
-            ..least.clone()
-        },
-        Caps {
-            workgroup_bytes: 0,
-            ..least.clone()
-        },
-        Caps {
-            invocations: 0,
-            ..least.clone()
-        },
-    ];
-    let problems = [
-        Problem::arg_min(DType::U8, &[2, 4000], 1),
-        Problem::arg_min(DType::I64, &[400, 10], 0),
-        Problem::reduce_min(DType::F32, &[0, 300], &[0]),
-        Problem::reduce_min(DType::F32, &[300], &[]).map(|p| p.noop_with_empty_axes(true)),
-    ];
-    for problem in problems.map(|p| p.expect("a problem")) {
-        for caps in &broken {
-            match Plan::new(&problem, caps) {
-                Err(Error::Limit { needed, limit, .. }) => assert!(needed > limit, "{problem}"),
-                other => panic!("{problem} on {caps:?}: {other:?}"),
-            }
-        }
-    }
 }
 
 #[test]
@@ -425,14 +376,9 @@ fn swiftshader_and_directx_and_browsers_in_software_take_no_long_kernels() {
 /// The tuning asks for more parts than one invocation may take for each result of a word.
 #[test]
 fn results_that_share_a_word_are_cut_into_no_more_parts_than_an_invocation_may_take() {
-    let caps = class(AdapterClass::Discrete);
-    let caps = caps.tuned(Tuning {
-        workgroup: 4,
-        row_lanes: 1,
-        invocations: 1 << 20,
-        slice_bytes: 1,
-        slices: 1 << 20,
-        ..caps.tuning.clone()
+    let caps = tuned(&class(AdapterClass::Discrete), |t| {
+        (t.workgroup, t.row_lanes, t.slice_bytes) = (4, 1, 1);
+        (t.invocations, t.slices) = (1 << 20, 1 << 20);
     });
     let plan = planned(
         Problem::reduce_min(DType::U8, &[1, (1 << 20) - 2], &[1]),

@@ -7,7 +7,7 @@ use super::truth::Truth;
 use super::views::{any_pair, any_view};
 use super::{eager, fake};
 use proptest::prelude::*;
-use support::grid::{CLASSES, SIZES, class, of_view, variants};
+use support::grid::{CLASSES, SIZES, class, of_view, tuned, variants};
 use wgreduce::unstable::Slot;
 use wgreduce::{AdapterClass, BufferSplits, Caps, DType, Error, Plan, Problem, Tuning};
 
@@ -21,6 +21,14 @@ fn cut(elements: impl Iterator<Item = u64>, chance: &[Vec<u16>], vecs: u64) -> V
         cuts
     };
     elements.zip(chance).map(of).collect()
+}
+
+/// The input ends in its first buffer there.
+fn cut_at(at: u64) -> BufferSplits {
+    BufferSplits {
+        inputs: vec![vec![at]],
+        outputs: Vec::new(),
+    }
 }
 
 /// Plans a problem in pieces and runs the plan.
@@ -146,11 +154,7 @@ fn copied_columns_of_a_view_keep_their_indices() {
             }
         })
     };
-    let cuts = BufferSplits {
-        inputs: vec![vec![1]],
-        outputs: Vec::new(),
-    };
-    let plan = check(&problem, &caps, &cuts, false, 0).expect("a run that ends well");
+    let plan = check(&problem, &caps, &cut_at(1), false, 0).expect("a run that ends well");
     let copies = plan.passes().iter().filter(|p| p.dst.slot == Slot::Temp(1));
     assert!(copies.count() > 0, "{plan}");
 }
@@ -186,11 +190,7 @@ fn a_buffer_may_end_at_any_element() {
 fn only_what_a_buffer_ends_in_is_cut() {
     let caps = Caps::webgpu_default();
     let problem = Problem::arg_min(DType::F32, &[1000, 1000], 0).expect("a problem");
-    let cuts = BufferSplits {
-        inputs: vec![vec![300_500]],
-        outputs: Vec::new(),
-    };
-    let plan = check(&problem, &caps, &cuts, true, 0).expect("a run that ends well");
+    let plan = check(&problem, &caps, &cut_at(300_500), true, 0).expect("a run that ends well");
     // The rows after the cut, the rows before it, the two parts of the row with the cut, and the pass that finishes
     // them.
     assert_eq!(plan.passes().len(), 5, "{plan}");
@@ -228,10 +228,6 @@ fn a_buffer_may_end_at_any_element_of_a_view() {
 #[test]
 fn a_view_is_divided_only_where_a_buffer_ends_in_it() {
     let caps = Caps::webgpu_default();
-    let cut_at = |at: u64| BufferSplits {
-        inputs: vec![vec![at]],
-        outputs: Vec::new(),
-    };
     let planned = |problem: &Problem, strides: &[i64], at: u64| {
         let view = problem.clone().strided(0, strides, 0);
         check(&view, &caps, &cut_at(at), true, 0).expect("a run that ends well")
@@ -254,11 +250,7 @@ fn a_view_that_ends_everywhere_is_refused_with_its_numbers() {
     let n = 100_000;
     let problem = Problem::reduce_min(DType::U8, &[n, n], &[1]).expect("a problem");
     let view = problem.strided(0, &[1, 1], 0);
-    let cuts = BufferSplits {
-        inputs: vec![vec![n]],
-        outputs: Vec::new(),
-    };
-    let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cuts, true);
+    let plan = Plan::in_pieces(&view, &Caps::webgpu_default(), &cut_at(n), true);
     let what = "regions of a step of 65537 exceeds the limit of 65536";
     let refused = matches!(&plan, Err(e @ Error::Limit { .. }) if e.to_string() == what);
     assert!(refused, "{plan:?}");
@@ -271,11 +263,7 @@ fn a_view_that_is_cut_has_no_more_outputs_at_once_than_partials() {
     let problem = Problem::reduce_min(DType::U8, &[2, 40], &[0]).expect("a problem");
     let view = problem.strided(0, &[50, 1], 0);
     assert_eq!(Plan::new(&view, &caps).expect("a plan").passes().len(), 1);
-    let cuts = BufferSplits {
-        inputs: vec![vec![45]],
-        outputs: Vec::new(),
-    };
-    let plan = check(&view, &caps, &cuts, true, 0).expect("a run that ends well");
+    let plan = check(&view, &caps, &cut_at(45), true, 0).expect("a run that ends well");
     // Twice twenty outputs, each with two windows and a finishing pass.
     assert_eq!(plan.passes().len(), 6, "{plan}");
 }
@@ -302,13 +290,8 @@ fn cuts_outside_of_the_tensor_and_repeated_ones_change_nothing() {
 fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
     let caps = Caps::webgpu_default();
     let problem = Problem::min(DType::F32, &[[64u64], [64]]).expect("a problem");
-    let planned = |at, aligned| {
-        let cuts = BufferSplits {
-            inputs: vec![vec![at]],
-            outputs: Vec::new(),
-        };
-        Plan::in_pieces(&problem, &caps, &cuts, aligned).expect("a plan")
-    };
+    let planned =
+        |at, aligned| Plan::in_pieces(&problem, &caps, &cut_at(at), aligned).expect("a plan");
     assert_eq!(planned(13, true), planned(13, false));
     assert_ne!(planned(16, true), planned(16, false));
 }
@@ -317,12 +300,8 @@ fn cuts_inside_of_a_vec4_are_planned_as_buffers_that_begin_anywhere() {
 fn results_of_rows_from_a_later_buffer_begin_within_a_vec4() {
     let problem = Problem::arg_max(DType::F32, &[4000, 4], 1).expect("a problem");
     // After 2001 rows, whose indices are no whole vec4.
-    let cuts = BufferSplits {
-        inputs: vec![vec![8004]],
-        outputs: vec![],
-    };
     for kind in CLASSES {
-        check(&problem, &class(kind), &cuts, true, 1).expect("a run that ends well");
+        check(&problem, &class(kind), &cut_at(8004), true, 1).expect("a run that ends well");
     }
 }
 
@@ -337,12 +316,8 @@ fn later_buffers_are_not_left_to_few_invocations() {
         (row(4_079_680), 4_079_616),
     ] {
         let problem = problem.expect("a problem");
-        let cuts = BufferSplits {
-            inputs: vec![vec![cut]],
-            outputs: vec![],
-        };
         for kind in CLASSES {
-            let plan = Plan::in_pieces(&problem, &class(kind), &cuts, true);
+            let plan = Plan::in_pieces(&problem, &class(kind), &cut_at(cut), true);
             let plan = plan.unwrap_or_else(|e| panic!("{problem}, {kind:?}: {e}"));
             let most = plan.passes().iter().map(|pass| pass.iterations).max();
             assert!(most < Some(33_000), "{most:?} iterations: {plan}");
@@ -352,12 +327,8 @@ fn later_buffers_are_not_left_to_few_invocations() {
 
 #[test]
 fn rows_of_more_positions_than_fit_below_a_key_are_taken_block_by_block() {
-    let caps = Caps::typical(AdapterClass::Discrete);
-    let caps = caps.tuned(Tuning {
-        workgroup: 1024,
-        row_lanes: 1024,
-        invocations: 1,
-        ..caps.tuning.clone()
+    let caps = tuned(&Caps::typical(AdapterClass::Discrete), |t| {
+        (t.workgroup, t.row_lanes, t.invocations) = (1024, 1024, 1);
     });
     let problem = Problem::arg_max(DType::F16, &[3, 65_537], 1).expect("a problem");
     check(&problem, &caps, &BufferSplits::default(), true, 1).expect("a run that ends well");
