@@ -155,44 +155,27 @@ fn operators_say_what_they_are() {
 // Shapes.
 
 #[test]
-fn index_operators_keep_or_drop_their_axis() {
-    for (op, arg) in ARGS {
-        for (axis, kept, dropped) in [
-            (0, [1, 3, 4], [3, 4]),
-            (1, [2, 1, 4], [2, 4]),
-            (-1, [2, 3, 1], [2, 3]),
-            (-3, [1, 3, 4], [3, 4]),
-        ] {
-            let problem = arg(DType::F32, &[2, 3, 4], axis);
-            assert_eq!(problem.as_ref().unwrap().op(), op);
-            assert_eq!(shape(problem.clone()), kept, "{op} {axis}");
-            assert_eq!(
-                shape(problem.map(|p| p.keepdims(false))),
-                dropped,
-                "{op} {axis}"
-            );
-        }
-    }
-}
-
-#[test]
 fn reductions_keep_or_drop_their_axes_in_any_order() {
-    for (op, reduce) in REDUCES {
-        for (axes, kept, dropped) in [
-            (&[][..], [1, 1, 1], &[][..]),
-            (&[0, 2], [1, 3, 1], &[3]),
-            (&[-1, 0], [1, 3, 1], &[3]),
-            (&[1], [2, 1, 4], &[2, 4]),
-            (&[2, 1, 0], [1, 1, 1], &[]),
-        ] {
-            let problem = reduce(DType::I8, &[2, 3, 4], axes);
+    for (axes, kept, dropped) in [
+        (&[][..], [1, 1, 1], &[][..]),
+        (&[0], [1, 3, 4], &[3, 4]),
+        (&[1], [2, 1, 4], &[2, 4]),
+        (&[-1], [2, 3, 1], &[2, 3]),
+        (&[-3], [1, 3, 4], &[3, 4]),
+        (&[0, 2], [1, 3, 1], &[3]),
+        (&[-1, 0], [1, 3, 1], &[3]),
+        (&[2, 1, 0], [1, 1, 1], &[]),
+    ] {
+        let from = [2, 3, 4];
+        let values = REDUCES.map(|(op, reduce)| (op, reduce(DType::I8, &from, axes)));
+        // An index has one axis.
+        let args = ARGS.iter().filter(|_| axes.len() == 1);
+        let indices = args.map(|(op, arg)| (*op, arg(DType::F32, &from, axes[0])));
+        for (op, problem) in values.into_iter().chain(indices) {
             assert_eq!(problem.as_ref().unwrap().op(), op);
             assert_eq!(shape(problem.clone()), kept, "{op} {axes:?}");
-            assert_eq!(
-                shape(problem.map(|p| p.keepdims(false))),
-                dropped,
-                "{op} {axes:?}"
-            );
+            let flat = shape(problem.map(|p| p.keepdims(false)));
+            assert_eq!(flat, dropped, "{op} {axes:?}");
         }
     }
 }
@@ -621,7 +604,7 @@ fn a_problem_that_is_refused_can_be_asked_about() {
             "{refused}"
         );
         let asked = (refused.input_bytes(0), refused.dims(), refused.is_copy());
-        assert!(!format!("{refused} {asked:?}").is_empty());
+        drop(format!("{refused} {asked:?}"));
     }
     // An option changes nothing but its own.
     assert!(!matrix().noop_with_empty_axes(true).is_copy());
@@ -736,28 +719,6 @@ fn a_view_that_reaches_outside_is_refused_with_its_numbers() {
     assert_eq!((run(17), run(40)), (Ok(()), Ok(())));
 }
 
-#[test]
-fn strides_are_one_a_dimension_of_an_input_that_is_there() {
-    let pair = Problem::min(DType::F32, &[&[3, 4][..], &[4]]).unwrap();
-    assert_eq!(
-        pair.clone().strided(2, &[1], 0).check(),
-        Err(ProblemError::NoSuchInput {
-            op: Op::Min,
-            input: 2,
-            inputs: 2
-        })
-    );
-    assert_eq!(
-        pair.clone().strided(1, &[4, 1], 0).check(),
-        Err(ProblemError::StrideCount {
-            input: 1,
-            shape: vec![4],
-            strides: 2
-        })
-    );
-    assert_eq!(pair.strided(1, &[-1], 3).check(), Ok(()));
-}
-
 // Text.
 
 #[test]
@@ -829,12 +790,12 @@ fn a_refusal_says_what_is_wrong_with_its_numbers() {
              aligned at the last)",
         ),
         (
-            Problem::max(DType::I32, &[[2]]).map(|p| p.strided(1, &[1], 0)),
-            "there is no input 1: Max has 1 here",
+            Problem::min(DType::F32, &[&[3, 4][..], &[4]]).map(|p| p.strided(2, &[1], 0)),
+            "there is no input 2: Min has 2 here",
         ),
         (
-            Problem::max(DType::I32, &[[2]]).map(|p| p.strided(0, &[], 0)),
-            "input 0 of shape [2] was given 0 strides",
+            Problem::min(DType::F32, &[&[3, 4][..], &[4]]).map(|p| p.strided(1, &[4, 1], 0)),
+            "input 1 of shape [4] was given 2 strides",
         ),
         (
             Problem::max(DType::I64, &[[2]]).map(|p| p.strided(0, &[-3], 1)),

@@ -186,11 +186,8 @@ fn wrong_buffer(reducer: &Reducer, task: &Task) -> Result<(), String> {
     let [input, output] = [16, 1 << 20].map(|n| buffer(reducer, n, BufferUsages::STORAGE));
     let count = task.problem.outputs().len();
     let outputs = vec![output.slice(..).into(); count];
-    let buffers = Buffers {
-        inputs: &[input.slice(..).into()],
-        outputs: &outputs,
-        scratch: None,
-    };
+    let inputs = [input.slice(..).into()];
+    let buffers = Buffers::new(&inputs, &outputs);
     match prepared(reducer, task)?.bind(buffers) {
         Err(Error::BufferTooSmall { .. }) => Ok(()),
         other => Err(format!("{other:?}")),

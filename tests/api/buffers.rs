@@ -163,11 +163,10 @@ fn a_view_is_refused_where_its_buffer_ends_before_it() {
     let reduction = prepared(&reducer, problem);
     let (input, output) = (buffer(&reducer, 68), buffer(&reducer, 24));
     let bind = |begin| {
-        reduction.bind(Buffers {
-            inputs: &[input.slice(begin..).into()],
-            outputs: &[output.slice(..).into()],
-            scratch: None,
-        })
+        reduction.bind(Buffers::new(
+            &[input.slice(begin..).into()],
+            &[output.slice(..).into()],
+        ))
     };
     assert!(bind(0).is_ok());
     too_small(bind(4), ("input", 0, 68, 64));
@@ -181,11 +180,7 @@ fn pieces_that_make_no_tensor_are_refused() {
     let reduction = prepared(&reducer, problem);
     let [a, b, c] = [64, 64, 64].map(|size| buffer(&reducer, size));
     let bind = |inputs: &[wgpu::BufferSlice<'_>], outputs: &[wgpu::BufferSlice<'_>]| {
-        let bound = reduction.bind(Buffers {
-            inputs: &[inputs.into()],
-            outputs: &[outputs.into()],
-            scratch: None,
-        });
+        let bound = reduction.bind(Buffers::new(&[inputs.into()], &[outputs.into()]));
         bound.map(drop).map_err(|e| e.to_string())
     };
     let whole = [a.slice(..40), b.slice(16..40)];

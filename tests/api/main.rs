@@ -58,11 +58,7 @@ fn bind(
 ) -> Result<BoundReduction, Error> {
     let from = inputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
     let to = outputs.iter().map(|&s| s.into()).collect::<Vec<_>>();
-    reduction.bind(Buffers {
-        inputs: &from,
-        outputs: &to,
-        scratch: None,
-    })
+    reduction.bind(Buffers::new(&from, &to))
 }
 
 /// Submits what the closure records; the device's error handler panics if anything in it is wrong.

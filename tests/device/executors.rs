@@ -96,20 +96,9 @@ fn with_the_callers_polling_there_is_no_thread_and_futures_follow_the_polls() {
     for _ in 0..100 {
         assert!(poll_once(&mut future).is_pending());
     }
-    let mut polls = 0;
-    let outputs = loop {
-        if let Poll::Ready(outputs) = poll_once(&mut future) {
-            break outputs;
-        }
-        polls += 1;
-        assert!(polls < 10);
-        noop.reducer
-            .device()
-            .poll(wgpu::PollType::Poll)
-            .expect("polled");
-    };
+    let (outputs, polls) = polls_of(&noop, future);
     assert_eq!(outputs.expect("a run")[0].len(), 24);
-    assert!(polls > 0);
+    assert!((2..11).contains(&polls), "{polls} polls");
     // Blocking calls poll the device themselves.
     assert!(reduction.run_bytes_blocking(&[&[0; 2100]]).is_ok());
     assert_eq!(waiters(), 0);
@@ -153,17 +142,9 @@ fn streams_and_shards_are_futures_of_any_executor_and_block_none() {
     for _ in 0..100 {
         assert!(poll_once(&mut future).is_pending());
     }
-    let mut polls = 0;
-    let done = loop {
-        if let Poll::Ready(done) = poll_once(&mut future) {
-            break done;
-        }
-        polls += 1;
-        assert!(polls < 100);
-        let device = reducer.device();
-        device.poll(wgpu::PollType::Poll).expect("polled");
-    };
-    assert!(done.is_ok() && polls > 1, "{done:?} after {polls} polls");
+    let (done, polls) = polls_of(&noop, future);
+    assert!(done.is_ok(), "{done:?}");
+    assert!((3..101).contains(&polls), "{polls} polls");
 }
 
 #[test]
@@ -238,17 +219,17 @@ fn a_future_dropped_at_any_point_leaks_nothing_and_harms_no_later_run() {
     assert!(calls.is_empty(), "{calls:?}");
 }
 
-/// Polls a future until it is done, and the device in between; returns the number of polls.
-fn polls_of<F: Future>(noop: &Noop, future: F) -> usize {
+/// Polls a future until it is done, and the device in between; returns its output and the number of polls.
+fn polls_of<F: Future>(noop: &Noop, future: F) -> (F::Output, usize) {
     let mut future = Box::pin(future);
-    let mut polls = 1;
-    while poll_once(&mut future).is_pending() {
+    for polls in 1..10_000 {
+        if let Poll::Ready(output) = poll_once(&mut future) {
+            return (output, polls);
+        }
         let polled = noop.reducer.device().poll(wgpu::PollType::Poll);
         polled.expect("polled");
-        polls += 1;
-        assert!(polls < 10_000, "it does not end");
     }
-    polls
+    panic!("it does not end");
 }
 
 #[test]
@@ -259,18 +240,15 @@ fn futures_copy_a_mebibyte_a_poll_and_compile_a_kernel_a_poll() {
     let copy = Problem::min(DType::U8, &[[20 << 20]]).expect("a problem");
     let reduction = reducer.prepare_blocking(&copy).expect("a reduction");
     let data = vec![0; 20 << 20];
-    let polls = polls_of(&noop, reduction.run_bytes(&[&data]));
+    let (_, polls) = polls_of(&noop, reduction.run_bytes(&[&data]));
     assert!(polls > 40, "{polls} polls");
     let stream = reducer.stream_blocking(&copy, 64 << 20).expect("a stream");
-    let polls = polls_of(&noop, stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
+    let (_, polls) = polls_of(&noop, stream.run(|_, _, _| Ok(()), |_, _, _| Ok(())));
     assert!(polls > 20, "{polls} polls of a stream");
     // A long row: a pass over slices, and a pass that finishes them.
     let row = Problem::arg_max(DType::F32, &[1, 1 << 22], 1).expect("a problem");
-    let mut kernels = 0;
-    let polls = polls_of(&noop, async {
-        let reduction = reducer.prepare(&row).await.expect("a reduction");
-        kernels = reduction.plan().passes().len();
-    });
+    let (reduction, polls) = polls_of(&noop, reducer.prepare(&row));
+    let kernels = reduction.expect("a reduction").plan().passes().len();
     assert_eq!((kernels, polls), (2, 3));
 }
 

@@ -45,11 +45,10 @@ pub fn late(reducer: &Reducer) -> Result<(), Failed> {
 fn keep_busy(reducer: &Reducer, reduction: &Reduction) -> Result<(), Error> {
     let bytes = [reduction.problem().input_bytes(0), 8];
     let [from, to] = bytes.map(|bytes| buffer(reducer, bytes, BufferUsages::STORAGE));
-    let bound = reduction.bind(Buffers {
-        inputs: &[from.slice(..).into()],
-        outputs: &[to.slice(..).into()],
-        scratch: None,
-    })?;
+    let bound = reduction.bind(Buffers::new(
+        &[from.slice(..).into()],
+        &[to.slice(..).into()],
+    ))?;
     for _ in 0..20 {
         let mut encoder = reducer.device().create_command_encoder(&Default::default());
         bound.encode(&mut encoder);

@@ -193,11 +193,10 @@ fn winner_of(
 ) -> Result<(u64, u8), Failed> {
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
     let [index, value] = [usage; 2].map(|usage| buffer(reducer, 16, usage));
-    let bound = reduction.bind(Buffers {
-        inputs: &[slices.into()],
-        outputs: &[index.slice(..).into(), value.slice(..).into()],
-        scratch: None,
-    })?;
+    let bound = reduction.bind(Buffers::new(
+        &[slices.into()],
+        &[index.slice(..).into(), value.slice(..).into()],
+    ))?;
     let (device, queue) = (reducer.device(), reducer.queue());
     for part in 0..bound.parts() {
         let mut encoder = device.create_command_encoder(&Default::default());

@@ -125,11 +125,10 @@ pub fn frames(reducer: &Reducer) -> Result<(), Failed> {
     let sizes = [data.len() as u64, 28, 56, 28];
     let [input, first, second, third] = sizes.map(|size| buffer(reducer, size));
     let bind = |problem: &Problem, to: &wgpu::Buffer| {
-        reducer.prepare_blocking(problem)?.bind(Buffers {
-            inputs: &[input.slice(..).into()],
-            outputs: &[to.slice(..).into()],
-            scratch: None,
-        })
+        reducer.prepare_blocking(problem)?.bind(Buffers::new(
+            &[input.slice(..).into()],
+            &[to.slice(..).into()],
+        ))
     };
     let program = Program {
         device,
