@@ -46,6 +46,12 @@ fn without_an_adapter_auto_falls_back_to_the_cpu_and_says_so() {
     assert_eq!(text(&run("devices --json").stdout).trim(), "[]");
 }
 
+/// Whether a backend must be there.
+fn requires(backend: &str) -> bool {
+    let required = std::env::var("WGREDUCE_REQUIRE_ADAPTER").unwrap_or_default();
+    required.split(',').any(|name| name == backend)
+}
+
 /// The driver claims to be one that wgpu cannot compile kernels for, as NVIDIA's OpenGL is, whose limits suffice.
 #[test]
 fn an_adapter_that_compiles_no_kernel_is_listed_with_the_reason_and_refused() {
@@ -60,8 +66,10 @@ fn an_adapter_that_compiles_no_kernel_is_listed_with_the_reason_and_refused() {
     let json = run("devices --json", "gl");
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let old = |a: &&serde_json::Value| a["driver"].as_str().unwrap().starts_with("3.3 ");
-    let Some(adapter) = json.as_array().unwrap().iter().find(old) else {
-        // No driver of Mesa's.
+    let list = json.as_array().unwrap();
+    let Some(adapter) = list.iter().find(old) else {
+        assert!(!list.is_empty() || !requires("gl"), "OpenGL is required");
+        assert!(!json.to_string().contains("Mesa"), "{json}");
         return;
     };
     let name = adapter["name"].as_str().unwrap();
@@ -112,6 +120,7 @@ fn an_adapter_that_fails_its_test_is_passed_over_in_one_line() {
     let list: serde_json::Value = serde_json::from_slice(&list.stdout).unwrap();
     // Without OpenGL there is no other to go on to.
     if list.as_array().unwrap().is_empty() {
+        assert!(!requires("gl"), "OpenGL is required");
         return;
     }
     let output = run("noop,gl");

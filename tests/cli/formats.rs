@@ -228,44 +228,15 @@ fn headers_that_numpy_reads_are_read() {
 #[test]
 fn malformed_files_are_refused_by_name() {
     let folder = Folder::new();
-    let huge = "(4294967296, 4294967296)";
-    let claim = [&b"\x93NUMPY\x02\x00"[..], &u32::MAX.to_le_bytes()].concat();
-    let nested = format!("{}{}", "[".repeat(50), "]".repeat(50));
     for (why, file) in [
-        ("truncated", npy("'<f4'", false, "(2,)", &[0; 7])),
         (
             "truncated",
             npy("'<f4'", false, "(1099511627776,)", &[0; 64]),
         ),
-        ("impossible", npy("'<f4'", false, huge, &[])),
         (
             "has a malformed header: the dimension 2 is negative",
             npy("'<f4'", false, "(-2,)", &[]),
         ),
-        (
-            "has a malformed header: at byte 50 '(' is wanted, not '['",
-            npy("'<f4'", false, &nested, &[]),
-        ),
-        (
-            "has a malformed header: at byte 15 '}' is wanted, not 'f'",
-            npy("'f", false, "(2,)", &[]),
-        ),
-        (
-            "has a malformed header: at byte 34 True or False is wanted, not 'Y'",
-            npy("'<f4'", false, "(2,)", &[])
-                .iter()
-                .map(|&b| if b == b'F' { b'Y' } else { b })
-                .collect(),
-        ),
-        ("header", npy("'<f4'", false, "(2,)", &[])[..60].to_vec()),
-        ("4294967295", claim),
-        ("structured", npy("[('a', '<f4')]", false, "(2,)", &[0; 8])),
-        (
-            "<c8; what can be read is bfloat16, float16",
-            npy("'<c8'", false, "(1,)", &[0; 8]),
-        ),
-        ("|O", npy("'|O'", false, "(1,)", &[0; 8])),
-        ("--dtype bfloat16", npy("'<V2'", false, "(1,)", &[0; 2])),
         (".npz", b"PK\x03\x04 an archive, perhaps".to_vec()),
         ("not an .npy", b"1 2 3".to_vec()),
         ("not an .npy", Vec::new()),

@@ -86,6 +86,20 @@ impl Folder {
         assert!(first.starts_with("error: "), "{line}: {stderr}");
         first.to_string()
     }
+
+    /// Every line of a table is refused with the words behind its bar.
+    fn refuses(&self, table: &str) {
+        for (line, named) in rows(table) {
+            let refused = self.refused(line);
+            assert!(refused.contains(named), "{line}: {refused}, not {named}");
+        }
+    }
+}
+
+/// The rows of a table: a command line, a bar, and words.
+fn rows(table: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines = table.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| line.split_once(" | ").expect("a bar"))
 }
 
 fn text(bytes: &[u8]) -> String {

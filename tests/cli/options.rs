@@ -1,7 +1,7 @@
 //! Options: each command has those that it uses, and refuses the others.
 
 use super::help::commands;
-use super::{Folder, text};
+use super::{Folder, rows, text};
 
 /// The options of all commands that have an effect on some, with a value.
 const COMMON: [&str; 6] = [
@@ -78,21 +78,16 @@ fn every_command_refuses_the_options_that_it_does_not_use() {
 #[test]
 fn an_option_of_another_command_is_refused_by_name() {
     let folder = Folder::new();
-    for (line, refusal) in [
-        ("min d.npy --keepdims false", "min has no option --keepdims"),
-        ("min --keepdims=false d.npy", "min has no option --keepdims"),
-        (
-            "reduce-sum d.npy --values x.npy",
-            "reduce-sum has no option --values",
-        ),
-        (
-            "--device min reduce-max d.npy --axis 1",
-            "reduce-max has no option --axis",
-        ),
-        ("bench --minutes 3", "bench has no option --minutes"),
-        ("devices -o x.json", "devices has no option -o"),
-        ("merge --part 0/1", "merge has no option --part"),
-    ] {
+    let table = "
+        min d.npy --keepdims false | min has no option --keepdims
+        min --keepdims=false d.npy | min has no option --keepdims
+        reduce-sum d.npy --values x.npy | reduce-sum has no option --values
+        --device min reduce-max d.npy --axis 1 | reduce-max has no option --axis
+        bench --minutes 3 | bench has no option --minutes
+        devices -o x.json | devices has no option -o
+        merge --part 0/1 | merge has no option --part
+    ";
+    for (line, refusal) in rows(table) {
         assert_eq!(folder.refused(line), format!("error: {refusal}"), "{line}");
         let stderr = text(&folder.run(line).stderr);
         assert_eq!(
@@ -102,15 +97,9 @@ fn an_option_of_another_command_is_refused_by_name() {
         );
         assert!(stderr.contains("Usage: wgreduce "), "{stderr}");
     }
-    let refused = folder.refused("min d.npy --keepdim false");
-    assert!(
-        refused.contains("unexpected argument '--keepdim'"),
-        "{refused}"
-    );
-    let refused = folder.refused("--keepdims false min d.npy");
-    assert!(
-        refused.contains("unexpected argument '--keepdims'"),
-        "{refused}"
+    folder.refuses(
+        "min d.npy --keepdim false | unexpected argument '--keepdim'
+         --keepdims false min d.npy | unexpected argument '--keepdims'",
     );
 }
 
@@ -141,23 +130,14 @@ fn a_plan_refuses_the_options_that_its_operator_does_not_have() {
             }
         }
     }
-    let line = "plan argmin --shape 3 --dtype int8";
-    for (more, refusal) in [
-        (
-            "--class discrete --device cpu",
-            "plan --class has no option --device",
-        ),
-        (
-            "--class discrete --device auto",
-            "plan --class has no option --device",
-        ),
-        (
-            "--class discrete --wgsl --json",
-            "plan --wgsl has no option --json",
-        ),
-    ] {
-        let refused = folder.refused(&format!("{line} {more}"));
-        assert_eq!(refused, format!("error: {refusal}"));
+    let table = "
+        --device cpu | plan --class has no option --device
+        --device auto | plan --class has no option --device
+        --wgsl --json | plan --wgsl has no option --json
+    ";
+    for (more, refusal) in rows(table) {
+        let line = format!("plan argmin --shape 3 --dtype int8 --class discrete {more}");
+        assert_eq!(folder.refused(&line), format!("error: {refusal}"));
     }
 }
 
@@ -174,12 +154,13 @@ fn what_is_measured_no_more_takes_no_device() {
 #[test]
 fn what_was_saved_is_not_read_from_standard_input() {
     let folder = Folder::new();
-    for (line, option) in [
-        ("bench --from -", "--from <SAVED.json>"),
-        ("bench --compare -", "--compare <OLD.json>"),
-        ("bench --html x.html --peers -", "--peers <FILE>..."),
-        ("argmin f.npy --tuning -", "--tuning <FILE>"),
-    ] {
+    let table = "
+        bench --from - | --from <SAVED.json>
+        bench --compare - | --compare <OLD.json>
+        bench --html x.html --peers - | --peers <FILE>...
+        argmin f.npy --tuning - | --tuning <FILE>
+    ";
+    for (line, option) in rows(table) {
         let refused = folder.refused(line);
         let why = "standard input is not read here: name a file";
         let expected = format!("error: invalid value '-' for '{option}': {why}");
@@ -191,28 +172,14 @@ fn what_was_saved_is_not_read_from_standard_input() {
 #[test]
 fn negative_numbers_are_refused_as_numbers() {
     let folder = Folder::new();
-    for (line, why) in [
-        (
-            "argmin f.npy --memory -1",
-            "'-1' for '--memory <MIB>': a whole number of MiB, 1 or more",
-        ),
-        (
-            "argmin f.npy --part -1/4",
-            "'-1/4' for '--part <I/N>': a part is written like 3/16",
-        ),
-        (
-            "plan min --dtype int8 --shape -1",
-            "'-1' is not a dimension",
-        ),
-        (
-            "tune -o t.json --minutes -1",
-            "a whole number of minutes, 1 to 10000",
-        ),
-        (
-            "tune -o t.json --minutes 0",
-            "a whole number of minutes, 1 to 10000",
-        ),
-    ] {
+    let table = "
+        argmin f.npy --memory -1 | '-1' for '--memory <MIB>': a whole number of MiB, 1 or more
+        argmin f.npy --part -1/4 | '-1/4' for '--part <I/N>': a part is written like 3/16
+        plan min --dtype int8 --shape -1 | '-1' is not a dimension
+        tune -o t.json --minutes -1 | a whole number of minutes, 1 to 10000
+        tune -o t.json --minutes 0 | a whole number of minutes, 1 to 10000
+    ";
+    for (line, why) in rows(table) {
         let output = folder.run(line);
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");

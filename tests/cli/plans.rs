@@ -1,6 +1,6 @@
 //! `wgreduce plan`: drawn for people, written for programs, made without an adapter.
 
-use super::{Folder, text};
+use super::{Folder, rows, text};
 
 #[test]
 fn a_plan_draws_who_reads_what() {
@@ -158,29 +158,15 @@ fn a_tuning_is_read_from_a_file_field_by_field() {
     let json = folder.cpu(&format!("{line} --json"));
     assert!(json.contains("/wg64x"), "{json}");
     assert!(!json.contains("\"each\""), "{json}");
-    for (text, why) in [
-        (
-            &b"# Not JSON"[..],
-            "my.json: no JSON at line 1, column 1; name a file that `wgreduce tune -o FILE` writes",
-        ),
-        (
-            b"{}",
-            "my.json: no object \"tuning\" in it; name a file that `wgreduce tune -o FILE` writes",
-        ),
-        (
-            br#"{"tuning": {"lanes": 1}}"#,
-            "my.json: no field of the tuning is called \"lanes\"; there are: workgroup, ",
-        ),
-        (
-            br#"{"tuning": {"slices": "many"}}"#,
-            "my.json: slices is \"many\", which is no whole number below 2^64",
-        ),
-        (
-            br#"{"tuning": {"workgroup": 7}}"#,
-            "my.json: the tuning's workgroup is 7, which is no power of two",
-        ),
-    ] {
-        folder.write("my.json", text);
+    let table = r#"
+        # Not JSON | my.json: no JSON at line 1, column 1; name a file that `wgreduce tune -o FILE` writes
+        {} | my.json: no object "tuning" in it; name a file that `wgreduce tune -o FILE` writes
+        {"tuning": {"lanes": 1}} | my.json: no field of the tuning is called "lanes"; there are: workgroup,
+        {"tuning": {"slices": "many"}} | my.json: slices is "many", which is no whole number below 2^64
+        {"tuning": {"workgroup": 7}} | my.json: the tuning's workgroup is 7, which is no power of two
+    "#;
+    for (text, why) in rows(table) {
+        folder.write("my.json", text.as_bytes());
         let refused = folder.refused(&format!("{line} --device cpu"));
         assert!(refused.contains(why), "{refused}");
     }

@@ -1,17 +1,13 @@
 //! The commands for sums, on the CPU.
 
-use super::{Folder, floats, parts, text};
+use super::merge::done;
+use super::{Folder, floats, parts};
+use wgreduce::Element;
 
 /// The header and the data of an output.
 fn data(folder: &Folder, line: &str) -> (String, Vec<u8>) {
     folder.cpu(&format!("{line} -o out.npy"));
     parts(&folder.read("out.npy"))
-}
-
-fn singles(bytes: &[u8]) -> Vec<f32> {
-    let (elements, rest) = bytes.as_chunks();
-    assert!(rest.is_empty());
-    elements.iter().map(|e| f32::from_le_bytes(*e)).collect()
 }
 
 #[test]
@@ -45,7 +41,7 @@ fn sums_are_exact_and_have_the_type_of_the_input() {
         assert!(header.contains("'descr': '<f4'"), "{line}: {header}");
         let shape = format!("'shape': {shape}");
         assert!(header.contains(&shape), "{line}: {header}");
-        assert_eq!(singles(&bytes), expected, "{line}");
+        assert_eq!(bytes, f32::bytes(expected), "{line}");
     }
     assert_eq!(
         folder
@@ -76,9 +72,13 @@ fn a_sum_of_a_file_that_is_read_piece_by_piece_is_that_of_the_whole() {
             assert_eq!(whole, pieces, "{op}{axes}");
         }
     }
-    let run = folder.run("reduce-sum in.npy --memory 1 --device cpu -o out.npy");
-    assert!(text(&run.stderr).starts_with("device: cpu reference"));
+    let told = done(
+        &folder,
+        "reduce-sum in.npy --memory 1 --device cpu -o out.npy",
+    );
+    assert!(told.starts_with("device: cpu reference"), "{told}");
+    assert!(told.contains("piece by piece"), "{told}");
     // Without the two large values, the sum is about 253,000.
-    let (_, bytes) = data(&folder, "reduce-sum in.npy --memory 1");
-    assert!((252_000.0..254_000.0).contains(&singles(&bytes)[0]));
+    let (_, bytes) = parts(&folder.read("out.npy"));
+    assert!((252_000.0..254_000.0).contains(&f32::from_bytes(&bytes)[0]));
 }

@@ -1,6 +1,8 @@
 //! `topk`, on the CPU.
 
-use super::{Folder, floats, parts};
+use super::merge::{cut, done, part};
+use super::{Folder, floats, parts, text};
+use wgreduce::Element;
 
 const ROWS: [f32; 8] = [1.0, 7.0, -2.0, 7.0, 0.5, 0.5, 9.0, -1.0];
 
@@ -8,20 +10,6 @@ fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(2, 4)", &ROWS));
     folder
-}
-
-fn indices(folder: &Folder, name: &str) -> (String, Vec<i64>) {
-    let (header, bytes) = parts(&folder.read(name));
-    let (all, rest) = bytes.as_chunks();
-    assert!(rest.is_empty());
-    (header, all.iter().map(|e| i64::from_le_bytes(*e)).collect())
-}
-
-fn values(folder: &Folder, name: &str) -> Vec<f32> {
-    let (_, bytes) = parts(&folder.read(name));
-    let (all, rest) = bytes.as_chunks();
-    assert!(rest.is_empty());
-    all.iter().map(|e| f32::from_le_bytes(*e)).collect()
 }
 
 #[test]
@@ -32,14 +20,15 @@ fn the_result_is_the_indices_and_both_are_printed_without_a_file() {
     // The values go to their file, and the indices alone are printed.
     let printed = folder.cpu("topk in.npy --k 2 --values v.npy --smallest");
     assert_eq!(printed.trim(), "[[2 0]\n [3 0]]");
-    assert_eq!(values(&folder, "v.npy"), [-2.0, 1.0, -1.0, 0.5]);
+    let (_, values) = parts(&folder.read("v.npy"));
+    assert_eq!(values, f32::bytes(&[-2.0, 1.0, -1.0, 0.5]));
     assert_eq!(folder.cpu("topk in.npy --k 1 --axis 0 -o w.npy"), "");
-    let (header, all) = indices(&folder, "w.npy");
+    let (header, indices) = parts(&folder.read("w.npy"));
     assert!(
         header.contains("'shape': (1, 4)") && header.contains("'<i8'"),
         "{header}"
     );
-    assert_eq!(all, [0, 0, 1, 0]);
+    assert_eq!(indices, i64::bytes(&[0, 0, 1, 0]));
     folder.cpu("topk in.npy --k 0 -o w.npy --index-type int32");
     let (header, bytes) = parts(&folder.read("w.npy"));
     assert!(
@@ -63,15 +52,15 @@ fn parts_of_any_length_are_merged_to_the_whole() {
         folder.cpu(&format!(
             "topk in.npy {line} -o whole.npy --values whole_v.npy"
         ));
-        let names: Vec<String> = (0..of).rev().map(|i| format!("p{i}.part")).collect();
-        for (i, name) in (0..of).rev().zip(&names) {
-            folder.cpu(&format!("topk in.npy {line} --part {i}/{of} -o {name}"));
-        }
+        cut(
+            &folder,
+            &format!("topk in.npy {line} --device cpu"),
+            "p",
+            of,
+        );
+        let names: Vec<String> = (0..of).rev().map(part).collect();
         let names = names.join(" ");
-        let merged = folder
-            .command(&format!("merge {names} -o m.npy --values v.npy"))
-            .output();
-        assert!(merged.is_ok_and(|done| done.status.success()), "{line}");
+        done(&folder, &format!("merge {names} -o m.npy --values v.npy"));
         for (merged, whole) in [("m.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
             assert_eq!(folder.read(merged), folder.read(whole), "{line}: {merged}");
         }
@@ -79,13 +68,8 @@ fn parts_of_any_length_are_merged_to_the_whole() {
     // The indices alone, of parts that cut the segments and of others.
     for line in ["--axis 1 --k 7", "--axis 0 --k 2", "--k 1"] {
         folder.cpu(&format!("topk in.npy {line} -o whole.npy"));
-        for i in 0..2 {
-            folder.cpu(&format!("topk in.npy {line} --part {i}/2 -o p{i}.part"));
-        }
-        let merged = folder
-            .command("merge p0.part p1.part -o alone.npy")
-            .output();
-        assert!(merged.is_ok_and(|done| done.status.success()), "{line}");
+        cut(&folder, &format!("topk in.npy {line} --device cpu"), "p", 2);
+        done(&folder, "merge p0.part p1.part -o alone.npy");
         assert_eq!(folder.read("alone.npy"), folder.read("whole.npy"), "{line}");
     }
     folder.cpu("topk in.npy --k 2 --axis 1 --part 0/2 -o a.part");
@@ -108,9 +92,11 @@ fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
         folder.cpu(&format!(
             "topk in.npy {line} -o whole.npy --values whole_v.npy"
         ));
-        folder.cpu(&format!(
-            "topk in.npy {line} --memory 1 -o w.npy --values v.npy"
-        ));
+        let told = done(
+            &folder,
+            &format!("topk in.npy {line} --memory 1 -o w.npy --values v.npy --device cpu"),
+        );
+        assert!(told.contains("piece by piece"), "{told}");
         for (piecewise, whole) in [("w.npy", "whole.npy"), ("v.npy", "whole_v.npy")] {
             assert_eq!(folder.read(piecewise), folder.read(whole), "{line}");
         }
@@ -123,46 +109,21 @@ fn a_file_read_piece_by_piece_gives_what_the_whole_gives() {
 #[test]
 fn what_is_wrong_is_named_with_its_numbers() {
     let folder = folder();
-    for (line, told) in [
-        (
-            "topk in.npy --k 5",
-            "in.npy: k is 5, more than the 4 elements of the axis",
-        ),
-        (
-            "topk in.npy --k 3 --axis 0",
-            "in.npy: k is 3, more than the 2 elements of the axis",
-        ),
-        (
-            "topk in.npy --k -1",
-            "k is a whole number, 0 or more, not -1",
-        ),
-        ("topk in.npy --k 1 --axis 2", "in.npy: axis 2"),
-        ("topk in.npy", "--k <N>"),
-        (
-            "topk in.npy --k 1 -o a.npy --values a.npy",
-            "is asked for twice",
-        ),
-        (
-            "topk in.npy --k 1 --values -",
-            "cannot hold the values and the indices",
-        ),
-        ("plan topk --shape 4 --dtype int8", "--k <N>"),
-        (
-            "plan argmax --shape 4 --dtype int8 --k 1",
-            "plan argmax has no option --k",
-        ),
-        (
-            "plan topk --shape 4 --dtype int8 --k 1 --keepdims false",
-            "plan topk has no option --keepdims",
-        ),
-    ] {
-        let output = folder.command(line).output().unwrap();
-        let stderr = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}: {stderr}");
-        assert!(
-            stderr.starts_with("error: ") && stderr.contains(told),
-            "{line}: {stderr}"
-        );
+    folder.refuses(
+        "
+        topk in.npy --k 5 | in.npy: k is 5, more than the 4 elements of the axis
+        topk in.npy --k 3 --axis 0 | in.npy: k is 3, more than the 2 elements of the axis
+        topk in.npy --k -1 | k is a whole number, 0 or more, not -1
+        topk in.npy --k 1 --axis 2 | in.npy: axis 2
+        topk in.npy --k 1 -o a.npy --values a.npy | is asked for twice
+        topk in.npy --k 1 --values - | cannot hold the values and the indices
+        plan argmax --shape 4 --dtype int8 --k 1 | plan argmax has no option --k
+        plan topk --shape 4 --dtype int8 --k 1 --keepdims false | plan topk has no option --keepdims
+        ",
+    );
+    for line in ["topk in.npy", "plan topk --shape 4 --dtype int8"] {
+        folder.refused(line);
+        assert!(text(&folder.run(line).stderr).contains("--k <N>"), "{line}");
     }
     assert_eq!(folder.names(), ["in.npy"]);
 }
