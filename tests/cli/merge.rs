@@ -408,6 +408,7 @@ fn what_makes_no_whole_is_refused_by_name() {
         p0.part none.part | none.part: cannot be read
         v0.part v1.part v2.part v3.part --values w.npy | --values is for argmin, argmax and topk, not for ReduceMin
         p0.part p1.part p2.part p3.part --values out.npy | out.npy: is asked for twice
+        p0.part p1.part p2.part p3.part --values w.part | w.part: is a part's name; the values are an .npy file
     "#;
     for (files, named) in rows(table) {
         folder.refuses(&format!("merge {files} -o out.npy | {named}"));

@@ -63,6 +63,12 @@ fn links_and_pipes_are_written_through_not_replaced() {
     );
     let expected = parts(&folder.read("in.npy")).1;
     assert_eq!(parts(&folder.read("place.npy")).1, expected);
+    // Also one that leads to nothing yet.
+    fs::create_dir(folder.path("links")).unwrap();
+    std::os::unix::fs::symlink("../new.npy", folder.path("links/new.npy")).unwrap();
+    folder.cpu("min in.npy -o links/new.npy");
+    assert_eq!(parts(&folder.read("new.npy")).1, expected);
+    assert!(folder.path("links/new.npy").is_symlink());
 
     let pipe = folder.path("pipe");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();

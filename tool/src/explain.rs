@@ -219,11 +219,14 @@ fn told(pass: &Pass) -> String {
         }
         Walk::Top(text) => {
             return format!(
-                "a workgroup holds {} elements of a segment, {} an invocation. What groups of {} invocations have at \
+                "a workgroup holds {} elements of a segment, {} an invocation. What {} at \
                  best tells which elements may be among the {}: these are listed, and sorted.",
                 pass.params.slice,
                 text.held,
-                kernel.workgroup / pass.params.groups.max(1),
+                match kernel.workgroup / pass.params.groups.max(1) {
+                    1 => "each invocation has".to_owned(),
+                    n => format!("groups of {n} invocations have"),
+                },
                 pass.params.entries
             );
         }
@@ -235,6 +238,12 @@ fn told(pass: &Pass) -> String {
                     n => format!("one of {n} parts of a segment"),
                 },
                 text.entries
+            );
+        }
+        Walk::Merge(_) if pass.params.lists == 1 => {
+            return format!(
+                "of each list of {} entries {} become results: an invocation writes one.",
+                pass.params.entries, pass.params.taken
             );
         }
         Walk::Merge(_) => {

@@ -92,7 +92,7 @@ pub fn write(targets: &[Target]) -> Result<(), Failure> {
 /// A file without a name, on the disk of `path`, for what will be written there.
 pub fn spool(path: &Path) -> Result<File, Failure> {
     interrupt::watch();
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let place = place_of(path);
     // What is a device or a pipe needs no room beside it.
     let file = match is_special(path) {
         true => tempfile::tempfile(),
@@ -104,7 +104,7 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
 /// A file beside `path` that other processes can write to by its name. It goes with the process, or
 /// when it is dropped.
 pub fn shared(path: &Path) -> Result<Shared, Failure> {
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let place = place_of(path);
     let file = create_in(folder(&place)).map_err(|e| not_writable(path, &e))?;
     Ok(Shared(Some(file)))
 }
@@ -216,8 +216,7 @@ fn stage(target: &Target) -> io::Result<Staged> {
     if is_stdout(target.path) {
         return Ok(Staged::Stdout);
     }
-    // A link stays a link: what it points to is replaced.
-    let place = fs::canonicalize(target.path).unwrap_or_else(|_| target.path.to_path_buf());
+    let place = place_of(target.path);
     let existing = fs::metadata(&place).ok();
     match &existing {
         Some(about) if about.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
@@ -262,6 +261,17 @@ fn commit(staged: Staged, target: &Target) -> io::Result<()> {
         }
         Staged::Special(file) => target.content.write(BufWriter::new(file)),
         Staged::Stdout => target.content.write(BufWriter::new(io::stdout().lock())),
+    }
+}
+
+/// Where a path leads. A link stays a link: what it points to is replaced, or made.
+fn place_of(path: &Path) -> PathBuf {
+    if let Ok(place) = fs::canonicalize(path) {
+        return place;
+    }
+    match fs::read_link(path) {
+        Ok(to) => folder(path).join(to),
+        Err(_) => path.to_path_buf(),
     }
 }
 

@@ -52,6 +52,10 @@ pub fn run(args: &Merge, common: &Common) -> Result<(), Failure> {
             );
             return Err(Failure::Request(why));
         }
+        (Some(values), false) if output::is_part(values) => {
+            let why = "is a part's name; the values are an .npy file";
+            return Err(Failure::file(values, why));
+        }
         _ => {}
     }
     let ranges: Vec<Range<u64>> = covered.iter().map(|(parts, _)| parts.clone()).collect();
