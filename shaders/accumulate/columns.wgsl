@@ -255,8 +255,8 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
     left = select(left, P.inner, left == 0u);
 //# end
 //# else
-    let at = P.dst_delta + slot;
 //# if INDEX
+    let at = P.dst_delta + slot;
 //# if DST_VECS
 //# if OUT == 1
 //# for i in 0..UNIT * 16 / BITS
@@ -273,18 +273,11 @@ fn acc_emit(slot: u32, column: u32, a: Acc) {
 //# end
 //# end
 //# else
-    let values = words_of(Keys(
+    write_unit(slot, words_of(Keys(
 //# for j in 0..PLANES
         bests_key(a.p{j}_0),
 //# end
-    ));
-//# if DST_VECS
-    dst[at / E] = values;
-//# else
-//# for i in 0..UNIT
-    dst[word_of(at) + {i}u] = values[{i}u];
-//# end
-//# end
+    )));
 //# end
 //# end
 }

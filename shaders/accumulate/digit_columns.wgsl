@@ -170,13 +170,6 @@ fn acc_emit(slot: u32, elements: Elements, p: Placed) {
 //# end
     }
 //# if PARTIAL_SUM == 0
-    let at = (P.dst_delta + slot) * {BITS}u / 32u;
-//# if DST_VECS
-    dst[at / 4u] = r;
-//# else
-//# for i in 0..UNIT
-    dst[at + {i}u] = r[{i}u];
-//# end
-//# end
+    write_unit(slot, r);
 //# end
 }

@@ -22,6 +22,20 @@ fn unit_at(at: u32, shift: u32) -> vec4<u32> {
 //# end
 }
 
+//# if PARTIAL + PARTIAL_SUM + INDEX == 0
+// Writes the results of a unit's columns.
+fn write_unit(slot: u32, results: vec4<u32>) {
+    let at = word_of(P.dst_delta + slot);
+//# if DST_VECS
+    dst[at / 4u] = results;
+//# else
+//# for i in 0..UNIT
+    dst[at + {i}u] = results[{i}u];
+//# end
+//# end
+}
+
+//# end
 @compute @workgroup_size(WG)
 fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
 //# if SHARED
