@@ -23,213 +23,16 @@ pub enum OnnxError {
         /// The model's opset.
         opset: i64,
     },
-    /// An element type the operator does not take in this opset.
-    #[error("{op} of opset {opset} does not take {} (it takes {})", .dtype.onnx_name(), names(.legal))]
-    IllegalType {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The refused type.
-        dtype: DType,
-        /// The types it takes.
-        legal: Vec<DType>,
-    },
-    /// Inputs of different element types.
-    #[error(
-        "{op} of opset {opset}: input {input} is {}, the first input {}",
-        .dtype.onnx_name(), .first.onnx_name()
-    )]
-    MixedTypes {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Position of the input that differs.
-        input: usize,
-        /// Its type.
-        dtype: DType,
-        /// The first input's type.
-        first: DType,
-    },
-    /// An attribute the operator does not have in this opset.
-    #[error("{op} of opset {opset} has no attribute {attribute:?}{}", having(.versions))]
-    UnknownAttribute {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The attribute.
-        attribute: String,
-        /// The versions of the operator that have it.
-        versions: Vec<i64>,
-    },
-    /// An attribute that must be given.
-    #[error("{op} of opset {opset} needs the attribute {attribute}")]
-    MissingAttribute {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The attribute.
-        attribute: &'static str,
-    },
-    /// An attribute given twice.
-    #[error("{op} of opset {opset}: attribute {attribute} is given twice")]
-    DuplicateAttribute {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The attribute.
-        attribute: &'static str,
-    },
-    /// An attribute whose value has another type.
-    #[error("{op} of opset {opset}: attribute {attribute} must be of type {expected}")]
-    AttributeType {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The attribute.
-        attribute: &'static str,
-        /// The type it must have, by ONNX's name.
-        expected: &'static str,
-    },
-    /// A flag that is neither 0 nor 1.
-    #[error("{op} of opset {opset}: attribute {attribute} must be 0 or 1, not {value}")]
-    AttributeValue {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The attribute.
-        attribute: &'static str,
-        /// Its value.
-        value: i64,
-    },
-    /// Too few or too many inputs.
-    #[error("{op} of opset {opset} takes {}, not {actual}", count(*.least, *.most))]
-    InputCount {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Inputs of the node.
-        actual: usize,
-        /// The least it takes.
-        least: usize,
-        /// The most it takes; `None` if there is no limit.
-        most: Option<usize>,
-    },
-    /// An input that must be there has the empty name.
-    #[error("{op} of opset {opset}: input {input} must not be absent")]
-    AbsentInput {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Position of the input.
-        input: usize,
-    },
-    /// An axes input that is not a one-dimensional `int64` tensor.
-    #[error(
-        "{op} of opset {opset}: axes must be int64 with one dimension, not {} of shape {shape:?}",
-        .dtype.onnx_name()
-    )]
-    AxesInput {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Type of the axes.
-        dtype: DType,
-        /// Shape of the axes.
-        shape: Vec<u64>,
-    },
-    /// An axes input without its values, or with more or fewer than its shape says.
-    #[error("{op} of opset {opset}: the values of the axes must be known, {expected} bytes")]
-    AxesData {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Bytes of the axes by their shape.
-        expected: u64,
-    },
-    /// A number of elements that is not one `int64` whose value is known.
-    #[error(
-        "{op} of opset {opset}: K must be one int64 of a known value, not {} of shape {shape:?}",
-        .dtype.onnx_name()
-    )]
-    KInput {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Type of the input.
-        dtype: DType,
-        /// Its shape.
-        shape: Vec<u64>,
-    },
-    /// A number of elements that a node computes.
-    #[error(
-        "{op} of opset {opset}: K must be a constant or an input, not {name:?}, which a node computes"
-    )]
-    ComputedK {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// The name of K.
-        name: String,
-    },
-    /// Less than no elements.
-    #[error("{op} of opset {opset}: k is {k} for an axis of {len} elements, and must be 0 or more")]
-    NegativeK {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// How many are wanted.
-        k: i64,
-        /// Elements along the axis.
-        len: u64,
-    },
-    /// An index operator on a scalar.
-    #[error("{op} of opset {opset} needs an input with at least one dimension")]
-    Scalar {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-    },
-    /// Different shapes in an opset without broadcasting.
-    #[error(
-        "{op} of opset {opset} does not broadcast: input {input} has shape {shape:?}, \
-         the first input {first:?}"
-    )]
-    UnequalShapes {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Position of the input that differs.
-        input: usize,
-        /// Its shape.
-        shape: Vec<u64>,
-        /// The first input's shape.
-        first: Vec<u64>,
-    },
-    /// The problem is refused: axes, broadcasting or sizes.
-    #[error("{op} of opset {opset}: {source}")]
-    Problem {
+    /// Attributes, inputs or outputs that an operator does not have in its opset.
+    #[error("{op} of opset {opset}: {what}")]
+    Node {
         /// The operator.
         op: Op,
         /// The model's opset.
         opset: i64,
         /// What is wrong.
-        source: ProblemError,
+        #[source]
+        what: NodeError,
     },
     /// The bytes are not a protobuf message of the expected kind.
     #[error("this is no {what}: {source}")]
@@ -409,16 +212,6 @@ pub enum OnnxError {
         /// The type it must have, by ONNX's name.
         expected: &'static str,
     },
-    /// A node with too few or too many outputs.
-    #[error("{op} of opset {opset} has {}, not {actual}", outputs(*.op))]
-    OutputCount {
-        /// The operator.
-        op: Op,
-        /// The model's opset.
-        opset: i64,
-        /// Outputs of the node.
-        actual: usize,
-    },
     /// More inputs than the graph has.
     #[error("the model has {expected} inputs but was given {actual}")]
     TooManyInputs {
@@ -471,6 +264,142 @@ pub enum OnnxError {
     },
 }
 
+/// What is wrong with an operator's attributes, inputs or outputs.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// An element type the operator does not take in this opset.
+    #[error("it does not take {} (it takes {})", .dtype.onnx_name(), names(.legal))]
+    IllegalType {
+        /// The refused type.
+        dtype: DType,
+        /// The types it takes.
+        legal: Vec<DType>,
+    },
+    /// Inputs of different element types.
+    #[error("input {input} is {}, the first input {}", .dtype.onnx_name(), .first.onnx_name())]
+    MixedTypes {
+        /// Position of the input that differs.
+        input: usize,
+        /// Its type.
+        dtype: DType,
+        /// The first input's type.
+        first: DType,
+    },
+    /// An attribute the operator does not have in this opset.
+    #[error("it has no attribute {attribute:?}{}", having(.versions))]
+    UnknownAttribute {
+        /// The attribute.
+        attribute: String,
+        /// The versions of the operator that have it.
+        versions: Vec<i64>,
+    },
+    /// An attribute that must be given.
+    #[error("it needs the attribute {attribute}")]
+    MissingAttribute {
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// An attribute given twice.
+    #[error("attribute {attribute} is given twice")]
+    DuplicateAttribute {
+        /// The attribute.
+        attribute: &'static str,
+    },
+    /// An attribute whose value has another type.
+    #[error("attribute {attribute} must be of type {expected}")]
+    AttributeType {
+        /// The attribute.
+        attribute: &'static str,
+        /// The type it must have, by ONNX's name.
+        expected: &'static str,
+    },
+    /// A flag that is neither 0 nor 1.
+    #[error("attribute {attribute} must be 0 or 1, not {value}")]
+    AttributeValue {
+        /// The attribute.
+        attribute: &'static str,
+        /// Its value.
+        value: i64,
+    },
+    /// Too few or too many inputs.
+    #[error("it takes {}, not {actual}", count(*.least, *.most))]
+    InputCount {
+        /// Inputs of the node.
+        actual: usize,
+        /// The least it takes.
+        least: usize,
+        /// The most it takes; `None` if there is no limit.
+        most: Option<usize>,
+    },
+    /// An input that must be there has the empty name.
+    #[error("input {input} must not be absent")]
+    AbsentInput {
+        /// Position of the input.
+        input: usize,
+    },
+    /// An axes input that is not a one-dimensional `int64` tensor.
+    #[error("axes must be int64 with one dimension, not {} of shape {shape:?}", .dtype.onnx_name())]
+    AxesInput {
+        /// Type of the axes.
+        dtype: DType,
+        /// Shape of the axes.
+        shape: Vec<u64>,
+    },
+    /// An axes input without its values, or with more or fewer than its shape says.
+    #[error("the values of the axes must be known, {expected} bytes")]
+    AxesData {
+        /// Bytes of the axes by their shape.
+        expected: u64,
+    },
+    /// A number of elements that is not one `int64` whose value is known.
+    #[error("K must be one int64 of a known value, not {} of shape {shape:?}", .dtype.onnx_name())]
+    KInput {
+        /// Type of the input.
+        dtype: DType,
+        /// Its shape.
+        shape: Vec<u64>,
+    },
+    /// A number of elements that a node computes.
+    #[error("K must be a constant or an input, not {name:?}, which a node computes")]
+    ComputedK {
+        /// The name of K.
+        name: String,
+    },
+    /// Less than no elements.
+    #[error("k is {k} for an axis of {len} elements, and must be 0 or more")]
+    NegativeK {
+        /// How many are wanted.
+        k: i64,
+        /// Elements along the axis.
+        len: u64,
+    },
+    /// An index operator on a scalar.
+    #[error("it needs an input with at least one dimension")]
+    Scalar,
+    /// Different shapes in an opset without broadcasting.
+    #[error("it does not broadcast: input {input} has shape {shape:?}, the first input {first:?}")]
+    UnequalShapes {
+        /// Position of the input that differs.
+        input: usize,
+        /// Its shape.
+        shape: Vec<u64>,
+        /// The first input's shape.
+        first: Vec<u64>,
+    },
+    /// The problem is refused: axes, broadcasting or sizes.
+    #[error("{0}")]
+    Problem(#[from] ProblemError),
+    /// A node with too few or too many outputs.
+    #[error("it has {}, not {actual}", outputs(*.expected))]
+    OutputCount {
+        /// Outputs of the node.
+        actual: usize,
+        /// How many it must have.
+        expected: usize,
+    },
+}
+
 fn of_domain(domain: &str) -> String {
     match domain {
         "" => String::new(),
@@ -504,9 +433,9 @@ fn count(least: usize, most: Option<usize>) -> &'static str {
     }
 }
 
-fn outputs(op: Op) -> &'static str {
-    match op {
-        Op::TopK => "two outputs",
+fn outputs(count: usize) -> &'static str {
+    match count {
+        2 => "two outputs",
         _ => "one output",
     }
 }

@@ -23,7 +23,7 @@ mod rules;
 mod tensor;
 
 pub use compare::{Difference, compare, compare_close};
-pub use error::OnnxError;
+pub use error::{NodeError, OnnxError};
 pub use model::{Model, RunError};
 pub use proto::AttributeProto;
 pub use rules::{Input, Operator};

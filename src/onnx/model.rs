@@ -6,7 +6,7 @@ use super::proto::{AttributeProto, Dimension, GraphProto, ModelProto, NodeProto}
 use super::proto::{OperatorSetIdProto, TypeProto, ValueInfoProto};
 use super::rules::{has_type, is_default_domain, operator};
 use super::tensor::{self, Tensor};
-use super::{Difference, Input, OnnxError, Operator, compare, compare_close};
+use super::{Difference, Input, NodeError, OnnxError, Operator, compare, compare_close};
 use crate::{DType, Element, Op, Problem};
 use prost::Message;
 use std::borrow::Cow;
@@ -250,17 +250,14 @@ impl Node {
     fn new(proto: &NodeProto, opset: i64) -> Result<Node, OnnxError> {
         let operator = Operator::new(&proto.op_type, &proto.domain, opset, &proto.attribute)?;
         let expected = if operator.op() == Op::TopK { 2 } else { 1 };
-        match proto.output.len() == expected {
+        let actual = proto.output.len();
+        match actual == expected {
             true => Ok(Node {
                 operator,
                 inputs: proto.input.clone(),
                 outputs: proto.output.clone(),
             }),
-            false => Err(OnnxError::OutputCount {
-                op: operator.op(),
-                opset,
-                actual: proto.output.len(),
-            }),
+            false => Err(operator.refused(NodeError::OutputCount { actual, expected })),
         }
     }
 
@@ -275,13 +272,12 @@ impl Node {
             .inputs
             .get(1)
             .filter(|_| self.operator.op() == Op::TopK);
-        match name.filter(|name| computed.contains(name.as_str())) {
+        match name
+            .filter(|name| computed.contains(name.as_str()))
+            .cloned()
+        {
             None => Ok(()),
-            Some(name) => Err(OnnxError::ComputedK {
-                op: self.operator.op(),
-                opset: self.operator.opset(),
-                name: name.clone(),
-            }),
+            Some(name) => Err(self.operator.refused(NodeError::ComputedK { name })),
         }
     }
 

@@ -2,9 +2,9 @@
 //!
 //! `Problem` checks shapes and axes. No data is kept here.
 
-use super::OnnxError;
 use super::proto::AttributeProto;
-use crate::{DType, Op, Problem, ProblemError};
+use super::{NodeError, OnnxError};
+use crate::{DType, Op, Problem};
 
 use Attribute::*;
 use Inputs::*;
@@ -208,27 +208,27 @@ impl Operator {
             version,
             settings,
         };
+        match operator.set_all(attributes) {
+            Ok(()) => Ok(operator),
+            Err(what) => Err(operator.refused(what)),
+        }
+    }
+
+    fn set_all(&mut self, attributes: &[AttributeProto]) -> Result<(), NodeError> {
         let mut given = Vec::new();
         for proto in attributes {
-            let attribute = operator.attribute(&proto.name)?;
+            let attribute = self.attribute(&proto.name)?;
             if given.contains(&attribute) {
                 let attribute = attribute.name();
-                return Err(OnnxError::DuplicateAttribute {
-                    op,
-                    opset,
-                    attribute,
-                });
+                return Err(NodeError::DuplicateAttribute { attribute });
             }
-            operator.set(attribute, proto)?;
+            self.set(attribute, proto)?;
             given.push(attribute);
         }
-        match operator.version.attributes.contains(&K) && !given.contains(&K) {
-            true => Err(OnnxError::MissingAttribute {
-                op,
-                opset,
-                attribute: K.name(),
-            }),
-            false => Ok(operator),
+        let attribute = K.name();
+        match self.version.attributes.contains(&K) && !given.contains(&K) {
+            true => Err(NodeError::MissingAttribute { attribute }),
+            false => Ok(()),
         }
     }
 
@@ -247,11 +247,9 @@ impl Operator {
         self.version.since
     }
 
-    fn attribute(&self, name: &str) -> Result<Attribute, OnnxError> {
+    fn attribute(&self, name: &str) -> Result<Attribute, NodeError> {
         let named = |v: &Version| v.attributes.iter().copied().find(|a| a.name() == name);
-        named(self.version).ok_or_else(|| OnnxError::UnknownAttribute {
-            op: self.op,
-            opset: self.opset,
+        named(self.version).ok_or_else(|| NodeError::UnknownAttribute {
             attribute: name.into(),
             versions: versions(self.op)
                 .filter(|v| named(v).is_some())
@@ -260,7 +258,7 @@ impl Operator {
         })
     }
 
-    fn set(&mut self, attribute: Attribute, proto: &AttributeProto) -> Result<(), OnnxError> {
+    fn set(&mut self, attribute: Attribute, proto: &AttributeProto) -> Result<(), NodeError> {
         match attribute {
             Axis => self.settings.axis = self.int(attribute, proto)?,
             Axes => self.settings.axes = self.ints(attribute, proto)?,
@@ -279,37 +277,33 @@ impl Operator {
         Ok(())
     }
 
-    fn int(&self, attribute: Attribute, proto: &AttributeProto) -> Result<i64, OnnxError> {
+    fn int(&self, attribute: Attribute, proto: &AttributeProto) -> Result<i64, NodeError> {
         match has_type(proto, AttributeProto::INT) {
             true => Ok(proto.i.unwrap_or(0)),
             false => Err(self.wrong_type(attribute, "INT")),
         }
     }
 
-    fn ints(&self, attribute: Attribute, proto: &AttributeProto) -> Result<Vec<i64>, OnnxError> {
+    fn ints(&self, attribute: Attribute, proto: &AttributeProto) -> Result<Vec<i64>, NodeError> {
         match has_type(proto, AttributeProto::INTS) {
             true => Ok(proto.ints.clone()),
             false => Err(self.wrong_type(attribute, "INTS")),
         }
     }
 
-    fn switch(&self, attribute: Attribute, proto: &AttributeProto) -> Result<bool, OnnxError> {
+    fn switch(&self, attribute: Attribute, proto: &AttributeProto) -> Result<bool, NodeError> {
         match self.int(attribute, proto)? {
             0 => Ok(false),
             1 => Ok(true),
-            value => Err(OnnxError::AttributeValue {
-                op: self.op,
-                opset: self.opset,
+            value => Err(NodeError::AttributeValue {
                 attribute: attribute.name(),
                 value,
             }),
         }
     }
 
-    fn wrong_type(&self, attribute: Attribute, expected: &'static str) -> OnnxError {
-        OnnxError::AttributeType {
-            op: self.op,
-            opset: self.opset,
+    fn wrong_type(&self, attribute: Attribute, expected: &'static str) -> NodeError {
+        NodeError::AttributeType {
             attribute: attribute.name(),
             expected,
         }
@@ -321,6 +315,16 @@ impl Operator {
     /// # Errors
     /// If the number of inputs, their types or shapes, or the axes are illegal.
     pub fn problem(&self, inputs: &[Option<Input<'_>>]) -> Result<Problem, OnnxError> {
+        self.posed(inputs).map_err(|what| self.refused(what))
+    }
+
+    /// An error of this operator.
+    pub(super) fn refused(&self, what: NodeError) -> OnnxError {
+        let (op, opset) = (self.op, self.opset);
+        OnnxError::Node { op, opset, what }
+    }
+
+    fn posed(&self, inputs: &[Option<Input<'_>>]) -> Result<Problem, NodeError> {
         let inputs = self.present(inputs)?;
         let (data, beside) = match self.version.inputs {
             DataAndAxes | DataAndK => inputs.split_at(1),
@@ -337,9 +341,7 @@ impl Operator {
         let k = match u64::try_from(k.unwrap_or(0)) {
             Ok(k) => k,
             Err(_) => {
-                return Err(OnnxError::NegativeK {
-                    op: self.op,
-                    opset: self.opset,
+                return Err(NodeError::NegativeK {
                     k: k.unwrap_or(0),
                     len: self.pose(data, &axes, 0)?.reduced_len(),
                 });
@@ -348,21 +350,12 @@ impl Operator {
         self.pose(data, &axes, k)
     }
 
-    fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, OnnxError> {
-        let problem = self.posed(data, axes, k);
-        problem.map_err(|source| OnnxError::Problem {
-            op: self.op,
-            opset: self.opset,
-            source,
-        })
-    }
-
-    fn posed(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, ProblemError> {
+    fn pose(&self, data: &[Input<'_>], axes: &[i64], k: u64) -> Result<Problem, NodeError> {
         let Input { dtype, shape, .. } = data[0];
         let shapes: Vec<&[u64]> = data.iter().map(|input| input.shape).collect();
         let set = &self.settings;
         if self.op.is_elementwise() {
-            return Problem::elementwise(self.op, dtype, &shapes);
+            return Ok(Problem::elementwise(self.op, dtype, &shapes)?);
         }
         let problem = match self.op.is_index() {
             true if self.op == Op::TopK => {
@@ -380,17 +373,14 @@ impl Operator {
     }
 
     /// The inputs, without absent ones at the end.
-    fn present<'a>(&self, inputs: &[Option<Input<'a>>]) -> Result<Vec<Input<'a>>, OnnxError> {
-        let (op, opset) = (self.op, self.opset);
+    fn present<'a>(&self, inputs: &[Option<Input<'a>>]) -> Result<Vec<Input<'a>>, NodeError> {
         let actual = inputs
             .iter()
             .rposition(Option::is_some)
             .map_or(0, |i| i + 1);
         let (least, most) = (self.version.inputs.least(), self.version.inputs.most());
         if actual < least || most.is_some_and(|most| actual > most) {
-            return Err(OnnxError::InputCount {
-                op,
-                opset,
+            return Err(NodeError::InputCount {
                 actual,
                 least,
                 most,
@@ -398,27 +388,19 @@ impl Operator {
         }
         let inputs = inputs[..actual].iter().enumerate();
         inputs
-            .map(|(input, i)| i.ok_or(OnnxError::AbsentInput { op, opset, input }))
+            .map(|(input, i)| i.ok_or(NodeError::AbsentInput { input }))
             .collect()
     }
 
-    fn check_types(&self, data: &[Input<'_>]) -> Result<(), OnnxError> {
-        let (op, opset) = (self.op, self.opset);
+    fn check_types(&self, data: &[Input<'_>]) -> Result<(), NodeError> {
         let first = data[0].dtype;
         for (input, &Input { dtype, .. }) in data.iter().enumerate() {
             let legal = self.version.types.concat();
             if !legal.contains(&dtype) {
-                return Err(OnnxError::IllegalType {
-                    op,
-                    opset,
-                    dtype,
-                    legal,
-                });
+                return Err(NodeError::IllegalType { dtype, legal });
             }
             if dtype != first {
-                return Err(OnnxError::MixedTypes {
-                    op,
-                    opset,
+                return Err(NodeError::MixedTypes {
                     input,
                     dtype,
                     first,
@@ -428,20 +410,17 @@ impl Operator {
         Ok(())
     }
 
-    fn check_shapes(&self, data: &[Input<'_>]) -> Result<(), OnnxError> {
-        let (op, opset) = (self.op, self.opset);
+    fn check_shapes(&self, data: &[Input<'_>]) -> Result<(), NodeError> {
         let first = data[0].shape;
         // The core accepts a scalar as a row of one, but the standard's range of axes [-r, r-1] is empty.
-        if op.is_index() && first.is_empty() {
-            return Err(OnnxError::Scalar { op, opset });
+        if self.op.is_index() && first.is_empty() {
+            return Err(NodeError::Scalar);
         }
         let equal = self.version.inputs == Equal;
         let differs = |i: &Input<'_>| equal && i.shape != first;
         match data.iter().position(differs) {
             None => Ok(()),
-            Some(input) => Err(OnnxError::UnequalShapes {
-                op,
-                opset,
+            Some(input) => Err(NodeError::UnequalShapes {
                 input,
                 shape: data[input].shape.to_vec(),
                 first: first.to_vec(),
@@ -450,29 +429,21 @@ impl Operator {
     }
 
     /// How many elements are wanted.
-    fn k(&self, input: &Input<'_>) -> Result<i64, OnnxError> {
+    fn k(&self, input: &Input<'_>) -> Result<i64, NodeError> {
         let k = match (input.dtype, input.shape, input.data) {
             (DType::I64, [] | [1], Some(data)) => data.try_into().ok(),
             _ => None,
         };
-        k.map(i64::from_le_bytes).ok_or_else(|| OnnxError::KInput {
-            op: self.op,
-            opset: self.opset,
+        k.map(i64::from_le_bytes).ok_or_else(|| NodeError::KInput {
             dtype: input.dtype,
             shape: input.shape.to_vec(),
         })
     }
 
-    fn axes(&self, input: &Input<'_>) -> Result<Vec<i64>, OnnxError> {
-        let (op, opset) = (self.op, self.opset);
+    fn axes(&self, input: &Input<'_>) -> Result<Vec<i64>, NodeError> {
         let (DType::I64, &[count]) = (input.dtype, input.shape) else {
             let (dtype, shape) = (input.dtype, input.shape.to_vec());
-            return Err(OnnxError::AxesInput {
-                op,
-                opset,
-                dtype,
-                shape,
-            });
+            return Err(NodeError::AxesInput { dtype, shape });
         };
         let expected = count.saturating_mul(DType::I64.size());
         match input.data {
@@ -480,11 +451,7 @@ impl Operator {
                 let (elements, _) = data.as_chunks();
                 Ok(elements.iter().map(|e| i64::from_le_bytes(*e)).collect())
             }
-            _ => Err(OnnxError::AxesData {
-                op,
-                opset,
-                expected,
-            }),
+            _ => Err(NodeError::AxesData { expected }),
         }
     }
 }

@@ -192,8 +192,8 @@ fn a_refused_model_fails_with_the_reason_and_saves_nothing() {
     fs::remove_file(data_file(&path, "input_1.pb")).unwrap();
     fs::write(data_file(&path, "input_0.pb"), zeros(I16, &[2]).encode("x")).unwrap();
     for (op_type, words) in [
-        ("ReduceMin", "ReduceMin of opset 18 does not take int16"),
-        ("ReduceSum", "ReduceSum of opset 18 does not take int16"),
+        ("ReduceMin", "ReduceMin of opset 18: it does not take int16"),
+        ("ReduceSum", "ReduceSum of opset 18: it does not take int16"),
     ] {
         model.graph.as_mut().unwrap().node[0].op_type = op_type.into();
         fs::write(path.join("model.onnx"), model.encode_to_vec()).unwrap();

@@ -175,6 +175,11 @@ pub fn run_with(proto: &ModelProto, inputs: &[Option<Tensor>]) -> Result<Vec<Ten
     }
 }
 
+/// What a refusal tells.
+pub fn told<T: std::fmt::Debug>(result: Result<T, OnnxError>) -> String {
+    result.unwrap_err().to_string()
+}
+
 /// The reference, which also checks that the inputs fit the problem.
 pub fn evaluate(problem: &Problem, inputs: &[&[u8]]) -> Result<Vec<Vec<u8>>, ProblemError> {
     wgreduce::reference::evaluate(problem, inputs)
