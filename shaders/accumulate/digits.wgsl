@@ -141,13 +141,16 @@ fn placed_of(a: Acc) -> Placed {
 }
 //# if BY_FLOATS
 
-// With what the window does not hold; of float16 that window holds all.
+// With what the window does not hold of elements that are `wide`; of float16 that window holds all.
 fn with_more(own: Placed, more: Acc) -> Placed {
+    var p = own;
+    if !more.wide {
+        return p;
+    }
     let b = placed_of(more);
 //# if G == N
     return b;
 //# else
-    var p = own;
 //# for j in 0..SUMS
 //# for d in 0..W - N
     p.d{j}_{d} += b.d{j}_{d + N};

@@ -135,18 +135,16 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
         var s{r} = placed_of(b{r});
 //# if BY_FLOATS
-        for (var wide = begun{r}.wide; wide; wide = false) {
-            var more = begun{r};
-            for (var i = 0u; i < {LOADS}u; i++) {
-                let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
-                more = acc_take(more, Keys(
+        var more{r} = begun{r};
+        for (var i = select({LOADS}u, 0u, begun{r}.wide); i < {LOADS}u; i++) {
+            let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
+            more{r} = acc_take(more{r}, Keys(
 //# for j in 0..PLANES
-                    plane_of(piece_of(begun{r}, columns_of(k.p{j}))),
+                plane_of(piece_of(begun{r}, columns_of(k.p{j}))),
 //# end
-                ), 0u);
-            }
-            s{r} = with_more(s{r}, more);
+            ), 0u);
         }
+        s{r} = with_more(s{r}, more{r});
 //# end
         a{r} = acc_add(a{r}, s{r});
 //# end

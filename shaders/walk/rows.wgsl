@@ -96,17 +96,15 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# if LOOKS
     var s = placed_of(own);
 //# if BY_FLOATS
-    for (var wide = begun.wide; wide; wide = false) {
-        var more = begun;
-        for (var i = 0u; i < {LOADS}u; i++) {
-            let n = base + lane + i * {LANES}u;
-            let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
+    var more = begun;
+    for (var i = select({LOADS}u, 0u, begun.wide); i < {LOADS}u; i++) {
+        let n = base + lane + i * {LANES}u;
+        let k = elements_of(unit_once(unit(p.first + min(n, last)), n <= last), true);
 //# for e in 0..PER
-            more = acc_take(more, piece_of(begun, key_{e}(k)), 0u);
+        more = acc_take(more, piece_of(begun, key_{e}(k)), 0u);
 //# end
-        }
-        s = with_more(s, more);
     }
+    s = with_more(s, more);
 //# end
     return carried(s);
 //# else
@@ -149,20 +147,18 @@ fn edges_of(p: Part, lane: u32) -> Placed {
 //# end
     var s = placed_of(own);
 //# if BY_FLOATS
-    for (var wide = begun.wide; wide; wide = false) {
-        var more = begun;
-        for (var i = 0u; i < {TURNS}u; i++) {
-            var v = v0;
+    var more = begun;
+    for (var i = select({TURNS}u, 0u, begun.wide); i < {TURNS}u; i++) {
+        var v = v0;
 //# for i in 1..TURNS
-            v = select(v, v{i}, i == {i}u);
+        v = select(v, v{i}, i == {i}u);
 //# end
-            let k = elements_of(v, true);
+        let k = elements_of(v, true);
 //# for e in 0..PER / PIECES
-            more = acc_take(more, piece_of(begun, plane_key(k.p{e}, 0u)), 0u);
+        more = acc_take(more, piece_of(begun, plane_key(k.p{e}, 0u)), 0u);
 //# end
-        }
-        s = with_more(s, more);
     }
+    s = with_more(s, more);
 //# end
     return carried(s);
 }
@@ -338,20 +334,18 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var s{r} = placed_of(a{r});
 //# end
 //# if BY_FLOATS
-    for (var wide = begun0.wide; wide; wide = false) {
 //# for r in 0..ROWS
-        var more{r} = begun{r};
+    var more{r} = begun{r};
 //# end
-        for (var e = 0u; e < {LEN}u; e++) {
+    for (var e = select({LEN}u, 0u, begun0.wide); e < {LEN}u; e++) {
 //# for r in 0..ROWS
-            let x{r} = plane_floats(vec4<u32>(raw(elements + {r * LEN}u + e)), true).x;
-            more{r} = acc_take(more{r}, piece_of(begun{r}, x{r}), 0u);
-//# end
-        }
-//# for r in 0..ROWS
-        s{r} = with_more(s{r}, more{r});
+        let x{r} = plane_floats(vec4<u32>(raw(elements + {r * LEN}u + e)), true).x;
+        more{r} = acc_take(more{r}, piece_of(begun{r}, x{r}), 0u);
 //# end
     }
+//# for r in 0..ROWS
+    s{r} = with_more(s{r}, more{r});
+//# end
 //# end
 //# else
 //# for i in 0..LOADS
