@@ -42,23 +42,31 @@ fn acc_none() -> Placed {
     return p;
 }
 
-// A block of at most 8 rows. 32 such blocks, and the second window of each, add less than 33 * 8 * 2^22 to a digit.
-fn acc_add(own: Placed, block: Placed) -> Placed {
+// A block of at most 8 rows, and what its window does not hold. 32 such blocks, and that of one, add less than 33 * 8 * 2^22 to a
+// digit.
+fn acc_add(own: Placed, block: Acc, more: Acc) -> Placed {
     var p = own;
-    let near = block.top == p.top;
+//# if HALF
+    // At fixed places.
+    let b = with_more(placed_of(block), more);
+    let near = true;
+//# else
+    let b = placed_of(block);
+    let near = b.top == p.top && !block.wide;
+//# end
 //# for j in 0..SUMS
-//# for d in 0..W
-    p.d{j}_{d} += select(Ints(0), block.d{j}_{d}, near);
+//# for d in 0..G
+    p.d{j}_{W - 1 - d} += select(Ints(0), b.d{j}_{W - 1 - d}, near);
 //# end
 //# end
-    p.far = p.far || block.far;
-    p.signs |= block.signs;
+    p.far = p.far || b.far;
+    p.signs |= b.signs;
     p.blocks += 1u;
     for (var seldom = !near || (p.blocks & 31u) == 0u; seldom; seldom = false) {
         if near {
             p = carried(p);
         } else {
-            p = acc_join(p, block);
+            p = acc_join(p, with_more(b, more));
         }
     }
     return p;

@@ -86,8 +86,8 @@ struct Acc {
 //# if BY_FLOATS
     m: f32,
     unit: f32,
-    wide: bool, // the window does not hold all bits of the elements
 //# end
+    wide: bool, // the window does not hold all bits of the elements
     top: u32, // the place of the block's highest bits
     far: bool,
     signs: Signs, // that any element lacks
@@ -139,27 +139,27 @@ fn placed_of(a: Acc) -> Placed {
 //# end
     return p;
 }
-//# if BY_FLOATS
 
-// With what the window does not hold of elements that are `wide`; of float16 that window holds all.
+// With what the window does not hold of elements that are `wide`; of float16 that is all.
 fn with_more(own: Placed, more: Acc) -> Placed {
-    var p = own;
-    if !more.wide {
-        return p;
+//# if HALF
+    if more.wide {
+        return placed_of(more);
     }
-    let b = placed_of(more);
-//# if G == N
-    return b;
+    return own;
 //# else
+    var p = own;
+    for (var wide = more.wide; wide; wide = false) {
+        let b = placed_of(more);
 //# for j in 0..SUMS
 //# for d in 0..W - N
-    p.d{j}_{d} += b.d{j}_{d + N};
+        p.d{j}_{d} += b.d{j}_{d + N};
 //# end
 //# end
+    }
     return p;
 //# end
 }
-//# end
 
 fn carried(own: Placed) -> Placed {
     var p = own;

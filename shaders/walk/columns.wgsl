@@ -133,9 +133,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
         b{r} = acc_take(b{r}, elements_of(w{i}_{r}, false), 0u);
 //# end
 //# end
-        var s{r} = placed_of(b{r});
-//# if BY_FLOATS
         var more{r} = begun{r};
+//# if BY_FLOATS
         for (var i = select({LOADS}u, 0u, begun{r}.wide); i < {LOADS}u; i++) {
             let k = elements_of(once(unit_at(at0 + i * stride + {r}u, shift), t + i >= fresh), true);
             more{r} = acc_take(more{r}, Keys(
@@ -144,9 +143,8 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
             ), 0u);
         }
-        s{r} = with_more(s{r}, more{r});
 //# end
-        a{r} = acc_add(a{r}, s{r});
+        a{r} = acc_add(a{r}, b{r}, more{r});
 //# end
 //# end
     }
