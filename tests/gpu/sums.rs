@@ -429,6 +429,7 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                     }
                 }
                 _ if segment.is_multiple_of(2) => minus_zero,
+                _ if segment.is_multiple_of(3) => 0,
                 _ => bits.below(1 << mantissa) | sign,
             }
         };
