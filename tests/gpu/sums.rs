@@ -360,8 +360,9 @@ pub fn ties(reducer: &Reducer) -> Result<(), Failed> {
 /// and one beyond; zeros among them, only zeros, elements alone in what they are, and ties.
 pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
     // Exponents between the greatest and the least.
-    const APART: [u64; 24] = [
-        0, 1, 9, 14, 15, 20, 21, 22, 27, 28, 31, 32, 36, 37, 42, 43, 46, 47, 48, 57, 58, 64, 65, 88,
+    const APART: [u64; 27] = [
+        0, 1, 9, 14, 15, 20, 21, 22, 27, 28, 31, 32, 36, 37, 42, 43, 46, 47, 48, 57, 58, 64, 65,
+        88, 150, 200, 700,
     ];
     let bits_of = |dtype| match dtype {
         DType::F16 => (5, 10),
@@ -379,7 +380,7 @@ pub fn windows(reducer: &Reducer) -> Result<(), Failed> {
                 0 => 1 + segment * 7 % most,
                 _ => most - segment * 7 % most,
             };
-            let apart = APART[(segment / 3 % 24) as usize].min(top - 1);
+            let apart = APART[(segment / 3 % 27) as usize].min(top - 1);
             let number =
                 |field: u64, fraction: u64| field << mantissa | fraction & ((1 << mantissa) - 1);
             let any = number(top - bits.below(apart + 1), bits.draw());
