@@ -81,24 +81,38 @@ impl Planner<'_> {
                 }
             }
         }
+        self.gather_left(&step, &layout, &left, inner, k)
+    }
+
+    /// Gathers the values of runs of outputs whose indices are there.
+    fn gather_left(
+        &mut self,
+        step: &Step,
+        layout: &StridedLayout,
+        left: &[Range<u64>],
+        inner: u64,
+        k: u64,
+    ) -> Result<(), Error> {
         if left.is_empty() {
             return Ok(());
         }
+        let value = StoreFormat::value(self.problem.dtype());
+        let written = self.results_per_dispatch(step, Some(value));
         // A dispatch looks at all results of its range, so windows have whole rows of them.
-        let sizes = self.windows(&layout, &step, (written / k).max(inner), 1)?;
+        let sizes = self.windows(layout, step, (written / k).max(inner), 1)?;
         let splits = BufferSplits {
+            inputs: self.splits.inputs.clone(),
             outputs: vec![left.iter().flat_map(|run| [run.start, run.end]).collect()],
-            ..splits
         };
-        let mut groups = Groups::new(&layout, sizes, &splits);
+        let mut groups = Groups::new(layout, sizes, &splits);
         while let Some((kept, reduced)) = groups.next()? {
             if !left.iter().any(|run| run.contains(&kept.place)) {
                 continue;
             }
-            let windows = Window::all(&layout, &kept, &reduced);
+            let windows = Window::all(layout, &kept, &reduced);
             let ranked = Ranked::new(kept.place, kept.elements(), inner, k);
             for range in self.ranges(&ranked, written)? {
-                self.gather_values(&step, &windows, &range)?;
+                self.gather_values(step, &windows, &range)?;
             }
         }
         Ok(())
