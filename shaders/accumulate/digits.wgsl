@@ -109,7 +109,9 @@ struct Placed {
 //# if BY_VEC
     blocks: u32, // since digits were carried
 //# else
-    count: u32, // of elements that were taken again
+//# for c in 0..COUNTS
+    count{c}: u32, // of elements that were taken again
+//# end
 //# end
     signs: Signs, // that any element lacks
 //# for j in 0..SUMS
@@ -202,7 +204,9 @@ fn plus(x: Placed, y: Placed) -> Placed {
     p.far = x.far || y.far;
     p.signs |= y.signs;
 //# if BY_VEC == 0
-    p.count += y.count;
+//# for c in 0..COUNTS
+    p.count{c} += y.count{c};
+//# end
 //# end
 //# for j in 0..SUMS
 //# for d in 0..W + 1
@@ -218,12 +222,6 @@ fn acc_join(x: Placed, y: Placed) -> Placed {
     return carried(plus(raised(x, top), raised(y, top)));
 }
 
-// Where elements are that are taken again: the first, from each to the next, and how many.
-struct Elements {
-    first: u32,
-    step: u32,
-    count: u32,
-}
 //# if PARTIAL_SUM == 0
 
 // A sum that is not far.
@@ -290,53 +288,12 @@ fn settled(lid: u32, own: Placed, e: Elements) -> Total {
 //# end
 //# if TEAMS
 
-// Far; the lowest place, counted from the highest; the highest place.
-var<workgroup> wg_most: array<atomic<u32>, 3>;
-var<workgroup> wg_told: u32;
-
-// Before all else, as workgroup memory may hold anything; barriers must follow.
-fn clear_far(lid: u32) {
-    if lid < 3u {
-        atomicStore(&wg_most[lid], 0u);
-    }
-}
-
-// The greatest that any invocation of the workgroup has, told to all.
-fn most_of(lid: u32, i: u32, own: u32) -> u32 {
-    if own != 0u {
-        atomicMax(&wg_most[i], own);
-    }
-    workgroupBarrier();
-    if lid == 0u {
-        wg_told = atomicLoad(&wg_most[i]);
-    }
-    return workgroupUniformLoad(&wg_told);
-}
-
-fn placed_from(o: One, signs: u32, count: u32) -> Placed {
+fn placed_from(o: One) -> Placed {
     var p: Placed;
-    p.count = count;
-    p.signs = signs;
 //# for d in 0..W + 1
     p.d0_{d} = o.d{d};
 //# end
     return p;
 }
-//# end
-//# if PARTIAL_SUM == 0
-
-struct Best {
-    key: Raw,
-}
-
-fn acc_best(t: Total) -> Best {
-    return Best(result_of(t));
-}
-//# if SUBWORDS + (ROWS > 0) == 0
-
-fn acc_emit(slot: u32, t: Total) {
-    write_bits(slot, pack(result_of(t)));
-}
-//# end
 //# end
 //# end

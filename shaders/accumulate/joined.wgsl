@@ -7,6 +7,7 @@ struct Acc {
     value: Key, // zeros tie in an index, but differ in a value
 //# end
 }
+alias Placed = Acc;
 
 // It loses to every partial result.
 fn acc_none() -> Acc {
@@ -29,7 +30,7 @@ fn acc_read(r: u32) -> Acc {
     return a;
 }
 
-fn acc_joined(own: Acc, b: Acc) -> Acc {
+fn acc_join(own: Acc, b: Acc) -> Acc {
     var a = own;
     a.best = joined(b.best, own.best);
 //# if BESIDE
@@ -38,27 +39,31 @@ fn acc_joined(own: Acc, b: Acc) -> Acc {
     return a;
 }
 
-fn acc_join_partial(a: Acc, r: u32) -> Acc {
-    return acc_joined(a, acc_read(r));
-}
-//# if SHARED
-
-var<workgroup> wg_acc: array<Acc, WG>;
-
-// The best of LANES neighbouring invocations, for the first of them.
-fn acc_across(lid: u32, own: Acc) -> Acc {
-    var a = own;
-    wg_acc[lid] = a;
-    for (var half = LANES / 2u; half > 0u; half /= 2u) {
-        workgroupBarrier();
-        if lid % LANES < half {
-            a = acc_joined(a, wg_acc[lid + half]);
-            wg_acc[lid] = a;
-        }
+// The best partial result of output o; of a team for its first invocation.
+fn reduced(lid: u32, o: u32) -> Acc {
+    let start = first_of(o);
+    let lane = lid % {LANES}u;
+    var a = acc_none();
+//# if AT_ONCE
+    // Four partial results at once, so that one does not wait for the other. Reading one again changes nothing.
+    let last = P.parts - 1u;
+    for (var i = lane; i < P.parts; i += {4 * LANES}u) {
+        let r0 = acc_read(start + i * P.inner);
+        let r1 = acc_read(start + min(i + {LANES}u, last) * P.inner);
+        let r2 = acc_read(start + min(i + {2 * LANES}u, last) * P.inner);
+        let r3 = acc_read(start + min(i + {3 * LANES}u, last) * P.inner);
+        a = acc_join(acc_join(acc_join(acc_join(a, r0), r1), r2), r3);
     }
+//# else
+    for (var i = lane; i < P.parts; i += {LANES}u) {
+        a = acc_join(a, acc_read(start + i * P.inner));
+    }
+//# end
+//# if LANES > 1
+    a = acc_across(lid, a);
+//# end
     return a;
 }
-//# end
 
 fn acc_element(a: Acc) -> Raw {
 //# if BESIDE

@@ -1,27 +1,20 @@
 // Elements that are taken one by one: {W} digits of all of them at a time, from the lowest that any has to the highest.
 //# if PARTIAL_SUM + ONE_BY_ONE > 0
 
-// What was met among the elements that were taken last, and how many count.
+// What was met among the elements that were taken last, and the digits of how many count.
 var<private> flags: u32;
-var<private> counted: u32;
+//# for c in 0..COUNTS
+var<private> count{c}: u32;
+//# end
 //# end
 //# if ONE_BY_ONE
+//# if JOINS == 0
 
 fn element_at(e: Elements, i: u32) -> Raw {
 //# if STRIDED
     return raw(e.segment + offset_of(e.first + i * e.step));
 //# else
     return raw(e.first + i * e.step);
-//# end
-}
-
-// What an invocation takes of elements that its team shares.
-fn own_of(lid: u32, e: Elements) -> Elements {
-//# if TEAMS
-    let lane = lid % {LANES}u;
-    return Elements(e.first + lane * e.step, {LANES}u * e.step, (e.count + {LANES - 1}u - lane) / {LANES}u);
-//# else
-    return e;
 //# end
 }
 
@@ -50,22 +43,61 @@ fn flag_of(r: Raw) -> u32 {
 }
 //# end
 
+// The places of the lowest bit that an element may have, and of the highest one.
+fn extent_at(e: Elements, i: u32) -> vec2<u32> {
+    let n = added(element_at(e, i));
+    let any = (
+//# for k in 0..WORDS_OF
+        n.m{k} |
+//# end
+        0u
+    ) != 0u;
+    return select(vec2<u32>({22 * SUM_DIGITS}u, 0u), n.place + vec2<u32>(0u, {MAGNITUDE - 1}u), any);
+}
+
+// The digits of an element from place `first` on. Counts it, and its flag.
+fn digits_at(e: Elements, i: u32, first: u32) -> One {
+    let r = element_at(e, i);
+//# if FLOATS
+    let flag = flag_of(r);
+    flags |= flag;
+//# if COUNTS
+    count0 += select(0u, 1u, flag != 0u);
+//# end
+//# end
+    let n = added(r);
+    let below = i32(DIGIT * first) - i32(n.place);
+    return One(
+//# for d in 0..W
+        digit_at(n, below + {22 * d}),
+//# end
+        0,
+    );
+}
+//# end
+
+// What an invocation takes of elements that its team shares.
+fn own_of(lid: u32, e: Elements) -> Elements {
+    var own = e;
+//# if TEAMS
+    let lane = lid % {LANES}u;
+    own.first += lane * e.step;
+    own.step *= {LANES}u;
+    own.count = (e.count + {LANES - 1}u - lane) / {LANES}u;
+//# end
+    return own;
+}
+
 // The lowest digit that an element has, and the highest one.
 fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
-//# if FLOATS
+//# if FLOATS + JOINS
     var above = {22 * SUM_DIGITS}u;
     var highest = 0u;
     let own = own_of(lid, e);
     for (var i = 0u; i < own.count; i++) {
-        let n = added(element_at(own, i));
-        let any = (
-//# for k in 0..WORDS_OF
-            n.m{k} |
-//# end
-            0u
-        ) != 0u;
-        above = min(above, select({22 * SUM_DIGITS}u, n.place, any));
-        highest = max(highest, select(0u, n.place, any));
+        let extent = extent_at(own, i);
+        above = min(above, extent.x);
+        highest = max(highest, extent.y);
     }
 //# if TEAMS
     above = {22 * SUM_DIGITS}u - most_of(lid, 1u, {22 * SUM_DIGITS}u - above);
@@ -73,7 +105,7 @@ fn extent_of(lid: u32, e: Elements) -> vec2<u32> {
 //# end
     // Another digit lies above a window.
     let first = min(min(above, highest) / DIGIT, {SUM_DIGITS - NEAR}u);
-    return vec2<u32>(first, (highest + {MAGNITUDE - 1}u) / DIGIT);
+    return vec2<u32>(first, highest / DIGIT);
 //# else
     return vec2<u32>(0u, {W - 1}u);
 //# end
@@ -87,19 +119,14 @@ fn windows_of(extent: vec2<u32>) -> u32 {
 fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
     var o = One();
     flags = 0u;
-    counted = 0u;
+//# for c in 0..COUNTS
+    count{c} = 0u;
+//# end
     let own = own_of(lid, e);
     for (var i = 0u; i < own.count; i++) {
-        let r = element_at(own, i);
-//# if FLOATS
-        let flag = flag_of(r);
-        flags |= flag;
-        counted += select(0u, 1u, flag != 0u);
-//# end
-        let n = added(r);
-        let below = i32(DIGIT * first) - i32(n.place);
+        let x = digits_at(own, i, first);
 //# for d in 0..W
-        o.d{d} += digit_at(n, below + {22 * d});
+        o.d{d} += x.d{d};
 //# end
         if i % 128u == 127u {
             o = one_carried(o);
@@ -107,16 +134,47 @@ fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
     }
     o = one_carried(o);
 //# if TEAMS
-    // The flags as signs.
     workgroupBarrier();
-    let p = acc_across(lid, placed_from(o, flags, counted));
+    var p = placed_from(o);
+    // The flags as signs.
+    p.signs = flags;
+//# for c in 0..COUNTS
+    p.count{c} = count{c};
+//# end
+    p = acc_across(lid, p);
     flags = p.signs;
-    counted = p.count;
+//# for c in 0..COUNTS
+    count{c} = p.count{c};
+//# end
     o = one_of(p);
 //# end
     return o;
 }
+//# if TEAMS
 
+// Far; the lowest place, counted from the highest; the highest place.
+var<workgroup> wg_most: array<atomic<u32>, 3>;
+var<workgroup> wg_told: u32;
+
+// Before all else, as workgroup memory may hold anything; barriers must follow.
+fn clear_most(lid: u32) {
+    if lid < 3u {
+        atomicStore(&wg_most[lid], 0u);
+    }
+}
+
+// The greatest that any invocation of the workgroup has, told to all.
+fn most_of(lid: u32, i: u32, own: u32) -> u32 {
+    if own != 0u {
+        atomicMax(&wg_most[i], own);
+    }
+    workgroupBarrier();
+    if lid == 0u {
+        wg_told = atomicLoad(&wg_most[i]);
+    }
+    return workgroupUniformLoad(&wg_told);
+}
+//# end
 //# end
 //# if PARTIAL_SUM + ONE_BY_ONE > 0
 
@@ -158,6 +216,16 @@ fn far_of(lid: u32, e: Elements) -> Total {
     kept = Kept();
     let extent = extent_of(lid, e);
     keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
-    return total_of(flags, vec2<u32>(counted, 0u));
+//# if COUNTS
+    carry_count();
+    let count = vec2<u32>(count0 | (count1 << DIGIT), (count1 >> 10u) | (count2 << 12u));
+//# else
+//# if JOINS
+    let count = vec2<u32>(P.fill_lo, P.fill_hi);
+//# else
+    let count = vec2<u32>(e.count, 0u);
+//# end
+//# end
+    return total_of(flags, count);
 }
 //# end

@@ -11,10 +11,11 @@ fn span_of(header: u32) -> vec2<u32> {
 }
 //# if COUNTS
 
-// The digits of a count, carried.
-fn carried_count(count: vec3<u32>) -> vec3<u32> {
-    let middle = count.y + (count.x >> DIGIT);
-    return vec3<u32>(count.x & u32(BELOW), middle & u32(BELOW), count.z + (middle >> DIGIT));
+fn carry_count() {
+//# for c in 1..COUNTS
+    count{c} += count{c - 1} >> DIGIT;
+    count{c - 1} &= u32(BELOW);
+//# end
 }
 //# end
 //# if PARTIAL_SUM
@@ -51,16 +52,14 @@ fn keep(digit: i32, place: i32) {
 }
 
 // Carries, and writes what is before the digits.
-fn end_record(flags: u32, count: vec3<u32>) {
+fn end_record() {
     if record == NOWHERE {
         return;
     }
-    var kinds = flags;
-    var sum = count;
     if P.merge != 0u {
-        kinds |= dst[record] & KINDS;
-//# if COUNTS
-        sum += vec3<u32>(dst[record + 1u], dst[record + 2u], dst[record + 3u]);
+        flags |= dst[record] & KINDS;
+//# for c in 0..COUNTS
+        count{c} += dst[record + {1 + c}u];
 //# end
         var carry = 0;
         for (var i = 0u; i < {SUM_DIGITS - 1}u; i++) {
@@ -70,25 +69,23 @@ fn end_record(flags: u32, count: vec3<u32>) {
         }
         dst[digit_word({SUM_DIGITS - 1}u)] += bitcast<u32>(carry);
     }
-    dst[record] = kinds | WHOLE_SUM;
-//# if COUNTS
-    write_count(sum);
-//# end
+    begin_words(WHOLE_SUM);
 }
-//# if COUNTS
 
-fn write_count(count: vec3<u32>) {
-    let digits = carried_count(count);
-    dst[record + 1u] = digits.x;
-    dst[record + 2u] = digits.y;
-    dst[record + 3u] = digits.z;
-}
+// Writes what is before the digits.
+fn begin_words(span: u32) {
+    dst[record] = flags | span;
+//# if COUNTS
+    carry_count();
 //# end
-//# if JOINS == 0
+//# for c in 0..COUNTS
+    dst[record + {1 + c}u] = count{c};
+//# end
+}
 
 // Whether the digits of one window are written alone.
 fn is_alone(windows: u32) -> bool {
-    return windows == 1u && P.merge == 0u;
+    return windows == 1u && P.merge == 0u && {JOINS} == 0;
 }
 
 // Writes digits that are carried, from `first` on.
@@ -96,11 +93,8 @@ fn write_digits(first: u32, o: One) {
     if record == NOWHERE {
         return;
     }
-    dst[record] = flags | (first << PLACE_SHIFT);
-//# if COUNTS
-    write_count(vec3<u32>(counted, 0u, 0u));
-//# end
-//# for d in 0..W + 1
+    begin_words(first << PLACE_SHIFT);
+//# for d in 0..NEAR
     dst[digit_word({d}u)] = bitcast<u32>(o.d{d});
 //# end
 }
@@ -126,7 +120,9 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
             0
         ) != 0;
         flags = select(OTHER, MINUS_ZERO, minus && !any);
-        counted = e.count;
+//# for c in 0..COUNTS
+        count{c} = e.count * {c == 0};
+//# end
     }
 //# end
     if !is_alone(windows) {
@@ -134,8 +130,7 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
     }
     keep_digits(lid, far, windows, first, own, e);
     if !is_alone(windows) {
-        end_record(flags, vec3<u32>(counted, 0u, 0u));
+        end_record();
     }
 }
-//# end
 //# end

@@ -206,6 +206,12 @@ fn acc_best(a: Placed) -> Best {
 }
 //# end
 //# end
+//# if BOTH == 0
+
+fn acc_element(a: Placed) -> Raw {
+    return element(acc_best(a).key);
+}
+//# end
 //# if (BOTH == 0) & (ROWS == 0) & (SUBWORDS == 0)
 
 fn acc_emit(slot: u32, a: Placed) {

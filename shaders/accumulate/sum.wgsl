@@ -26,6 +26,16 @@ fn one_carried(own: One) -> One {
     return o;
 }
 
+// What a sum takes again or one by one: from the first, so far to the next, and how many.
+struct Elements {
+//# if STRIDED
+    segment: u32, // where they begin
+//# end
+    first: u32,
+    step: u32,
+    count: u32,
+}
+
 // The element with this word, the one that has the sign.
 fn top_of(word: u32) -> Raw {
 //# if BITS == 64
@@ -60,6 +70,16 @@ struct Total {
     flags: u32, // which kinds of elements were met
     count: vec2<u32>, // how many count: below 2^31 but for sums of partial sums
 }
+
+fn acc_element(t: Total) -> Raw {
+    return result_of(t);
+}
+//# if BY_VEC + DST_VECS == 0
+
+fn acc_emit(slot: u32, t: Total) {
+    write_bits(slot, pack(result_of(t)));
+}
+//# end
 
 // The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
 struct Kept {

@@ -1,66 +1,53 @@
-// Finish: makes results of partial results. LANES neighbouring invocations share those of an output. If LANES is 1, an
-// invocation takes P.coarsening words of outputs, WG apart.
+// Finish: makes results of partial results. {LANES} neighbouring invocations share those of an output. If it is one, an
+// invocation takes P.coarsening words of outputs, WG apart. If results share words, WG / {LANES} is a multiple of 4.
 override WG: u32;
-override LANES: u32; // a power of two; if results share words, WG / LANES is a multiple of 4
 
-// Joins every LANES-th partial result of an output, from number `lane` on.
-fn reduced(o: u32, lane: u32) -> Acc {
+// The first partial result of an output; the others follow, P.inner apart.
+fn first_of(o: u32) -> u32 {
     var outer = 0u;
     // Runs at most once: software rasterisers skip a loop, but not a branch, and divide slowly.
     for (var column = o; column >= P.inner; column = o - outer * P.inner) {
         outer = o / P.inner;
     }
-    let start = P.src_delta + o + outer * (P.parts - 1u) * P.inner;
-    var a = acc_none();
-//# if AT_ONCE
-    // Four partial results at once, so that one does not wait for the other. Reading one again changes nothing.
-    let last = P.parts - 1u;
-    for (var i = lane; i < P.parts; i += 4u * LANES) {
-        let r0 = acc_read(start + i * P.inner);
-        let r1 = acc_read(start + min(i + LANES, last) * P.inner);
-        let r2 = acc_read(start + min(i + 2u * LANES, last) * P.inner);
-        let r3 = acc_read(start + min(i + 3u * LANES, last) * P.inner);
-        a = acc_joined(acc_joined(acc_joined(acc_joined(a, r0), r1), r2), r3);
-    }
-//# else
-    for (var i = lane; i < P.parts; i += LANES) {
-        a = acc_join_partial(a, start + i * P.inner);
-    }
-//# end
-    return a;
+    return P.src_delta + o + outer * (P.parts - 1u) * P.inner;
 }
-//# if SHARED
+//# if LANES > 1
 
 @compute @workgroup_size(WG)
 fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lid: u32) {
-    let lane = lid % LANES;
-    let first = linear(group) * (WG / LANES);
-    var output = first + lid / LANES;
+    let first = linear(group) * (WG / {LANES}u);
+    var output = first + lid / {LANES}u;
     if OUT >= 5u {
         output = output_at(0u, output);
     }
+    let there = lid % {LANES}u == 0u && output < P.items;
     // Invocations without an output repeat the last one, so that all arrive at the barriers.
-    let a = acc_across(lid, reduced(min(output, P.items - 1u), lane));
+    let own = min(output, P.items - 1u);
+//# if PARTIAL_SUM
+    leave_joined(lid, select(NOWHERE, output, there), own);
+//# else
+    let a = reduced(lid, own);
     if OUT < 5u {
-        if lane == 0u && output < P.items {
+        if there {
             acc_emit(output, a);
         }
         return;
     }
 //# if BESIDE
-    if lane == 0u && output < P.items {
+    if there {
         write_place(output, a.best.index);
     }
 //# end
-//# if PARTIAL + PARTIAL_SUM == 0
-    write_gathered(lid, LANES, first, pack(acc_element(a)).x);
+//# if PARTIAL == 0
+    write_gathered(lid, {LANES}u, first, pack(acc_element(a)).x);
+//# end
 //# end
 }
 //# else
 //# if PARTIAL + PARTIAL_SUM == 0
 
 fn value(o: u32) -> u32 {
-    let a = reduced(o, 0u);
+    let a = reduced(0u, o);
 //# if BESIDE
     write_place(o, a.best.index);
 //# end
@@ -80,7 +67,11 @@ fn finish(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
         }
 //# end
         if w < P.items {
-            acc_emit(w, reduced(w, 0u));
+//# if PARTIAL_SUM
+            leave_joined(0u, w, w);
+//# else
+            acc_emit(w, reduced(0u, w));
+//# end
         }
     }
 }

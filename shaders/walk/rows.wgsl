@@ -256,7 +256,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var a = reduced(own, lane);
 //# if LOOKS
 //# if TEAMS
-    clear_far(lid);
+    clear_most(lid);
 //# end
 //# end
 //# if LANES > 1
@@ -275,7 +275,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let s = a;
 //# end
 //# if SUBWORDS
-    write_gathered(lid, {LANES}u, first, pack(element(acc_best(s).key)).x);
+    write_gathered(lid, {LANES}u, first, pack(acc_element(s)).x);
 //# else
 //# if PARTIAL_SUM == 0
     if there {
@@ -363,7 +363,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let p{r} = carried(s{r});
     var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
 //# else
-    let p{r} = acc_placed(a{r}, Frame());
+    let t{r} = acc_placed(a{r}, Frame());
 //# end
 //# end
 //# if LOOKS
@@ -379,28 +379,24 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# for r in 0..ROWS
-//# if LOOKS
-    let b{r} = acc_best(t{r});
-//# else
-    let b{r} = acc_best(p{r});
-//# end
 //# if OUT == 1
+    let b{r} = acc_best(t{r});
     let w{2 * r} = b{r}.index.x;
     let w{2 * r + 1} = b{r}.index.y;
 //# end
 //# if OUT == 2
-    let w{r} = b{r}.index.x;
+    let w{r} = acc_best(t{r}).index.x;
 //# end
 //# if OUT == 3
-    let w{r} = element(b{r}.key);
+    let w{r} = acc_element(t{r});
 //# end
 //# if OUT == 4
-    let e{r} = element(b{r}.key);
+    let e{r} = acc_element(t{r});
     let w{2 * r} = e{r}.x;
     let w{2 * r + 1} = e{r}.y;
 //# end
 //# if OUT > 4
-    let e{r} = lane_bits(element(b{r}.key), {r % SHARE}u);
+    let e{r} = lane_bits(acc_element(t{r}), {r % SHARE}u);
 //# if r % SHARE == SHARE - 1
 //# if SHARE == 2
     let w{r / 2} = e{r - 1} | e{r};

@@ -8,7 +8,7 @@ fn reduced(o: u32, part: u32) -> Acc {
     let end = part_end(part);
     let begin = part_begin(part);
 //# if EXACT
-    return acc_of(start, begin, end, part_step());
+    return acc_of(Elements(start, begin, part_step(), (end - begin + part_step() - 1u) / part_step()));
 //# else
     var a = acc_none();
     for (var i = begin; i < end; i += part_step()) {

@@ -33,25 +33,25 @@ impl Step {
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
         let sum = self.acc.sum();
-        sum.map_or(elements + 1, |sum| sum.take_iterations(elements))
+        sum.map_or(elements + 1, |sum| sum.elements().iterations(elements))
     }
 
     /// Elements that an invocation may take one by one in so many iterations.
     pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
         let sum = self.acc.sum();
-        sum.map_or(iterations, |sum| sum.most_elements(iterations))
+        sum.map_or(iterations, |sum| sum.elements().most(iterations))
     }
 
     /// Partial results that an invocation may join in so many iterations.
     pub(crate) fn most_joined(&self, iterations: u64) -> u64 {
         let sum = self.acc.sum();
-        sum.map_or(iterations, |sum| sum.most_joined(iterations))
+        sum.map_or(iterations, |sum| sum.partials().most(iterations))
     }
 
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
         match self.acc.sum() {
-            Some(sum) => parts * sum.join_iterations() + sum.end_iterations(),
+            Some(sum) => sum.partials().iterations(parts),
             None => parts + 2,
         }
     }
@@ -211,14 +211,6 @@ impl<'a> Planner<'a> {
             true => vec![side(0), side(1)],
             false => vec![*step],
         }
-    }
-
-    /// Whether so many invocations may share a sum: workgroup memory must hold the sum of each team, and a
-    /// value of each invocation.
-    pub(crate) fn may_share(&self, sum: Sum, lanes: u64) -> bool {
-        let wg = u64::from(self.caps.workgroup());
-        let words = wg / lanes * u64::from(sum.shared_words()) + wg;
-        lanes <= 256 && 4 * words <= self.caps.workgroup_bytes.into()
     }
 
     /// A kernel that writes elements as they are.

@@ -15,9 +15,6 @@ const DIGIT_BITS: u32 = 22;
 const SPREAD: u32 = 30;
 /// Digits of a count of elements.
 const COUNT_DIGITS: u32 = 3;
-/// Partial sums that an invocation may join, so that no digit of them together outgrows a word: the highest ones, which may be
-/// larger than others, are together below 2^30, as a dispatch takes fewer elements.
-const MOST_JOINED: u64 = 256;
 /// Most iterations for a result: to divide, or to find a root, bit by bit.
 const RESULT: u64 = 160;
 
@@ -54,6 +51,33 @@ struct Window {
     unit_least: i32,
     /// The greatest exponent of an element.
     exponent_most: i32,
+}
+
+/// Elements or partial sums that are taken one by one, some digits of all of them at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct OneByOne {
+    /// How often each is met.
+    passes: u64,
+    /// Iterations beside them.
+    beside: u64,
+}
+
+impl OneByOne {
+    /// Iterations to take so many, and to make a result or a partial sum of them.
+    pub(crate) fn iterations(self, count: u64) -> u64 {
+        self.passes.saturating_mul(count) + self.beside
+    }
+
+    /// How many can be taken in so many iterations.
+    pub(crate) fn most(self, iterations: u64) -> u64 {
+        let left = iterations.saturating_sub(self.beside);
+        left.checked_div(self.passes).map_or(u64::MAX, |n| n.max(1))
+    }
+
+    /// Their share of so many iterations, if each takes about one before.
+    pub(crate) fn share(self, iterations: u64) -> u64 {
+        iterations * self.passes / (self.passes + 1)
+    }
 }
 
 impl Sum {
@@ -151,11 +175,6 @@ impl Sum {
         Sum { op, dtype, ..self }
     }
 
-    /// Words of workgroup memory in which a team adds partial sums: digits, the count, and flags.
-    pub(crate) fn shared_words(self) -> u32 {
-        self.digits() + self.count_digits() + 1
-    }
-
     /// Whether additions of float32 make digits of elements, not integers.
     pub(crate) fn splits_floats(self) -> bool {
         // A square of float32 has too many bits.
@@ -238,57 +257,37 @@ impl Sum {
         if divided && self.bits() == 64 { 4 } else { 2 }
     }
 
-    /// Most windows of as many digits as are kept.
-    fn windows(self) -> u32 {
-        self.number_bits().div_ceil(DIGIT_BITS * self.window().all)
+    /// Elements that are taken one by one.
+    pub(crate) fn elements(self) -> OneByOne {
+        let (bits, digits) = (self.number_bits(), self.window().all);
+        // Of floats it is asked before which digits they have.
+        let asked = self.is_float().into();
+        self.one_by_one(asked, bits.div_ceil(DIGIT_BITS * digits), digits)
     }
 
-    /// How often elements are met that are taken one by one: once for each window, and of floats once before that.
-    fn passes(self) -> u64 {
-        u64::from(self.windows()) + u64::from(self.is_float())
-    }
-
-    /// Iterations beside elements that are taken one by one: of all windows, of an empty one for the last carries, and of the
-    /// result.
-    fn beside(self) -> u64 {
-        // Over its digits, those that are kept, the steps of a team, and the ends of these loops.
-        let window = 3 * u64::from(self.window().all) + 12;
-        u64::from(self.windows() + 1) * window + self.end_iterations()
-    }
-
-    /// Iterations to take so many elements one by one, and to make a result or a partial sum of them.
-    pub(crate) fn take_iterations(self, elements: u64) -> u64 {
-        self.passes().saturating_mul(elements) + self.beside()
-    }
-
-    /// Elements that can be taken one by one in so many iterations.
-    pub(crate) fn most_elements(self, iterations: u64) -> u64 {
-        let left = iterations.saturating_sub(self.beside());
-        (left / self.passes()).max(1)
-    }
-
-    /// Iterations to take so many elements again where blocks do not hold them, and to make a result of them. Integers always are
-    /// held.
-    pub(crate) fn again_iterations(self, elements: u64) -> u64 {
-        match self.is_float() {
-            true => self.take_iterations(elements),
-            false => self.beside(),
+    /// Elements that are taken again where blocks do not hold them. Integers always are held.
+    pub(crate) fn again(self) -> OneByOne {
+        let elements = self.elements();
+        OneByOne {
+            passes: if self.is_float() { elements.passes } else { 0 },
+            ..elements
         }
     }
 
-    /// Elements that can be taken again in so many iterations.
-    pub(crate) fn most_again(self, iterations: u64) -> u64 {
-        match self.is_float() {
-            true => self.most_elements(iterations),
-            false => u64::MAX,
-        }
+    /// Partial sums, which invocations may share.
+    pub(crate) fn partials(self) -> OneByOne {
+        let digits = self.joined_digits();
+        self.one_by_one(1, self.digits().div_ceil(digits), digits)
     }
 
-    /// The share of so many iterations for elements that are taken again, if they take about one each before.
-    pub(crate) fn again_share(self, iterations: u64) -> u64 {
-        match self.is_float() {
-            true => iterations * self.passes() / (self.passes() + 1),
-            false => 0,
+    /// What is met `asked` times before so many digits of it are taken in each of some windows.
+    fn one_by_one(self, asked: u64, windows: u32, digits: u32) -> OneByOne {
+        // An empty window for the last carries. Over its digits, those that are kept, the steps of a team, and the ends of these
+        // loops.
+        let window = 3 * u64::from(digits) + 12;
+        OneByOne {
+            passes: u64::from(windows) + asked,
+            beside: u64::from(windows + 1) * window + self.end_iterations(),
         }
     }
 
@@ -301,8 +300,24 @@ impl Sum {
 
     /// Bytes of workgroup memory of an invocation that leaves a sum to its team.
     pub(crate) fn placed_bytes(self) -> u32 {
-        // The place of the highest digit, whether it is far, a count, the signs, the highest digit and those below.
-        4 * (5 + self.window().all)
+        // The place of the highest digit, whether it is far, the signs, the count, the highest digit and those below.
+        4 * (4 + self.count_digits() + self.window().all)
+    }
+
+    /// The same of one that leaves a sum of partial sums.
+    pub(crate) fn joined_bytes(self) -> u32 {
+        4 * (2 + self.count_digits() + self.joined_digits())
+    }
+
+    /// Digits of partial sums that are taken at a time: all of those that have few, and as many as a result is made of.
+    fn joined_digits(self) -> u32 {
+        (self.window().all + 1).max(digits_in(self.joined_words()))
+    }
+
+    /// Words that the result of partial sums is made of. Tensors of any size have partial sums: the count of a mean may have two
+    /// words.
+    fn joined_words(self) -> u32 {
+        if self.is_mean() { 4 } else { self.leading() }
     }
 
     fn count_digits(self) -> u32 {
@@ -315,17 +330,6 @@ impl Sum {
             0 => 4,
             digits => (1 + self.count_digits() + digits).next_power_of_two(),
         }
-    }
-
-    /// Iterations to take a partial sum: its digits, after what is before them.
-    pub(crate) fn join_iterations(self) -> u64 {
-        u64::from(self.digits()) + 1
-    }
-
-    /// Most partial sums that an invocation may join in so many iterations.
-    pub(crate) fn most_joined(self, iterations: u64) -> u64 {
-        let left = iterations.saturating_sub(self.end_iterations());
-        (left / self.join_iterations()).clamp(1, MOST_JOINED)
     }
 
     /// Iterations to begin with nothing and to end with a result or a partial sum.
@@ -391,15 +395,17 @@ impl Sum {
         ]
     }
 
-    /// The names that the directives in the shaders use where partial sums become a result. Tensors of any size have partial
-    /// sums: the count of a mean may have two words.
-    pub(crate) fn joining_names(self) -> Vec<(&'static str, u32)> {
-        let words = if self.is_mean() { 4 } else { self.leading() };
+    /// The names that the directives in the shaders use where partial sums become a result. `teams`: whether invocations share it.
+    pub(crate) fn joining_names(self, teams: bool) -> Vec<(&'static str, u32)> {
         vec![
-            ("LEADING", words),
-            ("W", digits_in(words)),
+            ("LEADING", self.joined_words()),
+            ("W", self.joined_digits()),
             ("JOINS", 1),
-            ("ONE_BY_ONE", 0),
+            ("STRIDED", 0),
+            ("BY_VEC", 0),
+            ("ONE_BY_ONE", 1),
+            ("TEAMS", teams.into()),
+            ("LOOKS", 1),
         ]
     }
 

@@ -132,7 +132,7 @@ impl Columns {
         let longest = longest(planner, step, [runs, unit], team).min(places);
         let longest = match step.acc.sum() {
             Some(sum) => {
-                let short = sum.most_again(MOST_AGAIN / (runs * unit / element)) / team;
+                let short = sum.again().most(MOST_AGAIN / (runs * unit / element)) / team;
                 longest.min(short.max(rows.div_ceil(team * room.max(1))))
             }
             None => longest,
@@ -285,7 +285,7 @@ impl Columns {
                 let columns = self.runs * self.unit / element;
                 self.runs * sum.block_iterations(loads) * (blocks + 1)
                     + tree
-                    + columns * sum.again_iterations(self.slice * self.team)
+                    + columns * sum.again().iterations(self.slice * self.team)
             }
             None => blocks + tree,
         };
@@ -396,7 +396,7 @@ fn longest(planner: &Planner<'_>, step: &Step, [runs, unit]: [u64; 2], team: u64
             let loads = loads / 2 + 1;
             let block = runs * sum.block_iterations(loads);
             let most = most.saturating_sub(block) / 2;
-            let alone = sum.most_again(most / (runs * unit / step.acc.bytes())) / team;
+            let alone = sum.again().most(most / (runs * unit / step.acc.bytes())) / team;
             alone.min(most / block * loads)
         }
         None => most / 2 * loads,

@@ -2,11 +2,12 @@
 
 use crate::Error;
 use crate::kernel::params::Params;
-use crate::kernel::{Kernel, Recipe, Resource, StoreFormat, fragments};
+use crate::kernel::{Accumulator, Kernel, Recipe, Resource, StoreFormat, fragments};
 use crate::plan::pass::{Slot, View};
 use crate::plan::splits::Region;
 use crate::plan::step::{Planner, Step, words};
 use crate::walk::Walk;
+use crate::walk::rows::FAR_BYTES;
 use std::ops::Range;
 
 /// How many invocations may share an output, so that another number of partial results seldom compiles anything.
@@ -22,15 +23,15 @@ pub struct FinishText {
 }
 
 impl Planner<'_> {
-    /// How many invocations of a workgroup may share an output. The outputs of a word lie in one workgroup, whose memory
-    /// must hold what they share.
+    /// How many invocations of a workgroup, whose memory must hold what they share, may share an output. The outputs of a word lie
+    /// in one workgroup.
     fn shared_by(&self, step: &Step) -> impl Iterator<Item = u64> {
         let outputs = if step.out.per_word() > 1 { 4 } else { 1 };
-        let most = u64::from(self.caps.workgroup()) / outputs;
-        let sum = step.acc.sum();
-        let fits = move |lanes| sum.is_none_or(|sum| self.may_share(sum, lanes));
+        let wg = self.caps.workgroup();
+        let fits = shared_bytes(step.acc, step.beside.is_some(), wg) <= self.caps.workgroup_bytes;
+        let most = if fits { wg / outputs } else { 1 };
         let shared = SHARED_BY.into_iter();
-        shared.filter(move |&lanes| lanes <= most && fits(lanes))
+        shared.filter(move |&lanes| lanes <= most.into())
     }
 
     /// Most parts of a segment that the invocations of an output may take.
@@ -122,30 +123,35 @@ impl Planner<'_> {
     }
 }
 
+/// Bytes of workgroup memory where invocations share partial results: what each leaves, and a value.
+fn shared_bytes(acc: Accumulator, beside: bool, workgroup: u32) -> u32 {
+    match acc.sum() {
+        Some(sum) => workgroup * (sum.joined_bytes() + 4) + FAR_BYTES,
+        // A key and a place; a key for the value beside an index.
+        None => workgroup * (if beside { 24 } else { 16 } + 4),
+    }
+}
+
 impl FinishText {
     pub(crate) fn recipe(self, kernel: &Kernel) -> Recipe {
         let shared = self.lanes > 1;
-        let sum = kernel.acc.sum();
-        // A key and a place; a key for the value beside an index.
-        let acc_bytes = if kernel.beside.is_some() { 24 } else { 16 };
-        let sum_words = match sum {
-            Some(sum) if shared => kernel.workgroup / self.lanes * sum.shared_words(),
-            _ => 0,
+        let mut names = vec![("LANES", self.lanes), ("LOG_LANES", self.lanes.ilog2())];
+        let mut fragments = fragments!("walk/finish" "accumulate/team");
+        let source = match kernel.acc.sum() {
+            Some(sum) => {
+                names.extend(sum.joining_names(shared));
+                fragments.extend(fragments!(
+                    "accumulate/one_by_one" "accumulate/joined_sums"
+                ));
+                Resource::Words
+            }
+            None => {
+                let at_once = shared && !kernel.acc.are_terms();
+                names.extend([("AT_ONCE", at_once.into()), ("LOOKS", 0)]);
+                fragments.extend(fragments!("accumulate/joined" "store/emit"));
+                Resource::Partials
+            }
         };
-        let mut constants = vec![("LANES", self.lanes)];
-        constants.extend((sum_words > 0).then_some(("SHARED_WORDS", sum_words)));
-        let source = match sum {
-            Some(_) => Resource::Words,
-            None => Resource::Partials,
-        };
-        let at_once = shared && sum.is_none() && !kernel.acc.are_terms();
-        let mut names = vec![("SHARED", shared.into()), ("AT_ONCE", at_once.into())];
-        names.extend(sum.iter().flat_map(|sum| sum.joining_names()));
-        let mut fragments = fragments!("walk/finish");
-        fragments.extend(match sum {
-            Some(_) => fragments!("accumulate/joined_sums"),
-            None => fragments!("accumulate/joined" "store/emit"),
-        });
         fragments.extend(match shared {
             true => fragments!("store/gathered"),
             false => fragments!("store/values"),
@@ -154,12 +160,9 @@ impl FinishText {
             fragments,
             bindings: vec![Resource::Params, source, Resource::Destination],
             names,
-            constants,
-            // A value each, beside what is shared.
-            workgroup_bytes: match (shared, sum) {
-                (false, _) => 0,
-                (true, Some(_)) => 4 * (sum_words + kernel.workgroup),
-                (true, None) => kernel.workgroup * (acc_bytes + 4),
+            workgroup_bytes: match shared {
+                false => 0,
+                true => shared_bytes(kernel.acc, kernel.beside.is_some(), kernel.workgroup),
             },
             ..Recipe::default()
         }

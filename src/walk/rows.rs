@@ -32,7 +32,7 @@ const MOST_BESIDE: u64 = 14;
 /// Most pieces of a row's edges that an invocation takes, one after another if they are far apart.
 const MOST_TURNS: u64 = 8;
 /// Bytes of workgroup memory to tell all of a workgroup that a sum is far, and which digits it has.
-const FAR_BYTES: u32 = 16;
+pub(crate) const FAR_BYTES: u32 = 16;
 /// Most invocations that add their sums in workgroup memory, so that no digit outgrows a word.
 pub(crate) const MOST_TEAM: u64 = 256;
 
@@ -248,10 +248,10 @@ impl Rows {
         match step.acc.sum() {
             // Elements that digits do not hold are taken again, one by one.
             Some(sum) => {
-                let (result, each) = (sum.again_iterations(0), sum.block_iterations(at_once));
+                let (result, each) = (sum.again().iterations(0), sum.block_iterations(at_once));
                 let left = most.saturating_sub(result + MOST_BESIDE * each);
-                let again = sum.again_share(left);
-                let alone = sum.most_again(again + result).saturating_mul(lanes);
+                let again = sum.again().share(left);
+                let alone = sum.again().most(again + result).saturating_mul(lanes);
                 alone.min(block * ((left - again) / each))
             }
             None => block * most,
@@ -316,7 +316,7 @@ impl Rows {
         let tree = u64::from(text.lanes.ilog2()) + u64::from(step.out.per_word());
         let iterations = match step.acc.sum() {
             Some(sum) => {
-                let again = sum.again_iterations(self.slice.div_ceil(lanes));
+                let again = sum.again().iterations(self.slice.div_ceil(lanes));
                 let edges = sum.block_iterations(MOST_TURNS);
                 sum.block_iterations(text.loads.into()) * (blocks + tree + 1) + edges + again
             }
@@ -340,7 +340,7 @@ impl Rows {
         };
         let (src, dst) = (planner.src_view(step, b), part_view(step, b, 0..taken));
         let iterations = match step.acc.sum() {
-            Some(sum) => each * (sum.again_iterations(b.len) + sum.block_iterations(b.len)),
+            Some(sum) => each * (sum.again().iterations(b.len) + sum.block_iterations(b.len)),
             None => 1,
         };
         planner.push(kernel, Some(src), dst, params, items, iterations)?;

@@ -160,8 +160,8 @@ fn iterations(kernel: &Kernel, share: Share, dims: u64, kept: u64) -> u64 {
     let reduced = (dims - kept).max(1);
     let taken = match kernel.acc.sum() {
         Some(sum) => {
-            let beside = sum.take_iterations(0);
-            (sum.take_iterations(share.slice) - beside) * reduced + beside
+            let beside = sum.elements().iterations(0);
+            (sum.elements().iterations(share.slice) - beside) * reduced + beside
         }
         None => share.slice * reduced,
     };
@@ -193,7 +193,7 @@ pub(crate) fn recipe(kernel: &Kernel, each: Option<EachText>) -> Recipe {
     });
     let text = each.unwrap_or_default();
     let mut names = vec![
-        ("SHARED", 0),
+        ("BY_VEC", 0),
         // Views are always cut into parts.
         ("SLICED", each.is_none_or(|text| text.sliced).into()),
         ("STEPPED", each.is_none().into()),

@@ -133,9 +133,9 @@ impl Run<'_, '_> {
         match (problem.dtype(), self.squares()) {
             (DType::F16, false) => [2, 2],
             (DType::F16, true) => [4, 4],
-            (DType::BF16, false) => [12, 4],
+            (DType::BF16, false) => [12, 3],
             (DType::BF16, true) => [24, 5],
-            (DType::F32, false) => [13, 6],
+            (DType::F32, false) => [13, 5],
             (DType::F32, true) => [26, 6],
             (DType::F64, false) => [96, 5],
             (DType::F64, true) => [191, 9],
@@ -185,7 +185,14 @@ impl Run<'_, '_> {
     fn join_loops(&self, parts: u32) -> u64 {
         match self.pass.kernel.acc.sum() {
             None => u64::from(parts) + 1,
-            Some(sum) => u64::from(parts) * u64::from(sum.digits() + 1) + self.end_loops(),
+            Some(sum) => {
+                // A digit more than of elements; 128 bits where a mean is divided.
+                let mean = self.machine.problem.op() == Op::ReduceMean;
+                let least = if mean { 6 } else { 3 };
+                let at_once = (self.digits()[1] + 1).max(least);
+                let passes = u64::from(sum.digits().div_ceil(at_once)) + 1;
+                passes * (u64::from(parts) + 3 * u64::from(at_once) + 8) + self.end_loops()
+            }
         }
     }
 }
