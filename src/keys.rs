@@ -1,10 +1,8 @@
-//! What an element counts as: an order-preserving key, or a term of a sum of integers. Constants let one
+//! What an element counts as where elements are compared: an order-preserving key. Constants let one
 //! arithmetic serve every element type, order and rule for NaN.
 //!
-//! Defines keys in Rust. The shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`, for terms
-//! `terms32.wgsl` and `terms64.wgsl`.
+//! Defines keys in Rust. The shaders' part is `shaders/elements/keys32.wgsl` and `keys64.wgsl`.
 
-use crate::sums::Sum;
 use crate::{Class, DType, NanPolicy, Order};
 
 /// The constants that turn an element type's bits into keys of which the least wins.
@@ -31,10 +29,8 @@ pub struct Keys {
     ceil: u64,
     zero: u64,
     zero_to: u64,
-    /// Of floats: the NaNs' key, the NaN that is written, and infinity.
-    nan: Option<(u64, u64, u64)>,
-    /// The sum, where elements are terms instead of keys.
-    terms: Option<Sum>,
+    /// Of floats: the NaN that is written, and infinity.
+    nan: Option<(u64, u64)>,
 }
 
 impl Keys {
@@ -53,29 +49,11 @@ impl Keys {
     /// The same where values are made of the keys as well as indices: zeros tie only in canonical keys.
     pub fn of_sides(dtype: DType, order: Order, nan: NanPolicy, zeros_tie: bool) -> Keys {
         let (largest, magnitude) = (order.prefers_larger(), order.compares_magnitudes());
-        let bits = 8 * dtype.size() as u32;
-        let shift = 64 - bits;
-        let keep = u64::MAX << shift;
-        let unit = 1u64 << shift;
-        let top = 1u64 << 63;
+        let plain = Keys::of_bits(8 * dtype.size() as u32);
+        let Keys { bits, keep, .. } = plain;
+        let (unit, top) = (1u64 << (64 - bits), 1u64 << 63);
         let flip = if largest { keep } else { 0 };
-        let plain = Keys {
-            bits,
-            sign: 0,
-            unsign: 0,
-            unstep: 0,
-            flip,
-            step: 0,
-            rot: 0,
-            keep,
-            taken: u64::MAX,
-            floor: 0,
-            ceil: u64::MAX,
-            zero: 0,
-            zero_to: 0,
-            nan: None,
-            terms: None,
-        };
+        let plain = Keys { flip, ..plain };
         match dtype.class() {
             Class::Unsigned => plain,
             // A negative number is its magnitude's complement, plus one.
@@ -125,10 +103,6 @@ impl Keys {
             }
             NanPolicy::Ignore => (below, 0, (infinity + unit).wrapping_sub(below)),
         };
-        let nan_key = match nan {
-            NanPolicy::Propagate => floor,
-            NanPolicy::Ignore => ceil,
-        };
         // -0 and +0 are neighbours, around the wrap of the order.
         let zeros = match zeros_tie {
             true => (keep.wrapping_sub(rot), 0u64.wrapping_sub(rot)),
@@ -142,7 +116,7 @@ impl Keys {
             ceil,
             zero: zeros.0,
             zero_to: zeros.1,
-            nan: Some((nan_key, nan_bits, infinity)),
+            nan: Some((nan_bits, infinity)),
             ..self
         }
     }
@@ -150,13 +124,13 @@ impl Keys {
     /// The keys of floats whose zeros share a key: the signed magnitude, counted from an end of the order.
     fn clean(self) -> Keys {
         let signed = self.nan.filter(|_| self.unsign != 0);
-        let Some((nan_key, nan_bits, infinity)) = signed else {
+        let Some((_, infinity)) = signed else {
             return self;
         };
         // In 32 bits: the one between complement and negative lies below the element.
         let (all, one) = (u64::MAX << 32, 1 << 32);
         let unit = 1u64 << (64 - self.bits);
-        let skips = nan_key == self.ceil;
+        let skips = self.ceil != u64::MAX;
         // From the first NaN above infinity on, or from -infinity.
         let rot = if skips {
             infinity.wrapping_neg()
@@ -179,7 +153,6 @@ impl Keys {
             ceil,
             zero: 0,
             zero_to: 0,
-            nan: Some((if skips { ceil } else { floor }, nan_bits, infinity)),
             ..self
         }
     }
@@ -194,69 +167,53 @@ impl Keys {
             // Rotated, the NaNs lie beyond zero.
             NanPolicy::Ignore => (least, 0, infinity + unit),
         };
-        let nan_key = match nan {
-            NanPolicy::Propagate => floor,
-            NanPolicy::Ignore => ceil,
-        };
         Keys {
             sign: 1 << 63,
             rot,
             floor,
             ceil,
-            nan: Some((nan_key, nan_bits, infinity)),
+            nan: Some((nan_bits, infinity)),
             ..self
         }
     }
 
-    /// The keys of elements of so many bits that are only copied.
+    /// The key of NaNs, at an end of the order: the last one where they are ignored.
+    fn nan_key(&self) -> u64 {
+        match self.ceil {
+            u64::MAX => self.floor,
+            ceil => ceil,
+        }
+    }
+
+    /// The keys of elements of so many bits that are only copied: of unsigned integers, the least first.
     pub(crate) fn of_bits(bits: u32) -> Keys {
-        let dtype = match bits {
-            8 => DType::U8,
-            16 => DType::U16,
-            32 => DType::U32,
-            _ => DType::U64,
-        };
-        Keys::new(dtype, Order::Least, NanPolicy::Propagate, false)
-    }
-
-    /// The terms of a sum of integers modulo 2^bits.
-    pub fn terms(sum: Sum) -> Keys {
         Keys {
-            terms: Some(sum.of_terms()),
-            ..Keys::of_bits(sum.bits())
+            bits,
+            sign: 0,
+            unsign: 0,
+            unstep: 0,
+            flip: 0,
+            step: 0,
+            rot: 0,
+            keep: u64::MAX << (64 - bits),
+            taken: u64::MAX,
+            floor: 0,
+            ceil: u64::MAX,
+            zero: 0,
+            zero_to: 0,
+            nan: None,
         }
-    }
-
-    /// The same for partial results.
-    pub fn partial(self) -> Keys {
-        Keys {
-            terms: self.terms.map(|sum| sum.partial().of_terms()),
-            ..self
-        }
-    }
-
-    /// Whether elements are added instead of compared.
-    pub fn are_terms(&self) -> bool {
-        self.terms.is_some()
-    }
-
-    /// Whether the sum is divided by the number of elements.
-    pub(crate) fn are_averaged(&self) -> bool {
-        self.terms.is_some_and(Sum::is_mean)
     }
 
     /// The names that the directives in the shaders use.
     pub(crate) fn names(&self) -> Vec<(&'static str, u32)> {
-        let mut names = vec![
-            ("TERMS", self.are_terms().into()),
+        vec![
             // Drivers do not see that a bound has no effect.
             ("FLOORED", (self.floor != 0).into()),
             ("CEILED", (self.ceil != u64::MAX).into()),
             ("ZEROS", (self.zero != self.zero_to).into()),
             ("KEEP", (self.keep >> 32) as u32),
-        ];
-        names.extend(self.terms.iter().flat_map(|sum| sum.term_names()));
-        names
+        ]
     }
 
     /// The overrides by which a canonical key in this order, which prefers the least, becomes one in the opposite order.
@@ -287,7 +244,7 @@ impl Keys {
     /// The overrides that tell a NaN, which is ignored, from the other elements of a word: without its sign it is more than
     /// infinity, and so carries into the sign what infinity lacks.
     pub(crate) fn ignored(&self) -> Option<[(&'static str, u32); 2]> {
-        let (_, _, infinity) = self.nan.filter(|_| self.ceil != u64::MAX)?;
+        let (_, infinity) = self.nan.filter(|_| self.ceil != u64::MAX)?;
         let bits = self.bits.min(32);
         let top = |x: u64| (x >> (64 - bits)) as u32;
         let most = u32::MAX >> (33 - bits);
@@ -322,7 +279,7 @@ impl Keys {
         let b = key.wrapping_add(self.rot) ^ self.flip;
         let top = 1 << 63;
         let bits = match self.nan {
-            Some((nan_key, bits, _)) if key == nan_key => bits,
+            Some((bits, _)) if key == self.nan_key() => bits,
             _ if b & top == 0 => b & self.keep,
             _ => (b ^ self.unsign).wrapping_add(self.unstep) & self.keep,
         };
@@ -336,43 +293,34 @@ impl Keys {
 
     /// The NaN that is written; 0 of types that have none.
     pub(crate) fn nan(&self) -> u64 {
-        self.nan.map_or(0, |(_, bits, _)| bits >> (64 - self.bits))
+        self.nan.map_or(0, |(bits, _)| bits >> (64 - self.bits))
     }
 
     /// The values of the shaders' overrides.
     pub(crate) fn constants(&self) -> Vec<(&'static str, u32)> {
-        if self.are_terms() {
-            return Vec::new();
-        }
-        let (nan_key, nan_bits, _) = self.nan.unwrap_or((0, 0, 0));
-        let high = [
-            ("SIGN", self.sign),
-            ("UNSIGN", self.unsign),
-            ("FLIP", self.flip),
-            ("ROT", self.rot),
-            ("FLOOR", self.floor),
-            ("CEIL", self.ceil),
-            ("ZERO", self.zero),
-            ("ZERO_TO", self.zero_to),
-            ("NAN_KEY", nan_key),
-            ("NAN_BITS", nan_bits),
+        let (nan_key, nan_bits) = self.nan.map_or((0, 0), |(bits, _)| (self.nan_key(), bits));
+        // High words, and low ones, which elements of 64 bits have.
+        let words = [
+            ("SIGN", "SIGN_LO", self.sign),
+            ("UNSIGN", "UNSIGN_LO", self.unsign),
+            ("FLIP", "FLIP_LO", self.flip),
+            ("ROT", "ROT_LO", self.rot),
+            ("FLOOR", "FLOOR_LO", self.floor),
+            ("CEIL", "CEIL_LO", self.ceil),
+            ("ZERO", "ZERO_LO", self.zero),
+            ("ZERO_TO", "ZERO_TO_LO", self.zero_to),
+            ("NAN_KEY", "NAN_KEY_LO", nan_key),
         ];
-        let low = [
-            ("SIGN_LO", self.sign),
-            ("UNSIGN_LO", self.unsign),
-            ("FLIP_LO", self.flip),
-            ("STEP_LO", self.step),
-            ("ROT_LO", self.rot),
-            ("FLOOR_LO", self.floor),
-            ("CEIL_LO", self.ceil),
-            ("ZERO_LO", self.zero),
-            ("ZERO_TO_LO", self.zero_to),
-            ("NAN_KEY_LO", nan_key),
+        let mut all = vec![
+            ("IS_FLOAT", self.nan.is_some() as u32),
+            ("NAN_BITS", (nan_bits >> 32) as u32),
         ];
-        let mut all = vec![("IS_FLOAT", self.nan.is_some() as u32)];
-        all.extend(high.map(|(name, x)| (name, (x >> 32) as u32)));
+        all.extend(words.map(|(name, _, x)| (name, (x >> 32) as u32)));
         match self.bits {
-            64 => all.extend(low.map(|(name, x)| (name, x as u32))),
+            64 => {
+                all.push(("STEP_LO", self.step as u32));
+                all.extend(words.map(|(_, name, x)| (name, x as u32)));
+            }
             _ => {
                 all.push(("STEP", (self.step >> 32) as u32));
                 all.push(("UNSTEP", (self.unstep >> 32) as u32));

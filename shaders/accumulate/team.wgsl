@@ -8,7 +8,7 @@ fn acc_across(lid: u32, own: Placed) -> Placed {
     let lane = lid % {LANES}u;
     var a = own;
     wg_acc[lid] = a;
-//# if LOOKS
+//# if EXACT
     for (var lanes = {LANES / 2}u; lanes > 0u; lanes >>= 1u) {
         workgroupBarrier();
         if lane < lanes {

@@ -96,7 +96,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# for i in 1..LOADS
         let at{i} = at{i - 1} + stride;
 //# end
-//# if LOOKS == 0
+//# if EXACT == 0
 //# for i in 0..LOADS
 //# for r in 0..RUNS
         let v{i}_{r} = unit_at(at{i} + {r}u, shift);
@@ -159,7 +159,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     let slot = part * P.width * {UNIT * 32 / BITS}u;
     let column = unit * {UNIT * 32 / BITS}u;
-//# if LOOKS
+//# if EXACT
     let row_length = P.row_units * {UNIT * 32 / BITS}u;
     let elements = Elements(origin + first * row_length + column, row_length, end - first);
 //# end
@@ -169,7 +169,7 @@ fn columns(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_in
 //# end
     {
         let c = column + {r * UNIT * 32 / BITS}u;
-//# if LOOKS
+//# if EXACT
         acc_emit(slot + c, Elements(elements.first + {r * UNIT * 32 / BITS}u, elements.step, elements.count), a{r});
 //# else
         acc_emit(slot + c, c, a{r});

@@ -56,7 +56,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
     let frame = Frame(base + lane, last, p.skip + p.lead, 0xffffffffu);
-//# if LOOKS
+//# if EXACT
     var l = Look();
 //# for i in 0..LOADS
     l = look(l, v{i});
@@ -83,7 +83,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# if SIGNS
     own.signs = signs_with(own.signs, unit_words(v{i}), vec4<u32>(0u));
 //# end
-//# if LOOKS
+//# if EXACT
     let k{i} = elements_of(v{i}, false);
 //# else
     let k{i} = unit_keys(v{i});
@@ -93,7 +93,7 @@ fn block(p: Part, lane: u32, base: u32) -> Placed {
 //# end
 //# end
 //# end
-//# if LOOKS
+//# if EXACT
     var s = placed_of(own);
 //# if BY_FLOATS
     var more = begun;
@@ -124,7 +124,7 @@ fn piece_at(p: Part, number: u32) -> vec2<u32> {
     return vec2<u32>(words[min(w, last)], words[min(w + {WORDS / PIECES - 1}u, last)]);
 }
 
-//# if LOOKS
+//# if EXACT
 // The elements of pieces that belong to the row.
 fn edges_of(p: Part, lane: u32) -> Placed {
     let high = p.len - p.lead - p.units * PER;
@@ -213,7 +213,7 @@ fn edge_of(p: Part, number: u32, piece: vec2<u32>) -> Placed {
 
 fn reduced(item: u32, lane: u32) -> Placed {
     let p = part_of(item);
-//# if MASKED & (LOOKS == 0)
+//# if MASKED & (EXACT == 0)
 //# for i in 0..TURNS
     let e{i} = piece_at(p, lane + {i * LANES}u);
 //# end
@@ -232,7 +232,7 @@ fn reduced(item: u32, lane: u32) -> Placed {
     var a = block(p, lane, 0u);
 //# end
 //# if MASKED
-//# if LOOKS
+//# if EXACT
     a = acc_join(a, edges_of(p, lane));
 //# else
 //# for i in 0..TURNS
@@ -254,7 +254,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // Invocations without an item repeat the last one, so that all arrive at the barriers.
     let own = min(item, P.items - 1u);
     var a = reduced(own, lane);
-//# if LOOKS
+//# if EXACT
 //# if TEAMS
     clear_most(lid);
 //# end
@@ -263,7 +263,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     a = acc_across(lid, a);
 //# end
     let there = lane == 0u && item < P.items;
-//# if LOOKS
+//# if EXACT
     let p = part_of(own);
     let e = Elements(p.first * PER - p.lead, 1u, p.len);
 //# if PARTIAL_SUM
@@ -306,7 +306,7 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# for i in 0..LOADS
     let v{i} = unit(first + {i}u);
 //# end
-//# if LOOKS
+//# if EXACT
     // Digits that hold the elements of all rows.
     var l = Look();
 //# for i in 0..LOADS
@@ -359,14 +359,14 @@ fn rows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 //# end
 //# end
 //# for r in 0..ROWS
-//# if LOOKS
+//# if EXACT
     let p{r} = carried(s{r});
     var t{r} = near_of(p{r}.top, one_of(p{r}), is_minus(p{r}), {LEN}u);
 //# else
     let t{r} = acc_placed(a{r}, Frame());
 //# end
 //# end
-//# if LOOKS
+//# if EXACT
 //# if FLOATS
     for (var row = 0u; a0.far && row < {ROWS}u; row++) {
         let t = far_of(lid, Elements(elements + row * {LEN}u, 1u, {LEN}u));

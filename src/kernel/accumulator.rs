@@ -9,8 +9,10 @@ use crate::sums::Sum;
 pub enum Accumulator {
     /// Elements of so many bits as they are: nothing is compared or added.
     Raw(u32),
-    /// The least key, or the sum of terms.
+    /// The least key.
     Value(Keys),
+    /// The sum of terms, modulo 2^bits.
+    Terms(Sum),
     /// The least key and where it is: of equals the first one or the last.
     Index {
         /// The order of the elements.
@@ -30,11 +32,16 @@ pub enum Accumulator {
 }
 
 impl Accumulator {
+    /// A sum of integers modulo 2^bits.
+    pub fn terms(sum: Sum) -> Accumulator {
+        Accumulator::Terms(sum.of_terms())
+    }
+
     /// Bits of an element: 8, 16, 32 or 64.
     pub fn bits(self) -> u32 {
         match self {
             Accumulator::Raw(bits) => bits,
-            Accumulator::Sum(sum) => sum.bits(),
+            Accumulator::Terms(sum) | Accumulator::Sum(sum) => sum.bits(),
             Accumulator::Value(keys)
             | Accumulator::Index { keys, .. }
             | Accumulator::Both { keys, .. } => keys.bits(),
@@ -49,7 +56,9 @@ impl Accumulator {
     /// What elements count as. Where they do not count, as plain numbers.
     fn keys(self) -> Keys {
         match self {
-            Accumulator::Raw(_) | Accumulator::Sum(_) => Keys::of_bits(self.bits()),
+            Accumulator::Raw(_) | Accumulator::Terms(_) | Accumulator::Sum(_) => {
+                Keys::of_bits(self.bits())
+            }
             Accumulator::Value(keys)
             | Accumulator::Index { keys, .. }
             | Accumulator::Both { keys, .. } => keys,
@@ -81,7 +90,7 @@ impl Accumulator {
 
     /// Whether elements are added modulo 2^bits.
     pub fn are_terms(self) -> bool {
-        matches!(self, Accumulator::Value(keys) if keys.are_terms())
+        matches!(self, Accumulator::Terms(_))
     }
 
     /// Whether the last of equals wins.
@@ -95,16 +104,15 @@ impl Accumulator {
     /// Whether the result is divided by the number of elements.
     pub(crate) fn is_mean(self) -> bool {
         match self {
-            Accumulator::Value(keys) => keys.are_averaged(),
-            Accumulator::Sum(sum) => sum.is_mean(),
+            Accumulator::Terms(sum) | Accumulator::Sum(sum) => sum.is_mean(),
             _ => false,
         }
     }
 
     /// The same where partial results are written: what is made of a sum at the end does not count.
-    pub(crate) fn partial(self) -> Accumulator {
+    pub fn partial(self) -> Accumulator {
         match self {
-            Accumulator::Value(keys) => Accumulator::Value(keys.partial()),
+            Accumulator::Terms(sum) => Accumulator::terms(sum.partial()),
             Accumulator::Sum(sum) => Accumulator::Sum(sum.partial()),
             _ => self,
         }
@@ -116,15 +124,22 @@ impl Accumulator {
             ("INDEX", self.has_index().into()),
             ("BOTH", self.is_both().into()),
             ("SIGNS", self.has_signs().into()),
+            ("TERMS", self.are_terms().into()),
             ("EXACT", self.sum().is_some().into()),
         ];
         names.extend(self.keys().names());
+        if let Accumulator::Terms(sum) = self {
+            names.extend(sum.term_names());
+        }
         names.extend(self.sum().iter().flat_map(|sum| sum.names()));
         names
     }
 
     /// The values of the shaders' overrides of keys.
     pub(super) fn constants(self) -> Vec<(&'static str, u32)> {
+        if self.are_terms() {
+            return Vec::new();
+        }
         let mut all = self.keys().constants();
         if self.is_both() {
             all.extend(self.keys().turn());

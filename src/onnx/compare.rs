@@ -3,6 +3,7 @@
 //! Knows tensors and nothing of operators or cases.
 
 use super::Tensor;
+use crate::reference::coordinates;
 use crate::{Class, DType};
 use approx::relative_eq;
 use half::{bf16, f16};
@@ -150,15 +151,4 @@ impl fmt::Display for Value {
             Value::Bool(v) => write!(f, "{v}"),
         }
     }
-}
-
-/// Coordinates of element `at` of a shape that has it.
-fn coordinates(mut at: u64, shape: &[u64]) -> Vec<u64> {
-    let mut index: Vec<u64> = Vec::new();
-    for size in shape.iter().rev() {
-        index.push(at % size);
-        at /= size;
-    }
-    index.reverse();
-    index
 }

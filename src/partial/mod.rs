@@ -192,26 +192,18 @@ impl Partial {
             })?;
             return Ok(partial);
         }
-        let ranked = partial.kind.axis.is_some();
-        let problem = match index {
-            None => problem.clone(),
-            Some(_) => {
-                let problem = problem.of_part().index_type(IndexType::I64);
-                problem.with_values(!ranked)
-            }
-        };
-        let mut outputs = reference::evaluate(&problem, &[input])?;
+        let mut outputs = reference::evaluate(&problem.clone().of_part(), &[input])?;
         if partial.empty {
             return Ok(partial);
         }
-        if ranked {
+        if partial.kind.axis.is_some() {
             // As index operators have them.
             outputs.swap(0, 1);
         }
         let keys = partial.kind.keys();
         let (last, size) = (outputs.len() - 1, dtype.size() as usize);
         for i in 0..partial.records.len() {
-            let at = partial.place(i, partial.held);
+            let at = partial.place(i);
             let bits = word(&outputs[last][at * size..][..size]);
             let record = &mut partial.records[i];
             record.key = keys.key(bits);
@@ -405,12 +397,12 @@ impl Partial {
         (self.records, self.held) = (merged, held);
     }
 
-    /// Where record `i` is among results of which each segment has `each`.
-    fn place(&self, i: usize, each: u64) -> usize {
+    /// Where record `i` is among results.
+    fn place(&self, i: usize) -> usize {
         let Some(axis) = self.kind.axis else { return i };
         let inner = elements(&self.shape[axis + 1..]);
         let (segment, rank) = (i as u64 / self.held, i as u64 % self.held);
-        ((segment / inner * each + rank) * inner + segment % inner) as usize
+        ((segment / inner * self.held + rank) * inner + segment % inner) as usize
     }
 
     fn check_same(&self, other: &Partial) -> Result<(), PartialError> {
@@ -484,7 +476,7 @@ impl Partial {
         // In the order of results.
         let mut records = self.records.clone();
         for (i, record) in self.records.iter().enumerate() {
-            records[self.place(i, self.held)] = *record;
+            records[self.place(i)] = *record;
         }
         let indices = records.iter().map(|r| r.index);
         let mut outputs = vec![bytes(indices, index_type.dtype().size() as usize)];

@@ -35,7 +35,7 @@ impl Reducer {
         Kind::of(problem)?;
         let plan = |caps: &Caps| Plan::partial(problem, caps);
         Ok(Shard {
-            stream: StreamedReduction::new(self, memory, plan, drive).await?,
+            stream: StreamedReduction::new(&self.engine, memory, plan, drive).await?,
             problem: problem.clone(),
         })
     }
@@ -57,7 +57,7 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        self.run_on(offset, read, self.stream.reducer.engine.background())
+        self.run_on(offset, read, self.stream.engine.background())
             .await
     }
 

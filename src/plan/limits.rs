@@ -15,9 +15,6 @@ pub(crate) const MAX_DISPATCHES: u64 = 1 << 18;
 /// Most parts of a segment that tuning may ask for: one invocation may have to take them all, for each of the
 /// four outputs that share a word.
 pub(crate) const MAX_PARTS: u64 = 4096;
-/// Invocations of columns that keep any memory busy: an H200's reaches .95 of its speed with so many, .66 with a
-/// quarter of them. More would only leave more partials.
-pub(crate) const BUSY_COLUMNS: u64 = 1 << 17;
 /// Least budget of a submit: a vec4 of every input of a dispatch, and some more.
 const LEAST_SUBMIT: u64 = 1024;
 /// How many times longer it takes to read bytes across rows.

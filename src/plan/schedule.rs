@@ -28,7 +28,7 @@ impl Planner<'_> {
         if let Some(k) = problem.k() {
             return self.top_k(k.min(problem.reduced_len()));
         }
-        if problem.reduced_len() == 0 && !problem.is_copy() {
+        if problem.reduced_len() == 0 {
             let nothing = identity(dtype, problem.op());
             return self.fill(0, StoreFormat::value(dtype), nothing, outputs);
         }

@@ -5,7 +5,7 @@
 use crate::kernel::params::Params;
 use crate::kernel::{Accumulator, Kernel, StoreFormat};
 use crate::keys::Keys;
-use crate::plan::limits::{BUSY_COLUMNS, MAX_DISPATCHES, MAX_PARTS, MAX_REGION};
+use crate::plan::limits::{MAX_DISPATCHES, MAX_PARTS, MAX_REGION};
 use crate::plan::pass::{Pass, RowParts, Slot, View};
 use crate::plan::splits::{BufferSplits, Region};
 use crate::sums::Sum;
@@ -124,7 +124,7 @@ impl<'a> Planner<'a> {
         let sum = Sum::new(problem.op(), dtype, nan);
         match (sum, problem.order()) {
             (Some(sum), _) if sum.is_exact() => Accumulator::Sum(sum),
-            (Some(sum), _) => Accumulator::Value(Keys::terms(sum)),
+            (Some(sum), _) => Accumulator::terms(sum),
             (None, order) => {
                 let order = order.unwrap_or(Order::Least);
                 Accumulator::Value(Keys::new(dtype, order, nan, false))
@@ -243,11 +243,6 @@ impl<'a> Planner<'a> {
         let tuning = &self.caps.tuning;
         let wanted = tuning.invocations.div_ceil(invocations.max(1));
         wanted.min(most).min(tuning.slices).clamp(1, MAX_PARTS)
-    }
-
-    /// Invocations of columns that keep the device busy.
-    pub(crate) fn busy_columns(&self) -> u64 {
-        self.caps.tuning.invocations.min(BUSY_COLUMNS)
     }
 
     /// How many of `items` an invocation takes one after the other, at so many iterations each. The device

@@ -523,11 +523,16 @@ impl Problem {
         self.smallest
     }
 
-    /// With no more elements wanted than there are.
-    pub(crate) fn of_part(&self) -> Problem {
-        Problem {
-            k: self.k.min(self.reduced_len()),
-            ..self.clone()
+    /// The same of a part: an index operator gives int64 indices and values, TopK no more of them than there are.
+    pub(crate) fn of_part(self) -> Problem {
+        match self.op.is_index() {
+            true => Problem {
+                k: self.k.min(self.reduced_len()),
+                values: self.op != Op::TopK,
+                index_type: IndexType::I64,
+                ..self
+            },
+            false => self,
         }
     }
 

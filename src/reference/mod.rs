@@ -223,13 +223,14 @@ impl Rule {
 
     /// The extreme of two values, where -0 is below +0.
     fn extreme<T: Value>(self, held: T, new: T) -> T {
-        let new_wins = match (held.is_nan(), new.is_nan()) {
-            (true, _) => self.ignore_nan,
-            (false, true) => !self.ignore_nan,
-            (false, false) if self.max => below(held, new),
-            (false, false) => below(new, held),
-        };
-        if new_wins { new } else { held }
+        let (lower, higher) = if self.max { (held, new) } else { (new, held) };
+        let below = lower.is_negative() && !higher.is_negative();
+        match self.compare(new, held) {
+            Ordering::Less => new,
+            // Zeros, or NaNs, which are written alike.
+            Ordering::Equal if below => new,
+            _ => held,
+        }
     }
 
     /// The order of a sorted segment: the best first, equal elements alike. -0 and +0 are equal.
@@ -257,19 +258,9 @@ impl Rule {
 
     /// Whether the index moves from `held` to `new`, which is further along the axis. -0 and +0 tie.
     fn points_to<T: Value>(self, held: T, new: T) -> bool {
-        let (lower, higher) = if self.max { (held, new) } else { (new, held) };
-        match (held.is_nan(), new.is_nan()) {
-            (true, true) => self.last,
-            (true, false) => self.ignore_nan,
-            (false, true) => !self.ignore_nan,
-            (false, false) => lower.less(higher) || self.last && !higher.less(lower),
-        }
+        let order = self.compare(new, held);
+        order.is_lt() || self.last && order.is_eq()
     }
-}
-
-/// The order of values other than NaN: `less`, and -0 below +0.
-fn below<T: Value>(a: T, b: T) -> bool {
-    a.less(b) || !b.less(a) && a.is_negative() && !b.is_negative()
 }
 
 /// An element as the CPU knows it.
@@ -625,18 +616,23 @@ pub fn first_difference(output: &Output, expected: &[u8], actual: &[u8]) -> Opti
     }
     let size = output.dtype.size() as usize;
     let mut pairs = expected.chunks_exact(size).zip(actual.chunks_exact(size));
-    let mut left = pairs.position(|(expected, actual)| expected != actual)?;
-    let element = left * size..(left + 1) * size;
-    let mut index = vec![0; output.shape.len()];
-    for (coordinate, &size) in index.iter_mut().zip(&output.shape).rev() {
-        *coordinate = left as u64 % size;
-        left /= size as usize;
-    }
+    let at = pairs.position(|(expected, actual)| expected != actual)?;
+    let element = at * size..(at + 1) * size;
     Some(Difference {
-        index: Some(index),
+        index: Some(coordinates(at as u64, &output.shape)),
         expected: show(output.dtype, &expected[element.clone()]),
         actual: show(output.dtype, &actual[element]),
     })
+}
+
+/// Coordinates of element `at` of a shape that has it.
+pub(crate) fn coordinates(mut at: u64, shape: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; shape.len()];
+    for (coordinate, &size) in index.iter_mut().zip(shape).rev() {
+        *coordinate = at % size;
+        at /= size;
+    }
+    index
 }
 
 /// An element as value and bits.

@@ -6,7 +6,7 @@
 use crate::problem::{InputLayout, elements};
 use crate::reference::evaluate;
 use crate::reference::sums::{self, Sum};
-use crate::{Error, IndexType, Op, Order, Problem, ProblemError};
+use crate::{Error, Op, Order, Problem, ProblemError};
 use std::io;
 
 /// Most elements of a block.
@@ -57,17 +57,16 @@ fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), 
     if output.bytes() == 0 {
         return Ok(());
     }
-    let elementwise = problem.op().is_elementwise() || problem.is_copy();
-    if !elementwise && problem.reduced_len() == 0 {
+    if problem.reduced_len() == 0 {
         return nothing(problem, most, host);
     }
     // The outer loop goes over kept dimensions, so a block of outputs is complete before the next.
-    let shape = match elementwise {
+    let shape = match problem.op().is_elementwise() {
         true => &output.shape,
         false => &problem.inputs()[0],
     };
     let blocks = Blocks::new(shape, most);
-    let reduced = |d: usize| !elementwise && problem.reduced()[d];
+    let reduced = |d: usize| problem.reduced().get(d) == Some(&true);
     let kept = blocks.cells(|d| !reduced(d));
     if problem.op().is_sum() && !problem.is_copy() {
         return sums(problem, &blocks, kept, host);
@@ -85,7 +84,7 @@ fn evaluate_in(problem: &Problem, most: u64, host: &mut Host<'_>) -> Result<(), 
                 Some(held) => merged(problem, held, new)?,
             });
         }
-        let at = output_at(problem, &kept, &blocks, elementwise);
+        let at = output_at(problem, &kept, &blocks);
         let outputs = problem.outputs();
         for (i, (output, bytes)) in outputs.iter().zip(best.unwrap_or_default()).enumerate() {
             let size = output.dtype.size();
@@ -210,7 +209,7 @@ fn block(
 ) -> Result<Vec<Vec<u8>>, Error> {
     let (part, inputs) = read_block(problem, blocks, starts, host)?;
     let inputs: Vec<&[u8]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = evaluate(&wide(part), &inputs)?;
+    let mut outputs = evaluate(&part.of_part(), &inputs)?;
     if let Some(axis) = index_axis(problem) {
         let indices = usize::from(problem.k().is_some());
         for index in outputs[indices].chunks_exact_mut(8) {
@@ -290,15 +289,6 @@ fn index_axis(problem: &Problem) -> Option<usize> {
     let rank = problem.reduced().len();
     let axis = problem.reduced().iter().position(|&r| r).unwrap_or(rank);
     problem.op().is_index().then_some(axis)
-}
-
-/// An index operator with int64 indices and values, TopK of as many elements as a block has; others unchanged.
-fn wide(problem: Problem) -> Problem {
-    match problem.op().is_index() {
-        true if problem.k().is_some() => problem.of_part().index_type(IndexType::I64),
-        true => problem.index_type(IndexType::I64).with_values(true),
-        false => problem,
-    }
 }
 
 /// The better of two results; `held` comes before `new` in the segments.
@@ -447,16 +437,15 @@ fn sums(
         for sum in sums.unwrap_or_default() {
             sum.write(&mut bytes);
         }
-        let at = output_at(problem, &kept, blocks, false);
+        let at = output_at(problem, &kept, blocks);
         host.write(0, at * problem.dtype().size(), &bytes)?;
     }
     Ok(())
 }
 
 /// Where a block's first output is.
-fn output_at(problem: &Problem, kept: &[u64], blocks: &Blocks<'_>, elementwise: bool) -> u64 {
-    let reduced = |d: usize| !elementwise && problem.reduced()[d];
-    let dims = (0..kept.len()).filter(|&d| !reduced(d));
+fn output_at(problem: &Problem, kept: &[u64], blocks: &Blocks<'_>) -> u64 {
+    let dims = (0..kept.len()).filter(|&d| problem.reduced().get(d) != Some(&true));
     dims.fold(0, |at, d| at * blocks.shape[d] + kept[d])
 }
 
@@ -487,7 +476,7 @@ fn number(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Class, DType, NanPolicy};
+    use crate::{Class, DType, IndexType, NanPolicy};
 
     /// Elements with ties, NaNs and zeros of both signs.
     fn data(dtype: DType, n: u64) -> Vec<u8> {

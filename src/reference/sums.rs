@@ -9,10 +9,10 @@ use half::{bf16, f16};
 
 /// The bytes of the result.
 pub(super) fn evaluate(problem: &Problem, input: &[u8]) -> Vec<u8> {
-    let mut sum = Sum::new(problem);
+    let nothing = Sum::new(problem);
     let mut bytes = Vec::new();
     for_each_segment(problem, |_, segment| {
-        sum.clear();
+        let mut sum = nothing.clone();
         sum.add_all(input, segment);
         sum.write(&mut bytes);
     });
@@ -90,15 +90,6 @@ impl Sum {
             negative_infinity: false,
             only_negative_zeros: true,
         }
-    }
-
-    fn clear(&mut self) {
-        self.limbs.fill(0);
-        self.count = 0;
-        self.nan = false;
-        self.infinity = false;
-        self.negative_infinity = false;
-        self.only_negative_zeros = true;
     }
 
     /// Adds the elements at these positions.

@@ -3,9 +3,10 @@
 //! Buffers are checked when they are bound, so recording cannot fail.
 
 use crate::device::context::{Context, OwnBuffer};
-use crate::kernel::{Resource, params};
+use crate::kernel::Resource;
+use crate::kernel::params::{self, Params};
 use crate::plan::{Pass, View};
-use crate::run::buffers::{BoundRange, BufferTable};
+use crate::run::buffers::BufferTable;
 use crate::{Error, Plan};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -153,7 +154,7 @@ pub(crate) fn bind_passes(
 ) -> Result<BoundReduction, Error> {
     let limits = context.device.limits();
     let alignment = limits.min_uniform_buffer_offset_alignment.into();
-    let stride = params::block_bytes(params::Params::FIELDS.len()).next_multiple_of(alignment);
+    let stride = params::block_bytes(Params::FIELDS.len()).next_multiple_of(alignment);
     if passes.is_empty() {
         return Ok(BoundReduction {
             dispatches: Vec::new(),
@@ -171,20 +172,24 @@ pub(crate) fn bind_passes(
     let mut dispatches = Vec::with_capacity(passes.len());
     let mut at = 0;
     for (pass, compiled) in passes.iter().zip(compiled) {
-        let seen = PassBindings::new(pass, places);
-        seen.write(pass, &compiled.params, at, stride, &mut words);
+        let starts = [at, at + stride].map(|at| at as usize / 4);
+        for (start, block) in starts
+            .into_iter()
+            .zip(blocks(pass, &compiled.params, places))
+        {
+            words[start..start + block.len()].copy_from_slice(&block);
+        }
         let uniform = |offset, bytes| wgpu::BufferBinding {
             buffer: &uniforms,
             offset,
             size: NonZeroU64::new(bytes),
         };
-        let blocks = [
+        let bound = [
             uniform(at, params::block_bytes(compiled.params.len())),
             uniform(at + stride, params::STRIDE_TABLE_BYTES),
         ];
-        let group = seen.group(context, compiled, blocks);
         dispatches.push(Dispatch {
-            group: group?,
+            group: group(context, pass, compiled, places, bound)?,
             compiled: compiled.clone(),
             workgroups: pass.workgroups,
         });
@@ -203,88 +208,60 @@ pub(crate) fn bind_passes(
     })
 }
 
-/// What a pass' bindings cover.
-struct PassBindings<'a> {
-    src: Option<BoundRange<'a>>,
-    indices: Option<BoundRange<'a>>,
-    dst: BoundRange<'a>,
-    beside: Vec<BoundRange<'a>>,
-    strided: Vec<BoundRange<'a>>,
+/// The bind group of a pass, whose uniform blocks are given: the parameters and the stride table.
+fn group(
+    context: &Context,
+    pass: &Pass,
+    compiled: &Compiled,
+    places: &BufferTable,
+    [params, table]: [wgpu::BufferBinding<'_>; 2],
+) -> Result<wgpu::BindGroup, Error> {
+    let bound = |view: &View| places.range(view).binding();
+    let strided = pass.stride_table.as_ref().map(|(_, views)| views);
+    let binding = |resource| match resource {
+        Resource::Params => Some(params.clone()),
+        Resource::StrideTable => Some(table.clone()),
+        Resource::Destination => Some(bound(&pass.dst)),
+        Resource::Beside(i) => pass.beside.get(i as usize).map(bound),
+        Resource::Vecs | Resource::Words | Resource::Partials => pass.src.as_ref().map(bound),
+        Resource::Indices => pass.indices.as_ref().map(bound),
+        Resource::View(i) => strided?.get(i as usize).map(bound),
+    };
+    let entry = |&resource: &Resource| {
+        binding(resource).map(|range| wgpu::BindGroupEntry {
+            binding: resource.number(),
+            resource: wgpu::BindingResource::Buffer(range),
+        })
+    };
+    let entries: Vec<_> = compiled.bindings.iter().filter_map(entry).collect();
+    let descriptor = wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &compiled.layout,
+        entries: &entries,
+    };
+    let create = || context.device.create_bind_group(&descriptor);
+    context.scoped("a bind group", 0, create)
 }
 
-impl<'a> PassBindings<'a> {
-    fn new(pass: &Pass, places: &'a BufferTable) -> PassBindings<'a> {
-        let range = |view: &View| places.range(view);
-        let views = pass.stride_table.iter().flat_map(|(_, views)| views);
-        PassBindings {
-            src: pass.src.as_ref().map(range),
-            indices: pass.indices.as_ref().map(range),
-            dst: range(&pass.dst),
-            beside: pass.beside.iter().map(range).collect(),
-            strided: views.map(range).collect(),
-        }
-    }
-
-    /// The bind group of these ranges and the pass's uniform blocks: the parameters and the stride table.
-    fn group(
-        &self,
-        context: &Context,
-        compiled: &Compiled,
-        [params, table]: [wgpu::BufferBinding<'_>; 2],
-    ) -> Result<wgpu::BindGroup, Error> {
-        let bound = |resource| match resource {
-            Resource::Params => Some(params.clone()),
-            Resource::StrideTable => Some(table.clone()),
-            Resource::Destination => Some(self.dst.binding()),
-            Resource::Beside(i) => self.beside.get(i as usize).map(BoundRange::binding),
-            Resource::Vecs | Resource::Words | Resource::Partials => {
-                self.src.as_ref().map(BoundRange::binding)
-            }
-            Resource::Indices => self.indices.as_ref().map(BoundRange::binding),
-            Resource::View(i) => self.strided.get(i as usize).map(BoundRange::binding),
-        };
-        let entry = |&resource: &Resource| {
-            let resource = bound(resource).map(|range| (resource.number(), range));
-            resource.map(|(binding, range)| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(range),
-            })
-        };
-        let entries: Vec<_> = compiled.bindings.iter().filter_map(entry).collect();
-        let descriptor = wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &compiled.layout,
-            entries: &entries,
-        };
-        let create = || context.device.create_bind_group(&descriptor);
-        context.scoped("a bind group", 0, create)
-    }
-
-    /// Writes the parameters and the distance from each binding's aligned start to its view.
-    fn write(&self, pass: &Pass, fields: &[&str], at: u64, stride: u64, words: &mut [u32]) {
-        let mut block = pass.params;
-        block.src_delta = self.src.as_ref().map_or(0, |r| r.delta);
-        block.dst_delta = self.dst.delta;
-        let deltas = [
-            &mut block.beside_0,
-            &mut block.beside_1,
-            &mut block.beside_2,
-        ];
-        deltas
-            .into_iter()
-            .zip(&self.beside)
-            .for_each(|(delta, range)| *delta = range.delta);
-        if let Some(indices) = &self.indices {
-            block.indices_delta = indices.delta;
-        }
-        let at = at as usize / 4;
-        words[at..at + fields.len()].copy_from_slice(&block.words(fields));
-        if let Some((table, _)) = &pass.stride_table {
-            let mut table = table.clone();
-            let starts = table.starts.iter_mut().zip(&self.strided);
-            starts.for_each(|(start, range)| *start += range.delta);
-            let at = at + stride as usize / 4;
-            words[at..at + params::STRIDE_TABLE_WORDS].copy_from_slice(&table.words());
-        }
-    }
+/// The words of a pass's uniform blocks, with the distance from each binding's aligned start to its view.
+fn blocks(pass: &Pass, fields: &[&str], places: &BufferTable) -> [Vec<u32>; 2] {
+    let delta = |view: &View| places.range(view).delta;
+    let mut beside = pass.beside.iter().map(delta);
+    let mut next = || beside.next().unwrap_or(0);
+    let params = Params {
+        src_delta: pass.src.as_ref().map_or(0, delta),
+        dst_delta: delta(&pass.dst),
+        beside_0: next(),
+        beside_1: next(),
+        beside_2: next(),
+        indices_delta: pass.indices.as_ref().map_or(0, delta),
+        ..pass.params
+    };
+    let table = pass.stride_table.as_ref().map(|(table, views)| {
+        let mut table = table.clone();
+        let starts = table.starts.iter_mut().zip(views);
+        starts.for_each(|(start, view)| *start += delta(view));
+        table.words().to_vec()
+    });
+    [params.words(fields), table.unwrap_or_default()]
 }

@@ -148,7 +148,7 @@ impl StreamedReduction {
         read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        pollster::block_on(self.run_on(read, write, self.reducer.engine.blocking()))
+        pollster::block_on(self.run_on(read, write, self.engine.blocking()))
     }
 }
 
@@ -162,7 +162,7 @@ impl Shard {
         offset: u64,
         read: impl FnMut(u64, &mut [u8]) -> io::Result<()>,
     ) -> Result<Partial, Error> {
-        pollster::block_on(self.run_on(offset, read, self.stream.reducer.engine.blocking()))
+        pollster::block_on(self.run_on(offset, read, self.stream.engine.blocking()))
     }
 
     /// [`Shard::run_blocking`] on data in memory.

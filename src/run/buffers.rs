@@ -288,8 +288,8 @@ pub(crate) struct BoundRange<'a> {
     pub delta: u32,
 }
 
-impl BoundRange<'_> {
-    pub(crate) fn binding(&self) -> wgpu::BufferBinding<'_> {
+impl<'a> BoundRange<'a> {
+    pub(crate) fn binding(self) -> wgpu::BufferBinding<'a> {
         wgpu::BufferBinding {
             buffer: self.buffer,
             offset: self.offset,
@@ -298,11 +298,10 @@ impl BoundRange<'_> {
     }
 }
 
-/// The pieces of each slot that the plan's passes name, in order.
+/// Where the slots are that the plan's passes name.
 pub(crate) struct BufferTable {
-    pub inputs: Vec<Vec<Piece>>,
-    pub outputs: Vec<Vec<Piece>>,
-    scratch: HashMap<Slot, Vec<Piece>>,
+    /// The pieces of each, in order.
+    pub pieces: HashMap<Slot, Vec<Piece>>,
     /// Of the bindings' offsets.
     alignment: u64,
     /// The scratch that the library allocated.
@@ -317,7 +316,7 @@ impl BufferTable {
         Tensors { inputs, outputs }: Tensors,
         given: Option<&[wgpu::BufferSlice<'_>]>,
     ) -> Result<BufferTable, Error> {
-        let places = match given {
+        let mut places = match given {
             None => BufferTable::scratch(context, scratch, alignment)?,
             Some(given) => {
                 let tensors = named("input", &inputs).chain(named("output", &outputs));
@@ -325,14 +324,13 @@ impl BufferTable {
                 BufferTable::of_scratch(scratch, pieces, alignment)
             }
         };
-        Ok(BufferTable {
-            inputs,
-            outputs,
-            ..places
-        })
+        let inputs = (0..).map(Slot::Input).zip(inputs);
+        let outputs = (0..).map(Slot::Output).zip(outputs);
+        places.pieces.extend(inputs.chain(outputs));
+        Ok(places)
     }
 
-    /// Allocates scratch; inputs and outputs are still empty.
+    /// Allocates scratch; there are no inputs and outputs yet.
     pub(crate) fn scratch(
         context: &Context,
         needed: &[Scratch],
@@ -349,35 +347,24 @@ impl BufferTable {
         })
     }
 
-    /// One piece per scratch buffer; inputs and outputs are still empty.
-    fn of_scratch(needed: &[Scratch], pieces: Vec<Piece>, alignment: u64) -> BufferTable {
-        let mut scratch: HashMap<Slot, Vec<Piece>> = HashMap::new();
-        for (needed, piece) in needed.iter().zip(pieces) {
-            scratch.entry(needed.slot).or_default().push(piece);
+    /// One piece per scratch buffer; there are no inputs and outputs yet.
+    fn of_scratch(needed: &[Scratch], scratch: Vec<Piece>, alignment: u64) -> BufferTable {
+        let mut pieces: HashMap<Slot, Vec<Piece>> = HashMap::new();
+        for (needed, piece) in needed.iter().zip(scratch) {
+            pieces.entry(needed.slot).or_default().push(piece);
         }
         BufferTable {
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            scratch,
+            pieces,
             alignment,
             own: Vec::new(),
-        }
-    }
-
-    /// The piece that holds a byte of a slot.
-    fn piece(&self, slot: Slot, byte: u64) -> &Piece {
-        match slot {
-            Slot::Input(i) => of(&self.inputs[i], byte),
-            Slot::Output(i) => of(&self.outputs[i], byte),
-            // A plan lists all scratch that its passes name.
-            scratch => of(&self.scratch[&scratch], byte),
         }
     }
 
     /// The range to bind for a view.
     pub(crate) fn range(&self, view: &View) -> BoundRange<'_> {
         let alignment = self.alignment;
-        let piece = self.piece(view.slot, view.offset);
+        // A plan lists all scratch that its passes name.
+        let piece = of(&self.pieces[&view.slot], view.offset);
         let begin = piece.offset + view.offset - piece.start;
         let mut offset = begin / alignment * alignment;
         // Shaders see at least a vec4 where the buffer has one.

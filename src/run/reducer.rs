@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(opened.is_some(), working.is_some());
         let words = [
             "shading language is 330",
-            "gave no device",
+            "max_bind_groups",
             "the self-test failed",
         ];
         assert_eq!(passed.len(), words.len(), "{passed:?}");
@@ -346,19 +346,6 @@ mod tests {
                 ..
             }
         ));
-    }
-
-    #[test]
-    fn an_adapter_that_gives_no_device_is_an_error_with_its_reason() {
-        let noop = AdapterChoice::Backend(wgpu::Backend::Noop);
-        let (mut adapters, _) = pollster::block_on(adapter::choose(&noop)).expect("a noop adapter");
-        let mut adapter = adapters.remove(0);
-        adapter.limits.max_bind_groups += 1;
-        match pollster::block_on(request(&adapter)) {
-            Err(Error::NoDevice { message, .. }) => {
-                assert!(message.contains("max_bind_groups"), "{message}");
-            }
-            other => panic!("{other:?}"),
-        }
+        assert!(matches!(failed[1], Error::NoDevice { .. }));
     }
 }

@@ -46,21 +46,16 @@ impl Reduction {
         engine.context().alive()?;
         let plan = Plan::new(problem, &engine.caps)?;
         let ready = engine.ready_on(plan, drive);
-        let ready = engine.context().apart(ready).await?;
-        Ok(Reduction::new(engine, problem, ready))
-    }
-
-    fn new(engine: &Engine, problem: &Problem, ready: Ready) -> Reduction {
         let prepared = Prepared {
-            ready,
+            ready: engine.context().apart(ready).await?,
             problem: problem.clone(),
             others: Default::default(),
             idle: engine.keeper(),
         };
-        Reduction {
+        Ok(Reduction {
             engine: engine.clone(),
             prepared: Arc::new(prepared),
-        }
+        })
     }
 
     /// The problem.

@@ -10,10 +10,10 @@ use crate::device::staging::Chunk;
 use crate::plan::{Pass, Slot, View};
 use crate::run::bind;
 use crate::run::buffers::{BufferTable, Piece};
-use crate::run::engine::Ready;
+use crate::run::engine::{Engine, Ready};
 use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ const RING: u64 = 2;
 /// # }
 /// ```
 pub struct StreamedReduction {
-    pub(crate) reducer: Reducer,
+    pub(crate) engine: Engine,
     ready: Ready,
     layout: Layout,
 }
@@ -77,18 +77,19 @@ impl Reducer {
         memory: u64,
         drive: PollMode,
     ) -> Result<StreamedReduction, Error> {
-        StreamedReduction::new(self, memory, |caps| Plan::streamed(problem, caps), drive).await
+        let plan = |caps: &Caps| Plan::streamed(problem, caps);
+        StreamedReduction::new(&self.engine, memory, plan, drive).await
     }
 }
 
 impl StreamedReduction {
     pub(crate) async fn new(
-        reducer: &Reducer,
+        engine: &Engine,
         memory: u64,
         plan: impl Fn(&Caps) -> Result<Plan, Error>,
         drive: PollMode,
     ) -> Result<StreamedReduction, Error> {
-        let caps = reducer.caps();
+        let caps = &engine.caps;
         let alignment = caps.offset_alignment;
         // The plan with windows of that many bytes, and the memory that it takes in all.
         let windows = |window: u64| -> Result<_, Error> {
@@ -139,10 +140,10 @@ impl StreamedReduction {
             }
         }
         let (plan, layout, _) = best;
-        let ready = reducer.engine.ready_on(plan, drive);
+        let ready = engine.ready_on(plan, drive);
         Ok(StreamedReduction {
-            ready: reducer.engine.context().apart(ready).await?,
-            reducer: reducer.clone(),
+            ready: engine.context().apart(ready).await?,
+            engine: engine.clone(),
             layout,
         })
     }
@@ -180,8 +181,7 @@ impl StreamedReduction {
         read: impl FnMut(usize, u64, &mut [u8]) -> io::Result<()>,
         write: impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
-        self.run_on(read, write, self.reducer.engine.background())
-            .await
+        self.run_on(read, write, self.engine.background()).await
     }
 
     pub(crate) async fn run_on(
@@ -191,7 +191,7 @@ impl StreamedReduction {
         drive: PollMode,
     ) -> Result<(), Error> {
         let run = self.run_windows(read, write, drive);
-        self.reducer.engine.context().apart(run).await
+        self.engine.context().apart(run).await
     }
 
     async fn run_windows(
@@ -204,11 +204,8 @@ impl StreamedReduction {
         if passes.is_empty() {
             return Ok(());
         }
-        let mut windows = self
-            .reducer
-            .engine
-            .with_room_on(|| Windows::new(self, drive))
-            .await?;
+        let windows = || Windows::new(self, drive);
+        let mut windows = self.engine.with_room_on(windows).await?;
         for (i, (pass, is_last)) in passes.iter().zip(last_writes(passes)).enumerate() {
             for view in inputs(pass) {
                 windows.upload(view, &mut read).await?;
@@ -265,39 +262,28 @@ impl Held {
     }
 }
 
-/// Bytes of the window of each input and output.
+/// Windows of inputs and outputs.
 struct Layout {
     alignment: u64,
-    inputs: Vec<u64>,
-    outputs: Vec<u64>,
+    /// Bytes of each.
+    windows: BTreeMap<Slot, u64>,
 }
 
 impl Layout {
     fn new(plan: &Plan, alignment: u64) -> Layout {
         let mut layout = Layout {
             alignment,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
+            windows: BTreeMap::new(),
         };
         for pass in plan.passes() {
-            for view in inputs(pass).chain(&pass.indices).chain(pass.written()) {
-                layout.widen(view);
+            let views = inputs(pass).chain(&pass.indices).chain(pass.written());
+            for view in views.filter(|v| matches!(v.slot, Slot::Input(_) | Slot::Output(_))) {
+                let bytes = layout.window(view).1;
+                let window = layout.windows.entry(view.slot).or_default();
+                *window = bytes.max(*window);
             }
         }
         layout
-    }
-
-    fn widen(&mut self, view: &View) {
-        let bytes = self.window(view).1;
-        let (sizes, i) = match view.slot {
-            Slot::Input(i) => (&mut self.inputs, i),
-            Slot::Output(i) => (&mut self.outputs, i),
-            _ => return,
-        };
-        if sizes.len() <= i {
-            sizes.resize(i + 1, 0);
-        }
-        sizes[i] = sizes[i].max(bytes);
     }
 
     /// Where a view's window begins in its tensor, and its bytes. Windows begin at aligned bytes, because plans
@@ -308,16 +294,23 @@ impl Layout {
         (start, bytes.next_multiple_of(16))
     }
 
+    /// The largest window of an input, or of an output.
+    fn largest(&self, inputs: bool) -> u64 {
+        let windows = self.windows.iter();
+        let windows = windows.filter(|(slot, _)| matches!(slot, Slot::Input(_)) == inputs);
+        windows.map(|(_, &bytes)| bytes).max().unwrap_or(0)
+    }
+
     fn chunk(&self) -> u64 {
-        self.inputs.iter().copied().max().unwrap_or(0)
+        self.largest(true)
     }
 
     fn back(&self) -> u64 {
-        self.outputs.iter().copied().max().unwrap_or(0)
+        self.largest(false)
     }
 
     fn bytes(&self, plan: &Plan) -> u64 {
-        let windows: u64 = self.inputs.iter().chain(&self.outputs).sum();
+        let windows: u64 = self.windows.values().sum();
         let rings = RING * (self.chunk() + self.back());
         windows + rings + plan.scratch_bytes() + READ_BYTES.min(self.chunk())
     }
@@ -336,8 +329,7 @@ struct Windows<'a> {
     layout: &'a Layout,
     places: BufferTable,
     held: Held,
-    inputs: Vec<OwnBuffer>,
-    outputs: Vec<OwnBuffer>,
+    windows: BTreeMap<Slot, OwnBuffer>,
     /// The one used last comes first.
     uploads: Vec<Chunk>,
     /// Likewise.
@@ -348,10 +340,13 @@ struct Windows<'a> {
 impl<'a> Windows<'a> {
     fn new(stream: &'a StreamedReduction, drive: PollMode) -> Result<Windows<'a>, Error> {
         use wgpu::BufferUsages as U;
-        let (context, layout) = (stream.reducer.engine.context(), &stream.layout);
-        let windows = |what, sizes: &[u64], usage| {
-            let window = |&bytes: &u64| context.buffer(what, bytes, U::STORAGE | usage);
-            sizes.iter().map(window).collect::<Result<Vec<_>, _>>()
+        let (context, layout) = (stream.engine.context(), &stream.layout);
+        let window = |(&slot, &bytes): (&Slot, &u64)| {
+            let (what, usage) = match slot {
+                Slot::Input(_) => ("a window of an input", U::COPY_DST),
+                _ => ("a window of an output", U::COPY_SRC),
+            };
+            Ok((slot, context.buffer(what, bytes, U::STORAGE | usage)?))
         };
         let back = |_| {
             let usage = U::MAP_READ | U::COPY_DST;
@@ -360,18 +355,18 @@ impl<'a> Windows<'a> {
             Ok(Back { buffer, pending })
         };
         let upload = |_| Chunk::new(context, layout.chunk());
-        let scratch = stream.ready.plan.scratch(stream.reducer.caps());
-        let mut places = BufferTable::scratch(context, &scratch, layout.alignment)?;
-        places.inputs = vec![Vec::new(); layout.inputs.len()];
-        places.outputs = vec![Vec::new(); layout.outputs.len()];
+        let scratch = stream.ready.plan.scratch(&stream.engine.caps);
         Ok(Windows {
             context,
             drive,
             layout,
-            places,
+            places: BufferTable::scratch(context, &scratch, layout.alignment)?,
             held: Held::default(),
-            inputs: windows("a window of an input", &layout.inputs, U::COPY_DST)?,
-            outputs: windows("a window of an output", &layout.outputs, U::COPY_SRC)?,
+            windows: layout
+                .windows
+                .iter()
+                .map(window)
+                .collect::<Result<_, Error>>()?,
             uploads: (0..RING).map(upload).collect::<Result<_, Error>>()?,
             backs: (0..RING).map(back).collect::<Result<_, Error>>()?,
             bytes: vec![0; READ_BYTES.min(layout.chunk()) as usize],
@@ -414,19 +409,18 @@ impl<'a> Windows<'a> {
         }
         chunk.buffer.unmap();
         let mut encoder = self.context.encoder();
-        encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.inputs[input], 0, size);
+        encoder.copy_buffer_to_buffer(&chunk.buffer, 0, &self.windows[&view.slot], 0, size);
         let submitted = self.context.submit(encoder)?;
         chunk.reclaim(self.context, Some(submitted))?;
-        self.places.inputs[input] = vec![Piece::whole(&self.inputs[input], start, size)];
+        self.open(view);
         Ok(())
     }
 
-    /// Binds an output's window to the part that a view covers.
+    /// Binds a window to the part that a view covers.
     fn open(&mut self, view: &View) {
-        if let Slot::Output(i) = view.slot {
-            let (start, size) = self.layout.window(view);
-            self.places.outputs[i] = vec![Piece::whole(&self.outputs[i], start, size)];
-        }
+        let (start, size) = self.layout.window(view);
+        let piece = Piece::whole(&self.windows[&view.slot], start, size);
+        self.places.pieces.insert(view.slot, vec![piece]);
     }
 
     /// Submits a pass. In a browser what is bound must live until then.
@@ -444,13 +438,10 @@ impl<'a> Windows<'a> {
         write: &mut impl FnMut(usize, u64, &[u8]) -> io::Result<()>,
     ) -> Result<(), Error> {
         self.deliver(write).await?;
-        let Slot::Output(i) = view.slot else {
-            return Ok(());
-        };
         let back = &mut self.backs[0];
         let (buffer, size) = (&back.buffer, self.layout.window(view).1);
         let mut encoder = self.context.encoder();
-        encoder.copy_buffer_to_buffer(&self.outputs[i], 0, buffer, 0, size);
+        encoder.copy_buffer_to_buffer(&self.windows[&view.slot], 0, buffer, 0, size);
         let submitted = self.context.submit(encoder)?;
         let mapping = self
             .context

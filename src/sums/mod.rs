@@ -287,7 +287,8 @@ impl Sum {
         let window = 3 * u64::from(digits) + 12;
         OneByOne {
             passes: u64::from(windows) + asked,
-            beside: u64::from(windows + 1) * window + self.end_iterations(),
+            // And to begin with nothing, and to end with a result or a partial sum.
+            beside: u64::from(windows + 1) * window + RESULT + 6 * u64::from(self.digits()),
         }
     }
 
@@ -311,7 +312,7 @@ impl Sum {
 
     /// Digits of partial sums that are taken at a time: all of those that have few, and as many as a result is made of.
     fn joined_digits(self) -> u32 {
-        (self.window().all + 1).max(digits_in(self.joined_words()))
+        (self.window().all + 1).max((32 * self.joined_words()).div_ceil(DIGIT_BITS))
     }
 
     /// Words that the result of partial sums is made of. Tensors of any size have partial sums: the count of a mean may have two
@@ -330,11 +331,6 @@ impl Sum {
             0 => 4,
             digits => (1 + self.count_digits() + digits).next_power_of_two(),
         }
-    }
-
-    /// Iterations to begin with nothing and to end with a result or a partial sum.
-    pub(crate) fn end_iterations(self) -> u64 {
-        RESULT + 6 * u64::from(self.digits())
     }
 
     /// The names that the directives in the shaders use for the terms of a sum modulo 2^bits.
@@ -405,7 +401,6 @@ impl Sum {
             ("BY_VEC", 0),
             ("ONE_BY_ONE", 1),
             ("TEAMS", teams.into()),
-            ("LOOKS", 1),
         ]
     }
 
@@ -433,11 +428,6 @@ impl Sum {
             ("MASK_0", u32::MAX >> (32 - self.bits().min(32))),
         ]
     }
-}
-
-/// Digits from which some words are made, below the highest one.
-fn digits_in(words: u32) -> u32 {
-    (32 * words).div_ceil(DIGIT_BITS)
 }
 
 #[cfg(test)]

@@ -147,7 +147,7 @@ impl FinishText {
             }
             None => {
                 let at_once = shared && !kernel.acc.are_terms();
-                names.extend([("AT_ONCE", at_once.into()), ("LOOKS", 0)]);
+                names.push(("AT_ONCE", at_once.into()));
                 fragments.extend(fragments!("accumulate/joined" "store/emit"));
                 Resource::Partials
             }

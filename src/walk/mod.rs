@@ -223,7 +223,7 @@ impl Mapping {
             return Mapping::Each(Each::WHOLE);
         }
         let shorter = match self {
-            Mapping::Each(each) => return Mapping::Each(each.shortened(b)),
+            Mapping::Each(each) => return Mapping::Each(Each::sliced(b, each.slice)),
             Mapping::Rows(rows) => rows.shortened(planner, step, b).map(Mapping::Rows),
             Mapping::Columns(columns) => columns.shortened(planner, step, b).map(Mapping::Columns),
         };

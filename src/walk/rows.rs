@@ -400,7 +400,6 @@ impl RowsText {
             ("RESULT_WORDS", result_words),
             ("SHARE", out.per_word()),
             ("SUBWORDS", subwords.into()),
-            ("LOOKS", sum.is_some().into()),
             ("LONG", sum.is_some_and(|sum| sum.is_long()).into()),
             ("BY_VEC", 0),
             ("COLUMNS", 1),

@@ -65,11 +65,6 @@ impl Each {
         }
     }
 
-    /// The same for another part of the same segments, which may be shorter.
-    pub(crate) fn shortened(self, b: &Region) -> Each {
-        Each::sliced(b, self.slice)
-    }
-
     pub(crate) fn pass(
         self,
         planner: &mut Planner<'_>,

@@ -66,7 +66,8 @@ pub struct MergeText {
 /// How segments are cut into lists.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
-    walk: Walk,
+    /// Elements that an invocation of a workgroup holds; 0: an invocation takes a part alone.
+    held: u64,
     /// Invocations of a workgroup.
     workgroup: u32,
     /// Most elements of a part.
@@ -91,10 +92,7 @@ impl Lists {
             let most = MAX_REGION.min(planner.caps.most_iterations() / 2);
             let slice = len.div_ceil(parts).min(most).next_multiple_of(WHOLE);
             return Lists {
-                walk: Walk::Few(FewText {
-                    entries: k as u32,
-                    units: false,
-                }),
+                held: 0,
                 workgroup: planner.caps.workgroup(),
                 slice,
                 entries: k,
@@ -127,12 +125,8 @@ impl Lists {
             .or_else(|| choices.iter().copied().find(listed))
             .unwrap_or(ENTRIES);
         let wg = wg(held);
-        let text = TopText {
-            held: held as u32,
-            units: false,
-        };
         Lists {
-            walk: Walk::Top(text),
+            held,
             workgroup: wg as u32,
             slice: held * wg,
             entries: k.min(held * wg),
@@ -141,17 +135,8 @@ impl Lists {
 
     /// The same for windows that have so many elements of a segment, at most.
     pub(crate) fn of_windows(self, len: u64) -> Lists {
-        let entries = self.entries.min(len.max(1));
-        let walk = match self.walk {
-            Walk::Few(text) => Walk::Few(FewText {
-                entries: entries as u32,
-                ..text
-            }),
-            walk => walk,
-        };
         Lists {
-            walk,
-            entries,
+            entries: self.entries.min(len.max(1)),
             ..self
         }
     }
@@ -319,13 +304,15 @@ impl Planner<'_> {
         };
         let per = 16 / self.problem.dtype().size();
         let units = self.aligned && window.has_whole(per);
-        let walk = match lists.walk {
-            Walk::Top(text) => Walk::Top(TopText {
-                units: units && u64::from(text.held) >= per,
-                ..text
+        let walk = match lists.held {
+            0 => Walk::Few(FewText {
+                entries: lists.entries as u32,
+                units,
             }),
-            Walk::Few(text) => Walk::Few(FewText { units, ..text }),
-            other => other,
+            held => Walk::Top(TopText {
+                held: held as u32,
+                units: units && held >= per,
+            }),
         };
         let kernel = Kernel {
             workgroup: lists.workgroup,
@@ -352,8 +339,8 @@ impl Planner<'_> {
             ..ranked.params()
         };
         let dims = table.shape.len() as u64;
-        let (invocations, iterations) = match lists.walk {
-            Walk::Few(_) => {
+        let (invocations, iterations) = match lists.held {
+            0 => {
                 let taken = lists.slice.min(len);
                 (items, taken + taken.div_ceil(LOADS[0].into()) + dims)
             }

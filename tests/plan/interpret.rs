@@ -201,6 +201,11 @@ fn accumulator(machine: &Machine<'_>, pass: &Pass) -> Check {
         Accumulator::Sum(own) => {
             sum.is_some_and(|sum| sum.is_exact() && sum.partial_words() == own.partial_words())
         }
+        Accumulator::Terms(_) => sum.is_some_and(|sum| {
+            let terms = Accumulator::terms(sum);
+            let part = kernel.out.is_partial();
+            kernel.acc == if part { terms.partial() } else { terms }
+        }),
         Accumulator::Value(keys) => keys == order(machine, pass),
         Accumulator::Index { keys, last } | Accumulator::Both { keys, last } => {
             keys == order(machine, pass) && last == problem.selects_last_index()
@@ -249,11 +254,6 @@ fn pairs(pass: &Pass) -> Check {
 fn order(machine: &Machine<'_>, pass: &Pass) -> Keys {
     let problem = machine.problem;
     let (dtype, nan) = (problem.dtype(), problem.nan_policy());
-    if let Some(sum) = Sum::new(problem.op(), dtype, nan) {
-        let keys = Keys::terms(sum);
-        let part = pass.kernel.out.is_partial();
-        return if part { keys.partial() } else { keys };
-    }
     if !fused(problem) {
         let order = problem.op().order().expect("an order");
         return Keys::new(dtype, order, nan, problem.op().is_index());
