@@ -105,7 +105,7 @@ fn a_full_disk_is_an_error_in_one_line() {
         let output = folder.command(line).stdout(full).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
         let stderr = self::text(&output.stderr);
-        let text = "error: standard output: No space left on device";
+        let text = "error: standard output: cannot be written: No space left on device";
         assert!(stderr.starts_with(text), "{line}: {stderr}");
         assert_eq!(stderr.lines().count(), 1, "{line}: {stderr}");
     }
@@ -117,6 +117,8 @@ fn a_full_disk_is_an_error_in_one_line() {
 fn a_device_that_is_full_leaves_the_file_beside_it() {
     let folder = Folder::new();
     folder.write("in.npy", &floats("(2,)", &[1.0, 2.0]));
+    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    folder.write("large.npy", &large);
     folder.write("out.npy", b"precious");
     for line in [
         "argmin in.npy -o out.npy --values /dev/full --device cpu --quiet",
@@ -128,7 +130,19 @@ fn a_device_that_is_full_leaves_the_file_beside_it() {
             "{error}"
         );
         assert_eq!(folder.read("out.npy"), b"precious", "{line}");
-        assert_eq!(folder.names(), ["in.npy", "out.npy"]);
+        assert_eq!(folder.names(), ["in.npy", "large.npy", "out.npy"]);
+    }
+    // What is printed may find no room either.
+    for line in [
+        "argmin in.npy --values out.npy --device cpu --quiet",
+        "argmin large.npy --memory 1 --values out.npy --device cpu --quiet",
+        "topk in.npy --k 1 --values out.npy --device cpu --quiet",
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = folder.command(line).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        assert_eq!(folder.read("out.npy"), b"precious", "{line}");
+        assert_eq!(folder.names(), ["in.npy", "large.npy", "out.npy"]);
     }
 }
 

@@ -228,11 +228,13 @@ fn a_reader_that_closes_the_pipe_is_no_failure() {
         "argmin -",
         "argmin - -o -",
         "argmin - --values - -o out.npy",
+        "argmin - --values values.npy",
     ] {
         closed(&folder, line);
     }
     // What goes elsewhere is whole.
     assert_eq!(parts(&folder.read("out.npy")).1, 1i64.to_le_bytes());
+    assert!(folder.path("values.npy").exists());
     if cfg!(target_os = "linux") {
         closed(&folder, "argmin - -o /dev/stdout");
         closed(&folder, "argmin - --values /dev/stdout -o out.npy");

@@ -128,7 +128,7 @@ pub fn write_stdout(text: &str) -> Result<(), Failure> {
 pub fn not_printed(error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-        _ => Failure::Request(format!("standard output: {error}")),
+        _ => Failure::output(Path::new("-"), format_args!("cannot be written: {error}")),
     }
 }
 

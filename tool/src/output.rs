@@ -19,6 +19,16 @@ pub struct Target<'a> {
     pub content: Content<'a>,
 }
 
+impl<'a> Target<'a> {
+    /// A text that is printed.
+    pub fn print(text: &'a str) -> Target<'a> {
+        Target {
+            path: Path::new("-"),
+            content: Content::Bytes(text.as_bytes()),
+        }
+    }
+}
+
 pub enum Content<'a> {
     /// An .npy file of the tensor.
     Tensor(&'a Output, &'a [u8]),
@@ -76,7 +86,7 @@ impl Piece<'_> {
 pub fn write(targets: &[Target]) -> Result<(), Failure> {
     let stage = |target: &Target| stage(target).map_err(|e| not_writable(target.path, &e));
     let staged: Vec<Staged> = targets.iter().map(stage).collect::<Result<_, _>>()?;
-    // A device or a pipe may still fail, a file that is ready does not.
+    // Standard output, a device or a pipe may still fail, a file that is ready does not.
     let mut staged: Vec<_> = staged.into_iter().zip(targets).collect();
     staged.sort_by_key(|(staged, _)| matches!(staged, Staged::Beside(..)));
     for (staged, target) in staged {

@@ -11,7 +11,7 @@ use wgreduce::{Error, Plan, Problem, Reducer, Times};
 
 use crate::args::Common;
 use crate::device::Device;
-use crate::failure::{Failure, number_of, say, write_stdout};
+use crate::failure::{Failure, number_of, say};
 use crate::npy::Source;
 use crate::output::{self, Content, Target};
 use crate::part;
@@ -50,10 +50,9 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         let content = Content::Tensor(tensor, data);
         Some(Target { path, content })
     });
-    output::write(&targets.collect::<Vec<_>>())?;
-    for i in printed {
-        write_stdout(&render(&outputs[i], &results[i]))?;
-    }
+    let text = printed.iter().map(|&i| render(&outputs[i], &results[i]));
+    let text: String = text.collect();
+    output::write(&targets.chain([Target::print(&text)]).collect::<Vec<_>>())?;
     // Said last, so that after a failure the first line is the error.
     if !common.quiet {
         report.iter().for_each(|line| say(line));

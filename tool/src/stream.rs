@@ -12,7 +12,7 @@ use wgreduce::{Error, Output, Problem, ProblemError, reference};
 
 use crate::args::Common;
 use crate::device::Device;
-use crate::failure::{Failure, say, write_stdout};
+use crate::failure::{Failure, say};
 use crate::npy::Source;
 use crate::operator::Operator;
 use crate::output::{self, Content, Target};
@@ -65,6 +65,12 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         check(problem, &mut inputs, &mut results, common)?;
         report.push("check: equal to the CPU reference, byte for byte".into());
     }
+    let mut text = String::new();
+    for i in printed {
+        if let Held::Memory(data) = std::mem::replace(&mut results[i], Held::Nothing) {
+            text += &rendered(&outputs[i], data, fortran);
+        }
+    }
     let asked = outputs.iter().zip(&results).zip(paths);
     let targets = asked.filter_map(|((tensor, held), path)| {
         let path = path.as_deref()?;
@@ -75,12 +81,7 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         };
         Some(Target { path, content })
     });
-    output::write(&targets.collect::<Vec<_>>())?;
-    for i in printed {
-        if let Held::Memory(data) = std::mem::replace(&mut results[i], Held::Nothing) {
-            print(&outputs[i], data, fortran)?;
-        }
-    }
+    output::write(&targets.chain([Target::print(&text)]).collect::<Vec<_>>())?;
     // Said last, so that after a failure the first line is the error.
     if !common.quiet {
         report.iter().for_each(|line| say(line));
@@ -99,12 +100,12 @@ fn held(output: &Output, path: Option<&PathBuf>, common: &Common) -> Result<Held
     }
 }
 
-fn print(output: &Output, data: Vec<u8>, fortran: bool) -> Result<(), Failure> {
+fn rendered(output: &Output, data: Vec<u8>, fortran: bool) -> String {
     let data = match fortran {
         true => from_fortran(data, &output.shape, output.dtype.size() as usize),
         false => data,
     };
-    write_stdout(&render(output, &data))
+    render(output, &data)
 }
 
 /// Fills the results, and returns lines for stderr.
