@@ -134,26 +134,28 @@ fn columns(header: &str) -> usize {
 #[test]
 fn standard_input_is_read_and_checked_like_a_file() {
     let folder = Folder::new();
-    let whole = floats("(3,)", &[3.0, 1.0, 2.0]);
-    for (length, code, printed) in [(whole.len(), 0, "[1]\n"), (whole.len() - 1, 2, "")] {
-        let mut command = folder.command("argmin - --device cpu");
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(&whole[..length])
-            .unwrap();
-        let output = child.wait_with_output().unwrap();
-        let stderr = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert_eq!(text(&output.stdout), printed);
-        let named = stderr.starts_with("error: standard input: is truncated");
-        assert_eq!(named, code == 2, "{stderr}");
+    let small = floats("(3,)", &[3.0, 1.0, 2.0]);
+    let large = npy("'|u1'", false, "(700000,)", &[1; 700_000]);
+    for (memory, whole, printed) in [(WHOLE, small, "[1]\n"), (SMALL, large, "[0]\n")] {
+        for (length, code, printed) in [(whole.len(), 0, printed), (whole.len() - 1, 2, "")] {
+            let mut command = folder.command(&format!("argmin - {memory} --device cpu"));
+            command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            let mut stdin = child.stdin.take().unwrap();
+            stdin.write_all(&whole[..length]).unwrap();
+            drop(stdin);
+            let output = child.wait_with_output().unwrap();
+            let stderr = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{stderr}");
+            assert_eq!(text(&output.stdout), printed);
+            let named = stderr.starts_with("error: standard input: is truncated");
+            assert_eq!(named, code == 2, "{stderr}");
+            let pieces = stderr.contains("read piece by piece");
+            assert_eq!(pieces, code == 0 && memory == SMALL, "{stderr}");
+        }
     }
 }
 

@@ -202,7 +202,7 @@ pub struct Common {
     /// The element type to plan for, or that of the files; bfloat16 reads raw `<V2` files
     #[arg(long, global = true, value_name = "NAME", value_parser = dtypes())]
     pub dtype: Option<DType>,
-    /// Most memory to use for data; files of more than a quarter of it are read piece by piece
+    /// Most memory to use for data; inputs of more than a quarter of it are read piece by piece
     #[arg(long, global = true, value_name = "MIB", default_value_t = 512,
           allow_hyphen_values = true, value_parser = mib)]
     pub memory: u64,

@@ -114,6 +114,21 @@ impl Source {
         matches!(self.file, From::File(_))
     }
 
+    /// Copies what can be read once to a new file, of which any part can be read at any time.
+    pub fn spool(&mut self, new: fn() -> io::Result<File>) -> Result<(), String> {
+        let From::Pipe(pipe) = &mut self.file else {
+            return Ok(());
+        };
+        let unable = |e: io::Error| format!("cannot be copied to a temporary file: {e}");
+        let mut file = new().map_err(unable)?;
+        let copied = io::copy(&mut pipe.take(self.header.bytes), &mut file);
+        let bytes = copied.map_err(unable)?;
+        check_length(self.header.bytes, bytes)?;
+        self.header.start = 0;
+        self.file = From::File(file);
+        Ok(())
+    }
+
     /// The whole tensor, in C order.
     pub fn read(self) -> Result<Tensor, String> {
         match self.file {

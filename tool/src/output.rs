@@ -105,10 +105,16 @@ pub fn spool(path: &Path) -> Result<File, Failure> {
     let place = place_of(path);
     // What is a device or a pipe needs no room beside it.
     let file = match is_special(path) {
-        true => tempfile::tempfile(),
+        true => temporary(),
         false => tempfile::tempfile_in(folder(&place)),
     };
     file.map_err(|e| not_writable(path, &e))
+}
+
+/// A file without a name, wherever the system keeps such files.
+pub fn temporary() -> io::Result<File> {
+    interrupt::watch();
+    tempfile::tempfile()
 }
 
 /// A file beside `path` that other processes can write to by its name. It goes with the process, or

@@ -26,7 +26,7 @@ pub fn is_wanted(problem: &Problem, inputs: &Inputs<'_>, common: &Common) -> boo
     let read = inputs.iter().map(|(_, input)| input.bytes());
     let written = problem.outputs().into_iter().map(|o| o.bytes());
     let bytes = read.chain(written).fold(0, u64::saturating_add);
-    inputs.iter().all(|(_, input)| input.is_file()) && bytes > memory(common) / 4
+    bytes > memory(common) / 4
 }
 
 pub fn memory(common: &Common) -> u64 {
@@ -52,6 +52,10 @@ pub fn run(request: Request<'_>, common: &Common) -> Result<(), Failure> {
         },
     );
     let mut results = results.collect::<Result<Vec<_>, _>>()?;
+    for (path, input) in &mut inputs {
+        let spooled = input.spool(output::temporary);
+        spooled.map_err(|why| Failure::input(path, why))?;
+    }
     let device = Device::open(common)?;
     let mut report = vec![device.line()];
     report.extend(compute(
@@ -263,7 +267,7 @@ pub fn bar(bytes: u64, what: &'static str, common: &Common) -> ProgressBar {
 pub fn failure(error: Error, inputs: &Inputs<'_>, results: &[Held]) -> Failure {
     match error {
         Error::Source { input, error, .. } => {
-            Failure::file(inputs[input].0, format_args!("cannot be read: {error}"))
+            Failure::input(inputs[input].0, format_args!("cannot be read: {error}"))
         }
         Error::Sink { output, error, .. } => match &results[output] {
             Held::Spool(path, _) => Failure::file(path, format_args!("cannot be written: {error}")),
