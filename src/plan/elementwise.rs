@@ -173,18 +173,23 @@ impl Planner<'_> {
         let outputs: u64 = dims.iter().map(|d| d.size).product();
         let seen =
             |i: usize| extent(dims, i) <= self.caps.elements(size * unit.input(i)).min(MAX_REGION);
-        let within = outputs * element <= budget && self.most_read(unit, dims) <= budget;
+        let bytes = outputs * element;
+        let within = bytes <= budget && self.most_read(unit, dims, bytes) <= budget;
         let seen = (0..unit.splat.len()).all(seen);
         within && outputs <= written && seen && dims.len() <= STRIDE_DIMS
     }
 
-    /// Most bytes that a dispatch over some dimensions reads.
-    fn most_read(&self, unit: &Unit, dims: &[Dim]) -> u64 {
+    /// Most bytes that a dispatch over some dimensions reads. All but the first of a chain read what is `written`, too.
+    fn most_read(&self, unit: &Unit, dims: &[Dim], written: u64) -> u64 {
         let size = self.problem.dtype().size();
         let bytes = |i: usize| extent(dims, i) * size * unit.input(i);
         let all: Vec<u64> = (0..unit.splat.len()).map(bytes).collect();
-        let sum = |chunk: &[u64]| chunk.iter().fold(0, |sum: u64, &n| sum.saturating_add(n));
-        all.chunks(self.most_inputs()).map(sum).max().unwrap_or(0)
+        let sum = |(place, chunk): (usize, &[u64])| {
+            let again = if place > 0 { written } else { 0 };
+            chunk.iter().fold(again, |sum, &n| sum.saturating_add(n))
+        };
+        let chunks = all.chunks(self.most_inputs()).enumerate();
+        chunks.map(sum).max().unwrap_or(0)
     }
 
     /// Inputs that a dispatch can bind.

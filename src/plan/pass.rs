@@ -183,6 +183,8 @@ impl Pass {
                 let left = p.len - p.rows * p.joined;
                 read() - read() / u64::from(p.len) * u64::from(left)
             }
+            // The results so far are an input, too.
+            Walk::Elementwise(text) if text.chained => read() + self.dst.bytes,
             _ => read(),
         }
     }

@@ -282,6 +282,22 @@ fn the_passes_over_columns_read_as_many_bytes_as_there_are() {
     }
 }
 
+/// More inputs than a dispatch takes: the results so far are read again, and a submit has room for that.
+#[test]
+fn a_chain_reads_its_results_again() {
+    let mut caps = Caps::webgpu_default();
+    let read = |inputs, n: u64, caps: &Caps| -> Vec<u64> {
+        let plan = planned(Problem::max(DType::F32, &vec![[n]; inputs]), caps);
+        plan.passes().iter().map(|p| p.src_bytes()).collect()
+    };
+    // By vec4, and by word what is left over.
+    let expected = [6 * 4096, 3 * 4096, 6 * 8, 3 * 8];
+    assert_eq!(read(8, 1026, &caps), expected);
+    caps.tuning.submit_bytes = 6 * 4096;
+    let halves = read(12, 1024, &caps);
+    assert!(halves.iter().all(|&read| read <= 6 * 4096), "{halves:?}");
+}
+
 #[test]
 fn nothing_to_reduce_is_a_fill_a_copy_or_no_pass() {
     let caps = Caps::webgpu_default();
