@@ -44,14 +44,23 @@ fn line_and_used(command: &str) -> (&'static str, &'static [&'static str]) {
 #[test]
 fn every_command_refuses_the_options_that_it_does_not_use() {
     let folder = Folder::new();
+    let script = text(&folder.run("completions bash").stdout);
     for command in commands(&folder) {
         let (rest, used) = line_and_used(&command);
+        let place = format!(
+            "wgreduce__subcmd__{})\n",
+            command.replace('-', "__subcmd__")
+        );
+        let (_, completed) = script.split_once(&place).expect(&command);
+        let completed = completed.lines().next().unwrap();
         let help = text(&folder.run(&format!("{command} --help")).stdout);
         for option in COMMON {
             let name = option[2..].split(' ').next().unwrap();
             let listed =
                 help.contains(&format!(" --{name} ")) || help.contains(&format!(" --{name}\n"));
             assert_eq!(listed, used.contains(&name), "{command} --help: {name}");
+            let offered = completed.contains(&format!(" --{name} "));
+            assert_eq!(offered, listed, "completions of {command}: {completed}");
             for line in [
                 format!("{command} {rest} {option}"),
                 format!("{option} {command} {rest}"),

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use wgreduce::{AdapterClass, DType, IndexType, NanPolicy, Op};
 
 use crate::operator::Operator;
@@ -45,6 +45,20 @@ pub fn with_used_options(mut tool: clap::Command) -> clap::Command {
             let hidden = arg.is_hide_set() || (common && !used.contains(&arg.get_id().as_str()));
             arg.hide(hidden)
         })
+    })
+}
+
+/// The tool for completions, which would offer what is hidden: of the common options a command has those that it uses.
+pub fn for_completions() -> clap::Command {
+    let tool = Cli::command().mut_args(|arg| arg.global(false));
+    let common: Vec<Arg> = tool.get_arguments().cloned().collect();
+    tool.mut_subcommands(|command| {
+        let used = used(command.get_name());
+        let is_used = |arg: &&Arg| {
+            let id = arg.get_id().as_str();
+            used.contains(&id) || !COMMON.contains(&id)
+        };
+        command.args(common.iter().filter(is_used).cloned())
     })
 }
 
@@ -96,7 +110,7 @@ fn of_another_command(
     };
     let option =
         text(ContextKind::InvalidArg).filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
-    let named = |arg: &clap::Arg| {
+    let named = |arg: &Arg| {
         let long = arg.get_long().map(|long| format!("--{long}"));
         let short = arg.get_short().map(|short| format!("-{short}"));
         [long, short]

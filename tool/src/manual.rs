@@ -4,12 +4,12 @@
 
 use clap::Command;
 
-use crate::args::{Completions, Man, definition};
+use crate::args::{Completions, Man, definition, for_completions};
 use crate::failure::{Failure, write_stdout};
 
 pub fn completions(args: &Completions) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut definition(), "wgreduce", &mut script);
+    clap_complete::generate(args.shell, &mut for_completions(), "wgreduce", &mut script);
     write_stdout(&String::from_utf8_lossy(&script))
 }
 
