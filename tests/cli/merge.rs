@@ -275,6 +275,29 @@ fn more_parts_than_open_files_are_merged() {
     assert!(results(&folder, "merge all.part", false) == expected);
 }
 
+/// One element of the dimension that is cut is more than the memory for it.
+#[test]
+fn a_part_of_long_rows_is_read_piece_by_piece() {
+    let folder = Folder::new();
+    let data = tensor(DType::F64, "'<f8'", false, "(4, 3, 30000)", 360_000);
+    folder.write("a.npy", &data);
+    for line in ["reduce-max a.npy", "reduce-sum a.npy --axes 0,2"] {
+        same_in(&folder, 4, line, "--device cpu --memory 1");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let row: u64 = 384 << 20;
+        let shape = format!("(2, {})", row / 8);
+        folder.write("large.npy", &npy("'<f8'", false, &shape, &[]));
+        let large = File::options().write(true).open(folder.path("large.npy"));
+        large.unwrap().set_len(128 + 2 * row).unwrap();
+        let line = "reduce-max large.npy --part 1/2 --memory 1 --device cpu -o p.part";
+        let output = super::after(&folder, "ulimit -v 300000", line).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+}
+
 /// Inputs without elements, or with too few for all parts.
 #[test]
 fn parts_of_nothing_are_parts() {

@@ -277,12 +277,23 @@ impl Cut {
                 done.map_err(|e| stream::failure(e, inputs, &[]))
             }
             Device::Cpu(_) => {
-                let each = (all / (range.end - range.start)).max(1);
-                let window = (memory / 4 / each).max(1);
-                let parts = range.clone().step_by(window as usize).map(|begin| {
-                    let end = range.end.min(begin.saturating_add(window));
-                    let partial = self.reference(&(begin..end), inputs)?;
-                    bar.inc((end - begin) * each);
+                let part = self.between(range).map_err(Error::from)?;
+                let most = memory / 4;
+                // The slowest dimension of which one element fits, or else the longest.
+                let each = |d: usize| all / part.inputs()[0][d];
+                let reduced = |&d: &usize| part.reduced()[d] && part.inputs()[0][d] > 0;
+                let dims = (0..part.reduced().len()).filter(reduced);
+                let dim = dims.min_by_key(|&d| each(d).max(most));
+                let window = dim.map_or(1, |d| most / each(d).max(1)).max(1);
+                let cut = Cut {
+                    dim,
+                    problem: part,
+                    ..self.clone()
+                };
+                let parts = (0..cut.len()).step_by(window as usize).map(|begin| {
+                    let end = cut.len().min(begin.saturating_add(window));
+                    let partial = cut.reference(&(begin..end), range.start, inputs)?;
+                    bar.inc(all / cut.len() * (end - begin));
                     Ok(Some(partial))
                 });
                 merged(parts)?.ok_or_else(|| Failure::Request("a part of no elements".into()))
@@ -290,15 +301,29 @@ impl Cut {
         }
     }
 
-    /// The partial result of a range that fits memory, by the CPU reference.
-    fn reference(&self, range: &Range<u64>, inputs: &mut Inputs<'_>) -> Result<Partial, Failure> {
+    /// The partial result of a range that fits memory, by the CPU reference. What is read begins with element `first` of
+    /// each segment.
+    fn reference(
+        &self,
+        range: &Range<u64>,
+        first: u64,
+        inputs: &mut Inputs<'_>,
+    ) -> Result<Partial, Failure> {
         let problem = self.between(range).map_err(Error::from)?;
-        self.narrow(inputs, range);
-        let (path, input) = &mut inputs[0];
         let mut data = vec![0; problem.input_bytes(0) as usize];
-        let read = input.read_at(0, &mut data);
-        read.map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
-        Ok(Partial::from_reference(&problem, range.start, &data)?)
+        let (path, input) = &mut inputs[0];
+        // Without elements, dimensions may overflow.
+        if let (Some(dim), false) = (self.dim, data.is_empty()) {
+            let inner = &self.problem.inputs()[0][dim + 1..];
+            let row = inner.iter().product::<u64>() * self.problem.dtype().size();
+            let blocks = data.chunks_exact_mut(((range.end - range.start) * row) as usize);
+            for (i, block) in (0..).zip(blocks) {
+                let read = input.read_at((i * self.len() + range.start) * row, block);
+                read.map_err(|e| Failure::file(path, format_args!("cannot be read: {e}")))?;
+            }
+        }
+        let offset = first + range.start;
+        Ok(Partial::from_reference(&problem, offset, &data)?)
     }
 }
 
