@@ -6,6 +6,13 @@ var<private> flags: u32;
 //# for c in 0..COUNTS
 var<private> count{c}: u32;
 //# end
+
+fn carry_count() {
+//# for c in 1..COUNTS
+    count{c} += count{c - 1} >> DIGIT;
+    count{c - 1} &= u32(BELOW);
+//# end
+}
 //# end
 //# if ONE_BY_ONE
 //# if JOINS == 0
@@ -128,11 +135,14 @@ fn digits_of_all(lid: u32, e: Elements, first: u32) -> One {
 //# for d in 0..W
         o.d{d} += x.d{d};
 //# end
+        // So few, and the invocations of a team, stay below a word.
         if i % 128u == 127u {
             o = one_carried(o);
+            carry_count();
         }
     }
     o = one_carried(o);
+    carry_count();
 //# if TEAMS
     workgroupBarrier();
     var p = placed_from(o);

@@ -9,15 +9,6 @@ const PLACE_SHIFT: u32 = 8u;
 fn span_of(header: u32) -> vec2<u32> {
     return select(vec2<u32>(header >> PLACE_SHIFT, {NEAR}u), vec2<u32>(0u, {SUM_DIGITS}u), (header & WHOLE_SUM) != 0u);
 }
-//# if COUNTS
-
-fn carry_count() {
-//# for c in 1..COUNTS
-    count{c} += count{c - 1} >> DIGIT;
-    count{c - 1} &= u32(BELOW);
-//# end
-}
-//# end
 //# if PARTIAL_SUM
 
 // Of the partial sum that is written: its first word, or NOWHERE where another invocation writes it.
@@ -75,9 +66,7 @@ fn end_record() {
 // Writes what is before the digits.
 fn begin_words(span: u32) {
     dst[record] = flags | span;
-//# if COUNTS
     carry_count();
-//# end
 //# for c in 0..COUNTS
     dst[record + {1 + c}u] = count{c};
 //# end
