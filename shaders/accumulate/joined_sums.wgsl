@@ -12,7 +12,8 @@ fn extent_at(e: Elements, i: u32) -> vec2<u32> {
     return vec2<u32>(DIGIT * span.x, DIGIT * (span.x + span.y) - 1u);
 }
 
-// The highest digits may be larger than others. All together are below 2^30, as a dispatch takes fewer elements.
+// The highest digits of neighbouring ones may be larger than others. All together are below 2^30, as one dispatch made them, and takes
+// fewer elements.
 fn digits_at(e: Elements, i: u32, first: u32) -> One {
     let at = {PARTIAL_WORDS}u * (e.first + i * e.step);
     let span = span_of(words[at]);

@@ -204,3 +204,31 @@ impl fmt::Display for Plan {
         write!(f, "; scratch {} B", self.scratch_bytes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DType;
+
+    #[test]
+    fn a_partial_mean_is_planned_as_the_partial_sum_that_it_is() {
+        let caps = Caps::webgpu_default().lowered(4096, 3);
+        for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
+            let shape = [3, 10_000];
+            let sum = Problem::reduce_sum(dtype, &shape, &[1]).expect("a problem");
+            let mean = Problem::reduce_mean(dtype, &shape, &[1]).expect("a problem");
+            let [sum, mean] = [sum, mean].map(|p| Plan::partial(&p, &caps).expect("a plan"));
+            let seen = |plan: &Plan| {
+                let passes = plan.passes().iter();
+                let seen = passes.map(|p| (p.kernel, p.workgroups, p.iterations));
+                seen.collect::<Vec<_>>()
+            };
+            assert!(
+                sum.passes()
+                    .iter()
+                    .any(|p| p.kernel.walk.name() == "finish")
+            );
+            assert_eq!(seen(&mean), seen(&sum), "{dtype}");
+        }
+    }
+}

@@ -30,27 +30,35 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    /// The exact sum that its kernels make, if they make one.
+    fn sum(&self) -> Option<Sum> {
+        match self.out.is_partial() {
+            true => self.acc.partial().sum(),
+            false => self.acc.sum(),
+        }
+    }
+
     /// Iterations of an invocation that takes so many elements one by one and writes what it has.
     pub(crate) fn iterations(&self, elements: u64) -> u64 {
-        let sum = self.acc.sum();
+        let sum = self.sum();
         sum.map_or(elements + 1, |sum| sum.elements().iterations(elements))
     }
 
     /// Elements that an invocation may take one by one in so many iterations.
     pub(crate) fn most_elements(&self, iterations: u64) -> u64 {
-        let sum = self.acc.sum();
+        let sum = self.sum();
         sum.map_or(iterations, |sum| sum.elements().most(iterations))
     }
 
     /// Partial results that an invocation may join in so many iterations.
     pub(crate) fn most_joined(&self, iterations: u64) -> u64 {
-        let sum = self.acc.sum();
+        let sum = self.sum();
         sum.map_or(iterations, |sum| sum.partials().most(iterations))
     }
 
     /// Iterations of an invocation that makes a result of so many partial ones.
     pub(crate) fn join_iterations(&self, parts: u64) -> u64 {
-        match self.acc.sum() {
+        match self.sum() {
             Some(sum) => sum.partials().iterations(parts),
             None => parts + 2,
         }

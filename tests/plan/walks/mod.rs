@@ -16,7 +16,7 @@ pub mod top;
 use super::interpret::{Cell, Run};
 use super::memory::{Check, ensure};
 use wgreduce::unstable::{Accumulator, Walk};
-use wgreduce::{DType, Op};
+use wgreduce::{DType, NanPolicy, Op};
 
 /// Iterations of the longest loop over the bits of a sum's result: a root of 64 bits, or a quotient.
 const RESULT: u64 = 130;
@@ -187,7 +187,10 @@ impl Run<'_, '_> {
             None => u64::from(parts) + 1,
             Some(sum) => {
                 // A digit more than of elements; 128 bits where a mean is divided.
-                let mean = self.machine.problem.op() == Op::ReduceMean;
+                // Where no result follows, only the mean that counts is one.
+                let (problem, kernel) = (self.machine.problem, &self.pass.kernel);
+                let counts = problem.nan_policy() == NanPolicy::Ignore;
+                let mean = problem.op() == Op::ReduceMean && (!kernel.out.is_partial() || counts);
                 let least = if mean { 6 } else { 3 };
                 let at_once = (self.digits()[1] + 1).max(least);
                 let passes = u64::from(sum.digits().div_ceil(at_once)) + 1;
