@@ -9,7 +9,7 @@ use crate::plan::limits::STRIDED_COST;
 use crate::walk::Walk;
 
 /// A buffer a pass reads or writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Slot {
     /// An input of the problem.
     Input(usize),

@@ -13,7 +13,7 @@ use crate::run::buffers::{BufferTable, Piece};
 use crate::run::engine::{Engine, Ready};
 use crate::run::workspace::unmapped;
 use crate::{Caps, Error, Plan, Problem, Reducer};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -266,14 +266,14 @@ impl Held {
 struct Layout {
     alignment: u64,
     /// Bytes of each.
-    windows: BTreeMap<Slot, u64>,
+    windows: HashMap<Slot, u64>,
 }
 
 impl Layout {
     fn new(plan: &Plan, alignment: u64) -> Layout {
         let mut layout = Layout {
             alignment,
-            windows: BTreeMap::new(),
+            windows: HashMap::new(),
         };
         for pass in plan.passes() {
             let views = inputs(pass).chain(&pass.indices).chain(pass.written());
@@ -329,7 +329,7 @@ struct Windows<'a> {
     layout: &'a Layout,
     places: BufferTable,
     held: Held,
-    windows: BTreeMap<Slot, OwnBuffer>,
+    windows: HashMap<Slot, OwnBuffer>,
     /// The one used last comes first.
     uploads: Vec<Chunk>,
     /// Likewise.
