@@ -188,42 +188,43 @@ fn most_of(lid: u32, i: u32, own: u32) -> u32 {
 //# end
 //# if PARTIAL_SUM + ONE_BY_ONE > 0
 
-// Keeps the digits of elements, the lowest first. `own`: of elements that are not `far`, their digits from `lowest` on. Others have
-// digits in so many windows.
+// Keeps the digits of elements, the lowest first. `own`: of elements that are not `far`, their digits from `lowest` on. Others
+// have digits in so many windows, and none before these are taken.
 fn keep_digits(lid: u32, far: bool, windows: u32, lowest: u32, own: One, e: Elements) {
     var carry = 0;
     var o = own;
     // Once more for what is carried last.
-    for (var window = 0u; window <= windows; window++) {
-        let first = lowest + {W}u * window;
-        if window == windows {
-            o = One();
-        }
+    for (var d = 0u; d < {W}u * (windows + 1u); d++) {
+        if d % {W}u == 0u && d < {W}u * windows {
 //# if ONE_BY_ONE
-        if far && window < windows {
-            o = digits_of_all(lid, e, first);
-        }
+            if far {
+                carry += o.d0;
+                o = digits_of_all(lid, e, lowest + d);
+            }
 //# end
 //# if PARTIAL_SUM
-        if is_alone(windows) {
-            write_digits(first, o);
-            return;
-        }
-//# end
-        for (var d = 0u; d < {W}u; d++) {
-            carry = keep_low(o.d0 + carry, i32(first + d));
-//# for d in 0..W - 1
-            o.d{d} = o.d{d + 1};
+            if is_alone(windows) {
+                write_digits(lowest, o);
+                return;
+            }
 //# end
         }
-        carry += o.d{W};
+        // A digit is as near to 0 as can be: of a negative sum those above the highest one are 0 as well.
+        let x = o.d0 + carry;
+        carry = (x + 0x200000) >> DIGIT;
+        keep(x - (carry << DIGIT), i32(lowest + d));
+//# for d in 0..W
+        o.d{d} = o.d{d + 1};
+//# end
+        o.d{W} = 0;
     }
 }
 //# end
 //# if (PARTIAL_SUM == 0) & ONE_BY_ONE
 
 fn far_of(lid: u32, e: Elements) -> Total {
-    kept = Kept();
+    running = Kept();
+    kept = running;
     let extent = extent_of(lid, e);
     keep_digits(lid, true, windows_of(extent), extent.x, One(), e);
 //# if COUNTS

@@ -37,7 +37,7 @@ fn begin_record() {
 }
 
 fn keep(digit: i32, place: i32) {
-    if record != NOWHERE {
+    if record != NOWHERE && digit != 0 {
         dst[digit_word(u32(place))] += bitcast<u32>(digit);
     }
 }
@@ -93,11 +93,13 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
     record = select({PARTIAL_WORDS}u * (P.dst_delta + at), NOWHERE, at == NOWHERE);
     var first = lowest;
     var windows = 1u;
+    var o = own;
 //# if ONE_BY_ONE
     if far {
         let extent = extent_of(lid, e);
         first = extent.x;
         windows = windows_of(extent);
+        o = One();
     }
 //# end
 //# if FLOATS
@@ -117,7 +119,7 @@ fn leave_sum(lid: u32, at: u32, far: bool, lowest: u32, own: One, minus: bool, e
     if !is_alone(windows) {
         begin_record();
     }
-    keep_digits(lid, far, windows, first, own, e);
+    keep_digits(lid, far, windows, first, o, e);
     if !is_alone(windows) {
         end_record();
     }

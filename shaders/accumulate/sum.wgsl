@@ -48,19 +48,6 @@ fn top_of(word: u32) -> Raw {
 fn with_sign(r: Raw, negative: bool) -> Raw {
     return r | top_of(select(0u, 0x80000000u, negative));
 }
-//# if PARTIAL_SUM + JOINS + ONE_BY_ONE > 0
-
-// Keeps the digit that x ends with, and gives what is carried to the next. A digit is as near to 0 as can be: of a negative sum
-// those above the highest one are 0 as well.
-fn keep_low(x: i32, place: i32) -> i32 {
-    let carry = (x + 0x200000) >> DIGIT;
-    let digit = x - (carry << DIGIT);
-    if digit != 0 {
-        keep(digit, place);
-    }
-    return carry;
-}
-//# end
 //# if PARTIAL_SUM == 0
 
 // A sum that is to be rounded.
@@ -81,27 +68,27 @@ fn acc_emit(slot: u32, t: Total) {
 }
 //# end
 
-// The highest digits of a sum, from the first that is not 0 on, and the sign of what is below them.
+// Neighbouring digits, and the sign of what is below them.
 struct Kept {
-    at: i32, // the place of the first
+    at: i32, // the place of the highest
     digits: One,
     below: i32,
 }
 
+// Those up to the digit that was kept last, and up to the last one that is not 0.
+var<private> running: Kept;
 var<private> kept: Kept;
 
 fn keep(digit: i32, at: i32) {
-    var k = kept;
-    for (var n = min(at - k.at, {W + 1}); n > 0; n--) {
-        k.below = select(k.below, k.digits.d0, k.digits.d0 != 0);
+    running.below = select(running.below, running.digits.d0, running.digits.d0 != 0);
 //# for d in 0..W
-        k.digits.d{d} = k.digits.d{d + 1};
+    running.digits.d{d} = running.digits.d{d + 1};
 //# end
-        k.digits.d{W} = 0;
+    running.digits.d{W} = digit;
+    running.at = at;
+    if digit != 0 {
+        kept = running;
     }
-    k.at = at;
-    k.digits.d{W} = digit;
-    kept = k;
 }
 
 // The sum whose digits were kept. What is left out becomes the lowest bit of what is kept, which lies far below the bits of a
